@@ -1,0 +1,127 @@
+import type { FieldError, StatusCause } from './field-errors.ts';
+import { causesOf, joinErrors } from './field-errors.ts';
+
+/** Kubernetes' `Status`, the body of every failed request. */
+export interface Status {
+  readonly kind: 'Status';
+  readonly apiVersion: 'v1';
+  readonly metadata: { readonly continue?: string };
+  readonly status: 'Success' | 'Failure';
+  readonly message?: string;
+  readonly reason?: string;
+  readonly details?: StatusDetails;
+  readonly code?: number;
+}
+
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly StatusCause[];
+  readonly retryAfterSeconds?: number;
+}
+
+/** A failure that an API client sees as a `Status`; told apart from other errors by `code`. */
+export class StatusError extends Error {
+  readonly code = 'STATUS';
+  readonly status: Status;
+
+  constructor(status: Status) {
+    super(status.message ?? status.reason ?? 'failure');
+    this.status = status;
+  }
+}
+
+/** What a message and its details name: a resource (`services`) or a kind (`Service`), qualified by its group. */
+export interface Subject {
+  readonly group: string;
+  readonly resource: string;
+  readonly name?: string;
+}
+
+interface Failure {
+  readonly code: number;
+  readonly reason?: string;
+  readonly message: string;
+  readonly details?: StatusDetails;
+}
+
+/** A failure with the given code, reason and message. */
+export function failure({ code, reason, message, details }: Failure): StatusError {
+  return new StatusError({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    ...(reason === undefined ? {} : { reason }),
+    ...(details === undefined ? {} : { details }),
+    code,
+  });
+}
+
+const qualified = ({ group, resource }: Subject): string => (group === '' ? resource : `${resource}.${group}`);
+
+const detailsOf = ({ group, resource, name }: Subject): StatusDetails => ({
+  ...(name === undefined || name === '' ? {} : { name }),
+  ...(group === '' ? {} : { group }),
+  kind: resource,
+});
+
+export const notFound = (subject: Subject): StatusError =>
+  failure({
+    code: 404,
+    reason: 'NotFound',
+    message: `${qualified(subject)} "${subject.name ?? ''}" not found`,
+    details: detailsOf(subject),
+  });
+
+export const alreadyExists = (subject: Subject, prefix = ''): StatusError =>
+  failure({
+    code: 409,
+    reason: 'AlreadyExists',
+    message: `${prefix}${qualified(subject)} "${subject.name ?? ''}" already exists`,
+    details: detailsOf(subject),
+  });
+
+/** The reason an update that names an old revision is refused. */
+export const staleObject =
+  'the object has been modified; please apply your changes to the latest version and try again';
+
+export const conflict = (subject: Subject, why: string): StatusError =>
+  failure({
+    code: 409,
+    reason: 'Conflict',
+    message: `Operation cannot be fulfilled on ${qualified(subject)} "${subject.name ?? ''}": ${why}`,
+    details: detailsOf(subject),
+  });
+
+export const forbidden = (subject: Subject, why: string, causes: readonly StatusCause[] = []): StatusError =>
+  failure({
+    code: 403,
+    reason: 'Forbidden',
+    message: `${qualified(subject)}${subject.name === undefined ? '' : ` "${subject.name}"`} is forbidden: ${why}`,
+    details: { ...detailsOf(subject), ...(causes.length > 0 ? { causes } : {}) },
+  });
+
+/** A 422 that lists every field error; `subject.resource` is the kind here, as in Kubernetes. */
+export const invalid = (subject: Subject, errors: readonly FieldError[]): StatusError =>
+  failure({
+    code: 422,
+    reason: 'Invalid',
+    message: `${qualified(subject)} "${subject.name ?? ''}" is invalid: ${joinErrors(errors)}`,
+    details: { ...detailsOf(subject), causes: causesOf(errors) },
+  });
+
+export const badRequest = (message: string): StatusError => failure({ code: 400, reason: 'BadRequest', message });
+
+export const internalError = (message: string): StatusError =>
+  failure({
+    code: 500,
+    reason: 'InternalError',
+    message: `Internal error occurred: ${message}`,
+    details: { causes: [{ message }] },
+  });
+
+export const isStatusError = (error: unknown): error is StatusError => error instanceof StatusError;

@@ -1,0 +1,131 @@
+import type { FieldError } from './field-errors.ts';
+import type { Gates } from './gates.ts';
+import type { ApiObject } from './metadata.ts';
+import type { StructSchema } from './schema/schema.ts';
+
+/** What the functions of a kind may know beside the object itself. They are pure: no clock, no store. */
+export interface WriteContext {
+  readonly gates: Gates;
+  /** CIDRs of loopback addresses that endpoints may use after all; only `fairlead up` on its default ranges sets any. */
+  readonly loopbackEndpoints: readonly string[];
+}
+
+/** A column of `kubectl get`. Priority 1 is shown with `-o wide` only. */
+export interface Column<T extends ApiObject = ApiObject> {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'date' | 'boolean' | 'number';
+  readonly format: string;
+  readonly description: string;
+  readonly priority: number;
+  /** The text of the cell; `now` is in milliseconds, for ages. */
+  cell(object: T, now: number): string | number;
+}
+
+/** A row condition of a table, such as a Pod that is completed. */
+export interface RowCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/**
+ * A kind in one version: everything the server knows about it. Written once in its folder under `kinds/`; discovery,
+ * OpenAPI, decoding, tables, patches, apply and validation follow from it.
+ */
+export interface Kind<T extends ApiObject = ApiObject> {
+  /** '' for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly namespaced: boolean;
+  readonly schema: StructSchema;
+  readonly verbs: readonly Verb[];
+  /** `status` has its own endpoint, and the main one leaves it alone. */
+  readonly hasStatus: boolean;
+  /** As a custom resource in Kubernetes: no strategic merge, no update without a revision, kind in list items. */
+  readonly custom: boolean;
+  readonly generation: GenerationRule;
+  readonly createOnUpdate: boolean;
+  readonly unconditionalUpdate: boolean;
+  /** What a completed DELETE answers with. */
+  readonly deleteReturns: 'object' | 'status';
+  readonly columns: readonly Column<T>[];
+  /** Selectable fields beside metadata.name and metadata.namespace: path → value. */
+  readonly selectableFields: Readonly<Record<string, (object: T) => string>>;
+  /** This version is a view of another, in which objects are stored. */
+  readonly storage?: Conversion<T>;
+  /** A warning that every request for this kind gets, such as a deprecation; `list` when the request lists. */
+  readonly deprecation?: { readonly item: string; readonly list: string };
+
+  /** Fills in what the author left out. Runs on create and update; knows nothing but the object. */
+  applyDefaults(object: T): T;
+  /** Clears what a client may not set on create: status, fields whose gate is off. */
+  prepareForCreate(object: T, context: WriteContext): T;
+  /** The same for an update, where what `old` already uses is kept. Status is already `old`'s. */
+  prepareForUpdate(object: T, old: T, context: WriteContext): T;
+  /** Names of new objects: what is wrong with `name`, in Kubernetes' words. `isPrefix`: a generateName. */
+  nameErrors(name: string, isPrefix: boolean, context: WriteContext): readonly string[];
+  /** Everything wrong with a new object beyond its metadata. */
+  validateCreate(object: T, context: WriteContext): readonly FieldError[];
+  /** Everything wrong with a changed object beyond its metadata. */
+  validateUpdate(object: T, old: T, context: WriteContext): readonly FieldError[];
+  /** Everything wrong with a changed status. */
+  validateStatus(object: T, old: T, context: WriteContext): readonly FieldError[];
+  /** Texts of `Warning` headers for a write that goes through. */
+  warnings(object: T, old: T | undefined, context: WriteContext): readonly string[];
+  /** Conditions of an object's row in a table. */
+  rowConditions(object: T): readonly RowCondition[];
+}
+
+export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
+
+/** When `metadata.generation` rises: never (`none`), with the spec, or with anything outside metadata. */
+export type GenerationRule = 'none' | 'spec' | 'content' | 'contentAndLabels';
+
+/** How a version is kept as another. Both functions keep metadata as it is. */
+export interface Conversion<T extends ApiObject = ApiObject> {
+  readonly kind: Kind;
+  toStorage(object: T): ApiObject;
+  fromStorage(object: ApiObject): T;
+}
+
+const allVerbs: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+type Given<T extends ApiObject> = Partial<Kind<T>> &
+  Pick<Kind<T>, 'group' | 'version' | 'kind' | 'plural' | 'namespaced' | 'schema' | 'nameErrors'>;
+
+/** A kind, with the defaults that most kinds share. Columns default to Name and Age. */
+export function defineKind<T extends ApiObject>(given: Given<T>): Kind<T> {
+  return {
+    singular: given.kind.toLowerCase(),
+    shortNames: [],
+    categories: [],
+    verbs: allVerbs,
+    hasStatus: false,
+    custom: false,
+    generation: 'none',
+    createOnUpdate: false,
+    unconditionalUpdate: true,
+    deleteReturns: 'status',
+    columns: [],
+    selectableFields: {},
+    applyDefaults: (object) => object,
+    prepareForCreate: (object) => object,
+    prepareForUpdate: (object) => object,
+    validateCreate: () => [],
+    validateUpdate: () => [],
+    validateStatus: () => [],
+    warnings: () => [],
+    rowConditions: () => [],
+    ...given,
+  };
+}
+
+/** `v1` or `apps/v1`. */
+export const apiVersionOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
+  group === '' ? version : `${group}/${version}`;
