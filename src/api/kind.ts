@@ -21,6 +21,9 @@ export interface Column<T extends ApiObject = ApiObject> {
   cell(object: T, now: number): string | number;
 }
 
+/** Reads one field as text. Declared as a method, so that a `Kind<Pod>` is also a `Kind`. */
+export type FieldValue<T extends ApiObject> = { of(object: T): string }['of'];
+
 /** A row condition of a table, such as a Pod that is completed. */
 export interface RowCondition {
   readonly type: string;
@@ -56,7 +59,7 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly deleteReturns: 'object' | 'status';
   readonly columns: readonly Column<T>[];
   /** Selectable fields beside metadata.name and metadata.namespace: path → value. */
-  readonly selectableFields: Readonly<Record<string, (object: T) => string>>;
+  readonly selectableFields: Readonly<Record<string, FieldValue<T>>>;
   /** This version is a view of another, in which objects are stored. */
   readonly storage?: Conversion<T>;
   /** A warning that every request for this kind gets, such as a deprecation; `list` when the request lists. */

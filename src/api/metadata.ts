@@ -89,11 +89,12 @@ export interface ApiObject {
   readonly metadata: ObjectMeta;
 }
 
-interface KindFields {
+// A type and not an interface: only types have the index signature that a FieldMap asks for.
+type KindFields = {
   readonly kind: Field<StringSchema, 'optional'>;
   readonly apiVersion: Field<StringSchema, 'optional'>;
   readonly metadata: Field<typeof objectMeta, 'always'>;
-}
+};
 
 /** The top-level schema of a kind: kind, apiVersion and metadata, then `fields`. */
 export const objectSchema = <const Fields extends FieldMap>(
