@@ -74,8 +74,11 @@ export interface Field<S extends Schema = Schema, P extends Presence = Presence>
   readonly default?: unknown;
   /** OpenAPI marks the field as required; independent of presence. */
   readonly required?: true;
-  /** Protobuf nests this field's message where JSON has its fields inline (IngressRule). Schema must be a struct. */
-  readonly inline?: true;
+  /**
+   * JSON has this field inline where protobuf keeps it in a message of its own: the number of that message's field.
+   * `number` is then the field's own inside that message. IngressRule.http is `number: 1, inline: 2`.
+   */
+  readonly inline?: number;
 }
 
 const scalar = <Type extends ScalarType>(type: Type): ScalarSchema<Type> => ({ type });
@@ -169,7 +172,7 @@ export const struct = <const Fields extends FieldMap>(
 export interface FieldOptions {
   readonly default?: unknown;
   readonly required?: true;
-  readonly inline?: true;
+  readonly inline?: number;
 }
 
 /** A field whose zero value means the same as its absence. */
