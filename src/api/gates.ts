@@ -2,9 +2,47 @@
 export interface Gates {
   enabled(name: GateName): boolean;
 }
-export type GateName =
-  | 'SRVServiceName'
-  | 'RelaxedServiceNameValidation'
-  | 'MixedProtocolLBService'
-  | 'StrictIPCIDRValidation'
-  | 'PreferSameTrafficDistribution';
+
+/** How far a feature has come: alpha is off and beta on unless its spec says otherwise. */
+export type GateStage = 'ALPHA' | 'BETA' | 'GA';
+
+export interface GateSpec {
+  readonly stage: GateStage;
+  readonly default: boolean;
+  /** Can no longer be set to anything but its default. */
+  readonly locked: boolean;
+  readonly description: string;
+}
+
+const gate = (stage: GateStage, description: string): GateSpec => ({
+  stage,
+  default: stage !== 'ALPHA',
+  locked: stage === 'GA',
+  description,
+});
+
+/** Every gate this project knows, by name. */
+export const gateSpecs = {
+  LoadBalancerIPMode: gate('GA', 'status.loadBalancer.ingress[].ipMode'),
+  MixedProtocolLBService: gate('BETA', 'several protocols on one LoadBalancer Service (KEP-1435)'),
+  MultiCIDRServiceAllocator: gate('GA', 'ServiceCIDR and IPAddress objects hold the cluster IPs'),
+  PreferSameTrafficDistribution: gate('BETA', 'trafficDistribution PreferSameZone and PreferSameNode (KEP-3015)'),
+  RelaxedServiceNameValidation: gate('BETA', 'Service names may start with a digit (KEP-5311)'),
+  SRVServiceName: gate('BETA', 'spec.ports[].srvServiceName names the SRV record (KEP-3241)'),
+  ServiceTrafficDistribution: gate('GA', 'spec.trafficDistribution'),
+  StrictIPCIDRValidation: gate('ALPHA', 'addresses must be written in canonical form (KEP-4858)'),
+  TopologyAwareHints: gate('GA', 'zone hints on the endpoints of a slice'),
+} as const satisfies Record<string, GateSpec>;
+
+export type GateName = keyof typeof gateSpecs;
+
+/** Whether a gate of this name exists; names are case-sensitive. */
+export const isGateName = (name: string): name is GateName => Object.hasOwn(gateSpecs, name);
+
+/** The names of all gates, sorted. */
+export const gateNames: readonly GateName[] = Object.keys(gateSpecs).filter(isGateName).sort();
+
+/** Gates with the given settings; what is not set has its default. */
+export function gatesWith(settings: Partial<Readonly<Record<GateName, boolean>>> = {}): Gates {
+  return { enabled: (name) => settings[name] ?? gateSpecs[name].default };
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env node
+// Starts Fairlead on a Node that can run its source. Plain JavaScript for any Node: an older one must get far enough
+// to find the Node that is installed with the package and hand over to it.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import module from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const needed = [24, 15];
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const isNewEnough = () => {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  return major > needed[0] || (major === needed[0] && minor >= needed[1]);
+};
+
+/** The Node that npm installed with us: linked in .bin, or inside the package for this platform. */
+const installedNode = () => {
+  const linked = join(root, 'node_modules', '.bin', 'node');
+  if (existsSync(linked)) return linked;
+  const require = module.createRequire(import.meta.url);
+  const platform = `${process.platform}-${process.arch}`;
+  for (const name of [`node-${platform}`, `node-bin-${platform}`]) {
+    try {
+      return join(dirname(require.resolve(`${name}/package.json`)), 'bin', 'node');
+    } catch {
+      // Not installed under this name; the next one, or the message below.
+    }
+  }
+  return undefined;
+};
+
+const handOver = (node) => {
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+    env: { ...process.env, FAIRLEAD_HANDED_OVER: '1' },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    console.error(`fairlead: cannot start ${node}: ${error.message}`);
+    process.exitCode = 1;
+  });
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+};
+
+if (isNewEnough()) {
+  module.enableCompileCache(); // halves start-up: stripped source is kept between runs
+  await import('../src/main.ts');
+} else {
+  const node = process.env.FAIRLEAD_HANDED_OVER === '1' ? undefined : installedNode();
+  if (node === undefined) {
+    console.error(`fairlead: needs Node ${needed.join('.')} or newer, this is ${process.versions.node}: run npm ci`);
+    process.exitCode = 1;
+  } else {
+    handOver(node);
+  }
+}
