@@ -1,0 +1,164 @@
+// Decoding is on the path of every write: no path is tracked and nothing is allocated but the result. When something is
+// unknown or wrong, which is rare, problems.ts walks the value again to say where. A 2 KB Service takes about 5 µs.
+
+import { compareBytes } from './byte-order.ts';
+import { goTypeOf } from './go-types.ts';
+import type { JsonObject } from './json-object.ts';
+import { isEmptyObject, isJsonObject, setField } from './json-object.ts';
+import { Mismatch, wrongType } from './mismatch.ts';
+import { DecodeError, findTypeError, findUnknown } from './problems.ts';
+import { readString, scalarReaders, scalarZeros } from './scalars.ts';
+import type { Field, ListSchema, MapSchema, Schema, StructSchema } from './schema.ts';
+
+export { DecodeError };
+
+/** A decoded object, and the undeclared fields that were dropped, as `unknown field "spec.foo"`. */
+export interface Decoded<T> {
+  readonly object: T;
+  readonly unknown: readonly string[];
+}
+
+/**
+ * Checks `value` against `schema` and gives it the form Kubernetes' Go types would: known fields in the schema's order,
+ * zero values by their presence, times and maps normalised. Throws a `DecodeError` for a wrong type.
+ *
+ * The caller names the type that belongs to `schema`: this is where bytes become objects.
+ */
+export function decode<T = Readonly<Record<string, unknown>>>(schema: StructSchema, value: unknown): Decoded<T> {
+  const progress: Progress = { dropped: false };
+  try {
+    const object = readerOf(schema).read(value ?? {}, progress);
+    return { object: object as T, unknown: progress.dropped ? findUnknown(schema, value) : noFields };
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error;
+    throw findTypeError(schema, value) ?? error;
+  }
+}
+
+/** What stands for `schema` when nothing was sent for a field that is always written. */
+export const zero = (schema: Schema): unknown => readerOf(schema).zero();
+
+const noFields: readonly string[] = [];
+
+interface Progress {
+  /** Undeclared fields were met. */
+  dropped: boolean;
+}
+
+interface Reader {
+  /** `value` is neither null nor undefined. */
+  read(value: unknown, progress: Progress): unknown;
+  zero(): unknown;
+  /** The value is the same as its absence in an `optional` field. */
+  isZero(value: unknown): boolean;
+}
+
+const readers = new WeakMap<Schema, Reader>();
+
+function readerOf(schema: Schema): Reader {
+  const known = readers.get(schema);
+  if (known !== undefined) return known;
+  const reader = newReader(schema);
+  readers.set(schema, reader);
+  return reader;
+}
+
+function newReader(schema: Schema): Reader {
+  if (schema.type === 'struct') return structReader(schema);
+  if (schema.type === 'list') return listReader(schema);
+  if (schema.type === 'map') return mapReader(schema);
+  if (schema.type === 'string') return { read: readString, zero: () => '', isZero: (value) => value === '' };
+  const nothing = scalarZeros[schema.type];
+  const read = scalarReaders[schema.type];
+  // A quantity is never left out; the zero of intOrString has two spellings.
+  if (schema.type === 'quantity') return { read, zero: () => nothing, isZero: () => false };
+  return { read, zero: () => nothing, isZero: (value) => value === nothing || value === '' };
+}
+
+interface FieldReader {
+  readonly name: string;
+  readonly isOptional: boolean;
+  readonly isAlways: boolean;
+  readonly reader: Reader;
+}
+
+const fieldReader = ([name, field]: [string, Field]): FieldReader => ({
+  name,
+  isOptional: field.presence === 'optional',
+  isAlways: field.presence === 'always',
+  reader: readerOf(field.schema),
+});
+
+function structReader(schema: StructSchema): Reader {
+  let fields: readonly FieldReader[] | undefined; // made on first use, so that a struct may contain itself
+  const fieldsOf = (): readonly FieldReader[] => (fields ??= Object.entries(schema.fields).map(fieldReader));
+
+  const read = (value: unknown, progress: Progress): JsonObject => {
+    if (!isJsonObject(value)) throw wrongType(value, goTypeOf(schema));
+    const result: JsonObject = {};
+    let known = 0;
+    for (const { name, isOptional, isAlways, reader } of fields ?? fieldsOf()) {
+      const given = value[name];
+      if (given === undefined || given === null) {
+        if (given === null) known++;
+        if (isAlways) result[name] = reader.zero();
+        continue;
+      }
+      known++;
+      const read = reader.read(given, progress);
+      if (read === null ? !isAlways : isOptional && reader.isZero(read)) continue;
+      result[name] = read;
+    }
+    let sent = 0;
+    for (const _ in value) sent++;
+    if (sent !== known) {
+      if (schema.open) keepUndeclared(schema, value, result);
+      else progress.dropped = true;
+    }
+    return result;
+  };
+  return { read, zero: () => read({}, { dropped: false }), isZero: (value) => isEmptyObject(value as object) };
+}
+
+function keepUndeclared(schema: StructSchema, value: JsonObject, result: JsonObject): void {
+  for (const name of Object.keys(value)) {
+    if (!Object.hasOwn(schema.fields, name) && value[name] !== undefined) setField(result, name, value[name]);
+  }
+}
+
+function listReader(schema: ListSchema): Reader {
+  const item = readerOf(schema.items);
+  const read = (value: unknown, progress: Progress): unknown[] => {
+    if (!Array.isArray(value)) throw wrongType(value, goTypeOf(schema));
+    const result: unknown[] = [];
+    for (const given of value as readonly unknown[]) {
+      result.push(given === null || given === undefined ? item.zero() : item.read(given, progress));
+    }
+    return result;
+  };
+  return { read, zero: () => null, isZero: (value) => (value as readonly unknown[]).length === 0 };
+}
+
+function mapReader(schema: MapSchema): Reader {
+  const reader = readerOf(schema.values);
+  const read = (value: unknown, progress: Progress): JsonObject => {
+    if (!isJsonObject(value)) throw wrongType(value, goTypeOf(schema));
+    const result: JsonObject = {};
+    const keys = Object.keys(value);
+    if (!isSorted(keys)) keys.sort(compareBytes);
+    for (const key of keys) {
+      const given = value[key];
+      if (given === undefined) continue;
+      setField(result, key, given === null ? reader.zero() : reader.read(given, progress));
+    }
+    return result;
+  };
+  return { read, zero: () => null, isZero: (value) => isEmptyObject(value as object) };
+}
+
+function isSorted(keys: readonly string[]): boolean {
+  for (let index = 1; index < keys.length; index++) {
+    if (compareBytes(keys[index - 1] ?? '', keys[index] ?? '') > 0) return false;
+  }
+  return true;
+}

@@ -1,0 +1,90 @@
+// Where a value departs from its schema. Only runs for values of which the decoder knows that something is wrong, and
+// goes in the order of the document, since that is the order in which Kubernetes reports.
+
+import { goTypeOf, structNameOf } from './go-types.ts';
+import { isJsonObject } from './json-object.ts';
+import { Mismatch, wrongType } from './mismatch.ts';
+import { readString, scalarReaders } from './scalars.ts';
+import type { ListSchema, MapSchema, Schema, StructSchema } from './schema.ts';
+
+/** A value of the wrong type, told in the words of Go's JSON package. */
+export class DecodeError extends Error {
+  readonly code = 'DECODE';
+}
+
+/** The undeclared fields of a value that is otherwise sound. */
+export function findUnknown(schema: StructSchema, value: unknown): readonly string[] {
+  const unknown = new Set<string>();
+  walk(schema, value, { path: '', fields: '', struct: '', unknown });
+  return [...unknown];
+}
+
+/** The first value of a wrong type. */
+export function findTypeError(schema: StructSchema, value: unknown): DecodeError | undefined {
+  try {
+    walk(schema, value, { path: '', fields: '', struct: '', unknown: new Set() });
+    return undefined;
+  } catch (error) {
+    if (error instanceof DecodeError) return error;
+    throw error;
+  }
+}
+
+interface Place {
+  /** `spec.ports[0].name` */
+  readonly path: string;
+  /** `spec.ports.name`, as Go names it. */
+  readonly fields: string;
+  /** The innermost struct that has the field: `ServicePort`; '' at the top. */
+  readonly struct: string;
+  readonly unknown: Set<string>;
+}
+
+const join = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
+
+function walk(schema: Schema, value: unknown, place: Place): void {
+  if (value === null || value === undefined) return;
+  if (schema.type === 'struct') return walkStruct(schema, value, place);
+  if (schema.type === 'list') return walkList(schema, value, place);
+  if (schema.type === 'map') return walkMap(schema, value, place);
+  readLeaf(schema.type === 'string' ? readString : scalarReaders[schema.type], value, place);
+}
+
+function walkList(schema: ListSchema, value: unknown, place: Place): void {
+  if (!Array.isArray(value)) throw located(wrongType(value, goTypeOf(schema)), place);
+  value.forEach((item, index) => walk(schema.items, item, { ...place, path: `${place.path}[${index}]` }));
+}
+
+function walkMap(schema: MapSchema, value: unknown, place: Place): void {
+  if (!isJsonObject(value)) throw located(wrongType(value, goTypeOf(schema)), place);
+  for (const key of Object.keys(value)) walk(schema.values, value[key], { ...place, path: join(place.path, key) });
+}
+
+function walkStruct(schema: StructSchema, value: unknown, place: Place): void {
+  if (!isJsonObject(value)) throw located(wrongType(value, goTypeOf(schema)), place);
+  const struct = structNameOf(schema);
+  for (const name of Object.keys(value)) {
+    const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
+    const path = join(place.path, name);
+    if (field !== undefined) {
+      walk(field.schema, value[name], { ...place, path, fields: join(place.fields, name), struct });
+    } else if (!schema.open && value[name] !== undefined) {
+      place.unknown.add(`unknown field ${JSON.stringify(path)}`);
+    }
+  }
+}
+
+function readLeaf(read: (value: unknown) => unknown, value: unknown, place: Place): void {
+  try {
+    read(value);
+  } catch (error) {
+    throw error instanceof Mismatch ? located(error, place) : error;
+  }
+}
+
+function located(mismatch: Mismatch, { struct, fields }: Place): DecodeError {
+  if (mismatch.complete) return new DecodeError(mismatch.message);
+  const [found, goType] = mismatch.message.split('|');
+  const where = struct === '' ? 'Go value' : `Go struct field ${struct}.${fields}`;
+  return new DecodeError(`json: cannot unmarshal ${found} into ${where} of type ${goType}`);
+}
