@@ -1,0 +1,78 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import type { KeyPair, Subject, SubjectNames } from './issue.ts';
+
+/** Renewed when less than this part of a certificate's life is left. */
+const renewalShare = 0.25;
+
+/**
+ * Why a certificate must be made anew, in words for a log; undefined when it is good. `subject` undefined: it is the
+ * certificate authority itself.
+ */
+export function renewalReason(
+  pair: KeyPair | undefined,
+  wanted: { readonly ca: string | undefined; readonly subject: Subject | undefined },
+  now: Date,
+): string | undefined {
+  if (pair === undefined) return 'missing';
+  const cert = readCertificate(pair.cert);
+  if (cert === undefined) return 'unreadable certificate';
+  if (!holdsKey(cert, pair.key)) return 'key does not fit the certificate';
+  if (isNearExpiry(cert, now)) return 'near expiry';
+  if (wanted.ca !== undefined && !isSignedBy(cert, wanted.ca)) return 'signed by another authority';
+  if (wanted.subject !== undefined && !isFor(cert, wanted.subject)) return 'made for other names';
+  return undefined;
+}
+
+/** The names a serving certificate is good for. */
+export function namesOf(cert: X509Certificate): SubjectNames {
+  const entries = (cert.subjectAltName ?? '').split(', ').filter((entry) => entry !== '');
+  const valuesOf = (prefix: string): string[] =>
+    entries.filter((entry) => entry.startsWith(prefix)).map((entry) => entry.slice(prefix.length));
+  return { dns: valuesOf('DNS:'), ips: valuesOf('IP Address:').map(canonicalIp) };
+}
+
+function readCertificate(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return undefined; // a damaged file is replaced like a missing one
+  }
+}
+
+function holdsKey(cert: X509Certificate, key: string): boolean {
+  try {
+    return cert.checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false; // a damaged key fits nothing
+  }
+}
+
+function isNearExpiry(cert: X509Certificate, now: Date): boolean {
+  const life = cert.validToDate.getTime() - cert.validFromDate.getTime();
+  return now < cert.validFromDate || cert.validToDate.getTime() - now.getTime() < life * renewalShare;
+}
+
+function isSignedBy(cert: X509Certificate, caPem: string): boolean {
+  const ca = new X509Certificate(caPem);
+  return cert.checkIssued(ca) && cert.verify(ca.publicKey);
+}
+
+function isFor(cert: X509Certificate, subject: Subject): boolean {
+  const lines = cert.subject.split('\n');
+  if (!lines.includes(`CN=${subject.commonName}`)) return false;
+  if (subject.use === 'client') {
+    return sameSet(
+      lines.filter((line) => line.startsWith('O=')),
+      subject.groups.map((group) => `O=${group}`),
+    );
+  }
+  const held = namesOf(cert);
+  return sameSet(held.dns, subject.names.dns) && sameSet(held.ips, subject.names.ips.map(canonicalIp));
+}
+
+const sameSet = (left: readonly string[], right: readonly string[]): boolean =>
+  new Set(left).symmetricDifference(new Set(right)).size === 0;
+
+/** One spelling per address: Node prints `0:0:0:0:0:0:0:1` in certificates and people write `::1`. */
+const canonicalIp = (ip: string): string => (isIPv6(ip) ? new URL(`http://[${ip}]`).hostname.slice(1, -1) : ip);
