@@ -1,0 +1,106 @@
+// What a node is.
+import {
+  always,
+  boolean,
+  int32,
+  int64,
+  list,
+  listMap,
+  map,
+  optional,
+  pointer,
+  quantity,
+  string,
+  struct,
+  time,
+} from '../../../schema/schema.ts';
+import { nodeConfigSource } from './spec.ts';
+
+const core = 'io.k8s.api.core.v1';
+
+const nodeCondition = struct(`${core}.NodeCondition`, 'One aspect of a node’s state.', {
+  type: always(1, string, 'Which aspect.', { required: true }),
+  status: always(2, string, 'True, False or Unknown.', { required: true }),
+  lastHeartbeatTime: always(3, time, 'When it was last reported.'),
+  lastTransitionTime: always(4, time, 'When the status last changed.'),
+  reason: optional(5, string, 'Why, in one word.'),
+  message: optional(6, string, 'Why, for a person.'),
+});
+
+const nodeAddress = struct(`${core}.NodeAddress`, 'One address of a node.', {
+  type: always(1, string, 'InternalIP, ExternalIP, Hostname, InternalDNS or ExternalDNS.', { required: true }),
+  address: always(2, string, 'The address or name.', { required: true }),
+});
+
+const daemonEndpoint = struct(`${core}.DaemonEndpoint`, 'A port of a daemon on the node.', {
+  Port: always(1, int32, 'The port.', { required: true }),
+});
+
+const nodeDaemonEndpoints = struct(`${core}.NodeDaemonEndpoints`, 'Ports of daemons on the node.', {
+  kubeletEndpoint: always(1, daemonEndpoint, 'The kubelet.'),
+});
+
+const nodeSwapStatus = struct(`${core}.NodeSwapStatus`, 'Swap memory of a node.', {
+  capacity: pointer(1, int64, 'Bytes of swap.'),
+});
+
+const nodeSystemInfo = struct(`${core}.NodeSystemInfo`, 'Identifiers and versions of a node.', {
+  machineID: always(1, string, 'ID of the machine.', { required: true }),
+  systemUUID: always(2, string, 'UUID of the system.', { required: true }),
+  bootID: always(3, string, 'ID of this boot.', { required: true }),
+  kernelVersion: always(4, string, 'Version of the kernel.', { required: true }),
+  osImage: always(5, string, 'Name of the operating system image.', { required: true }),
+  containerRuntimeVersion: always(6, string, 'Version of the container runtime.', { required: true }),
+  kubeletVersion: always(7, string, 'Version of the kubelet.', { required: true }),
+  kubeProxyVersion: always(8, string, 'Deprecated; not reliable.', { required: true }),
+  operatingSystem: always(9, string, 'Operating system.', { required: true }),
+  architecture: always(10, string, 'Processor architecture.', { required: true }),
+  swap: pointer(11, nodeSwapStatus, 'Swap memory.'),
+});
+
+const containerImage = struct(`${core}.ContainerImage`, 'An image on the node.', {
+  names: always(1, list(string), 'Names of the image.'),
+  sizeBytes: optional(2, int64, 'Size of the image.'),
+});
+
+const attachedVolume = struct(`${core}.AttachedVolume`, 'A volume attached to the node.', {
+  name: always(1, string, 'Name of the volume.', { required: true }),
+  devicePath: always(2, string, 'Device of the volume.', { required: true }),
+});
+
+const nodeConfigStatus = struct(`${core}.NodeConfigStatus`, 'State of the kubelet’s settings. Deprecated.', {
+  assigned: pointer(1, nodeConfigSource, 'Settings to use.'),
+  active: pointer(2, nodeConfigSource, 'Settings in use.'),
+  lastKnownGood: pointer(3, nodeConfigSource, 'Settings to fall back to.'),
+  error: optional(4, string, 'What is wrong.'),
+});
+
+const nodeRuntimeHandlerFeatures = struct(`${core}.NodeRuntimeHandlerFeatures`, 'What a runtime handler can do.', {
+  recursiveReadOnlyMounts: pointer(1, boolean, 'Whether it can make mounts read-only recursively.'),
+  userNamespaces: pointer(2, boolean, 'Whether it can use user namespaces.'),
+});
+
+const nodeRuntimeHandler = struct(`${core}.NodeRuntimeHandler`, 'A handler of the container runtime.', {
+  name: always(1, string, 'Name of the handler; empty for the default.'),
+  features: pointer(2, nodeRuntimeHandlerFeatures, 'What it can do.'),
+});
+
+const nodeFeatures = struct(`${core}.NodeFeatures`, 'What the node’s runtime can do.', {
+  supplementalGroupsPolicy: pointer(1, boolean, 'Whether it knows supplementalGroupsPolicy.'),
+});
+
+export const nodeStatus = struct(`${core}.NodeStatus`, 'What a node is.', {
+  capacity: optional(1, map(quantity), 'All resources.'),
+  allocatable: optional(2, map(quantity), 'Resources that Pods may use.'),
+  phase: optional(3, string, 'Deprecated and never set.'),
+  conditions: optional(4, listMap(nodeCondition, ['type'], { mergeKey: 'type' }), 'State of the node.'),
+  addresses: optional(5, listMap(nodeAddress, ['type'], { mergeKey: 'type' }), 'Addresses of the node.'),
+  daemonEndpoints: always(6, nodeDaemonEndpoints, 'Ports of daemons.'),
+  nodeInfo: always(7, nodeSystemInfo, 'Identifiers and versions.'),
+  images: optional(8, list(containerImage), 'Images on the node.'),
+  volumesInUse: optional(9, list(string), 'Volumes in use.'),
+  volumesAttached: optional(10, list(attachedVolume), 'Volumes attached.'),
+  config: pointer(11, nodeConfigStatus, 'Deprecated and ignored.'),
+  runtimeHandlers: optional(12, list(nodeRuntimeHandler), 'Handlers of the container runtime.'),
+  features: pointer(13, nodeFeatures, 'What the runtime can do.'),
+});

@@ -1,0 +1,86 @@
+// Claims of storage, as Pods and StatefulSets embed them.
+import { labelSelector, objectMeta } from '../../../metadata.ts';
+import {
+  always,
+  list,
+  listMap,
+  map,
+  optional,
+  pointer,
+  quantity,
+  string,
+  struct,
+  time,
+} from '../../../schema/schema.ts';
+import { typedLocalObjectReference, typedObjectReference } from './references.ts';
+
+const core = 'io.k8s.api.core.v1';
+
+const volumeResourceRequirements = struct(
+  `${core}.VolumeResourceRequirements`,
+  'How much storage is requested and allowed.',
+  {
+    limits: optional(1, map(quantity), 'The most that may be used.'),
+    requests: optional(2, map(quantity), 'The least that is needed.'),
+  },
+);
+
+const persistentVolumeClaimSpec = struct(`${core}.PersistentVolumeClaimSpec`, 'What kind of volume is wanted.', {
+  accessModes: optional(1, list(string), 'How the volume is to be mounted.'),
+  selector: pointer(4, labelSelector, 'Volumes to choose from.'),
+  resources: always(2, volumeResourceRequirements, 'Size of the volume.'),
+  volumeName: optional(3, string, 'The volume that is bound.'),
+  storageClassName: pointer(5, string, 'Class of the storage.'),
+  volumeMode: pointer(6, string, 'Filesystem or Block.'),
+  dataSource: pointer(7, typedLocalObjectReference, 'What to fill the volume from.'),
+  dataSourceRef: pointer(8, typedObjectReference, 'What to fill the volume from, of any kind.'),
+  volumeAttributesClassName: pointer(9, string, 'Class of mutable attributes.'),
+});
+
+export const persistentVolumeClaimTemplate = struct(
+  `${core}.PersistentVolumeClaimTemplate`,
+  'A claim that is made for each Pod.',
+  {
+    metadata: always(1, objectMeta, 'Labels and annotations of the claim.'),
+    spec: always(2, persistentVolumeClaimSpec, 'What is wanted.', { required: true }),
+  },
+);
+
+const persistentVolumeClaimCondition = struct(
+  `${core}.PersistentVolumeClaimCondition`,
+  'One aspect of a claim’s state.',
+  {
+    type: always(1, string, 'Which aspect.', { required: true }),
+    status: always(2, string, 'True, False or Unknown.', { required: true }),
+    lastProbeTime: always(3, time, 'When it was last checked.'),
+    lastTransitionTime: always(4, time, 'When the status last changed.'),
+    reason: optional(5, string, 'Why, in one word.'),
+    message: optional(6, string, 'Why, for a person.'),
+  },
+);
+
+const modifyVolumeStatus = struct(`${core}.ModifyVolumeStatus`, 'Progress of a change of attributes.', {
+  targetVolumeAttributesClassName: optional(1, string, 'The class being applied.'),
+  status: always(2, string, 'State of the change.', { required: true }),
+});
+
+const persistentVolumeClaimStatus = struct(`${core}.PersistentVolumeClaimStatus`, 'What a claim has got.', {
+  phase: optional(1, string, 'Pending, Bound or Lost.'),
+  accessModes: optional(2, list(string), 'How the volume can be mounted.'),
+  capacity: optional(3, map(quantity), 'Size of the volume.'),
+  conditions: optional(
+    4,
+    listMap(persistentVolumeClaimCondition, ['type'], { mergeKey: 'type' }),
+    'State of the claim.',
+  ),
+  allocatedResources: optional(5, map(quantity), 'Size that was granted.'),
+  allocatedResourceStatuses: optional(7, map(string), 'Progress of a resize.'),
+  currentVolumeAttributesClassName: pointer(8, string, 'The class in force.'),
+  modifyVolumeStatus: pointer(9, modifyVolumeStatus, 'Progress of a change of attributes.'),
+});
+
+export const persistentVolumeClaim = struct(`${core}.PersistentVolumeClaim`, 'A request for storage.', {
+  metadata: always(1, objectMeta, 'Standard metadata.'),
+  spec: always(2, persistentVolumeClaimSpec, 'What is wanted.'),
+  status: always(3, persistentVolumeClaimStatus, 'What was given.'),
+});

@@ -1,0 +1,24 @@
+import { objectSchema } from '../../../metadata.ts';
+import type { Infer } from '../../../schema/infer.ts';
+import { always } from '../../../schema/schema.ts';
+import type { container, ephemeralContainer } from './container.ts';
+import { podSpec, type podTemplateSpec } from './spec.ts';
+import { podStatus, type containerStatus } from './status.ts';
+
+/** Containers that run together on one node and share a network address. */
+export const pod = objectSchema(
+  'io.k8s.api.core.v1.Pod',
+  'Containers that run together on one node and share a network address.',
+  {
+    spec: always(2, podSpec, 'What the Pod should be.'),
+    status: always(3, podStatus, 'What the Pod is. Written by its node.'),
+  },
+);
+
+export type Pod = Infer<typeof pod>;
+export type PodSpec = Infer<typeof podSpec>;
+export type PodStatus = Infer<typeof podStatus>;
+export type PodTemplateSpec = Infer<typeof podTemplateSpec>;
+export type Container = Infer<typeof container>;
+export type EphemeralContainer = Infer<typeof ephemeralContainer>;
+export type ContainerStatus = Infer<typeof containerStatus>;
