@@ -1,0 +1,57 @@
+import { badRequest } from '../errors.ts';
+
+/** One `path=value` or `path!=value`. */
+export interface FieldRequirement {
+  readonly path: string;
+  readonly equal: boolean;
+  readonly value: string;
+}
+
+/** Reads the grammar of the `fieldSelector` parameter: terms joined by commas, `\` escapes `,`, `=` and `\`. */
+export function parseFieldSelector(text: string): readonly FieldRequirement[] {
+  return splitTerms(text).map(parseTerm);
+}
+
+function splitTerms(text: string): string[] {
+  const terms: string[] = [];
+  let start = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '\\') at++;
+    else if (text[at] === ',') {
+      terms.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  terms.push(text.slice(start));
+  return terms.filter((term) => term !== '');
+}
+
+function parseTerm(term: string): FieldRequirement {
+  const operator = /!=|==|=/.exec(term);
+  if (operator === null) {
+    throw badRequest(`invalid selector: '${term}'; can't understand '${term}'`);
+  }
+  return {
+    path: term.slice(0, operator.index),
+    equal: operator[0] !== '!=',
+    value: unescape(term.slice(operator.index + operator[0].length), term),
+  };
+}
+
+function unescape(text: string, term: string): string {
+  if (!/[\\=,]/.test(text)) return text;
+  let value = '';
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at] ?? '';
+    if (character === '\\') {
+      const escaped = text[++at] ?? '';
+      if (!'\\,='.includes(escaped) || escaped === '') {
+        throw badRequest(`invalid selector: '${term}'; invalid escape sequence: \\${escaped}`);
+      }
+      value += escaped;
+    } else if (character === '=' || character === ',') {
+      throw badRequest(`invalid selector: '${term}'; unescaped '${character}' in value`);
+    } else value += character;
+  }
+  return value;
+}

@@ -1,0 +1,45 @@
+import type { ApiObject } from '../../api/metadata.ts';
+import type { Entry } from '../../store/store.ts';
+import type { Layout } from './layout.ts';
+import { asListItem, withRevision } from './layout.ts';
+
+/** A stored object as the cache holds it: bytes first, the parsed object only for as long as someone uses it. */
+export class Item {
+  readonly entry: Entry;
+  readonly #layout: Layout;
+  #parsed: WeakRef<ApiObject> | undefined;
+
+  constructor(entry: Entry, layout: Layout) {
+    this.entry = entry;
+    this.#layout = layout;
+  }
+
+  get key(): string {
+    return this.entry.key;
+  }
+
+  get revision(): number {
+    return this.entry.revision;
+  }
+
+  /** The object with its resourceVersion. Shared: never change it. */
+  get object(): ApiObject {
+    const held = this.#parsed?.deref();
+    if (held !== undefined) return held;
+    // The store holds only what `serialise` wrote.
+    const stored = JSON.parse(this.entry.value) as ApiObject;
+    const object = { ...stored, metadata: { ...stored.metadata, resourceVersion: String(this.entry.revision) } };
+    this.#parsed = new WeakRef(object);
+    return object;
+  }
+
+  /** The object as JSON; `revision` differs from its own when it tells of a deletion. */
+  json(revision: number = this.entry.revision): string {
+    return withRevision(this.#layout, this.entry.value, revision);
+  }
+
+  /** The object as an item of a list. */
+  listJson(): string {
+    return asListItem(this.#layout, this.entry.value, this.entry.revision);
+  }
+}

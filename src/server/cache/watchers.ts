@@ -1,0 +1,61 @@
+import type { CacheEvent } from './history.ts';
+
+/** Someone who follows a resource. */
+export interface Watcher {
+  /** Only keys under this prefix: the resource, one namespace of it, or one object (`exact`). */
+  readonly scope: string;
+  readonly exact: boolean;
+  notify(event: CacheEvent): void;
+  /** All changes up to `revision` have been notified. */
+  progress(revision: number): void;
+}
+
+/** The watchers of one resource, found by what they follow so that a change costs nothing to the others. */
+export class Watchers {
+  readonly #prefix: string;
+  /** scope → its watchers */
+  readonly #byScope = new Map<string, Set<Watcher>>();
+  /** key → watchers of that one object */
+  readonly #byKey = new Map<string, Set<Watcher>>();
+  #count = 0;
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(watcher: Watcher): void {
+    const index = watcher.exact ? this.#byKey : this.#byScope;
+    index.getOrInsertComputed(watcher.scope, () => new Set()).add(watcher);
+    this.#count++;
+  }
+
+  remove(watcher: Watcher): void {
+    const index = watcher.exact ? this.#byKey : this.#byScope;
+    const set = index.get(watcher.scope);
+    if (set?.delete(watcher) !== true) return;
+    this.#count--;
+    if (set.size === 0) index.delete(watcher.scope);
+  }
+
+  notify(event: CacheEvent): void {
+    if (this.#count === 0) return;
+    const afterNamespace = event.key.indexOf('/', this.#prefix.length);
+    this.#notifyAll(this.#byScope.get(this.#prefix), event);
+    if (afterNamespace > 0) this.#notifyAll(this.#byScope.get(event.key.slice(0, afterNamespace + 1)), event);
+    this.#notifyAll(this.#byKey.get(event.key), event);
+  }
+
+  #notifyAll(watchers: ReadonlySet<Watcher> | undefined, event: CacheEvent): void {
+    if (watchers === undefined) return;
+    for (const watcher of watchers) watcher.notify(event);
+  }
+
+  *[Symbol.iterator](): Generator<Watcher, void> {
+    for (const set of this.#byScope.values()) yield* set;
+    for (const set of this.#byKey.values()) yield* set;
+  }
+}

@@ -1,0 +1,24 @@
+import type { Logger } from 'pino';
+
+import type { WriteContext } from '../api/kind.ts';
+import type { Store } from '../store/store.ts';
+import type { ServiceAllocator } from './allocate/service-allocator.ts';
+import type { CacheHub } from './cache/hub.ts';
+import type { Flusher } from './cache/flusher.ts';
+
+/** What every verb works with. */
+export interface ServerContext {
+  readonly store: Store;
+  readonly hub: CacheHub;
+  readonly allocator: ServiceAllocator;
+  readonly write: WriteContext;
+  readonly flusher: Flusher;
+  readonly log: Logger;
+  /** Milliseconds since the epoch. */
+  clock(): number;
+  /** A new UID. */
+  uid(): string;
+  /** 0 ≤ x < 1, for names and addresses. */
+  random(): number;
+  /** Tells what a request should know besides its answer, as a `Warning` header. */
+}

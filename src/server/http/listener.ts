@@ -1,0 +1,124 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createSecureServer } from 'node:http2';
+import type { Http2SecureServer, Http2ServerRequest, Http2ServerResponse, ServerHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+
+import type { ApiRequest, Reply, User } from '../reply.ts';
+import { readBody } from './body.ts';
+import { writeReply } from './write.ts';
+
+/** Both protocols come through Node's compatible pair of objects. */
+export type Incoming = IncomingMessage | Http2ServerRequest;
+export type Outgoing = ServerResponse | Http2ServerResponse;
+
+export interface ListenerOptions {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
+  /** Who the request comes from; undefined: credentials were given and none was right. */
+  identify(request: Incoming): User | undefined;
+  /** Must not reject: every failure is a reply. */
+  handle(request: ApiRequest): Promise<Reply>;
+  /** The reply to a request whose credentials are wrong. */
+  unauthorized(): Reply;
+}
+
+/** An open port. `close` stops accepting, lets requests finish, and cuts what remains after a grace period. */
+export interface Listener {
+  readonly port: number;
+  close(graceMs?: number): Promise<void>;
+}
+
+/** Serves HTTP/1.1 and HTTP/2 over TLS on one port. */
+export async function listen(options: ListenerOptions): Promise<Listener> {
+  const server = createSecureServer({
+    allowHTTP1: true,
+    cert: options.tls.cert,
+    key: options.tls.key,
+    ca: options.tls.ca,
+    requestCert: true,
+    rejectUnauthorized: false, // a request without a certificate may still carry a token
+    minVersion: 'TLSv1.2',
+    maxHeaderSize: 64 * 1024, // bearer tokens and impersonation headers outgrow Node's 16 KiB
+    maxSessionMemory: 64,
+    settings: { maxConcurrentStreams: 2000, initialWindowSize: 256 * 1024 },
+    http1Options: {
+      // Go's clients keep idle connections for 90 s; closing first would reset a POST in flight.
+      keepAliveTimeout: 120_000,
+      headersTimeout: 130_000,
+      requestTimeout: 60_000,
+    },
+  } as Parameters<typeof createSecureServer>[0]); // maxHeaderSize and http1Options timeouts are missing in the types
+  const connections = trackConnections(server);
+
+  server.on('request', (incoming: Incoming, outgoing: Outgoing) => void serve(incoming, outgoing, options));
+  server.on('clientError', (_error: Error, socket: Socket) => rejectMalformed(socket));
+  server.on('sessionError', () => undefined); // the session closes itself
+  server.on('tlsClientError', () => undefined); // a failed handshake has nobody to tell
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: options.host, port: options.port, backlog: 1024 }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : options.port;
+  return { port, close: (graceMs = 5000) => connections.close(graceMs) };
+}
+
+async function serve(incoming: Incoming, outgoing: Outgoing, options: ListenerOptions): Promise<void> {
+  const user = options.identify(incoming);
+  if (user === undefined) {
+    incoming.resume();
+    writeReply(outgoing, options.unauthorized(), incoming);
+    return;
+  }
+  const request: ApiRequest = {
+    method: incoming.method ?? 'GET',
+    url: incoming.url ?? '/',
+    header(name) {
+      const value = incoming.headers[name];
+      return Array.isArray(value) ? value.join(',') : value;
+    },
+    body: (limit) => readBody(incoming, limit),
+    user,
+  };
+  writeReply(outgoing, await options.handle(request), incoming);
+}
+
+/** What Node could not parse as HTTP gets one plain answer, if the socket still takes one. */
+function rejectMalformed(socket: Socket): void {
+  if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+  else socket.destroy();
+}
+
+function trackConnections(server: Http2SecureServer): { close(graceMs: number): Promise<void> } {
+  const sockets = new Set<TLSSocket>();
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('secureConnection', (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined); // a reset connection is the client's affair
+    socket.on('close', () => sockets.delete(socket));
+  });
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.on('close', () => sessions.delete(session));
+  });
+  return {
+    async close(graceMs) {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const session of sessions) session.close(); // GOAWAY; streams in flight may finish
+      const idle = 'closeIdleConnections' in server ? server.closeIdleConnections : undefined;
+      if (typeof idle === 'function') idle.call(server);
+      const timer = setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, graceMs);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { failure } from '../../api/errors.ts';
+
+/** The form a client asked for. */
+export interface Choice {
+  readonly encoding: 'json' | 'yaml';
+  readonly as: 'object' | 'table' | 'metadata' | 'metadataList';
+  /** Of `meta.k8s.io`, for tables and metadata. */
+  readonly version: string;
+}
+
+interface Clause {
+  readonly type: string;
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly quality: number;
+}
+
+export const acceptedTypes = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
+
+const plain: Choice = { encoding: 'json', as: 'object', version: 'v1' };
+
+/**
+ * The first form in the Accept header that the server can give, by quality and then by order.
+ * `allows` says which transformations the endpoint has. Protobuf is answered in JSON, since clients decode by the
+ * Content-Type they receive. Throws the 406 of Kubernetes when nothing fits.
+ */
+export function negotiate(accept: string | undefined, allows: readonly Choice['as'][]): Choice {
+  if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json') return plain;
+  for (const clause of parseAccept(accept)) {
+    const choice = choose(clause);
+    if (choice !== undefined && (choice.as === 'object' || allows.includes(choice.as))) return choice;
+  }
+  throw failure({
+    code: 406,
+    reason: 'NotAcceptable',
+    message: `only the following media types are accepted: ${acceptedTypes}`,
+  });
+}
+
+function choose({ type, parameters }: Clause): Choice | undefined {
+  const encoding = encodings.get(type);
+  if (encoding === undefined) return undefined;
+  const as = parameters.get('as');
+  if (as === undefined) return { ...plain, encoding };
+  const version = parameters.get('v') ?? '';
+  if (parameters.get('g') !== 'meta.k8s.io' || !['v1', 'v1beta1'].includes(version)) return undefined;
+  const form = forms.get(as);
+  return form === undefined ? undefined : { encoding, as: form, version };
+}
+
+const encodings = new Map<string, Choice['encoding']>([
+  ['application/json', 'json'],
+  ['application/*', 'json'],
+  ['*/*', 'json'],
+  ['application/vnd.kubernetes.protobuf', 'json'],
+  ['application/yaml', 'yaml'],
+]);
+
+const forms = new Map<string, Choice['as']>([
+  ['Table', 'table'],
+  ['PartialObjectMetadata', 'metadata'],
+  ['PartialObjectMetadataList', 'metadataList'],
+]);
+
+/** The clauses of an Accept header, best first. */
+export function parseAccept(header: string): readonly Clause[] {
+  return header
+    .split(',')
+    .map(parseClause)
+    .sort((a, b) => b.quality - a.quality);
+}
+
+function parseClause(text: string): Clause {
+  const [type = '', ...rest] = text.split(';').map((part) => part.trim());
+  const parameters = new Map<string, string>();
+  for (const parameter of rest) {
+    const equals = parameter.indexOf('=');
+    if (equals > 0) parameters.set(parameter.slice(0, equals).trim(), parameter.slice(equals + 1).trim());
+  }
+  const quality = Number(parameters.get('q') ?? '1');
+  return { type: type.toLowerCase(), parameters, quality: Number.isNaN(quality) ? 0 : quality };
+}

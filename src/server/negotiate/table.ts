@@ -1,0 +1,85 @@
+import { ageColumn, nameColumn } from '../../api/columns.ts';
+import { badRequest } from '../../api/errors.ts';
+import type { Column, Kind } from '../../api/kind.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import type { Item } from '../cache/item.ts';
+import { metadataPresenter } from './metadata.ts';
+import type { ListMeta, Presenter } from './presenter.ts';
+
+/** Which object a row carries: its metadata, all of it, or none. */
+export type IncludeObject = 'Metadata' | 'Object' | 'None';
+
+export function parseIncludeObject(text: string | null): IncludeObject {
+  switch (text ?? '') {
+    case '':
+    case 'Metadata':
+      return 'Metadata';
+    case 'Object':
+      return 'Object';
+    case 'None':
+      return 'None';
+    default:
+      throw badRequest(`unrecognized includeObject value: "${text ?? ''}"; use Metadata, Object or None`);
+  }
+}
+
+export interface TableOptions {
+  readonly kind: Kind;
+  readonly version: string;
+  readonly includeObject: IncludeObject;
+  readonly whole: Presenter;
+  clock(): number;
+}
+
+/** Objects as rows of cells, which is what `kubectl get` prints. */
+export function tablePresenter({ kind, version, includeObject, whole, clock }: TableOptions): Presenter {
+  const columns: readonly Column[] = kind.columns.length > 0 ? kind.columns : [nameColumn, ageColumn];
+  const definitions = JSON.stringify(
+    columns.map(({ name, type, format, description, priority }) => ({ name, type, format, description, priority })),
+  );
+  const partial = metadataPresenter(version);
+  let definitionsSent = false; // a watch sends them with its first event only
+
+  const rowObject = (item: Item, revision: number): string => {
+    if (includeObject === 'None') return '';
+    return `,"object":${includeObject === 'Object' ? whole.object(item, revision) : partial.object(item, revision)}`;
+  };
+  const row = (item: Item, revision: number): string => {
+    const object = viewed(kind, item);
+    const now = clock();
+    const cells = JSON.stringify(columns.map((column) => column.cell(object, now)));
+    const conditions = kind.rowConditions(object);
+    const told = conditions.length > 0 ? `,"conditions":${JSON.stringify(conditions)}` : '';
+    return `{"cells":${cells}${told}${rowObject(item, revision)}}`;
+  };
+  const table = (meta: string, rows: string): string => {
+    const told = definitionsSent ? 'null' : definitions;
+    definitionsSent = true;
+    return `{"kind":"Table","apiVersion":"meta.k8s.io/${version}","metadata":${meta},"columnDefinitions":${told},"rows":[${rows}]}`;
+  };
+  return {
+    contentType: 'application/json',
+    shared: undefined,
+    object: (item, revision = item.revision) => table(`{"resourceVersion":"${revision}"}`, row(item, revision)),
+    *list(items: Iterable<Item>, meta: ListMeta) {
+      yield `{"kind":"Table","apiVersion":"meta.k8s.io/${version}","metadata":${JSON.stringify(meta)},"columnDefinitions":${definitions},"rows":[`;
+      let first = true;
+      for (const item of items) {
+        yield first ? row(item, item.revision) : `,${row(item, item.revision)}`;
+        first = false;
+      }
+      yield ']}\n';
+    },
+    bookmark(revision, annotations) {
+      const cells = JSON.stringify(columns.map(() => ''));
+      return table(
+        `{"resourceVersion":"${revision}"}`,
+        `{"cells":${cells},"object":${partial.bookmark(revision, annotations)}}`,
+      );
+    },
+  };
+}
+
+/** The object in the version whose columns are shown. */
+const viewed = (kind: Kind, item: Item): ApiObject =>
+  kind.storage === undefined ? item.object : kind.storage.fromStorage(item.object);

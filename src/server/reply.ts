@@ -1,0 +1,83 @@
+import type { Status } from '../api/errors.ts';
+import { failure } from '../api/errors.ts';
+
+/** What a handler answers: a body, or a stream that a watch writes to for as long as it lasts. */
+export type Reply = BodyReply | StreamReply;
+
+export interface BodyReply {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Pieces are written one by one, so that a long list is never one string. */
+  readonly body: string | Buffer | Iterable<string>;
+}
+
+export interface StreamReply {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Called once, after the headers have been sent. */
+  stream(sink: Sink): void;
+}
+
+export type Headers = Record<string, string | readonly string[]>;
+
+/** The receiving end of a stream. */
+export interface Sink {
+  /** False: the client is behind; wait for `onDrain`. */
+  write(chunk: Buffer): boolean;
+  onDrain(listener: () => void): void;
+  /** The client has gone, or `end` has completed. */
+  onClose(listener: () => void): void;
+  end(): void;
+}
+
+/** A request, free of the protocol that carried it. */
+export interface ApiRequest {
+  readonly method: string;
+  /** Path and query as sent. */
+  readonly url: string;
+  header(name: string): string | undefined;
+  /** Reads the body; rejects with a 413 past `limit` bytes. */
+  body(limit: number): Promise<Buffer>;
+  readonly user: User;
+}
+
+/** Who asks. */
+export interface User {
+  readonly name: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+}
+
+export const jsonType = 'application/json';
+
+export const jsonReply = (status: number, body: string, headers: Headers = {}): BodyReply => ({
+  status,
+  headers: { 'Content-Type': jsonType, 'Cache-Control': 'no-cache, private', ...headers },
+  body,
+});
+
+export const textReply = (status: number, body: string, headers: Headers = {}): BodyReply => ({
+  status,
+  headers: { 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff', ...headers },
+  body,
+});
+
+/** Kubernetes' answer to a path that means nothing: plain text, not a Status. */
+export const pathNotFound = (): BodyReply => textReply(404, '404 page not found\n');
+
+export const methodNotAllowed = (): BodyReply => textReply(405, 'Method Not Allowed\n');
+
+export function statusReply(status: Status, headers: Headers = {}): BodyReply {
+  const retryAfter = status.details?.retryAfterSeconds;
+  return jsonReply(status.code ?? 200, `${JSON.stringify(status)}\n`, {
+    ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
+    ...headers,
+  });
+}
+
+export const tooLarge = (limit: number): Error =>
+  failure({
+    code: 413,
+    reason: 'RequestEntityTooLarge',
+    message: `Request entity too large: limit is ${limit}`,
+  });

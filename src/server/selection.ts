@@ -1,0 +1,50 @@
+import { badRequest } from '../api/errors.ts';
+import type { Kind } from '../api/kind.ts';
+import type { FieldRequirement } from '../api/selectors/fields.ts';
+import { parseFieldSelector } from '../api/selectors/fields.ts';
+import type { LabelSelector } from '../api/selectors/labels.ts';
+import { matchesLabels, parseLabelSelector } from '../api/selectors/labels.ts';
+import type { Item } from './cache/item.ts';
+
+/** Which objects of a resource a request is about. */
+export interface Selection {
+  /** Undefined: all of them. */
+  readonly matches: ((item: Item) => boolean) | undefined;
+  /** The one name that can match, if the selector says so. */
+  readonly name: string | undefined;
+}
+
+/** Reads `labelSelector` and `fieldSelector`; throws a 400 for a bad one or an unknown field. */
+export function parseSelection(kind: Kind, query: URLSearchParams): Selection {
+  const labels = parseLabelSelector(query.get('labelSelector') ?? '');
+  const fields = parseFieldSelector(query.get('fieldSelector') ?? '');
+  const readers = fields.map((field) => fieldReader(kind, field));
+  const name = fields.find(({ path, equal, value }) => path === 'metadata.name' && equal && value !== '')?.value;
+  if (labels.length === 0 && fields.length === 0) return { matches: undefined, name };
+  return { matches: (item) => selects(item, labels, readers), name };
+}
+
+const selects = (item: Item, labels: LabelSelector, readers: readonly ((item: Item) => boolean)[]): boolean =>
+  (labels.length === 0 || matchesLabels(labels, item.object.metadata.labels)) &&
+  readers.every((matches) => matches(item));
+
+function fieldReader(kind: Kind, { path, equal, value }: FieldRequirement): (item: Item) => boolean {
+  const read = readerFor(kind, path);
+  return (item) => (read(item) === value) === equal;
+}
+
+function readerFor(kind: Kind, path: string): (item: Item) => string {
+  if (path === 'metadata.name') return (item) => item.object.metadata.name ?? '';
+  if (path === 'metadata.namespace' && kind.namespaced) return (item) => item.object.metadata.namespace ?? '';
+  const select = Object.hasOwn(kind.selectableFields, path) ? kind.selectableFields[path] : undefined;
+  if (select === undefined) throw badRequest(unknownField(kind, path));
+  const { storage } = kind;
+  return storage === undefined
+    ? (item) => select(item.object)
+    : (item) => select(storage.fromStorage(item.object));
+}
+
+function unknownField(kind: Kind, path: string): string {
+  if (kind.custom || Object.keys(kind.selectableFields).length > 0) return `field label not supported: ${path}`;
+  return `"${path}" is not a known field selector: only "metadata.name", "metadata.namespace"`;
+}
