@@ -27,3 +27,8 @@ export class StoreUnavailableError extends Error {
 export class DataDirectoryError extends Error {
   readonly code = 'STORE_DATA_DIRECTORY';
 }
+
+/** The writes cannot be one commit: too many, or one key twice. A bug of the caller. */
+export class InvalidCommitError extends Error {
+  readonly code = 'STORE_INVALID_COMMIT';
+}

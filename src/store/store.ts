@@ -52,6 +52,7 @@ export interface RangeOptions {
   readonly revision?: number;
   /** Start at this key (inclusive) instead of the first of the prefix. */
   readonly from?: string;
+  /** At most this many entries; 0 or absent: all. */
   readonly limit?: number;
 }
 

@@ -1,0 +1,175 @@
+import { StoreUnavailableError } from './errors.ts';
+import { applied, History } from './history.ts';
+import type { Journal } from './journal.ts';
+import type { Change, Commit, Entry, Range, RangeOptions, Store, WatchObserver, Write } from './store.ts';
+import type { Tree } from './tree.ts';
+import { Watchers } from './watchers.ts';
+import { afterPrefix, changesOf, checkWrites, conflictOf } from './writes.ts';
+
+/** More commits than this waiting for the disk are refused: their callers are better off retrying. */
+const maxWaiting = 16_384;
+
+/** A commit that is decided but not durable. Conflicts and commits without effect wait here too, with no changes. */
+interface Pending {
+  readonly changes: readonly Change[];
+  readonly tree: Tree<Entry>;
+  readonly result: Commit;
+  readonly resolve: (result: Commit) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * The store in memory behind both embedded stores. The journal makes its commits durable.
+ *
+ * ```
+ * commit → ordered: checked against #next, which has all commits before it
+ *        → waiting in #queue while the journal is at work on the batch before
+ *        → durable: appended to #history, so visible to reads; published to watchers; resolved
+ *        → or refused by the journal: #next falls back to what is durable, all waiting commits reject
+ * ```
+ */
+export class EmbeddedStore implements Store {
+  readonly #journal: Journal;
+  readonly #history: History;
+  readonly #watchers = new Watchers();
+  #next: { readonly tree: Tree<Entry>; readonly revision: number };
+  #queue: Pending[] = [];
+  /** Settles when nothing is waiting; undefined when nothing is. */
+  #draining: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(journal: Journal, history: History = new History()) {
+    this.#journal = journal;
+    this.#history = history;
+    this.#next = { tree: history.current, revision: history.revision };
+  }
+
+  get revision(): number {
+    return this.#history.revision;
+  }
+
+  get compacted(): number {
+    return this.#history.compacted;
+  }
+
+  async commit(writes: readonly Write[]): Promise<Commit> {
+    this.#checkOpen();
+    checkWrites(writes);
+    const { tree, revision } = this.#next;
+    const conflict = conflictOf(writes, tree, revision);
+    if (conflict !== undefined) return this.#settled(conflict);
+    const changes = changesOf(writes, tree, revision + 1);
+    if (changes.length === 0) return this.#settled({ ok: true, revision });
+    if (this.#queue.length >= maxWaiting) {
+      throw new StoreUnavailableError('too many writes are waiting for the disk: retry later');
+    }
+    this.#next = { tree: applied(tree, changes), revision: revision + 1 };
+    return this.#enqueue(changes, { ok: true, revision: revision + 1 });
+  }
+
+  /** A result without changes: it rests on commits that may not be durable yet, and must not outrun them. */
+  #settled(result: Commit): Commit | Promise<Commit> {
+    return this.#draining === undefined ? result : this.#enqueue([], result);
+  }
+
+  #enqueue(changes: readonly Change[], result: Commit): Promise<Commit> {
+    const { promise, resolve, reject } = Promise.withResolvers<Commit>();
+    this.#queue.push({ changes, tree: this.#next.tree, result, resolve, reject });
+    this.#draining ??= this.#drain();
+    return promise;
+  }
+
+  /** Makes waiting commits durable, batch by batch: what arrives during a batch forms the next one. */
+  async #drain(): Promise<void> {
+    await Promise.resolve(); // commits of the same turn share the first batch
+    while (this.#queue.length > 0) {
+      const batch = this.#queue;
+      this.#queue = [];
+      const changes = batch.flatMap((pending) => pending.changes);
+      try {
+        if (changes.length > 0) await this.#journal.append(changes);
+      } catch (error) {
+        this.#rollBack(batch, error);
+        continue;
+      }
+      this.#makeVisible(batch);
+    }
+    this.#draining = undefined;
+  }
+
+  #makeVisible(batch: readonly Pending[]): void {
+    const commits: (readonly Change[])[] = [];
+    for (const { changes, tree } of batch) {
+      if (changes.length === 0) continue;
+      this.#history.append(changes, tree);
+      commits.push(changes);
+    }
+    this.#watchers.publish(commits, this.#history.revision);
+    for (const { resolve, result } of batch) resolve(result);
+  }
+
+  /** Later commits were checked against the state that is lost, so they go with it. */
+  #rollBack(batch: readonly Pending[], error: unknown): void {
+    const lost = [...batch, ...this.#queue];
+    this.#queue = [];
+    this.#next = { tree: this.#history.current, revision: this.#history.revision };
+    for (const { reject } of lost) reject(error);
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    this.#checkOpen();
+    return this.#history.current.get(key);
+  }
+
+  async range(prefix: string, options: RangeOptions = {}): Promise<Range> {
+    this.#checkOpen();
+    const revision = options.revision ?? this.revision;
+    const tree = this.#history.at(revision);
+    const from = options.from !== undefined && options.from > prefix ? options.from : prefix;
+    const below = afterPrefix(prefix);
+    const limit = options.limit || Infinity;
+    const entries = tree.range(from, below, limit);
+    if (entries.length < limit) return { entries, revision, more: false, remaining: 0 };
+    const end = below === undefined ? tree.size : tree.countBelow(below);
+    const remaining = Math.max(0, end - tree.countBelow(from) - entries.length);
+    return { entries, revision, more: remaining > 0, remaining };
+  }
+
+  async watch(prefix: string, from: number, observer: WatchObserver, signal: AbortSignal): Promise<void> {
+    this.#checkOpen();
+    const past = from > this.revision ? [] : this.#history.after(from);
+    this.#watchers.add({ prefix, from, observer, signal }, past, this.revision);
+  }
+
+  async compact(revision: number): Promise<void> {
+    this.#checkOpen();
+    if (revision <= this.compacted) return;
+    this.#history.compact(revision);
+    await this.#journal.compact(revision);
+  }
+
+  async size(): Promise<number> {
+    return (await this.#journal.size()) ?? this.#history.bytes;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    await this.#draining;
+    await this.#journal.close();
+    this.#watchers.end(closedError());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #checkOpen(): void {
+    if (this.#closed !== undefined) throw closedError();
+  }
+}
+
+const closedError = (): StoreUnavailableError => new StoreUnavailableError('the store is closed');
