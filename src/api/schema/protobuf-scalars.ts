@@ -1,0 +1,152 @@
+// Scalars that protobuf writes differently from JSON: each has the form of its JSON value on our side.
+
+import type { ScalarSchema, StringSchema } from './schema.ts';
+import type { WireReader } from './wire.ts';
+import { ProtobufError, WireWriter, wireTypes } from './wire.ts';
+
+export type LeafSchema = ScalarSchema | StringSchema;
+
+/** The wire type in which a value of `schema` must come. */
+export function wireTypeOf(schema: LeafSchema): number {
+  if (schema.type === 'boolean' || schema.type === 'int32' || schema.type === 'int64') return wireTypes.varint;
+  return schema.type === 'double' ? wireTypes.fixed64 : wireTypes.bytes;
+}
+
+/** Reads one value in its JSON form; null is the zero value of a time or of JSON. */
+export function readLeaf(schema: LeafSchema, reader: WireReader): unknown {
+  switch (schema.type) {
+    case 'string':
+      return reader.string();
+    case 'boolean':
+      return reader.int() !== 0;
+    case 'int32':
+      return reader.int32();
+    case 'int64':
+      return reader.int();
+    case 'double':
+      return reader.double();
+    case 'bytes':
+      return Buffer.from(reader.bytes()).toString('base64');
+    case 'time':
+      return readMoment(reader.message(), false);
+    case 'microTime':
+      return readMoment(reader.message(), true);
+    case 'quantity':
+      return readQuantity(reader.message());
+    case 'intOrString':
+      return readIntOrString(reader.message());
+    case 'json':
+      return readJson(reader.message());
+  }
+}
+
+/** Writes one value of its JSON form. */
+export function writeLeaf(writer: WireWriter, number: number, schema: LeafSchema, value: unknown): void {
+  switch (schema.type) {
+    case 'boolean':
+      return writer.int(number, value === true ? 1 : 0);
+    case 'int32':
+    case 'int64':
+      return writer.int(number, Number(value));
+    case 'double':
+      return writer.double(number, Number(value));
+    case 'string':
+      return writer.string(number, String(value));
+    case 'bytes':
+      return writer.bytes(number, Buffer.from(String(value), 'base64'));
+    case 'time':
+    case 'microTime':
+      return writer.bytes(number, momentBytes(String(value)));
+    case 'quantity':
+      return writer.bytes(
+        number,
+        messageOf((message) => message.string(1, String(value))),
+      );
+    case 'intOrString':
+      return writer.bytes(number, intOrStringBytes(value));
+    case 'json':
+      return writer.bytes(
+        number,
+        messageOf((message) => message.string(1, JSON.stringify(value))),
+      );
+  }
+}
+
+function messageOf(write: (writer: WireWriter) => void): Uint8Array {
+  const writer = new WireWriter();
+  write(writer);
+  return writer.finish();
+}
+
+/** Seconds and nanoseconds since 1970. Both zero is Go's zero time, not the epoch. */
+function readMoment(reader: WireReader, withMicros: boolean): string | null {
+  let seconds = 0;
+  let nanos = 0;
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === 0x08) seconds = reader.int();
+    else if (tag === 0x10) nanos = reader.int32();
+    else reader.skip(tag & 7);
+  }
+  if (seconds === 0 && nanos === 0) return null;
+  const text = Math.abs(seconds) < 1e12 ? new Date(seconds * 1000).toISOString() : '';
+  if (text.length !== 24 || nanos < 0 || nanos > 999_999_999) throw new ProtobufError('time out of range');
+  const micros = String(Math.trunc(nanos / 1000)).padStart(6, '0');
+  return `${text.slice(0, 19)}${withMicros ? `.${micros}` : ''}Z`;
+}
+
+function momentBytes(text: string): Uint8Array {
+  const seconds = Date.parse(`${text.slice(0, 19)}Z`) / 1000;
+  const nanos = Number(text.slice(20, 26).replace('Z', '') || 0) * 1000;
+  return messageOf((message) => {
+    message.int(1, seconds);
+    message.int(2, nanos);
+  });
+}
+
+function readQuantity(reader: WireReader): string {
+  let text = '0';
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === 0x0a) text = reader.string();
+    else reader.skip(tag & 7);
+  }
+  return text;
+}
+
+function readIntOrString(reader: WireReader): number | string {
+  let type = 0;
+  let int = 0;
+  let string = '';
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === 0x08) type = reader.int();
+    else if (tag === 0x10) int = reader.int32();
+    else if (tag === 0x1a) string = reader.string();
+    else reader.skip(tag & 7);
+  }
+  return type === 1 ? string : int;
+}
+
+function intOrStringBytes(value: unknown): Uint8Array {
+  return messageOf((message) => {
+    message.int(1, typeof value === 'string' ? 1 : 0);
+    message.int(2, typeof value === 'number' ? value : 0);
+    message.string(3, typeof value === 'string' ? value : '');
+  });
+}
+
+/** FieldsV1 and RawExtension: JSON text in field 1. */
+function readJson(reader: WireReader): unknown {
+  let text = '';
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === 0x0a) text = reader.string();
+    else reader.skip(tag & 7);
+  }
+  try {
+    return text === '' ? null : JSON.parse(text);
+  } catch (error) {
+    throw new ProtobufError('embedded JSON is malformed', { cause: error });
+  }
+}

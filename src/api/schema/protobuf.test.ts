@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import fc from 'fast-check';
+
+import { deleteOptions } from '../options.ts';
+import { arbitraryStruct } from './arbitrary.ts';
+import { decode } from './decode.ts';
+import { everything } from './example.ts';
+import { decodeEnvelope, decodeProtobuf, encodeEnvelope, encodeProtobuf, ProtobufError } from './protobuf.ts';
+
+const bytes = (hex: string): Uint8Array => Buffer.from(hex.replaceAll(' ', ''), 'hex');
+
+test('an envelope names its message', () => {
+  const body = bytes('6b387300 0a0f 0a02 7631 1209 4e616d657370616365 1202 0a00 1a00 2200');
+  assert.deepEqual(
+    { ...decodeEnvelope(body), raw: [...decodeEnvelope(body).raw] },
+    { apiVersion: 'v1', kind: 'Namespace', raw: [0x0a, 0x00], contentType: '' },
+  );
+  assert.deepEqual(Buffer.from(encodeEnvelope(decodeEnvelope(body))), Buffer.from(body));
+});
+
+const messages = [
+  { name: 'nothing', hex: '', want: {} },
+  { name: 'a zero pointer', hex: '0800', want: { gracePeriodSeconds: 0 } },
+  { name: 'a negative number', hex: '08 ffffffffffffffffff01', want: { gracePeriodSeconds: -1 } },
+  {
+    name: 'a message and a list',
+    hex: '12 03 0a0161 2a 03 416c6c',
+    want: { preconditions: { uid: 'a' }, dryRun: ['All'] },
+  },
+  {
+    name: 'a message in two parts',
+    hex: '12 03 0a0161 12 03 120162',
+    want: { preconditions: { uid: 'a', resourceVersion: 'b' } },
+  },
+  {
+    name: 'unknown numbers of every wire type',
+    hex: 'd83e05 d93e0102030405060708 da3e0101 dd3e01020304 1801',
+    want: { orphanDependents: true },
+  },
+];
+
+for (const { name, hex, want } of messages) {
+  test(`reads ${name}`, () => {
+    assert.deepEqual(decodeProtobuf(deleteOptions, bytes(hex)), want);
+  });
+}
+
+const malformed = [
+  { name: 'a length beyond the end', hex: '1205 0a', want: 'unexpected EOF' },
+  { name: 'an unfinished varint', hex: '08ff', want: 'unexpected EOF' },
+  { name: 'a varint without end', hex: '08 ffffffffffffffffffffffff', want: 'integer overflow' },
+  { name: 'a string where a number belongs', hex: '0a0161', want: 'wrong wireType = 2 for field gracePeriodSeconds' },
+  { name: 'field number 0', hex: '0001', want: 'illegal tag 0 (wire type 0)' },
+  { name: 'a group', hex: 'db3e', want: 'illegal wireType 3' },
+];
+
+for (const { name, hex, want } of malformed) {
+  test(`refuses ${name}`, () => {
+    assert.throws(
+      () => decodeProtobuf(deleteOptions, bytes(hex)),
+      (error) => error instanceof ProtobufError && error.message === want,
+    );
+  });
+}
+
+test('an inline field sits in a message of its own', () => {
+  const object = decode(everything, { rules: [{ host: 'a', http: { path: '/' } }] }).object;
+  const encoded = Buffer.from(encodeProtobuf(everything, object)).toString('hex');
+  assert.ok(encoded.includes('1a0a' + '0a0161' + '1205' + '0a03' + '0a012f'), encoded);
+});
+
+test('packed numbers are read as well', () => {
+  assert.deepEqual(decodeProtobuf(everything, bytes('4a 03 01 ac02'))['numbers'], [1, 300]);
+});
+
+test('decoding what was encoded gives the same object', () => {
+  fc.assert(
+    fc.property(arbitraryStruct(everything), (given) => {
+      const { object } = decode(everything, given);
+      const { kind: _, apiVersion: __, ports, ...rest } = object;
+      const back = decodeProtobuf(everything, encodeProtobuf(everything, object));
+      // Kind and version are the envelope's; an empty list is no list to protobuf.
+      const want = { ...rest, ports: Array.isArray(ports) && ports.length > 0 ? ports : null };
+      assert.deepEqual(back, want);
+    }),
+  );
+});
+
+test('mutated messages decode or are refused with a ProtobufError', () => {
+  const change = fc.tuple(fc.nat(), fc.nat(255));
+  fc.assert(
+    fc.property(arbitraryStruct(everything), fc.array(change, { minLength: 1, maxLength: 4 }), (given, changes) => {
+      const message = encodeProtobuf(everything, decode(everything, given).object);
+      for (const [at, byte] of changes) if (message.length > 0) message[at % message.length] = byte;
+      try {
+        decodeProtobuf(everything, message);
+        decodeEnvelope(message);
+      } catch (error) {
+        assert.ok(error instanceof ProtobufError, String(error));
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

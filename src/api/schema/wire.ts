@@ -1,0 +1,170 @@
+// The protobuf wire format: varints, tags and length-delimited fields, on both sides.
+
+/** Bytes that are not the protobuf message they should be. */
+export class ProtobufError extends Error {
+  readonly code = 'PROTOBUF';
+}
+
+export const wireTypes = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
+
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+const utf8Encoder = new TextEncoder();
+
+/** Reads the fields of one message. Every read checks the bounds. */
+export class WireReader {
+  readonly #bytes: Uint8Array;
+  #at: number;
+  readonly #end: number;
+
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+    this.#bytes = bytes;
+    this.#at = start;
+    this.#end = end;
+  }
+
+  get done(): boolean {
+    return this.#at >= this.#end;
+  }
+
+  /** Field number and wire type of the next field, packed as on the wire. */
+  tag(): number {
+    const tag = Number(this.#varint());
+    if (tag > 0x7fffffff || tag >>> 3 === 0) throw new ProtobufError(`illegal tag ${tag >>> 3} (wire type ${tag & 7})`);
+    return tag;
+  }
+
+  /** A signed 64-bit integer; beyond 2^53 it loses precision, like every number in JSON here. */
+  int(): number {
+    const value = this.#varint();
+    return typeof value === 'number' ? value : Number(BigInt.asIntN(64, value));
+  }
+
+  /** A signed 32-bit integer; excess bits are cut as Go does. */
+  int32(): number {
+    const value = this.#varint();
+    return typeof value === 'number' ? value | 0 : Number(BigInt.asIntN(32, value));
+  }
+
+  double(): number {
+    const start = this.#take(8);
+    return new DataView(this.#bytes.buffer, this.#bytes.byteOffset + start, 8).getFloat64(0, true);
+  }
+
+  string(): string {
+    return utf8.decode(this.bytes());
+  }
+
+  bytes(): Uint8Array {
+    const length = this.#length();
+    const start = this.#take(length);
+    return this.#bytes.subarray(start, start + length);
+  }
+
+  /** The fields of an embedded message. */
+  message(): WireReader {
+    const length = this.#length();
+    const start = this.#take(length);
+    return new WireReader(this.#bytes, start, start + length);
+  }
+
+  /** Steps over a field of an unknown number. */
+  skip(wireType: number): void {
+    if (wireType === wireTypes.varint) this.#varint();
+    else if (wireType === wireTypes.fixed64) this.#take(8);
+    else if (wireType === wireTypes.bytes) this.#take(this.#length());
+    else if (wireType === wireTypes.fixed32) this.#take(4);
+    else throw new ProtobufError(`illegal wireType ${wireType}`);
+  }
+
+  #length(): number {
+    const length = Number(this.#varint());
+    if (length > this.#end - this.#at) throw new ProtobufError('unexpected EOF');
+    return length;
+  }
+
+  #take(length: number): number {
+    const start = this.#at;
+    if (length > this.#end - start) throw new ProtobufError('unexpected EOF');
+    this.#at = start + length;
+    return start;
+  }
+
+  /** A number while the varint has at most 49 bits: nearly always, and ten times faster. */
+  #varint(): number | bigint {
+    let value = 0;
+    let scale = 1;
+    for (let length = 0; length < 7; length++) {
+      const byte = this.#byte();
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+      scale *= 128;
+    }
+    let wide = BigInt(value);
+    for (let shift = 49n; shift < 70n; shift += 7n) {
+      const byte = this.#byte();
+      wide |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return BigInt.asUintN(64, wide);
+    }
+    throw new ProtobufError('integer overflow');
+  }
+
+  #byte(): number {
+    const byte = this.#at < this.#end ? this.#bytes[this.#at++] : undefined;
+    if (byte === undefined) throw new ProtobufError('unexpected EOF');
+    return byte;
+  }
+}
+
+/** Writes the fields of one message. */
+export class WireWriter {
+  readonly #parts: Uint8Array[] = [];
+  #length = 0;
+
+  int(number: number, value: number): void {
+    this.#varint((number << 3) | wireTypes.varint);
+    this.#varint(value);
+  }
+
+  double(number: number, value: number): void {
+    this.#varint((number << 3) | wireTypes.fixed64);
+    const bytes = new Uint8Array(8);
+    new DataView(bytes.buffer).setFloat64(0, value, true);
+    this.#push(bytes);
+  }
+
+  string(number: number, value: string): void {
+    this.bytes(number, utf8Encoder.encode(value));
+  }
+
+  bytes(number: number, value: Uint8Array): void {
+    this.#varint((number << 3) | wireTypes.bytes);
+    this.#varint(value.length);
+    this.#push(value);
+  }
+
+  finish(): Uint8Array<ArrayBuffer> {
+    const result = new Uint8Array(this.#length);
+    let at = 0;
+    for (const part of this.#parts) {
+      result.set(part, at);
+      at += part.length;
+    }
+    return result;
+  }
+
+  #varint(value: number): void {
+    let rest = BigInt.asUintN(64, BigInt(value));
+    const bytes: number[] = [];
+    while (rest > 0x7fn) {
+      bytes.push(Number(rest & 0x7fn) | 0x80);
+      rest >>= 7n;
+    }
+    bytes.push(Number(rest));
+    this.#push(Uint8Array.from(bytes));
+  }
+
+  #push(bytes: Uint8Array): void {
+    this.#parts.push(bytes);
+    this.#length += bytes.length;
+  }
+}
