@@ -52,14 +52,16 @@ function parseIpv4(text: string): Address | undefined {
 function parseIpv6(text: string): Address | undefined {
   const lastColon = text.lastIndexOf(':') + 1;
   const tail = text.includes('.') ? parseIpv4(text.slice(lastColon)) : undefined;
-  // The library knows neither leading zeros in the tail nor that a zone is not part of an address.
-  const plain = tail === undefined ? text : text.slice(0, lastColon) + printAddress('IPv4', tail.value);
+  // The library takes ::1.2.3.4 for an IPv4-mapped address, and a zone for a part of an address.
+  const plain = tail === undefined ? text : text.slice(0, lastColon) + hexPair(tail.value);
   if (plain.includes('%') || !ipaddr.IPv6.isValid(plain)) return undefined;
   const value = ipaddr.IPv6.parse(plain).parts.reduce((sum, part) => (sum << 16n) | BigInt(part), 0n);
   const hasLeadingZeros = tail?.hasLeadingZeros ?? false;
   if (value >> 32n !== 0xffffn) return { family: 'IPv6', value, hasLeadingZeros, isMapped: false };
   return { family: 'IPv4', value: value - mappedStart, hasLeadingZeros, isMapped: true };
 }
+
+const hexPair = (value: bigint): string => `${(value >> 16n).toString(16)}:${(value & 0xffffn).toString(16)}`;
 
 /** The address in its one canonical form: dotted decimal, or RFC 5952. */
 export function printAddress(family: IpFamily, value: bigint): string {

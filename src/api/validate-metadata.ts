@@ -1,0 +1,187 @@
+// The rules that the metadata of every object must meet; texts and paths are Kubernetes'.
+import type { FieldError } from './field-errors.ts';
+import { forbiddenField, invalidValue, required, tooLong } from './field-errors.ts';
+import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from './metadata.ts';
+import { dnsLabelErrors, labelValueErrors, qualifiedNameErrors } from './names.ts';
+
+export interface MetadataRules {
+  readonly namespaced: boolean;
+  /** What is wrong with a name of this kind, or with a prefix of names. */
+  nameErrors(name: string, isPrefix: boolean): readonly string[];
+}
+
+/** Everything wrong with the metadata of a new object, whose name has been generated if it was to be. */
+export function validateMetadataCreate(meta: ObjectMeta, rules: MetadataRules): FieldError[] {
+  const errors: FieldError[] = [];
+  const { name, generateName } = meta;
+  if (generateName !== undefined && generateName !== '') {
+    addAll(errors, 'metadata.generateName', generateName, rules.nameErrors(generateName, true));
+  }
+  if (name === undefined || name === '') {
+    errors.push(required('metadata.name', 'name or generateName is required'));
+  } else {
+    addAll(errors, 'metadata.name', name, rules.nameErrors(name, false));
+  }
+  checkNamespace(errors, meta.namespace ?? '', rules.namespaced);
+  if ((meta.generation ?? 0) < 0) {
+    errors.push(invalidValue('metadata.generation', meta.generation, 'must be greater than or equal to 0'));
+  }
+  checkContent(errors, meta);
+  return errors;
+}
+
+/** Everything wrong with the metadata of a changed object. The revision is the caller's to check. */
+export function validateMetadataUpdate(next: ObjectMeta, old: ObjectMeta): FieldError[] {
+  const errors: FieldError[] = [];
+  if (old.deletionTimestamp !== undefined) checkNoNewFinalizers(errors, next.finalizers ?? [], old.finalizers ?? []);
+  if ((next.generation ?? 0) < (old.generation ?? 0)) {
+    errors.push(invalidValue('metadata.generation', next.generation ?? 0, 'must not be decremented'));
+  }
+  for (const field of immutables) {
+    if (next[field] === old[field]) continue;
+    // What is a pointer in Kubernetes prints as null when it is absent, the others as an empty string.
+    const value = next[field] ?? (field.startsWith('deletion') || field === 'creationTimestamp' ? null : '');
+    errors.push(invalidValue(`metadata.${field}`, value, 'field is immutable'));
+  }
+  checkContent(errors, next);
+  return errors;
+}
+
+const immutables = [
+  'name',
+  'namespace',
+  'uid',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+] as const;
+
+/** Labels, or a selector of labels: all errors are at `path` itself, without the key. */
+export function validateLabels(path: string, labels: Readonly<Record<string, string>> | undefined): FieldError[] {
+  const errors: FieldError[] = [];
+  checkLabels(errors, path, labels);
+  return errors;
+}
+
+function addAll(errors: FieldError[], path: string, value: unknown, messages: readonly string[]): void {
+  for (const message of messages) errors.push(invalidValue(path, value, message));
+}
+
+function checkNamespace(errors: FieldError[], namespace: string, namespaced: boolean): void {
+  if (!namespaced) {
+    if (namespace !== '') errors.push(forbiddenField('metadata.namespace', 'not allowed on this type'));
+  } else if (namespace === '') {
+    errors.push(required('metadata.namespace'));
+  } else {
+    addAll(errors, 'metadata.namespace', namespace, dnsLabelErrors(namespace));
+  }
+}
+
+function checkContent(errors: FieldError[], meta: ObjectMeta): void {
+  checkLabels(errors, 'metadata.labels', meta.labels);
+  if (meta.annotations !== undefined) checkAnnotations(errors, meta.annotations);
+  if (meta.ownerReferences !== undefined) checkOwners(errors, meta.ownerReferences);
+  if (meta.finalizers !== undefined) checkFinalizers(errors, meta.finalizers);
+  if (meta.managedFields !== undefined) checkManagedFields(errors, meta.managedFields);
+}
+
+function checkLabels(errors: FieldError[], path: string, labels: Readonly<Record<string, string>> | undefined): void {
+  for (const key in labels) {
+    const value = labels[key] ?? '';
+    addAll(errors, path, key, qualifiedNameErrors(key));
+    addAll(errors, path, value, labelValueErrors(value));
+  }
+}
+
+const maxAnnotationBytes = 256 * 1024;
+
+function checkAnnotations(errors: FieldError[], annotations: Readonly<Record<string, string>>): void {
+  let bytes = 0;
+  for (const key in annotations) {
+    addAll(errors, 'metadata.annotations', key, qualifiedNameErrors(key.toLowerCase()));
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? '');
+  }
+  if (bytes > maxAnnotationBytes) errors.push(tooLong('metadata.annotations', maxAnnotationBytes));
+}
+
+function checkOwners(errors: FieldError[], owners: readonly OwnerReference[]): void {
+  const path = 'metadata.ownerReferences';
+  let controller: string | undefined;
+  for (const owner of owners) {
+    checkOwner(errors, path, owner);
+    if (owner.controller !== true) continue;
+    const described = `${owner.kind}/${owner.name}`;
+    if (controller === undefined) {
+      controller = described;
+      continue;
+    }
+    const detail = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${described}`;
+    errors.push(invalidValue(path, owners.map(inGoOrder), detail));
+  }
+}
+
+function checkOwner(errors: FieldError[], path: string, owner: OwnerReference): void {
+  const version = owner.apiVersion.slice(owner.apiVersion.lastIndexOf('/') + 1);
+  if (version === '') errors.push(invalidValue(`${path}.apiVersion`, owner.apiVersion, 'version must not be empty'));
+  for (const field of ['kind', 'name', 'uid'] as const) {
+    if (owner[field] === '') errors.push(invalidValue(`${path}.${field}`, '', 'must not be empty'));
+  }
+  if (owner.apiVersion === 'v1' && owner.kind === 'Event') {
+    errors.push(invalidValue(path, inGoOrder(owner), '/v1, Kind=Event is disallowed from being an owner'));
+  }
+}
+
+/** Values are printed with their fields in the order in which Kubernetes declares them. */
+const inGoOrder = ({ apiVersion, kind, name, uid, controller, blockOwnerDeletion }: OwnerReference): object => ({
+  apiVersion,
+  kind,
+  name,
+  uid,
+  controller,
+  blockOwnerDeletion,
+});
+
+const standardFinalizers: readonly string[] = ['kubernetes', 'orphan', 'foregroundDeletion'];
+
+function checkFinalizers(errors: FieldError[], finalizers: readonly string[]): void {
+  const path = 'metadata.finalizers';
+  for (const finalizer of finalizers) addAll(errors, path, finalizer, qualifiedNameErrors(finalizer));
+  if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
+    errors.push(invalidValue(path, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'));
+  }
+  finalizers.forEach((finalizer, index) => {
+    if (finalizer.includes('/') || standardFinalizers.includes(finalizer)) return;
+    const detail = 'name is neither a standard finalizer name nor is it fully qualified';
+    errors.push(invalidValue(`${path}[${index}]`, finalizer, detail));
+  });
+}
+
+function checkNoNewFinalizers(errors: FieldError[], next: readonly string[], old: readonly string[]): void {
+  const added = [...new Set(next)].filter((finalizer) => !old.includes(finalizer)).sort();
+  if (added.length === 0) return;
+  const printed = `[]string{${added.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`;
+  const detail = `no new finalizers can be added if the object is being deleted, found new finalizers ${printed}`;
+  errors.push(forbiddenField('metadata.finalizers', detail));
+}
+
+const maxManagerBytes = 128;
+const maxSubresourceBytes = 256;
+
+function checkManagedFields(errors: FieldError[], entries: readonly ManagedFieldsEntry[]): void {
+  entries.forEach(({ operation = '', fieldsType = '', manager = '', subresource = '' }, index) => {
+    const path = `metadata.managedFields[${index}]`;
+    if (operation !== 'Apply' && operation !== 'Update') {
+      errors.push(invalidValue(`${path}.operation`, operation, 'must be `Apply` or `Update`'));
+    }
+    if (fieldsType !== '' && fieldsType !== 'FieldsV1') {
+      errors.push(invalidValue(`${path}.fieldsType`, fieldsType, 'must be `FieldsV1`'));
+    }
+    if (Buffer.byteLength(manager) > maxManagerBytes) errors.push(tooLong(`${path}.manager`, maxManagerBytes));
+    if (/\p{C}/u.test(manager)) {
+      errors.push(invalidValue(`${path}.manager`, manager, 'should only contain printable characters'));
+    }
+    if (Buffer.byteLength(subresource) > maxSubresourceBytes) {
+      errors.push(tooLong(`${path}.subresource`, maxSubresourceBytes));
+    }
+  });
+}
