@@ -1,0 +1,93 @@
+/** A set of whole numbers below a bound that can look for a number it lacks. */
+export interface NumberSet {
+  /** How many numbers it holds. */
+  readonly count: number;
+  has(number: number): boolean;
+  /** False when it was there already. */
+  add(number: number): boolean;
+  /** False when it was not there. */
+  delete(number: number): boolean;
+  /** The first number in [from, to) that is not in the set, or -1. */
+  nextAbsent(from: number, to: number): number;
+}
+
+/** A set of whole numbers below 2^20 costs at most this many bits; above, only what is in it is kept. */
+const largestBitmap = 2 ** 20;
+
+/** An empty set for numbers in [0, size). */
+export const numberSet = (size: number): NumberSet => (size <= largestBitmap ? new Bitmap(size) : new SparseSet());
+
+/** One bit a number: a search looks at 32 at a time, so even a full /16 is passed over in about a microsecond. */
+class Bitmap implements NumberSet {
+  readonly #words: Int32Array;
+  #count = 0;
+
+  constructor(size: number) {
+    this.#words = new Int32Array((size + 31) >>> 5);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  has(number: number): boolean {
+    return (this.#word(number >>> 5) & (1 << (number & 31))) !== 0;
+  }
+
+  add(number: number): boolean {
+    if (this.has(number)) return false;
+    this.#words[number >>> 5] = this.#word(number >>> 5) | (1 << (number & 31));
+    this.#count++;
+    return true;
+  }
+
+  delete(number: number): boolean {
+    if (!this.has(number)) return false;
+    this.#words[number >>> 5] = this.#word(number >>> 5) & ~(1 << (number & 31));
+    this.#count--;
+    return true;
+  }
+
+  nextAbsent(from: number, to: number): number {
+    if (from >= to) return -1;
+    let index = from >>> 5;
+    let absent = ~this.#word(index) & (-1 << (from & 31));
+    const last = (to - 1) >>> 5;
+    while (absent === 0 && index < last) absent = ~this.#word(++index);
+    if (absent === 0) return -1;
+    const number = index * 32 + (31 - Math.clz32(absent & -absent));
+    return number < to ? number : -1;
+  }
+
+  #word(index: number): number {
+    return this.#words[index] ?? 0;
+  }
+}
+
+/** Only the members are kept: a search takes one step for each member it meets, and ranges this large are near empty. */
+class SparseSet implements NumberSet {
+  readonly #members = new Set<number>();
+
+  get count(): number {
+    return this.#members.size;
+  }
+
+  has(number: number): boolean {
+    return this.#members.has(number);
+  }
+
+  add(number: number): boolean {
+    if (this.#members.has(number)) return false;
+    this.#members.add(number);
+    return true;
+  }
+
+  delete(number: number): boolean {
+    return this.#members.delete(number);
+  }
+
+  nextAbsent(from: number, to: number): number {
+    for (let number = from; number < to; number++) if (!this.#members.has(number)) return number;
+    return -1;
+  }
+}
