@@ -1,0 +1,66 @@
+import { FatalError } from '../errors.ts';
+import type { ApiAnswer, ApiConnection } from './api-connection.ts';
+import type { Manifest } from './manifests.ts';
+
+/** Where a kind is served. */
+interface Resource {
+  readonly plural: string;
+  readonly namespaced: boolean;
+}
+
+const fieldManager = 'fairlead';
+
+/** Applies manifests to one cluster by server-side apply, namespaces first, otherwise in their order. */
+export async function applyManifests(
+  api: ApiConnection,
+  cluster: string,
+  manifests: readonly Manifest[],
+): Promise<void> {
+  const discovered = new Map<string, Promise<ReadonlyMap<string, Resource>>>(); // apiVersion → kind → resource
+  for (const manifest of inOrder(manifests)) {
+    const { apiVersion } = manifest;
+    const kinds = discovered.getOrInsertComputed(apiVersion, () => discover(api, apiVersion));
+    const resource = (await kinds).get(manifest.kind);
+    if (resource === undefined) {
+      throw failed(manifest, cluster, `no matches for kind "${manifest.kind}" in version "${apiVersion}"`);
+    }
+    const body = { type: 'application/apply-patch+yaml', text: JSON.stringify(manifest.object) };
+    const answer = await api.send('PATCH', applyPath(manifest, resource), body);
+    if (answer.status >= 300) throw failed(manifest, cluster, messageIn(answer));
+  }
+}
+
+/** Namespaces before what may be in them. */
+export function inOrder(manifests: readonly Manifest[]): readonly Manifest[] {
+  const isNamespace = ({ apiVersion, kind }: Manifest): boolean => apiVersion === 'v1' && kind === 'Namespace';
+  return [...manifests.filter(isNamespace), ...manifests.filter((manifest) => !isNamespace(manifest))];
+}
+
+/** The path that a manifest is applied at; an object without a namespace goes to `default`. */
+export function applyPath({ apiVersion, name, namespace }: Manifest, { plural, namespaced }: Resource): string {
+  const scope = namespaced ? `namespaces/${encodeURIComponent(namespace ?? 'default')}/` : '';
+  return `${groupPath(apiVersion)}/${scope}${plural}/${encodeURIComponent(name)}?fieldManager=${fieldManager}&force=true`;
+}
+
+const groupPath = (apiVersion: string): string =>
+  apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+
+async function discover(api: ApiConnection, apiVersion: string): Promise<ReadonlyMap<string, Resource>> {
+  const { status, body } = await api.send('GET', groupPath(apiVersion));
+  const resources = new Map<string, Resource>();
+  if (status !== 200) return resources;
+  // A cast where bytes become objects: the shape of an APIResourceList.
+  const list = body as { readonly resources?: readonly { name: string; kind: string; namespaced: boolean }[] };
+  for (const { name, kind, namespaced } of list.resources ?? []) {
+    if (!name.includes('/')) resources.set(kind, { plural: name, namespaced });
+  }
+  return resources;
+}
+
+const failed = ({ source, kind, name }: Manifest, cluster: string, why: string): FatalError =>
+  new FatalError(`cannot apply ${kind} "${name}" of ${source} to cluster "${cluster}": ${why}`);
+
+function messageIn({ status, body }: ApiAnswer): string {
+  const isStatus = typeof body === 'object' && body !== null && 'message' in body && typeof body.message === 'string';
+  return isStatus ? String(body.message) : `the server answered ${status}`;
+}

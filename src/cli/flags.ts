@@ -1,0 +1,77 @@
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import { messageOf, UsageError } from './errors.ts';
+
+/** A flag that a configuration file can set too, under the same name. */
+export interface Flag {
+  /** Without the dashes: `data-dir`. */
+  readonly name: string;
+  /** What stands for the value in help: `DIR`. */
+  readonly value: string;
+  readonly description: string;
+  /** May be given several times; a list in a file. */
+  readonly repeatable?: true;
+  /** Shown in help; applied by whoever reads the settings. */
+  readonly default?: string;
+}
+
+/** What was given: flag name → its values, one unless it is repeatable. Flags that were not given are absent. */
+export type Settings = ReadonlyMap<string, readonly string[]>;
+
+/** Gives `command` the flags, and `--config` for a file with the same keys. */
+export function addFlags(command: Command, flags: readonly Flag[]): void {
+  for (const flag of flags) {
+    const note = [flag.repeatable ? 'repeatable' : '', flag.default === undefined ? '' : `default ${flag.default}`]
+      .filter((part) => part !== '')
+      .join('; ');
+    const text = note === '' ? flag.description : `${flag.description} (${note})`;
+    const option = new Option(`--${flag.name} <${flag.value}>`, text);
+    // A flag given twice keeps its last value, as kubectl's do, unless it is a list.
+    option.argParser<readonly string[]>((value, before) => (flag.repeatable ? [...(before ?? []), value] : [value]));
+    command.addOption(option);
+  }
+  command.option('--config <FILE>', 'YAML file with the flags as keys; flags given here win');
+}
+
+/** Everything given on the command line, over what the file of `--config` gives. */
+export async function readSettings(command: Command, flags: readonly Flag[]): Promise<Settings> {
+  const given = command.opts<Record<string, string | readonly string[] | undefined>>();
+  const settings = new Map<string, readonly string[]>();
+  if (typeof given['config'] === 'string') {
+    const { readConfigFile } = await import('./config-file.ts');
+    for (const [name, values] of await readConfigFile(given['config'], flags)) settings.set(name, values);
+  }
+  for (const flag of flags) {
+    const values = given[camelCase(flag.name)];
+    if (Array.isArray(values)) settings.set(flag.name, values);
+  }
+  return settings;
+}
+
+/** The value of a flag, read by `parse`; `fallback` when it was not given. Errors name the flag and the value. */
+export function readFlag<T>(settings: Settings, name: string, parse: (text: string) => T, fallback: T): T {
+  const text = settings.get(name)?.at(-1);
+  return text === undefined ? fallback : flagError(name, text, () => parse(text));
+}
+
+/** Runs `parse`, and says in its error which flag had which value, in the words Kubernetes' programs use. */
+export function flagError<T>(name: string, text: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new UsageError(`invalid argument ${JSON.stringify(text)} for "--${name}" flag: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** A parser for one of `words`. */
+export const oneOf =
+  <const Word extends string>(words: readonly Word[]) =>
+  (text: string): Word => {
+    const word = words.find((candidate) => candidate === text);
+    if (word === undefined) throw new UsageError(`expected ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`);
+    return word;
+  };
+
+const camelCase = (name: string): string => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());

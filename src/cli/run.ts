@@ -1,0 +1,78 @@
+import { Command, CommanderError } from 'commander';
+import { messageOf } from './errors.ts';
+
+/** What a command's file exports: its flags and help, and what it does. The promise is the exit code. */
+export interface CommandModule {
+  define(command: Command): void;
+  execute(command: Command): Promise<number>;
+}
+
+interface Entry {
+  readonly summary: string;
+  /** Loaded only when the command is run, to keep every other one quick. */
+  load(): Promise<CommandModule>;
+}
+
+const commands: Readonly<Record<string, Entry>> = {
+  up: { summary: 'run everything for one or more clusters', load: () => import('./up.ts') },
+  server: { summary: 'run one API server', load: () => import('./server.ts') },
+  gates: { summary: 'list the feature gates and how they are set', load: () => import('./gates.ts') },
+  version: { summary: 'print the version', load: () => import('./version.ts') },
+};
+
+const usageExit = 2;
+const failureExit = 1;
+
+/** Runs the command line and gives the exit code: 0, 1 for a failure, 2 for a bad flag, file or argument. */
+export async function run(args: readonly string[]): Promise<number> {
+  try {
+    return await dispatch(args);
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0; // --help, which is already printed
+    process.stderr.write(`fairlead: ${lineOf(error)}\n`);
+    return isUsage(error) ? usageExit : failureExit;
+  }
+}
+
+async function dispatch(args: readonly string[]): Promise<number> {
+  if (args[0] === '--version') return dispatch(['version']);
+  const program = quiet(new Command('fairlead'))
+    .usage('COMMAND [flags]')
+    .description('Kubernetes Services on any machine: `fairlead up`, then kubectl.')
+    .addHelpText('before', rootExample)
+    .addHelpText('after', '\nRun `fairlead COMMAND --help` for the flags of a command.')
+    .option('--version', 'same as `fairlead version`')
+    .helpCommand(false);
+  let execute: (() => Promise<number>) | undefined;
+  for (const [name, { summary, load }] of Object.entries(commands)) {
+    const command = quiet(program.command(name)).summary(summary).allowExcessArguments(false);
+    if (name !== args[0]) continue;
+    const module = await load();
+    module.define(command);
+    command.action(() => {
+      execute = () => module.execute(command);
+    });
+  }
+  if (args.length === 0) program.help();
+  await program.parseAsync(args, { from: 'user' });
+  return execute === undefined ? 0 : execute();
+}
+
+const rootExample = `Example:
+  fairlead up                                   # clusters east and west on this machine
+  export KUBECONFIG=.fairlead/kubeconfig
+  kubectl create service clusterip web --tcp=80
+`;
+
+/** Errors are printed by us, in one line. */
+const quiet = (command: Command): Command =>
+  command.exitOverride().configureOutput({ writeErr: () => {}, outputError: () => {} });
+
+const isUsage = (error: unknown): boolean =>
+  error instanceof CommanderError || (error instanceof Error && 'code' in error && error.code === 'USAGE');
+
+/** Commander puts `error: ` in front and a suggestion on a second line. */
+const lineOf = (error: unknown): string =>
+  messageOf(error)
+    .replace(/^error: /, '')
+    .replaceAll(/\s*\n\s*/g, ' ');

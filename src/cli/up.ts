@@ -1,0 +1,74 @@
+import type { Command } from 'commander';
+import type { Manifest } from './apply/manifests.ts';
+import { addFlags, readSettings } from './flags.ts';
+import type { ControlPlane } from './up/control-plane.ts';
+import { runControlPlane } from './up/control-plane.ts';
+import { upFlags } from './up/flags.ts';
+import type { UpOptions } from './up/options.ts';
+import { readUpOptions } from './up/options.ts';
+import { readyReport } from './up/report.ts';
+import { fairleadVersion } from './version.ts';
+
+export function define(command: Command): void {
+  addFlags(command, upFlags);
+  command
+    .description('Run everything for one or more clusters on this machine, until Ctrl-C.')
+    .addHelpText(
+      'before',
+      `Example:
+  fairlead up --cluster blue --cluster green --apply shop.yaml@blue
+  KUBECONFIG=.fairlead/kubeconfig kubectl --context blue get services
+`,
+    )
+    .addHelpText(
+      'after',
+      `
+Each cluster has its Services in 127.64.0.0/16, 127.65.0.0/16 and so on, which every Linux machine can reach without
+set-up. For that, endpoints may be in these loopback ranges, which Kubernetes itself refuses.`,
+    );
+}
+
+export async function execute(command: Command): Promise<number> {
+  const options = readUpOptions(await readSettings(command, upFlags));
+  const manifests = await readAll(options.apply);
+  return runControlPlane({ ...options, portFlag: '--port-base' }, async (plane) => {
+    for (const { name, server } of plane.state.clusters) {
+      const own = manifests.filter(({ cluster }) => cluster === undefined || cluster === name);
+      if (own.length > 0) await applyTo(name, server, own, plane);
+    }
+    process.stdout.write(
+      readyReport(plane.state, {
+        version: fairleadVersion(),
+        kubeconfig: plane.directory.at('kubeconfig'),
+        readyMs: plane.readyMs,
+        colour: process.stdout.isTTY && process.stdout.hasColors(),
+      }),
+    );
+  });
+}
+
+type Targeted = Manifest & { readonly cluster: string | undefined };
+
+/** Reads everything before anything starts: a file that cannot be read is a usage error, not a half-made cluster. */
+async function readAll(sources: UpOptions['apply']): Promise<readonly Targeted[]> {
+  if (sources.length === 0) return [];
+  const { readManifests } = await import('./apply/manifests.ts');
+  const lists = sources.map(async ({ path, cluster }) =>
+    (await readManifests(path)).map((manifest) => ({ ...manifest, cluster })),
+  );
+  return (await Promise.all(lists)).flat();
+}
+
+async function applyTo(
+  name: string,
+  server: string,
+  manifests: readonly Manifest[],
+  { ca, admin }: ControlPlane,
+): Promise<void> {
+  const [{ connectApi }, { applyManifests }] = await Promise.all([
+    import('./apply/api-connection.ts'),
+    import('./apply/apply.ts'),
+  ]);
+  using api = connectApi(server, ca, admin);
+  await applyManifests(api, name, manifests);
+}

@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import type { Logger } from 'pino';
+import type { KeyPair } from '../../server/pki/issue.ts';
+import type { Pki } from '../../server/pki/pki.ts';
+import { ensurePki } from '../../server/pki/pki.ts';
+import { messageOf, FatalError, UsageError } from '../errors.ts';
+import { firstServiceIp } from '../options/cidr.ts';
+import type { StaticToken } from '../options/tokens.ts';
+import { parseTokenFile } from '../options/tokens.ts';
+import type { DataDirectory } from './data-directory.ts';
+import { holdDataDirectory } from './data-directory.ts';
+import { kubeconfig } from './kubeconfig.ts';
+import type { ClusterOptions, LogLevel, ServerOptions } from './options.ts';
+import type { RunningServer } from './servers.ts';
+import { startCluster } from './servers.ts';
+import { listenForStop } from './signals.ts';
+import type { State } from './state.ts';
+import { printState, stateFile } from './state.ts';
+
+export interface ControlPlaneOptions extends ServerOptions {
+  readonly clusters: readonly ClusterOptions[];
+  readonly certificateNames?: { readonly dns: readonly string[]; readonly ips: readonly string[] };
+  /** The flag that moves a taken port. */
+  readonly portFlag: string;
+}
+
+/** A control plane that answers. */
+export interface ControlPlane {
+  readonly directory: DataDirectory;
+  readonly state: State;
+  readonly ca: string;
+  readonly admin: KeyPair;
+  /** Milliseconds from the start of the process until it answered. */
+  readonly readyMs: number;
+}
+
+/**
+ * Runs a control plane until a signal asks it to stop: hold the directory, make certificates, start servers, write
+ * the kubeconfig, call `whenReady`, write state.json, wait, and undo it all in reverse. The result is the exit code.
+ */
+export async function runControlPlane(
+  options: ControlPlaneOptions,
+  whenReady: (plane: ControlPlane) => Promise<void>,
+): Promise<number> {
+  using stop = listenForStop(process, (code) => process.exit(code));
+  await using stack = new AsyncDisposableStack();
+  const directory = stack.use(await holdDataDirectory(options.dataDir));
+  const { servers, pki } = await startServers(options, directory, stack);
+  const readyMs = performance.now();
+  const state = stateOf(servers);
+  await whenReady({ directory, state, ca: pki.ca, admin: pki.admin, readyMs });
+  stack.defer(() => (directory.lost.aborted ? undefined : directory.remove(stateFile)));
+  await directory.write(stateFile, printState(state));
+  await firstOf(stop.requested, directory.lost);
+  if (!directory.lost.aborted) return 0;
+  throw new FatalError(`lost the lock of data directory ${directory.path}: it was removed or replaced while in use`);
+}
+
+async function startServers(
+  options: ControlPlaneOptions,
+  directory: DataDirectory,
+  stack: AsyncDisposableStack,
+): Promise<{ readonly servers: readonly RunningServer[]; readonly pki: Pki }> {
+  const [log, tokens, pki] = await Promise.all([
+    createLog(options.logLevel),
+    readTokens(options.tokenFile),
+    ensurePki({
+      directory: directory.at('pki'),
+      serving: options.clusters.map(({ name, serviceCidrs }) => ({
+        cluster: name,
+        serviceIps: serviceCidrs.map(firstServiceIp),
+        ...(options.certificateNames === undefined ? {} : { extra: options.certificateNames }),
+      })),
+      now: new Date(),
+    }),
+  ]);
+  for (const [file, reason] of pki.renewed) log.info({ file, reason }, 'certificate made');
+  for (const warning of options.gates.warnings) log.warn(warning);
+  const setup = { ...options, directory, pki, gates: options.gates.gates, tokens, log, stack };
+  const servers = await allOrFirstError(options.clusters.map((cluster) => startCluster(cluster, setup)));
+  const clusters = servers.map(({ cluster, url }) => ({ name: cluster.name, server: url }));
+  await directory.write('kubeconfig', kubeconfig({ clusters, ca: pki.ca, admin: pki.admin }));
+  return { servers, pki };
+}
+
+/** Waits for all before it fails, so that what did start is known to the stack that closes it. */
+async function allOrFirstError<T>(promises: readonly Promise<T>[]): Promise<readonly T[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
+}
+
+const stateOf = (servers: readonly RunningServer[]): State => ({
+  clusters: servers.map(({ cluster, url }) => ({
+    name: cluster.name,
+    server: url,
+    zones: [],
+    serviceCIDRs: cluster.serviceCidrs,
+  })),
+  pid: process.pid,
+});
+
+async function readTokens(path: string | undefined): Promise<readonly StaticToken[]> {
+  if (path === undefined) return [];
+  try {
+    return parseTokenFile(await readFile(path, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`--token-auth-file ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function createLog(level: LogLevel): Promise<Logger> {
+  const { pino, destination } = await import('pino');
+  // Written at once: the last line before an exit is the one that matters.
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination({ fd: 2, sync: true }));
+}
+
+/** Resolves when one of the signals has fired. A timer keeps the process alive until then, servers or not. */
+async function firstOf(...signals: readonly AbortSignal[]): Promise<void> {
+  const any = AbortSignal.any([...signals]);
+  const keepAlive = setInterval(() => {}, 2 ** 30);
+  try {
+    if (!any.aborted) await new Promise((resolve) => any.addEventListener('abort', resolve, { once: true }));
+  } finally {
+    clearInterval(keepAlive);
+  }
+}

@@ -1,0 +1,82 @@
+import { closeSync, openSync } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { codesOf, FatalError, messageOf } from '../errors.ts';
+import { makePrivateDirectory, readIfPresent, writePrivateFile } from '../../server/pki/files.ts';
+
+/** A data directory that this process holds; nobody else can until it is closed or the process ends. */
+export interface DataDirectory extends AsyncDisposable {
+  readonly path: string;
+  /** Fires when the directory was removed or replaced under us, so that somebody else may hold it now. */
+  readonly lost: AbortSignal;
+  /** The path of a file or folder in the directory. */
+  at(...names: string[]): string;
+  /** Replaces a file of the directory in one step. */
+  write(name: string, content: string): Promise<void>;
+  remove(name: string): Promise<void>;
+}
+
+const lockCheckMs = 2000;
+const sqliteBusy = 5;
+
+/** Makes the directory if need be and takes its lock. Fails with a line that says who holds it. */
+export async function holdDataDirectory(path: string): Promise<DataDirectory> {
+  const lockPath = join(path, 'lock');
+  const lock = await takeLock(path, lockPath);
+  const { ino } = await stat(lockPath);
+  const lost = new AbortController();
+  // Nothing tells a process that a file it has open was unlinked, so it has to look.
+  const timer = setInterval(() => {
+    stat(lockPath).then(
+      (found) => found.ino !== ino && lost.abort(),
+      () => lost.abort(),
+    );
+  }, lockCheckMs);
+  timer.unref();
+  return {
+    path,
+    lost: lost.signal,
+    at: (...names) => join(path, ...names),
+    write: (name, content) => writePrivateFile(join(path, name), content),
+    remove: (name) => rm(join(path, name), { force: true }),
+    [Symbol.asyncDispose]: async () => {
+      clearInterval(timer);
+      lock.close();
+    },
+  };
+}
+
+/**
+ * An exclusive SQLite transaction is the lock: the system releases it however the process ends, so there is no stale
+ * lock to clean up, and no process id that means somebody else by now.
+ */
+async function takeLock(path: string, lockPath: string): Promise<DatabaseSync> {
+  try {
+    await makePrivateDirectory(path);
+    createPrivately(lockPath);
+    const lock = new DatabaseSync(lockPath);
+    lock.exec('PRAGMA journal_mode=OFF; BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) {
+      throw new FatalError(`data directory ${path} is in use${await holder(path)}: stop it or pass --data-dir`);
+    }
+    throw new FatalError(`cannot use data directory ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function createPrivately(lockPath: string): void {
+  try {
+    // 'wx' never opens a file that exists: closing it would drop the locks this process has on it.
+    closeSync(openSync(lockPath, 'wx', 0o600));
+  } catch (error) {
+    if (!codesOf(error).includes('EEXIST')) throw error;
+  }
+}
+
+async function holder(path: string): Promise<string> {
+  const state = await readIfPresent(join(path, 'state.json')).catch(() => undefined);
+  const pid = /"pid":\s*(\d+)/.exec(state ?? '')?.[1];
+  return pid === undefined ? ' by another process' : ` by process ${pid}`;
+}

@@ -1,0 +1,48 @@
+import type { Flag } from '../flags.ts';
+
+/** Flags of every command that runs an API server, spelled as kube-apiserver spells them. */
+export const serverFlags: readonly Flag[] = [
+  {
+    name: 'data-dir',
+    value: 'DIR',
+    description: 'store, certificates, kubeconfig and state.json',
+    default: '.fairlead',
+  },
+  { name: 'store', value: 'KIND', description: 'memory, sqlite or etcd', default: 'sqlite' },
+  { name: 'etcd', value: 'URL,...', description: 'etcd servers, for --store etcd' },
+  {
+    name: 'service-node-port-range',
+    value: 'FROM-TO',
+    description: 'ports for NodePort Services',
+    default: '30000-32767',
+  },
+  { name: 'token-auth-file', value: 'FILE', description: 'CSV of token,user,uid,"group1,group2"' },
+  { name: 'feature-gates', value: 'A=true,...', description: 'see `fairlead gates`', repeatable: true },
+  { name: 'log-level', value: 'LEVEL', description: 'trace, debug, info, warn, error or silent', default: 'warn' },
+];
+
+/** The flags of `up`. */
+export const upFlags: readonly Flag[] = [
+  { name: 'cluster', value: 'NAME', description: 'a cluster to run', repeatable: true, default: 'east and west' },
+  {
+    name: 'service-cluster-ip-range',
+    value: 'CIDR[@NAME]',
+    description: 'cluster IPs, one CIDR or an IPv4,IPv6 pair, of every cluster or of one',
+    repeatable: true,
+    default: '127.64.0.0/16, 127.65.0.0/16, …',
+  },
+  {
+    name: 'apply',
+    value: 'PATH[@NAME]',
+    description: 'manifests, a file or a directory, to apply to every cluster or to one',
+    repeatable: true,
+  },
+  { name: 'parts', value: 'LIST', description: 'which parts to run, e.g. server,controllers,dns', default: 'all' },
+  { name: 'proxy', value: 'KIND', description: 'userspace, nftables or none', default: 'userspace' },
+  {
+    name: 'port-base',
+    value: 'N',
+    description: 'API at N and up, DNS at N+100 and up, dashboard at N+200; 0: any free',
+  },
+  ...serverFlags,
+];

@@ -1,0 +1,133 @@
+import { UsageError } from '../errors.ts';
+import type { Settings } from '../flags.ts';
+import { flagError, oneOf, readFlag } from '../flags.ts';
+import { overlap, parseServiceRanges } from '../options/cidr.ts';
+import { parseClusterName, splitTarget } from '../options/cluster-name.ts';
+import type { GateSettings } from '../options/feature-gates.ts';
+import { parseFeatureGates } from '../options/feature-gates.ts';
+import type { PortRange } from '../options/ports.ts';
+import { parsePortRange } from '../options/ports.ts';
+import type { PartName } from './parts.ts';
+import { parseParts, partNames } from './parts.ts';
+import { defaultPorts, parsePortBase } from './ports.ts';
+import { defaultRanges, loopbackEndpoints, mostClusters } from './ranges.ts';
+
+/** One API server of a control plane. */
+export interface ClusterOptions {
+  readonly name: string;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly serviceCidrs: readonly string[];
+  /** Loopback ranges that endpoints may use; none in production. */
+  readonly loopbackEndpoints: readonly string[];
+}
+
+export type StoreKind = 'memory' | 'sqlite';
+export type LogLevel = (typeof logLevels)[number];
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+
+/** What every command that runs API servers needs. */
+export interface ServerOptions {
+  readonly dataDir: string;
+  readonly store: StoreKind;
+  readonly nodePorts: PortRange;
+  readonly tokenFile: string | undefined;
+  readonly gates: GateSettings;
+  readonly logLevel: LogLevel;
+}
+
+export interface UpOptions extends ServerOptions {
+  readonly clusters: readonly ClusterOptions[];
+  readonly parts: ReadonlySet<PartName>;
+  readonly proxy: 'userspace' | 'nftables' | 'none';
+  /** Manifests to apply; `cluster` undefined: to all. */
+  readonly apply: readonly { readonly path: string; readonly cluster: string | undefined }[];
+}
+
+const host = '127.0.0.1';
+
+/** The flags that every command with an API server has. */
+export function readServerOptions(settings: Settings): ServerOptions {
+  const gates = settings.get('feature-gates')?.join(',') ?? '';
+  return {
+    dataDir: readFlag(settings, 'data-dir', nonEmpty, '.fairlead'),
+    store: readFlag(settings, 'store', parseStore, 'sqlite'),
+    nodePorts: readFlag(settings, 'service-node-port-range', parsePortRange, { from: 30000, to: 32767 }),
+    tokenFile: readFlag<string | undefined>(settings, 'token-auth-file', nonEmpty, undefined),
+    gates: flagError('feature-gates', gates, () => parseFeatureGates(gates)),
+    logLevel: readFlag(settings, 'log-level', oneOf(logLevels), 'warn'),
+  };
+}
+
+/** The flags of `up`, checked and with defaults. */
+export function readUpOptions(settings: Settings): UpOptions {
+  const names = clusterNames(settings);
+  return {
+    ...readServerOptions(settings),
+    clusters: clusterOptions(names, settings),
+    parts: readFlag(settings, 'parts', parseParts, new Set(partNames)),
+    proxy: readFlag(settings, 'proxy', oneOf(['userspace', 'nftables', 'none']), 'userspace'),
+    apply: (settings.get('apply') ?? []).map((text) => {
+      const { value, cluster } = flagError('apply', text, () => splitTarget(text, names));
+      return { path: flagError('apply', text, () => nonEmpty(value)), cluster };
+    }),
+  };
+}
+
+function clusterNames(settings: Settings): readonly string[] {
+  const given = settings.get('cluster') ?? ['east', 'west'];
+  const names = given.map((text) => flagError('cluster', text, () => parseClusterName(text)));
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw new UsageError(`cluster "${twice}" is given twice: every --cluster needs its own name`);
+  if (names.length === 0) throw new UsageError('no cluster is given: name one with --cluster');
+  if (names.length > mostClusters)
+    throw new UsageError(`${names.length} clusters are given: at most ${mostClusters} fit`);
+  return names;
+}
+
+function clusterOptions(names: readonly string[], settings: Settings): readonly ClusterOptions[] {
+  const ports = readFlag(settings, 'port-base', parsePortBase, defaultPorts);
+  const ranges = new Map<string, readonly string[]>();
+  for (const text of settings.get('service-cluster-ip-range') ?? []) {
+    const { cluster, cidrs } = flagError('service-cluster-ip-range', text, () => {
+      const target = splitTarget(text, names);
+      return { cluster: target.cluster, cidrs: parseServiceRanges(target.value) };
+    });
+    for (const name of cluster === undefined ? names : [cluster]) ranges.set(name, cidrs);
+  }
+  const clusters = names.map((name, index) => ({
+    name,
+    listen: { host, port: ports.api(index) },
+    serviceCidrs: ranges.get(name) ?? [defaultRanges(index).services],
+    loopbackEndpoints: loopbackEndpoints(names.length),
+  }));
+  checkDisjoint(clusters);
+  return clusters;
+}
+
+/** Clusters on one machine share its addresses, so one address cannot be a Service of two of them. */
+function checkDisjoint(clusters: readonly Pick<ClusterOptions, 'name' | 'serviceCidrs'>[]): void {
+  for (const [index, left] of clusters.entries()) {
+    for (const right of clusters.slice(index + 1)) {
+      for (const cidr of left.serviceCidrs) {
+        const other = right.serviceCidrs.find((candidate) => overlap(cidr, candidate));
+        if (other === undefined) continue;
+        throw new UsageError(
+          `--service-cluster-ip-range ${cidr} of "${left.name}" and ${other} of "${right.name}" overlap: ` +
+            `give each cluster its own, as in ${cidr}@${left.name}`,
+        );
+      }
+    }
+  }
+}
+
+function parseStore(text: string): StoreKind {
+  const kind = oneOf(['memory', 'sqlite', 'etcd'])(text);
+  if (kind === 'etcd') throw new UsageError('the etcd store is not available yet: use sqlite or memory');
+  return kind;
+}
+
+function nonEmpty(text: string): string {
+  if (text === '') throw new UsageError('expected a path');
+  return text;
+}

@@ -1,0 +1,100 @@
+import { isIPv6 } from 'node:net';
+import type { Logger } from 'pino';
+import type { Gates } from '../../api/gates.ts';
+import type { Pki } from '../../server/pki/pki.ts';
+import type { Store } from '../../store/store.ts';
+import { codesOf, FatalError, messageOf } from '../errors.ts';
+import type { PortRange } from '../options/ports.ts';
+import type { StaticToken } from '../options/tokens.ts';
+import type { DataDirectory } from './data-directory.ts';
+import type { ClusterOptions, StoreKind } from './options.ts';
+
+/** An API server that answers. */
+export interface RunningServer {
+  readonly cluster: ClusterOptions;
+  readonly url: string;
+}
+
+/** What the servers of one control plane share. */
+export interface ServerSetup {
+  readonly directory: DataDirectory;
+  readonly store: StoreKind;
+  readonly pki: Pki;
+  readonly gates: Gates;
+  readonly nodePorts: PortRange;
+  readonly tokens: readonly StaticToken[];
+  readonly log: Logger;
+  /** The flag that moves a taken port, for the error. */
+  readonly portFlag: string;
+  /** Closes what was started, last first. */
+  readonly stack: AsyncDisposableStack;
+}
+
+/** Starts the API server of one cluster over its own store; both are closed by the stack. */
+export async function startCluster(cluster: ClusterOptions, setup: ServerSetup): Promise<RunningServer> {
+  const serving = setup.pki.serving.get(cluster.name);
+  if (serving === undefined) throw new Error(`bug: no certificate was made for cluster "${cluster.name}"`);
+  const [{ startServer }, store] = await Promise.all([
+    import('../../server/server.ts'),
+    openStore(cluster.name, setup),
+  ]);
+  setup.stack.use(store);
+  try {
+    const server = await startServer({
+      name: cluster.name,
+      store,
+      listen: cluster.listen,
+      tls: { ...serving, ca: setup.pki.ca },
+      gates: setup.gates,
+      serviceCidrs: cluster.serviceCidrs,
+      nodePorts: setup.nodePorts,
+      loopbackEndpoints: cluster.loopbackEndpoints,
+      tokens: setup.tokens,
+      log: setup.log.child({ cluster: cluster.name }),
+    });
+    setup.stack.defer(() => server.close());
+    return { cluster, url: localUrl(cluster.listen.host, server.port) };
+  } catch (error) {
+    throw listenError(error, cluster, setup.portFlag);
+  }
+}
+
+/** How clients on this machine reach a listener: all addresses include loopback. */
+function localUrl(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `https://${isIPv6(reachable) ? `[${reachable}]` : reachable}:${port}`;
+}
+
+async function openStore(name: string, { store, directory }: ServerSetup): Promise<Store> {
+  switch (store) {
+    case 'memory': {
+      const { openMemoryStore } = await import('../../store/memory/memory.ts');
+      return openMemoryStore();
+    }
+    case 'sqlite': {
+      const { openSqliteStore } = await import('../../store/sqlite/sqlite.ts');
+      return openSqliteStore({ path: directory.at('clusters', name) });
+    }
+  }
+}
+
+function listenError(error: unknown, { name, listen }: ClusterOptions, portFlag: string): unknown {
+  const where = `the API server of cluster "${name}"`;
+  const codes = codesOf(error);
+  if (codes.includes('EADDRINUSE')) {
+    return new FatalError(`port ${listen.port} for ${where} is in use: stop what holds it or pass ${portFlag}`, {
+      cause: error,
+    });
+  }
+  if (codes.includes('EACCES')) {
+    return new FatalError(`port ${listen.port} for ${where} is not allowed: pass ${portFlag} with 1024 or more`, {
+      cause: error,
+    });
+  }
+  if (codes.includes('EADDRNOTAVAIL')) {
+    return new FatalError(`address ${listen.host} for ${where} is not of this machine: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+  return error;
+}

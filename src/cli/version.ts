@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import type { OutputFormat } from './output.ts';
+import { outputFlag, print, readOutput } from './output.ts';
+
+/** The version of the Kubernetes API that is served. */
+export const kubernetesVersion = 'v1.34.0';
+
+/** The version of this package. */
+export function fairleadVersion(): string {
+  const path = new URL('../../package.json', import.meta.url);
+  // A cast where bytes become an object: the file is our own and always has a version.
+  return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
+}
+
+export function define(command: Command): void {
+  command
+    .description('Print the version of Fairlead, of the Kubernetes API it serves, and of Node.')
+    .addOption(outputFlag());
+}
+
+export function execute(command: Command): Promise<number> {
+  return printVersion(readOutput(command));
+}
+
+/** Prints the version in the given format. */
+export function printVersion(format: OutputFormat): Promise<number> {
+  const versions = { fairlead: fairleadVersion(), kubernetes: kubernetesVersion, node: process.version };
+  return print(format, versions, () => [
+    `fairlead ${versions.fairlead} (Kubernetes ${versions.kubernetes}, Node ${versions.node})`,
+  ]);
+}
