@@ -1,0 +1,141 @@
+// The list `metadata.managedFields`: reading it from a request, its order, and its limit.
+
+import type { ManagedFieldsEntry } from '../../api/metadata.ts';
+import { isEmptyObject } from './json-value.ts';
+import { parseFields } from './fields/fields-v1.ts';
+import type { FieldSet } from './fields/set.ts';
+import { isEmptySet, union } from './fields/set.ts';
+import { ordered } from './fields/fields-v1.ts';
+
+/** An entry whose fields have been read. */
+export interface Entry extends ManagedFieldsEntry {
+  readonly fieldsV1: FieldSet;
+}
+
+/** Who writes: together with the operation this names an entry. */
+export interface Writer {
+  readonly manager: string;
+  readonly apiVersion: string;
+  /** Empty for the object itself. */
+  readonly subresource: string;
+}
+
+const maxUpdaters = 10;
+const ancientManager = 'ancient-changes';
+
+/** What we have stored ourselves, which needs no checks. */
+export const storedEntries = (entries: readonly ManagedFieldsEntry[] | undefined): readonly Entry[] =>
+  // The cast stands where stored bytes become objects: only `encode` writes this list.
+  (entries ?? []) as readonly Entry[];
+
+/** What a request sent; undefined where any entry is not valid. */
+export function parseEntries(entries: readonly ManagedFieldsEntry[]): Entry[] | undefined {
+  const parsed = new Map<string, Entry>();
+  for (const entry of entries) {
+    if (entry.operation !== 'Apply' && entry.operation !== 'Update') return undefined;
+    if (entry.apiVersion === undefined || entry.apiVersion === '' || entry.fieldsType !== 'FieldsV1') return undefined;
+    const fieldsV1 = parseFields(entry.fieldsV1 ?? {});
+    if (fieldsV1 === undefined) return undefined;
+    parsed.set(identityOf(entry), { ...entry, fieldsV1 });
+  }
+  return [...parsed.values()];
+}
+
+/** Whether a request asks to forget all managers: it sent `[]` or `[{}]`. */
+export function isReset(entries: readonly ManagedFieldsEntry[] | null | undefined): boolean {
+  if (entries === undefined || entries === null) return false;
+  const [first] = entries;
+  return first === undefined || (entries.length === 1 && isEmptyObject(first));
+}
+
+/** A new entry, with its properties in the order of Kubernetes' own. */
+export function entryOf(
+  { manager, apiVersion, subresource }: Writer,
+  operation: 'Apply' | 'Update',
+  { time, fields }: { readonly time: string | undefined; readonly fields: FieldSet },
+): Entry {
+  return {
+    manager: manager === '' ? 'unknown' : manager,
+    operation,
+    apiVersion,
+    ...(time === undefined ? {} : { time }),
+    fieldsType: 'FieldsV1',
+    fieldsV1: fields,
+    ...(subresource === '' ? {} : { subresource }),
+  };
+}
+
+/** What names an entry: appliers have one for all versions. Conflicts are listed in the order of this text. */
+export function identityOf({ manager, operation, apiVersion, subresource }: ManagedFieldsEntry): string {
+  return JSON.stringify({
+    manager,
+    operation,
+    ...(operation === 'Apply' ? {} : { apiVersion }),
+    ...(subresource === '' ? {} : { subresource }),
+  });
+}
+
+/** Whether an entry is the one of a writer. */
+export const isEntryOf = (entry: Entry, writer: Writer, operation: 'Apply' | 'Update'): boolean =>
+  entry.manager === (writer.manager === '' ? 'unknown' : writer.manager) &&
+  entry.operation === operation &&
+  (entry.subresource ?? '') === writer.subresource &&
+  (operation === 'Apply' || entry.apiVersion === writer.apiVersion);
+
+/** The list as it is stored: without entries that own nothing, in order; undefined where it is empty. */
+export function encode(entries: readonly Entry[]): readonly Entry[] | undefined {
+  const owning = entries.filter(({ fieldsV1 }) => !isEmptySet(fieldsV1));
+  if (owning.length === 0) return undefined;
+  return owning
+    .map((entry) => {
+      const fieldsV1 = ordered(entry.fieldsV1);
+      return fieldsV1 === entry.fieldsV1 ? entry : { ...entry, fieldsV1 };
+    })
+    .toSorted(compareEntries);
+}
+
+const compareEntries = (left: Entry, right: Entry): number =>
+  compareText(left.operation, right.operation) ||
+  compareText(left.time, right.time) ||
+  compareText(left.manager, right.manager) ||
+  compareText(left.apiVersion, right.apiVersion) ||
+  compareText(left.subresource, right.subresource);
+
+const compareText = (left = '', right = ''): number => (left === right ? 0 : left < right ? -1 : 1);
+
+/** Merges the oldest updaters of each version into one where there are more than ten. */
+export function capUpdaters(entries: readonly Entry[]): readonly Entry[] {
+  const updaters = entries.filter(({ operation }) => operation === 'Update');
+  if (updaters.length <= maxUpdaters) return entries;
+  const oldestFirst = updaters.toSorted(
+    (left, right) => compareText(left.time, right.time) || compareText(identityOf(left), identityOf(right)),
+  );
+
+  const remaining = new Map(entries.map((entry) => [identityOf(entry), entry]));
+  const firstOf = new Map<string, Entry>();
+  let count = updaters.length;
+  for (const entry of oldestFirst) {
+    if (count <= maxUpdaters) break;
+    const version = entry.apiVersion ?? '';
+    const first = firstOf.get(version);
+    if (first === undefined) {
+      // Alone in its version so far: there is nothing to merge it with yet.
+      firstOf.set(version, entry);
+      continue;
+    }
+    const bucket = entryOf({ manager: ancientManager, apiVersion: version, subresource: '' }, 'Update', {
+      time: entry.time,
+      fields: entry.fieldsV1,
+    });
+    const identity = identityOf(bucket);
+    let merged = remaining.get(identity);
+    if (merged === undefined) {
+      merged = first;
+      remaining.delete(identityOf(first));
+    }
+    remaining.delete(identityOf(entry));
+    remaining.set(identity, { ...bucket, fieldsV1: union(entry.fieldsV1, merged.fieldsV1) });
+    count--;
+  }
+  return [...remaining.values()];
+}

@@ -1,0 +1,98 @@
+// Path elements as `fieldsV1` writes them: `f:name` (a field or a map key), `k:{"port":80}` (an item named by its key
+// fields, sorted), `v:"text"` (an item of a set) and `i:3` (an index; never written today).
+
+import { isObject } from '../json-value.ts';
+
+export const fieldElement = (name: string): string => `f:${name}`;
+export const valueElement = (value: unknown): string => `v:${JSON.stringify(value)}`;
+
+const kinds = ['f', 'k', 'v', 'i'];
+
+/**
+ * An element in its one normal spelling; undefined where it is of a kind we do not know, which readers are to skip.
+ * Throws a SyntaxError where it is none.
+ */
+export function normalElement(element: string): string | undefined {
+  if (element[1] !== ':') throw new SyntaxError(`missing colon: ${element}`);
+  const text = element.slice(2);
+  switch (element[0]) {
+    case 'f':
+      return element;
+    case 'v':
+      return valueElement(JSON.parse(text));
+    case 'k': {
+      const key: unknown = JSON.parse(text);
+      if (!isObject(key)) throw new SyntaxError(`not a key: ${element}`);
+      return `k:${JSON.stringify(Object.fromEntries(sortedFields(key)))}`;
+    }
+    case 'i':
+      if (!/^-?\d+$/.test(text)) throw new SyntaxError(`not an index: ${element}`);
+      return `i:${Number(text)}`;
+    default:
+      return undefined;
+  }
+}
+
+/** The order of elements in `fieldsV1`: by kind, then names by their text, keys and values by their value. */
+export function compareElements(left: string, right: string): number {
+  const [leftKind, rightKind] = [kinds.indexOf(left[0] ?? ''), kinds.indexOf(right[0] ?? '')];
+  if (leftKind !== rightKind) return leftKind - rightKind;
+  if (left === right) return 0;
+  switch (left[0]) {
+    case 'k':
+      return compareKeys(fieldsOf(left), fieldsOf(right));
+    case 'v':
+      return compareScalars(JSON.parse(left.slice(2)), JSON.parse(right.slice(2)));
+    case 'i':
+      return Number(left.slice(2)) - Number(right.slice(2));
+    default:
+      return left < right ? -1 : 1;
+  }
+}
+
+function compareKeys(left: readonly KeyField[], right: readonly KeyField[]): number {
+  for (const [index, [name, value]] of left.entries()) {
+    const other = right[index];
+    if (other === undefined) return 1;
+    if (name !== other[0]) return name < other[0] ? -1 : 1;
+    const order = compareScalars(value, other[1]);
+    if (order !== 0) return order;
+  }
+  return left.length - right.length;
+}
+
+const types = ['number', 'string', 'boolean'];
+
+function compareScalars(left: unknown, right: unknown): number {
+  const [leftType, rightType] = [types.indexOf(typeof left), types.indexOf(typeof right)];
+  if (leftType !== rightType) return leftType - rightType;
+  if (typeof left === 'string' && typeof right === 'string') return left === right ? 0 : left < right ? -1 : 1;
+  return Number(left) - Number(right);
+}
+
+/** An element as messages print it: `.spec`, `[port=80,protocol="TCP"]`, `[="text"]`. */
+export function printElement(element: string): string {
+  const text = element.slice(2);
+  switch (element[0]) {
+    case 'k':
+      return `[${fieldsOf(element)
+        .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+        .join(',')}]`;
+    case 'v':
+      return `[=${text}]`;
+    case 'i':
+      return `[${text}]`;
+    default:
+      return `.${text}`;
+  }
+}
+
+type KeyField = readonly [name: string, value: unknown];
+
+function fieldsOf(element: string): KeyField[] {
+  const key: unknown = JSON.parse(element.slice(2));
+  return isObject(key) ? sortedFields(key) : [];
+}
+
+const sortedFields = (key: object): KeyField[] =>
+  Object.entries(key).toSorted(([left], [right]) => (left < right ? -1 : 1));

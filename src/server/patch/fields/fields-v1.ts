@@ -1,0 +1,59 @@
+import { isObject } from '../json-value.ts';
+import { compareElements, normalElement, printElement } from './element.ts';
+import type { FieldSet, FieldSetBuilder } from './set.ts';
+import { asMember, isLeaf, isMember, leaf, self, union } from './set.ts';
+
+/** Reads `fieldsV1` of a request; undefined where it is not valid. Elements of unknown kinds are left out. */
+export function parseFields(value: unknown): FieldSet | undefined {
+  try {
+    return ordered(parseChildren(value));
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function parseChildren(value: unknown): FieldSet {
+  if (!isObject(value)) throw new SyntaxError('not an object');
+  const set: FieldSetBuilder = {};
+  for (const [key, below] of Object.entries(value)) {
+    if (key === self) continue;
+    const element = normalElement(key);
+    if (element === undefined) continue;
+    const children = parseChildren(below);
+    const node = isObject(below) && self in below ? asMember(children) : children;
+    const twin = set[element];
+    // Two spellings of one key.
+    set[element] = twin === undefined ? node : (union({ [element]: twin }, { [element]: node })[element] ?? node);
+  }
+  return set;
+}
+
+/** The set as it is stored: every level in the order of `fieldsV1`. Returns the set itself where that is so already. */
+export function ordered(set: FieldSet): FieldSet {
+  const elements = Object.keys(set);
+  let isOrdered = true;
+  const children = elements.map((element, index) => {
+    const child = set[element] ?? leaf;
+    const orderedChild = isLeaf(child) ? child : ordered(child);
+    const previous = elements[index - 1];
+    isOrdered &&= orderedChild === child && (previous === undefined || comesBefore(previous, element));
+    return [element, orderedChild] as const;
+  });
+  if (isOrdered) return set;
+  return Object.fromEntries(children.toSorted(([left], [right]) => (comesBefore(left, right) ? -1 : 1)));
+}
+
+const comesBefore = (left: string, right: string): boolean =>
+  left === self || (right !== self && compareElements(left, right) < 0);
+
+/** The members of a set as messages print them, those of a level before those below it. */
+export function printPaths(set: FieldSet, prefix = ''): string[] {
+  const children = Object.entries(ordered(set))
+    .filter(([element]) => element !== self)
+    .map(([element, node]) => ({ path: prefix + printElement(element), node }));
+  return [
+    ...children.filter(({ node }) => isMember(node)).map(({ path }) => path),
+    ...children.flatMap(({ path, node }) => printPaths(node, path)),
+  ];
+}
