@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { loadAll } from 'js-yaml';
 import { messageOf, UsageError } from './errors.ts';
-import type { Flag, Settings } from './flags.ts';
+import type { Flag, Settings } from './settings.ts';
 
 /** Reads a file of flags. Errors name the file and the key. */
 export async function readConfigFile(path: string, flags: readonly Flag[]): Promise<Settings> {

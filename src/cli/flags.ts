@@ -1,22 +1,7 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { messageOf, UsageError } from './errors.ts';
-
-/** A flag that a configuration file can set too, under the same name. */
-export interface Flag {
-  /** Without the dashes: `data-dir`. */
-  readonly name: string;
-  /** What stands for the value in help: `DIR`. */
-  readonly value: string;
-  readonly description: string;
-  /** May be given several times; a list in a file. */
-  readonly repeatable?: true;
-  /** Shown in help; applied by whoever reads the settings. */
-  readonly default?: string;
-}
-
-/** What was given: flag name → its values, one unless it is repeatable. Flags that were not given are absent. */
-export type Settings = ReadonlyMap<string, readonly string[]>;
+import type { Flag, Settings } from './settings.ts';
 
 /** Gives `command` the flags, and `--config` for a file with the same keys. */
 export function addFlags(command: Command, flags: readonly Flag[]): void {

@@ -10,7 +10,7 @@ export interface CommandModule {
 interface Entry {
   readonly summary: string;
   /** Loaded only when the command is run, to keep every other one quick. */
-  load(): Promise<CommandModule>;
+  readonly load: () => Promise<CommandModule>;
 }
 
 const commands: Readonly<Record<string, Entry>> = {

@@ -24,7 +24,7 @@ export function define(command: Command): void {
       'after',
       `
 Each cluster has its Services in 127.64.0.0/16, 127.65.0.0/16 and so on, which every Linux machine can reach without
-set-up. For that, endpoints may be in these loopback ranges, which Kubernetes itself refuses.`,
+set-up. For that, endpoints may be in these loopback ranges, which Kubernetes itself refuses.\n`,
     );
 }
 

@@ -16,11 +16,12 @@ export async function applyManifests(
   cluster: string,
   manifests: readonly Manifest[],
 ): Promise<void> {
-  const discovered = new Map<string, Promise<ReadonlyMap<string, Resource>>>(); // apiVersion → kind → resource
+  const discovered = new Map<string, ReadonlyMap<string, Resource>>(); // apiVersion → kind → resource
   for (const manifest of inOrder(manifests)) {
     const { apiVersion } = manifest;
-    const kinds = discovered.getOrInsertComputed(apiVersion, () => discover(api, apiVersion));
-    const resource = (await kinds).get(manifest.kind);
+    const kinds = discovered.get(apiVersion) ?? (await discover(api, apiVersion));
+    discovered.set(apiVersion, kinds);
+    const resource = kinds.get(manifest.kind);
     if (resource === undefined) {
       throw failed(manifest, cluster, `no matches for kind "${manifest.kind}" in version "${apiVersion}"`);
     }

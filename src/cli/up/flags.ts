@@ -1,4 +1,4 @@
-import type { Flag } from '../flags.ts';
+import type { Flag } from '../settings.ts';
 
 /** Flags of every command that runs an API server, spelled as kube-apiserver spells them. */
 export const serverFlags: readonly Flag[] = [

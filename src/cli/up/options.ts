@@ -1,5 +1,4 @@
 import { UsageError } from '../errors.ts';
-import type { Settings } from '../flags.ts';
 import { flagError, oneOf, readFlag } from '../flags.ts';
 import { overlap, parseServiceRanges } from '../options/cidr.ts';
 import { parseClusterName, splitTarget } from '../options/cluster-name.ts';
@@ -7,6 +6,7 @@ import type { GateSettings } from '../options/feature-gates.ts';
 import { parseFeatureGates } from '../options/feature-gates.ts';
 import type { PortRange } from '../options/ports.ts';
 import { parsePortRange } from '../options/ports.ts';
+import type { Settings } from '../settings.ts';
 import type { PartName } from './parts.ts';
 import { parseParts, partNames } from './parts.ts';
 import { defaultPorts, parsePortBase } from './ports.ts';

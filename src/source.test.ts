@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'node:test';
+
+// Holds the lines that no compiler holds: which folder may import which, what files are called, what is documented.
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Folder of src → the folders it may import besides itself. A folder that is not here is a part. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  api: [],
+  store: ['api'],
+  server: ['api', 'store'],
+  client: ['api'],
+  dashboard: ['api'],
+};
+const partMayImport = ['api', 'client'];
+/** Files directly in src, and the command line, put everything together. */
+const mayImportEverything = new Set(['', 'cli']);
+/** Tests of a part run it against a real server on the memory store. */
+const testsMayImport = ['api', 'client', 'server', 'store'];
+
+const bannedNames = /^(utils?|helpers?|common|misc|types|constants|enums|index)(\.test)?(\.ts)?$/;
+
+interface SourceFile {
+  /** Relative to src, with forward slashes. */
+  readonly path: string;
+  /** Files of src that it imports, types included. */
+  readonly imports: readonly string[];
+}
+
+const files: readonly SourceFile[] = globSync('**/*.ts', { cwd: `${root}/src` })
+  .map((path) => path.replaceAll('\\', '/'))
+  .toSorted()
+  .map((path) => ({ path, imports: importsIn(readFileSync(`${root}/src/${path}`, 'utf8'), path) }));
+
+/** Static imports, re-exports and dynamic imports of relative paths. */
+function importsIn(text: string, path: string): string[] {
+  const statements = /(?:\bfrom\s*|\bimport\s*\(\s*|^import\s+)'(\.[^']+)'/gm;
+  return Array.from(text.matchAll(statements), ([, target = '']) => posix.join(posix.dirname(path), target));
+}
+
+const folderOf = (path: string): string => (path.includes('/') ? (path.split('/', 1)[0] ?? '') : '');
+const isTest = (path: string): boolean => /\.(test|contract|bench)\.ts$/.test(path);
+
+function allowed(path: string): readonly string[] | 'everything' {
+  const folder = folderOf(path);
+  if (mayImportEverything.has(folder)) return 'everything';
+  const own = mayImport[folder] ?? partMayImport;
+  const isPart = !(folder in mayImport) || folder === 'client';
+  return isTest(path) && isPart ? [...own, ...testsMayImport] : own;
+}
+
+test('imports point one way: api ← store ← server, api ← client ← parts ← cli', () => {
+  const wrong = files.flatMap(({ path, imports }) => {
+    const folders = allowed(path);
+    if (folders === 'everything') return [];
+    return imports
+      .filter((target) => folderOf(target) !== folderOf(path) && !folders.includes(folderOf(target)))
+      .map((target) => `${path} imports ${target}`);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('there are no cycles, not even of types', () => {
+  const graph = new Map(files.filter(({ path }) => !isTest(path)).map(({ path, imports }) => [path, imports]));
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path);
+    if (start !== -1) cycles.push([...trail.slice(start), path].join(' → '));
+    if (start !== -1 || done.has(path)) return;
+    for (const target of graph.get(path) ?? []) visit(target, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of graph.keys()) visit(path, []);
+  assert.deepEqual(cycles, []);
+});
+
+test('names say what a file is about', () => {
+  const wrong = files.filter(
+    ({ path }) => path.split('/').some((part) => bannedNames.test(part)) || !/^[a-z0-9./-]+$/.test(path),
+  );
+  assert.deepEqual(
+    wrong.map(({ path }) => path),
+    [],
+  );
+});
+
+test('Node is new enough to run the source', () => {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  assert.ok(
+    major > 24 || (major === 24 && minor >= 15),
+    `Node ${process.versions.node} is older than 24.15: run npm ci`,
+  );
+});
+
+test('every dependency has its reason in docs/dependencies.md', () => {
+  // A cast where bytes become an object: our own package.json.
+  const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as Record<string, Record<string, string>>;
+  const page = readFileSync(`${root}/docs/dependencies.md`, 'utf8');
+  const named = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'].flatMap((section) =>
+    Object.entries(manifest[section] ?? {}),
+  );
+  assert.deepEqual(
+    named.filter(([name]) => !page.includes(`\`${name}\``)).map(([name]) => name),
+    [],
+    'not named in docs/dependencies.md',
+  );
+  assert.deepEqual(
+    named.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version)).map(([name]) => name),
+    [],
+    'versions are exact',
+  );
+});
