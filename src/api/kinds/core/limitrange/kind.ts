@@ -1,0 +1,43 @@
+import { createdAtColumn, nameColumn } from '../../../columns.ts';
+import { defineKind } from '../../../kind.ts';
+import { objectSchema } from '../../../metadata.ts';
+import { subdomainName } from '../../../names.ts';
+import type { Infer } from '../../../schema/infer.ts';
+import { always, list, map, optional, quantity, string, struct } from '../../../schema/schema.ts';
+
+const core = 'io.k8s.api.core.v1';
+
+const limitRangeItem = struct(`${core}.LimitRangeItem`, 'Limits for one type of thing.', {
+  type: always(1, string, 'Pod, Container or PersistentVolumeClaim.', { required: true }),
+  max: optional(2, map(quantity), 'The most that may be asked for.'),
+  min: optional(3, map(quantity), 'The least that must be asked for.'),
+  default: optional(4, map(quantity), 'Limits for what names none.'),
+  defaultRequest: optional(5, map(quantity), 'Requests for what names none.'),
+  maxLimitRequestRatio: optional(6, map(quantity), 'How far limits may exceed requests.'),
+});
+
+/** Limits and defaults for resources in a namespace. Stored and shown; nothing here applies them. */
+export const limitRange = objectSchema(`${core}.LimitRange`, 'Limits and defaults for resources in a namespace.', {
+  spec: always(
+    2,
+    struct(`${core}.LimitRangeSpec`, 'The limits.', {
+      limits: always(1, list(limitRangeItem), 'Limits by type.', { required: true }),
+    }),
+    'The limits.',
+  ),
+});
+
+export type LimitRange = Infer<typeof limitRange>;
+
+// Limits are not applied to Pods: the kind exists so that `kubectl describe namespace` and manifests work.
+export const limitRangeKind = defineKind<LimitRange>({
+  group: '',
+  version: 'v1',
+  kind: 'LimitRange',
+  plural: 'limitranges',
+  shortNames: ['limits'],
+  namespaced: true,
+  schema: limitRange,
+  columns: [nameColumn, createdAtColumn],
+  nameErrors: subdomainName,
+});

@@ -1,0 +1,54 @@
+import type { FieldError } from '../../../field-errors.ts';
+import { defineKind } from '../../../kind.ts';
+import { dnsLabelErrors, subdomainName } from '../../../names.ts';
+import { podColumns, podRowConditions } from './columns.ts';
+import { podDefaults } from './defaults.ts';
+import { qosClass } from './quality.ts';
+import type { Pod } from './schema.ts';
+import { pod } from './schema.ts';
+import { podUpdateErrors } from './validate-update.ts';
+import { podSpecErrors } from './validate.ts';
+
+export const podKind = defineKind<Pod>({
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  plural: 'pods',
+  shortNames: ['po'],
+  categories: ['all'],
+  namespaced: true,
+  schema: pod,
+  hasStatus: true,
+  generation: 'spec',
+  deleteReturns: 'object',
+  columns: podColumns,
+  selectableFields: {
+    'spec.nodeName': ({ spec }) => spec.nodeName ?? '',
+    'spec.host': ({ spec }) => spec.nodeName ?? '',
+    'spec.restartPolicy': ({ spec }) => spec.restartPolicy ?? '',
+    'spec.schedulerName': ({ spec }) => spec.schedulerName ?? '',
+    'spec.serviceAccountName': ({ spec }) => spec.serviceAccountName ?? '',
+    'spec.hostNetwork': ({ spec }) => String(spec.hostNetwork ?? false),
+    'status.phase': ({ status }) => status.phase ?? '',
+    'status.podIP': ({ status }) => status.podIP ?? '',
+    'status.podIPs': ({ status }) => status.podIP ?? '',
+    'status.nominatedNodeName': ({ status }) => status.nominatedNodeName ?? '',
+  },
+  applyDefaults: podDefaults,
+  prepareForCreate: (object) => ({ ...object, status: { phase: 'Pending', qosClass: qosClass(object.spec) } }),
+  nameErrors: subdomainName,
+  validateCreate: (object) => specErrors(object),
+  validateUpdate: (object, old) => [...specErrors(object), ...podUpdateErrors(object, old)],
+  warnings: (object, old) => (old === undefined ? hostnameWarnings(object) : []),
+  rowConditions: podRowConditions,
+});
+
+const specErrors = ({ spec }: Pod): readonly FieldError[] => podSpecErrors(spec, 'spec');
+
+function hostnameWarnings({ metadata: { name = '' } }: Pod): readonly string[] {
+  const problems = dnsLabelErrors(name);
+  if (problems.length === 0) return [];
+  return [
+    `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${problems.join(' ')}]`,
+  ];
+}

@@ -1,0 +1,46 @@
+import { column, labelsText, nameColumn } from '../../../columns.ts';
+import { defineKind } from '../../../kind.ts';
+import { objectSchema } from '../../../metadata.ts';
+import { subdomainName } from '../../../names.ts';
+import type { Infer } from '../../../schema/infer.ts';
+import { always } from '../../../schema/schema.ts';
+import { podSpecDefaults } from '../pod/defaults.ts';
+import { podTemplateSpec } from '../pod/spec.ts';
+import { podTemplateErrors } from '../pod/validate.ts';
+
+/** A description from which Pods could be made. */
+export const podTemplate = objectSchema(
+  'io.k8s.api.core.v1.PodTemplate',
+  'A description from which Pods could be made; nothing makes any.',
+  { template: always(2, podTemplateSpec, 'What the Pods would look like.') },
+);
+
+export type PodTemplate = Infer<typeof podTemplate>;
+
+export const podTemplateKind = defineKind<PodTemplate>({
+  group: '',
+  version: 'v1',
+  kind: 'PodTemplate',
+  plural: 'podtemplates',
+  namespaced: true,
+  schema: podTemplate,
+  generation: 'content',
+  deleteReturns: 'object',
+  columns: [
+    nameColumn,
+    column('Containers', 'Names of the containers.', ({ template }) =>
+      (template.spec.containers ?? []).map(({ name }) => name).join(','),
+    ),
+    column('Images', 'Images of the containers.', ({ template }) =>
+      (template.spec.containers ?? []).map(({ image }) => image ?? '').join(','),
+    ),
+    column('Pod Labels', 'Labels of the Pods.', ({ template }) => labelsText(template.metadata.labels)),
+  ],
+  applyDefaults: (object) => ({
+    ...object,
+    template: { ...object.template, spec: podSpecDefaults(object.template.spec) },
+  }),
+  nameErrors: subdomainName,
+  validateCreate: ({ template }) => podTemplateErrors(template, 'template'),
+  validateUpdate: ({ template }) => podTemplateErrors(template, 'template'),
+});

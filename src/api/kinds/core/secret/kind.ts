@@ -1,0 +1,50 @@
+import { ageColumn, column, nameColumn } from '../../../columns.ts';
+import type { FieldError } from '../../../field-errors.ts';
+import { invalidValue, tooLong } from '../../../field-errors.ts';
+import { defineKind } from '../../../kind.ts';
+import { subdomainName } from '../../../names.ts';
+import { decodedBytes, immutabilityErrors, keyErrors, maxDataBytes } from '../configmap/data.ts';
+import type { Secret } from './schema.ts';
+import { secret } from './schema.ts';
+import { typeErrors } from './types.ts';
+
+export const secretKind = defineKind<Secret>({
+  group: '',
+  version: 'v1',
+  kind: 'Secret',
+  plural: 'secrets',
+  namespaced: true,
+  schema: secret,
+  columns: [
+    nameColumn,
+    column('Type', 'What the values are for.', ({ type }) => type ?? ''),
+    column('Data', 'How many keys there are.', ({ data }) => Object.keys(data ?? {}).length),
+    ageColumn,
+  ],
+  selectableFields: { type: ({ type }) => type ?? '' },
+  applyDefaults: (object) => ({ ...withStringData(object), type: object.type ?? 'Opaque' }),
+  nameErrors: subdomainName,
+  validateCreate: dataErrors,
+  validateUpdate: (object, old) => [
+    ...(object.type === old.type ? [] : [invalidValue('type', object.type, 'field is immutable')]),
+    ...immutabilityErrors(object, old, { data: ({ data }) => data }),
+    ...dataErrors(object),
+  ],
+});
+
+/** Moves stringData into data, where it wins. */
+function withStringData(object: Secret): Secret {
+  const { stringData, ...rest } = object;
+  if (stringData === undefined) return object;
+  const encoded = Object.entries(stringData).map(([key, text]) => [key, Buffer.from(text).toString('base64')] as const);
+  return { ...rest, data: { ...rest.data, ...Object.fromEntries(encoded) } };
+}
+
+function dataErrors(object: Secret): readonly FieldError[] {
+  const { data = {} } = object;
+  return [
+    ...keyErrors('data', data),
+    ...(decodedBytes(data) > maxDataBytes ? [tooLong('data', maxDataBytes)] : []),
+    ...typeErrors(object),
+  ];
+}

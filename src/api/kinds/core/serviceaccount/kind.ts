@@ -1,0 +1,42 @@
+import { ageColumn, column, nameColumn } from '../../../columns.ts';
+import { defineKind } from '../../../kind.ts';
+import { objectSchema } from '../../../metadata.ts';
+import { subdomainName } from '../../../names.ts';
+import type { Infer } from '../../../schema/infer.ts';
+import { boolean, list, listMap, optional, pointer } from '../../../schema/schema.ts';
+import { objectReference } from '../object-reference.ts';
+import { localObjectReference } from '../pod/references.ts';
+
+/** Whom a program in the cluster acts as. */
+export const serviceAccount = objectSchema(
+  'io.k8s.api.core.v1.ServiceAccount',
+  'An identity that programs in the cluster act as.',
+  {
+    secrets: optional(
+      2,
+      listMap(objectReference, ['name'], { mergeKey: 'name' }),
+      'Secrets that Pods of this account may use. Deprecated.',
+    ),
+    imagePullSecrets: optional(3, list(localObjectReference), 'Secrets for pulling images.'),
+    automountServiceAccountToken: pointer(4, boolean, 'Whether Pods get a token unless they say otherwise.'),
+  },
+);
+
+export type ServiceAccount = Infer<typeof serviceAccount>;
+
+export const serviceAccountKind = defineKind<ServiceAccount>({
+  group: '',
+  version: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  shortNames: ['sa'],
+  namespaced: true,
+  schema: serviceAccount,
+  deleteReturns: 'object',
+  columns: [
+    nameColumn,
+    column('Secrets', 'How many Secrets it has.', ({ secrets }) => secrets?.length ?? 0),
+    ageColumn,
+  ],
+  nameErrors: subdomainName,
+});

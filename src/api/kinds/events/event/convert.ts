@@ -1,0 +1,57 @@
+// events.k8s.io/v1 renames what the core Event has; nothing is lost either way.
+import type { Event } from '../../core/event/schema.ts';
+import type { NewEvent } from './schema.ts';
+
+/** An event as the core group stores it. */
+export function toCore(event: NewEvent): Event {
+  const { apiVersion: _version, kind: _kind, ...given } = event;
+  const { metadata, regarding, note, deprecatedCount, eventTime, series, related } = given;
+  return {
+    metadata,
+    involvedObject: regarding,
+    ...defined({ reason: given.reason, message: note }),
+    source: given.deprecatedSource,
+    firstTimestamp: given.deprecatedFirstTimestamp,
+    lastTimestamp: given.deprecatedLastTimestamp,
+    ...defined({ count: deprecatedCount, type: given.type }),
+    eventTime,
+    ...defined({ series, action: given.action, related }),
+    reportingComponent: given.reportingController ?? '',
+    reportingInstance: given.reportingInstance ?? '',
+  };
+}
+
+/** An event as events.k8s.io/v1 shows it. */
+export function fromCore(event: Event): NewEvent {
+  const { metadata, involvedObject, reportingComponent, reportingInstance, message, count, eventTime } = event;
+  const series = event.series && { count: event.series.count ?? 0, lastObservedTime: event.series.lastObservedTime };
+  return {
+    metadata,
+    eventTime,
+    ...defined({
+      series,
+      reportingController: reportingComponent || undefined,
+      reportingInstance: reportingInstance || undefined,
+      action: event.action,
+      reason: event.reason,
+    }),
+    regarding: involvedObject,
+    ...defined({ related: event.related, note: message, type: event.type }),
+    deprecatedSource: event.source,
+    deprecatedFirstTimestamp: event.firstTimestamp,
+    deprecatedLastTimestamp: event.lastTimestamp,
+    ...defined({ deprecatedCount: count }),
+  };
+}
+
+type Defined<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
+
+/** The entries that have a value: optional properties are exact, so `undefined` may not stand in one. */
+function defined<T extends object>(entries: T): Defined<T> {
+  const result: Defined<T> = {};
+  for (const key of Object.keys(entries) as (keyof T)[]) {
+    const value = entries[key];
+    if (value !== undefined) result[key] = value as Exclude<T[keyof T], undefined>;
+  }
+  return result;
+}
