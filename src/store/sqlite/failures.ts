@@ -37,6 +37,7 @@ export function openError(file: string, { result, message }: Failure): DataDirec
       return new DataDirectoryError(`${file} cannot be opened for writing (${message}): check who may write there`);
     case sqliteResult.ioError:
       return new DataDirectoryError(`${file} cannot be read (${message}): check the disk`);
+    case undefined:
     default:
       return new DataDirectoryError(`${file} cannot be used: ${message}`);
   }

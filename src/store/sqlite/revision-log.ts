@@ -1,6 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import { DatabaseSync } from 'node:sqlite';
 
+import { sqliteResult } from './failures.ts';
 import type { Rows } from './protocol.ts';
 import { rowId, rowWidth } from './protocol.ts';
 
@@ -79,8 +80,17 @@ export class RevisionLog {
     if (version > formatVersion) {
       throw new Error(`it was written by a newer release (format ${version}): use that release or a newer one`);
     }
+    this.#checkWhole();
     this.#compacted = this.#number('SELECT compacted FROM horizon');
     this.#swept = this.#number('SELECT swept FROM horizon');
+  }
+
+  /** Reads every page, which loading does anyway: 0.5 ms per megabyte to know a torn file before serving from it. */
+  #checkWhole(): void {
+    const [report] = Object.values(this.#database.prepare('PRAGMA quick_check(1)').get() ?? {});
+    if (report === 'ok') return;
+    const text = String(report).split('\n').at(-1);
+    throw Object.assign(new Error(text), { errcode: sqliteResult.corrupt });
   }
 
   /** History is whole after this revision. */
@@ -135,12 +145,13 @@ export class RevisionLog {
     const until = Math.min(this.#swept + sweepRevisions, this.#compacted);
     const [first, end] = [rowId(this.#swept + 1, 0), rowId(until + 1, 0)];
     this.#transaction(() => {
+      // The plus keeps SQLite from making an index of the whole log just for this.
       this.#database
         .prepare(
           `DELETE FROM log WHERE id IN (
              SELECT old.id FROM log AS new CROSS JOIN log AS old
              WHERE new.id >= ? AND new.id < ? AND new.previous > 0
-               AND old.id >= new.previous * 128 AND old.id < (new.previous + 1) * 128 AND old.key = new.key)`,
+               AND old.id >= new.previous * 128 AND old.id < (new.previous + 1) * 128 AND +old.key = new.key)`,
         )
         .run(first, end);
       this.#database.prepare('DELETE FROM log WHERE id >= ? AND id < ? AND value IS NULL').run(first, end);

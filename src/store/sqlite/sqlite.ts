@@ -48,7 +48,7 @@ function directoryError(directory: string, cause: unknown): DataDirectoryError {
   switch (code) {
     case 'EEXIST':
     case 'ENOTDIR':
-      return new DataDirectoryError(`${directory} is not a directory: choose another data directory`, { cause });
+      return new DataDirectoryError(`${directory} is or lies in a file: choose another data directory`, { cause });
     case 'ENOSPC':
       return new DataDirectoryError(`the disk that holds ${directory} is full: free some space`, { cause });
     default:

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+
+import fc from 'fast-check';
+
+import type { Change, Entry, Range, Store, Write } from '../store.ts';
+import type { OpenStore } from './open.ts';
+import { Recorder, until } from './recorder.ts';
+
+/** A store so simple that it is plainly right: a copy of everything at every revision. */
+class Model {
+  readonly #states = new Map<number, ReadonlyMap<string, Entry>>();
+  readonly changes: Change[] = [];
+  revision: number;
+  compacted: number;
+
+  constructor(revision: number) {
+    this.revision = revision;
+    this.compacted = revision;
+    this.#states.set(revision, new Map());
+  }
+
+  at(revision: number): ReadonlyMap<string, Entry> {
+    return this.#states.get(revision) ?? new Map<string, Entry>();
+  }
+
+  /** The key in conflict, or undefined if the writes went through. */
+  commit(writes: readonly Write[]): string | undefined {
+    const before = this.at(this.revision);
+    const conflict = writes.find(
+      ({ key, expect }) => expect !== undefined && expect !== (before.get(key)?.revision ?? 0),
+    );
+    if (conflict !== undefined) return conflict.key;
+    const revision = this.revision + 1;
+    const after = new Map(before);
+    for (const { key, value } of writes) {
+      const previous = before.get(key);
+      if (value === undefined && previous === undefined) continue;
+      const entry = value === undefined ? undefined : { key, value, revision, created: previous?.created ?? revision };
+      if (entry === undefined) after.delete(key);
+      else after.set(key, entry);
+      this.changes.push({ key, revision, entry, previous });
+    }
+    if (this.changes.at(-1)?.revision !== revision) return undefined;
+    this.#states.set(revision, after);
+    this.revision = revision;
+    return undefined;
+  }
+
+  range(prefix: string, { from, limit, revision }: { from: string; limit: number; revision: number }): Range {
+    const keys = [...this.at(revision).keys()].filter((key) => key.startsWith(prefix) && key >= from).toSorted();
+    const entries = keys.slice(0, limit === 0 ? keys.length : limit).flatMap((key) => this.at(revision).get(key) ?? []);
+    const remaining = keys.length - entries.length;
+    return { entries, revision, more: remaining > 0, remaining };
+  }
+}
+
+type Expectation = 'any' | 'absent' | 'current' | 'stale';
+interface Step {
+  readonly run: (comparison: Comparison) => Promise<void>;
+}
+
+/** A store and its model, taken through the same steps. Keys are under `root`, since many comparisons share a store. */
+class Comparison {
+  readonly #store: Store;
+  readonly #root: string;
+  readonly #model: Model;
+  readonly #stop = new AbortController();
+  readonly #watches: { readonly prefix: string; readonly from: number; readonly recorder: Recorder }[] = [];
+
+  constructor(store: Store, root: string) {
+    this.#store = store;
+    this.#root = root;
+    this.#model = new Model(store.revision);
+  }
+
+  async commit(steps: readonly { key: string; value: string | undefined; expectation: Expectation }[]): Promise<void> {
+    const writes = steps.map(({ key, value, expectation }) => {
+      const now = this.#model.at(this.#model.revision).get(this.#root + key)?.revision ?? 0;
+      const expect = { any: undefined, absent: 0, current: now, stale: now + 1 }[expectation];
+      return { key: this.#root + key, value, expect };
+    });
+    const conflict = this.#model.commit(writes);
+    const commit = await this.#store.commit(writes);
+    assert.equal(commit.ok ? undefined : commit.key, conflict);
+    assert.equal(commit.revision, this.#model.revision);
+    assert.equal(this.#store.revision, this.#model.revision);
+  }
+
+  async range(step: { prefix: string; from: string; limit: number; back: number }): Promise<void> {
+    const { revision: now, compacted } = this.#model;
+    const options = { from: this.#root + step.from, limit: step.limit, revision: now - step.back };
+    const range = this.#store.range(this.#root + step.prefix, options);
+    if (options.revision < compacted) {
+      // What was before this comparison is not in the model; it may or may not be compacted.
+      await range.catch((error: { code?: string }) => assert.equal(error.code, 'STORE_COMPACTED'));
+      return;
+    }
+    assert.deepEqual(await range, this.#model.range(this.#root + step.prefix, options));
+  }
+
+  async watch(step: { prefix: string; back: number }): Promise<void> {
+    const prefix = this.#root + step.prefix;
+    const from = Math.max(this.#model.compacted, this.#model.revision - step.back);
+    const recorder = new Recorder();
+    this.#watches.push({ prefix, from, recorder });
+    await this.#store.watch(prefix, from, recorder, this.#stop.signal);
+  }
+
+  async compact(back: number): Promise<void> {
+    this.#model.compacted = Math.max(this.#model.compacted, this.#model.revision - back);
+    await this.#store.compact(this.#model.compacted);
+    assert.equal(this.#store.compacted, this.#model.compacted);
+  }
+
+  /** Checks that every watch has seen exactly what happened. */
+  async finish(): Promise<void> {
+    for (const { prefix, from, recorder } of this.#watches) {
+      const want = this.#model.changes.filter(({ key, revision }) => revision > from && key.startsWith(prefix));
+      await until(() => recorder.changes.length >= want.length, 'all changes are seen');
+      assert.deepEqual(recorder.changes, want);
+      assert.deepEqual(recorder.ends, []);
+    }
+    this.#stop.abort();
+  }
+}
+
+const key = fc.constantFrom('a', 'a/1', 'a/2', 'a0', 'b', 'b/1', 'b/1/x', 'c');
+const write = fc.record({
+  key,
+  value: fc.option(fc.string({ maxLength: 5 }), { nil: undefined }),
+  expectation: fc.constantFrom<Expectation[]>('any', 'any', 'absent', 'current', 'current', 'stale'),
+});
+const commitStep = fc
+  .uniqueArray(write, { selector: (one) => one.key, minLength: 1, maxLength: 4 })
+  .map((writes): Step => ({ run: (comparison) => comparison.commit(writes) }));
+const rangeStep = fc
+  .record({ prefix: fc.constantFrom('', 'a', 'a/', 'b/', 'x'), from: key, limit: fc.nat(4), back: fc.nat(80) })
+  .map((range): Step => ({ run: (comparison) => comparison.range(range) }));
+const watchStep = fc
+  .record({ prefix: fc.constantFrom('', 'a/', 'b'), back: fc.nat(20) })
+  .map((watch): Step => ({ run: (comparison) => comparison.watch(watch) }));
+const compactStep = fc.nat(80).map((back): Step => ({ run: (comparison) => comparison.compact(back) }));
+const step = fc.oneof(
+  { weight: 8, arbitrary: commitStep },
+  { weight: 4, arbitrary: rangeStep },
+  { weight: 1, arbitrary: watchStep },
+  { weight: 1, arbitrary: compactStep },
+);
+
+/** Registers the test that compares a store with a model of it, through random sequences of steps. */
+export function modelContract(open: OpenStore): void {
+  it('does what a simple model does', async () => {
+    const opened = await open();
+    await using store = opened.store;
+    let runs = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 150, size: 'max' }), async (steps) => {
+        const comparison = new Comparison(store, `${opened.prefix}${runs++}/`);
+        for (const { run } of steps) await run(comparison);
+        await comparison.finish();
+      }),
+      { numRuns: 50 },
+    );
+  });
+}

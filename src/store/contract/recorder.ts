@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
+
+import type { Change, WatchObserver } from '../store.ts';
+
+/** An observer that writes down what it is told, as `revision key=value<previous`. */
+export class Recorder implements WatchObserver {
+  readonly changes: Change[] = [];
+  readonly calls: { readonly revisions: readonly number[]; readonly revision: number }[] = [];
+  readonly ends: Error[] = [];
+
+  onChanges(changes: readonly Change[], revision: number): void {
+    this.changes.push(...changes);
+    this.calls.push({ revisions: changes.map((change) => change.revision), revision });
+  }
+
+  onEnd(error: Error): void {
+    this.ends.push(error);
+  }
+
+  /** What was seen, with revisions counted from `base`. */
+  texts(base: number): string[] {
+    return this.changes.map(
+      ({ key, revision, entry, previous }) =>
+        `${revision - base} ${key.slice(-1)}=${entry?.value ?? 'gone'}<${previous?.value ?? 'none'}`,
+    );
+  }
+}
+
+/** Waits until something holds; a test must not wait for ever. */
+export async function until(condition: () => boolean, what: string): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  while (!condition()) {
+    assert.ok(Date.now() < deadline, `timed out waiting until ${what}`);
+    await setImmediate();
+  }
+}

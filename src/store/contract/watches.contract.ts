@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+
+import type { Store, WatchObserver } from '../store.ts';
+import type { OpenStore } from './open.ts';
+import { Recorder, until } from './recorder.ts';
+
+const write = async (store: Store, key: string, value: string | undefined): Promise<number> =>
+  (await store.commit([{ key, value }])).revision;
+
+/** Registers the tests of `watch`. */
+export function watchContract(open: OpenStore): void {
+  it('watches the past, then what follows, with previous values', async () => {
+    const { store, prefix } = await open();
+    await using _ = store;
+    const base = await write(store, `${prefix}a`, '1');
+    await write(store, `${prefix}b`, '2');
+    await write(store, `${prefix}a`, '3');
+    const recorder = new Recorder();
+    await store.watch(prefix, base, recorder, new AbortController().signal);
+    await write(store, `${prefix}a`, undefined);
+    await write(store, `${prefix}a`, '4');
+    await until(() => recorder.changes.length >= 4, 'all changes are seen');
+    assert.deepEqual(recorder.texts(base), ['1 b=2<none', '2 a=3<1', '3 a=gone<3', '4 a=4<none']);
+    assert.equal(recorder.changes[3]?.entry?.created, base + 4);
+  });
+
+  it('tells of the keys under the prefix only', async () => {
+    const { store, prefix } = await open();
+    await using _ = store;
+    const recorder = new Recorder();
+    await store.watch(`${prefix}b/`, store.revision, recorder, new AbortController().signal);
+    const base = store.revision;
+    const keys = ['a', 'b', 'b/x', 'b/y', 'b0', 'c/b/z'];
+    await store.commit(keys.map((key) => ({ key: prefix + key, value: key })));
+    for (const key of keys) await write(store, prefix + key, undefined);
+    await until(() => recorder.changes.length >= 4, 'all changes are seen');
+    assert.deepEqual(recorder.texts(base), ['1 x=b/x<none', '1 y=b/y<none', '4 x=gone<b/x', '5 y=gone<b/y']);
+  });
+
+  it('has no gap and no repetition wherever among commits it begins', async () => {
+    const { store, prefix } = await open();
+    await using _ = store;
+    const base = await write(store, `${prefix}a`, '0');
+    const commits: Promise<unknown>[] = [];
+    const recorders: { readonly from: number; readonly recorder: Recorder }[] = [];
+    for (let i = 1; i <= 200; i++) {
+      commits.push(
+        store.commit([
+          { key: `${prefix}a`, value: String(i) },
+          { key: `${prefix}b`, value: String(i) },
+        ]),
+      );
+      if (i % 20 !== 0) continue;
+      for (const from of [base, store.revision]) {
+        const recorder = new Recorder();
+        recorders.push({ from, recorder });
+        await store.watch(prefix, from, recorder, new AbortController().signal);
+      }
+    }
+    await Promise.all(commits);
+    const last = store.revision;
+    assert.equal(last, base + 200);
+    for (const { from, recorder } of recorders) {
+      await until(() => recorder.changes.at(-1)?.revision === last, 'the last change is seen');
+      const want = Array.from({ length: (last - from) * 2 }, (unused, i) => from + 1 + Math.floor(i / 2));
+      assert.deepEqual(
+        recorder.changes.map(({ revision }) => revision),
+        want,
+      );
+      for (const { revisions, revision } of recorder.calls) {
+        assert.equal(revisions.length % 2, 0, 'a call has whole commits');
+        assert.ok((revisions.at(-1) ?? 0) <= revision);
+      }
+    }
+  });
+
+  it('ends with its signal, and never begins when that has fired', async () => {
+    const { store, prefix } = await open();
+    await using _ = store;
+    const base = await write(store, `${prefix}a`, '0');
+    const [early, late] = [new AbortController(), new AbortController()];
+    const [first, second] = [new Recorder(), new Recorder()];
+    early.abort();
+    await store.watch(prefix, base - 1, first, early.signal);
+    await store.watch(prefix, base, second, late.signal);
+    await write(store, `${prefix}a`, '1');
+    late.abort();
+    await write(store, `${prefix}a`, '2');
+    await store.close();
+    assert.deepEqual([first.changes.length, first.ends.length], [0, 0]);
+    assert.deepEqual([second.changes.length, second.ends.length], [1, 0]);
+  });
+
+  it('may be started and stopped by an observer', async () => {
+    const { store, prefix } = await open();
+    await using _ = store;
+    const from = store.revision;
+    const [inner, stop] = [new Recorder(), new AbortController()];
+    let started: Promise<void> | undefined;
+    const outer: WatchObserver = {
+      onChanges: () => {
+        started = store.watch(prefix, from, inner, new AbortController().signal);
+        stop.abort();
+      },
+      onEnd: () => assert.fail(),
+    };
+    await store.watch(prefix, from, outer, stop.signal);
+    await write(store, `${prefix}a`, '1');
+    await started;
+    await write(store, `${prefix}a`, '2');
+    await until(() => inner.changes.length >= 2, 'all changes are seen');
+    assert.deepEqual(inner.texts(from), ['1 a=1<none', '2 a=2<1']);
+  });
+
+  it('cannot begin before the compacted revision; a watch that goes on is not disturbed by compaction', async () => {
+    const { store, prefix } = await open();
+    await using _ = store;
+    const base = await write(store, `${prefix}a`, '0');
+    const [live, resumed] = [new Recorder(), new Recorder()];
+    await store.watch(prefix, base, live, new AbortController().signal);
+    await write(store, `${prefix}a`, '1');
+    await write(store, `${prefix}a`, '2');
+    await store.compact(base + 1);
+    const { signal } = new AbortController();
+    await assert.rejects(store.watch(prefix, base, resumed, signal), { code: 'STORE_COMPACTED', compacted: base + 1 });
+    await store.watch(prefix, base + 1, resumed, signal);
+    await write(store, `${prefix}a`, '3');
+    await until(() => live.changes.length >= 3 && resumed.changes.length >= 2, 'all changes are seen');
+    assert.deepEqual(live.texts(base), ['1 a=1<0', '2 a=2<1', '3 a=3<2']);
+    assert.deepEqual(resumed.texts(base), ['2 a=2<1', '3 a=3<2']);
+  });
+
+  it('ends when the store is closed, once', async () => {
+    const { store, prefix } = await open();
+    const recorder = new Recorder();
+    await store.watch(prefix, store.revision, recorder, new AbortController().signal);
+    await store.commit([{ key: `${prefix}a`, value: '' }]);
+    await store.close();
+    await store.close();
+    assert.equal(recorder.changes.length, 1);
+    assert.equal(recorder.ends.length, 1);
+    assert.equal((recorder.ends[0] as { code?: string }).code, 'STORE_UNAVAILABLE');
+  });
+}

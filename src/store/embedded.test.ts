@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+
+import { committed } from './contract/open.ts';
+import { Recorder } from './contract/recorder.ts';
+import { EmbeddedStore } from './embedded.ts';
+import { StoreUnavailableError } from './errors.ts';
+import type { Journal } from './journal.ts';
+import type { Change } from './store.ts';
+
+/** A journal whose batches become durable when the test says so. */
+class ManualJournal implements Journal {
+  readonly batches: (readonly Change[])[] = [];
+  #settle: PromiseWithResolvers<void> | undefined;
+
+  append(changes: readonly Change[]): Promise<void> {
+    assert.equal(this.#settle, undefined, 'one batch at a time');
+    this.batches.push(changes);
+    this.#settle = Promise.withResolvers();
+    return this.#settle.promise;
+  }
+
+  /** Ends the batch that is being written, and lets the store go on. */
+  async settle(error?: Error): Promise<void> {
+    const settle = this.#settle;
+    this.#settle = undefined;
+    if (error === undefined) settle?.resolve();
+    else settle?.reject(error);
+    await setImmediate();
+  }
+
+  compact(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  size(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+async function open(): Promise<{ journal: ManualJournal; store: EmbeddedStore; recorder: Recorder }> {
+  const journal = new ManualJournal();
+  const store = new EmbeddedStore(journal);
+  const recorder = new Recorder();
+  await store.watch('', store.revision, recorder, new AbortController().signal);
+  return { journal, store, recorder };
+}
+
+const put = (key: string, value: string, expect?: number): { key: string; value: string; expect?: number } => ({
+  key,
+  value,
+  ...(expect === undefined ? {} : { expect }),
+});
+
+describe('embedded store', () => {
+  it('begins at revision 1, since clients take 0 to mean any', async () => {
+    const { store } = await open();
+    assert.deepEqual([store.revision, store.compacted], [1, 0]);
+    assert.deepEqual((await store.range('', { revision: 0 })).entries, []);
+  });
+
+  it('shows nothing to readers and watchers before it is durable', async () => {
+    const { journal, store, recorder } = await open();
+    const commit = store.commit([put('a', '1')]);
+    await setImmediate();
+    assert.equal(await store.get('a'), undefined);
+    assert.deepEqual((await store.range('')).entries, []);
+    assert.equal(store.revision, 1);
+    await assert.rejects(store.range('', { revision: 2 }), { code: 'STORE_FUTURE_REVISION' });
+    assert.deepEqual(recorder.changes, []);
+    await journal.settle();
+    assert.equal((await store.get('a'))?.value, '1');
+    assert.deepEqual(recorder.texts(1), ['1 a=1<none']);
+    assert.deepEqual(await commit, { ok: true, revision: 2 });
+  });
+
+  it('tells watchers of a commit before it resolves', async () => {
+    const { journal, store, recorder } = await open();
+    const seen = store.commit([put('a', '1')]).then(() => recorder.changes.length);
+    await setImmediate();
+    await journal.settle();
+    assert.equal(await seen, 1);
+  });
+
+  it('writes all commits that arrive during a batch as the next one', async () => {
+    const { journal, store, recorder } = await open();
+    const commits = [store.commit([put('a', '1')]), store.commit([put('b', '1')])];
+    await setImmediate();
+    for (let i = 0; i < 10; i++) commits.push(store.commit([put('c', String(i))]));
+    await journal.settle();
+    await journal.settle();
+    assert.deepEqual(
+      journal.batches.map((batch) => batch.map(({ revision }) => revision)),
+      [
+        [2, 3],
+        [4, 5, 6, 7, 8, 9, 10, 11, 12, 13],
+      ],
+    );
+    assert.equal((await Promise.all(commits)).at(-1)?.revision, 13);
+    assert.equal(recorder.calls.length, 2);
+  });
+
+  it('checks expectations against commits that are not durable yet, and answers when they are', async () => {
+    const { journal, store } = await open();
+    const first = store.commit([put('a', '1', 0)]);
+    const second = store.commit([put('a', '2', 2)]);
+    let isAnswered = false;
+    const loser = store.commit([put('a', '3', 2)]).finally(() => (isAnswered = true));
+    const noop = store.commit([{ key: 'b', value: undefined }]);
+    await setImmediate();
+    assert.equal(isAnswered, false);
+    await journal.settle();
+    assert.deepEqual(await Promise.all([first, second]), [
+      { ok: true, revision: 2 },
+      { ok: true, revision: 3 },
+    ]);
+    const conflict = await loser;
+    assert.ok(!conflict.ok);
+    assert.deepEqual([conflict.key, conflict.current?.revision, conflict.revision], ['a', 3, 3]);
+    assert.deepEqual(await noop, { ok: true, revision: 3 });
+    assert.equal(journal.batches.length, 1);
+  });
+
+  it('forgets every waiting commit when the journal fails, and goes on from what is durable', async () => {
+    const { journal, store, recorder } = await open();
+    const durable = store.commit([put('a', 'durable')]);
+    await setImmediate();
+    await journal.settle();
+    await durable;
+
+    const lost = [store.commit([put('a', 'lost', 2)])];
+    await setImmediate();
+    lost.push(store.commit([put('a', 'later', 3), put('b', 'later')]), store.commit([put('a', 'x', 1)]));
+    const outcomes = Promise.allSettled(lost);
+    await journal.settle(new StoreUnavailableError('the disk is full'));
+    for (const outcome of await outcomes) {
+      assert.equal(outcome.status, 'rejected');
+      assert.equal((outcome.reason as StoreUnavailableError).code, 'STORE_UNAVAILABLE');
+    }
+    assert.equal(store.revision, 2);
+    assert.equal((await store.get('a'))?.value, 'durable');
+    assert.equal(recorder.changes.length, 1);
+
+    const next = store.commit([put('a', 'next', 2)]);
+    await setImmediate();
+    await journal.settle();
+    assert.deepEqual(await next, { ok: true, revision: 3 });
+    assert.deepEqual(recorder.texts(1), ['1 a=durable<none', '2 a=next<durable']);
+  });
+
+  it('refuses more waiting commits than it has room for', async () => {
+    const { journal, store } = await open();
+    const commits = [store.commit([put('a', '')])];
+    await setImmediate();
+    for (let i = 0; i < 16_384; i++) commits.push(store.commit([put('a', String(i))]));
+    await assert.rejects(store.commit([put('a', 'too many')]), { code: 'STORE_UNAVAILABLE' });
+    await journal.settle();
+    await journal.settle();
+    assert.equal((await Promise.all(commits)).length, 16_385);
+    assert.equal((await store.get('a'))?.value, '16383');
+  });
+
+  it('waits for the journal before it closes', async () => {
+    const { journal, store, recorder } = await open();
+    const commit = store.commit([put('a', '1')]);
+    await setImmediate();
+    let isClosed = false;
+    const closed = store.close().then(() => (isClosed = true));
+    await setImmediate();
+    assert.equal(isClosed, false);
+    await journal.settle();
+    await Promise.all([commit, closed]);
+    assert.deepEqual([recorder.changes.length, recorder.ends.length], [1, 1]);
+  });
+
+  it('counts the bytes it holds, of the past too', async () => {
+    const journal: Journal = {
+      append: () => Promise.resolve(),
+      compact: () => Promise.resolve(),
+      size: () => Promise.resolve(undefined),
+      close: () => Promise.resolve(),
+    };
+    const store = new EmbeddedStore(journal);
+    await committed(store, put('a', '1234'));
+    await committed(store, put('a', '12'));
+    const last = await committed(store, { key: 'a', value: undefined }, put('b', '12345'));
+    assert.equal(await store.size(), 5 + 3 + 6);
+    await store.compact(last - 1);
+    assert.equal(await store.size(), 3 + 6);
+    await store.compact(last);
+    assert.equal(await store.size(), 6);
+  });
+});

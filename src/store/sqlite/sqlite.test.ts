@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict';
+import type { ChildProcessByStdio } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { mkdtemp, open as openFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { committed } from '../contract/open.ts';
+import { Recorder } from '../contract/recorder.ts';
+import { storeContract } from '../store.contract.ts';
+import { openSqliteStore } from './sqlite.ts';
+
+/** A folder that is gone when the test is over. */
+async function folder(): Promise<{ readonly path: string } & AsyncDisposable> {
+  const path = await mkdtemp(join(tmpdir(), 'fairlead-store-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
+}
+
+storeContract('sqlite', async () => {
+  const directory = await folder();
+  const store = await openSqliteStore({ path: directory.path });
+  const close = store.close.bind(store);
+  let closed: Promise<void> | undefined;
+  // The suite closes every store it opens; the folder goes with it.
+  store.close = () => (closed ??= close().then(() => directory[Symbol.asyncDispose]()));
+  store[Symbol.asyncDispose] = () => store.close();
+  return { store, prefix: '/test/' };
+});
+
+describe('sqlite store file', () => {
+  it('is for its owner alone', async () => {
+    await using directory = await folder();
+    const path = join(directory.path, 'new', 'data');
+    await using store = await openSqliteStore({ path });
+    await committed(store, { key: 'a', value: '' });
+    const modeOf = async (file: string): Promise<string> => ((await stat(file)).mode & 0o777).toString(8);
+    assert.equal(await modeOf(path), '700');
+    assert.equal(await modeOf(join(path, 'store.db')), '600');
+    assert.equal(await modeOf(join(path, 'store.db-wal')), '600');
+  });
+
+  it('has everything again when reopened: values, history, revision and horizon', async () => {
+    await using directory = await folder();
+    const path = join(directory.path, 'mine.db');
+    let from: number;
+    {
+      await using store = await openSqliteStore({ path });
+      await committed(store, { key: 'a', value: '1' }, { key: 'b', value: 'é日' });
+      await committed(store, { key: 'a', value: '2' });
+      from = await committed(store, { key: 'c', value: '3' });
+      await store.compact(from);
+      await committed(store, { key: 'a', value: undefined }, { key: 'c', value: '4' });
+      await committed(store, { key: 'a', value: '5' });
+    }
+    for (const round of [1, 2]) {
+      await using store = await openSqliteStore({ path });
+      assert.deepEqual([store.revision, store.compacted], [from + 2, from], `round ${round}`);
+      assert.deepEqual((await store.range('')).entries, [
+        { key: 'a', value: '5', revision: from + 2, created: from + 2 },
+        { key: 'b', value: 'é日', revision: 2, created: 2 },
+        { key: 'c', value: '4', revision: from + 1, created: from },
+      ]);
+      const old = await store.range('', { revision: from });
+      assert.deepEqual(
+        old.entries.map(({ value }) => value),
+        ['2', 'é日', '3'],
+      );
+      const recorder = new Recorder();
+      await store.watch('', from, recorder, new AbortController().signal);
+      assert.deepEqual(recorder.texts(from), ['1 a=gone<2', '1 c=4<3', '2 a=5<none']);
+      await assert.rejects(store.range('', { revision: from - 1 }), { code: 'STORE_COMPACTED' });
+    }
+  });
+
+  it('never goes back in revisions, even if nothing is left', async () => {
+    await using directory = await folder();
+    const { path } = directory;
+    let last: number;
+    {
+      await using store = await openSqliteStore({ path });
+      for (let i = 0; i < 10; i++) await committed(store, { key: 'a', value: String(i) });
+      last = await committed(store, { key: 'a', value: undefined });
+      await store.compact(last);
+    }
+    await using store = await openSqliteStore({ path });
+    assert.deepEqual([store.revision, store.compacted], [last, last]);
+    assert.equal(await committed(store, { key: 'a', value: '' }), last + 1);
+  });
+
+  it('goes on with a compaction that was cut short', async () => {
+    await using directory = await folder();
+    const path = join(directory.path, 'store.db');
+    {
+      await using store = await openSqliteStore({ path });
+      const keys = Array.from({ length: 1000 }, (unused, i) => `k${i % 10}`);
+      await Promise.all(keys.map((key, i) => committed(store, { key, value: String(i) })));
+      // Close does not wait for the sweep that follows; the sweep may still be quicker.
+      const compacted = store.compact(store.revision).then(
+        () => 'done',
+        (error: { code?: string }) => error.code,
+      );
+      await store.close();
+      assert.match((await compacted) ?? '', /^(done|STORE_UNAVAILABLE)$/);
+    }
+    {
+      await using store = await openSqliteStore({ path });
+      assert.equal((await store.range('')).entries.length, 10);
+      await committed(store, { key: 'k0', value: 'x' });
+      await store.compact(store.revision);
+    }
+    using database = new DatabaseSync(path);
+    assert.deepEqual({ ...database.prepare('SELECT count(*) AS rows FROM log').get() }, { rows: 10 });
+  });
+
+  it('stays bounded under compaction', async () => {
+    await using directory = await folder();
+    await using store = await openSqliteStore({ path: directory.path });
+    const value = 'x'.repeat(20_000);
+    const sizes: number[] = [];
+    for (let round = 0; round < 6; round++) {
+      const keys = Array.from({ length: 200 }, (unused, i) => `k${i % 20}`);
+      await Promise.all(keys.map((key) => committed(store, { key, value })));
+      await store.compact(store.revision);
+      sizes.push((await stat(join(directory.path, 'store.db'))).size);
+    }
+    assert.ok(Math.max(...sizes) < 12_000_000, `24 MB written, file sizes ${sizes.join(' ')}`);
+  });
+
+  it('refuses writes when the disk is full, and takes them again when there is room', async () => {
+    await using directory = await folder();
+    await using store = await openSqliteStore({ path: directory.path, maxBytes: 2_000_000 });
+    const value = 'x'.repeat(10_000);
+    let acknowledged = 0;
+    const fill = async (): Promise<void> => {
+      for (;;) acknowledged = await committed(store, { key: 'a', value: value + acknowledged }, { key: 'b', value });
+    };
+    await assert.rejects(fill(), { code: 'STORE_UNAVAILABLE', message: /store\.db is full: free some space/ });
+    assert.ok(acknowledged > 50, `only ${acknowledged} revisions fit`);
+    assert.equal(store.revision, acknowledged);
+    assert.equal((await store.get('a'))?.revision, acknowledged);
+    await store.compact(store.revision);
+    assert.equal(await committed(store, { key: 'a', value }), acknowledged + 1);
+    await store.close();
+    await using again = await openSqliteStore({ path: directory.path });
+    assert.equal(again.revision, acknowledged + 1);
+  });
+});
+
+describe('sqlite store and other processes', () => {
+  it('is held against another process', async () => {
+    await using directory = await folder();
+    await using store = await openSqliteStore({ path: directory.path });
+    await committed(store, { key: 'a', value: '' });
+    const output = await text(writer(directory.path).stdout);
+    assert.match(output, /^STORE_DATA_DIRECTORY .*store\.db is in use by another process: stop it/);
+  });
+
+  it('has every acknowledged write and no half commit after kill -9', async () => {
+    await using directory = await folder();
+    const { path } = directory;
+    let revision = 0;
+    for (let round = 0; round < 10; round++) {
+      const acknowledged = await killedWriter(path, 40 + 30 * round);
+      await using store = await openSqliteStore({ path });
+      assert.ok(store.revision >= revision);
+      ({ revision } = store);
+      for (const [key, ack] of acknowledged) {
+        assert.ok(ack.revision <= revision);
+        const [one, other] = [await store.get(`one/${key}`), await store.get(`other/${key}`)];
+        assert.deepEqual([one?.value, one?.revision], [other?.value, other?.revision]);
+        assert.ok(Number(one?.value) >= ack.value, `round ${round}: ${key} is ${one?.value}, ${ack.value} was written`);
+      }
+    }
+    assert.ok(revision > 400, `only ${revision} revisions were written`);
+  });
+});
+
+/** A process that opens the store and writes to it until it is killed. */
+const writer = (path: string): ChildProcessByStdio<null, Readable, null> =>
+  spawn(process.execPath, [fileURLToPath(new URL('./testdata/writer.ts', import.meta.url)), path], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+
+/** Kills a writer after some acknowledgements; the last of each key. */
+async function killedWriter(path: string, after: number): Promise<Map<string, { revision: number; value: number }>> {
+  const child = writer(path);
+  const acknowledged = new Map<string, { revision: number; value: number }>();
+  let count = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [key, value, revision] = line.split(' ');
+    assert.ok(key !== undefined && revision !== undefined, `the writer said ${line}`);
+    acknowledged.set(key, { revision: Number(revision), value: Number(value) });
+    if (++count === after) child.kill('SIGKILL');
+  }
+  assert.ok(count >= after, `the writer ended after ${count} writes`);
+  return acknowledged;
+}
+
+describe('sqlite store that cannot be opened', () => {
+  const broken: readonly { name: string; make: (file: string) => void | Promise<void>; message: RegExp }[] = [
+    {
+      name: 'text',
+      make: (file) => writeFile(file, 'this is not a database. '.repeat(100)),
+      message: /is corrupt .*restore it from a backup or move it away/,
+    },
+    { name: 'a torn page', make: tear, message: /corrupt .*restore it from a backup or move it away/ },
+    {
+      name: 'another database',
+      make: (file) => withDatabase(file, 'CREATE TABLE t (x)'),
+      message: /holds something else: move it away/,
+    },
+    {
+      name: 'a newer format',
+      make: newer,
+      message: /written by a newer release \(format 2\): use that release or a newer one/,
+    },
+  ];
+  for (const { name, make, message } of broken) {
+    it(`says so and what to do: ${name}`, async () => {
+      await using directory = await folder();
+      const file = join(directory.path, 'store.db');
+      await make(file);
+      await assert.rejects(openSqliteStore({ path: directory.path }), { code: 'STORE_DATA_DIRECTORY', message });
+    });
+  }
+
+  it('says so and what to do: a file in place of the directory', async () => {
+    await using directory = await folder();
+    const path = join(directory.path, 'data');
+    await writeFile(path, '');
+    const error = { code: 'STORE_DATA_DIRECTORY', message: /data.* is or lies in a file: choose another/ };
+    await assert.rejects(openSqliteStore({ path }), error);
+    await assert.rejects(openSqliteStore({ path: join(path, 'below') }), error);
+  });
+
+  it('says so and what to do: open already', async () => {
+    await using directory = await folder();
+    await using store = await openSqliteStore({ path: directory.path });
+    const error = { code: 'STORE_DATA_DIRECTORY', message: /in use by another process: stop it or choose another/ };
+    await assert.rejects(openSqliteStore({ path: directory.path }), error);
+    await committed(store, { key: 'a', value: '' });
+    await store.close();
+    await (await openSqliteStore({ path: directory.path })).close();
+  });
+});
+
+function withDatabase(file: string, sql: string): void {
+  using database = new DatabaseSync(file);
+  database.exec(sql);
+}
+
+async function newer(file: string): Promise<void> {
+  await (await openSqliteStore({ path: file })).close();
+  withDatabase(file, 'PRAGMA user_version = 2');
+}
+
+async function tear(file: string): Promise<void> {
+  {
+    await using store = await openSqliteStore({ path: file });
+    for (let i = 0; i < 100; i++) await committed(store, { key: `k${i}`, value: 'x'.repeat(1000) });
+  }
+  await using handle = await openFile(file, 'r+');
+  await handle.write(Buffer.alloc(3000, 0xa5), 0, 3000, 5 * 8192);
+}
