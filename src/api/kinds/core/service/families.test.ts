@@ -160,6 +160,18 @@ const created: readonly (Given & { readonly name: string; readonly want: readonl
     given: { clusterIP: '10.0.0.9', clusterIPs: ['10.0.0.9', 'fd00::9'], ipFamilyPolicy: prefer },
     want: ['spec.clusterIPs[1]: Invalid value: ["10.0.0.9","fd00::9"]: IPv6 is not configured on this cluster'],
   },
+  {
+    name: 'v4: a list without the single field is refused at once',
+    families: v4,
+    given: { clusterIPs: ['10.0.0.9'], ipFamilyPolicy: require },
+    want: ['spec.clusterIPs: Invalid value: ["10.0.0.9"]: must be empty when `clusterIP` is not specified'],
+  },
+  {
+    name: 'v4: what is no address is refused before the family is looked at',
+    families: v4,
+    given: { clusterIP: 'none', clusterIPs: ['none'], ipFamilyPolicy: require },
+    want: ['spec.clusterIPs[0]: Invalid value: "none": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'],
+  },
   { name: 'ExternalName', families: v4v6, given: { type: 'ExternalName' }, want: [undefined, undefined] },
 ];
 

@@ -4,8 +4,7 @@ import type { FieldError } from '../../../field-errors.ts';
 import type { WriteContext } from '../../../kind.ts';
 import { sameList } from './linked.ts';
 import type { IpFamily, Service, ServiceSpec } from './schema.ts';
-
-const validateClusterIps = (_s: Service, _c: WriteContext, _o?: Service): readonly FieldError[] => [];
+import { validateClusterIps } from './validate-cluster-ips.ts';
 
 type Policy = NonNullable<ServiceSpec['ipFamilyPolicy']>;
 
