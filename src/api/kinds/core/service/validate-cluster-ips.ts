@@ -1,0 +1,131 @@
+import { addressErrors } from '../../../address-errors.ts';
+import { familyOf } from '../../../addresses.ts';
+import type { FieldError } from '../../../field-errors.ts';
+import { duplicate, invalidValue, notSupported, required } from '../../../field-errors.ts';
+import type { WriteContext } from '../../../kind.ts';
+import { isHeadless } from './exposure.ts';
+import { sameList } from './linked.ts';
+import type { Service } from './schema.ts';
+
+const families: readonly string[] = ['IPv4', 'IPv6'];
+const policies: readonly string[] = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
+const path = 'spec.clusterIPs';
+
+/**
+ * Everything wrong with the cluster IPs, families and policy of a Service in themselves. Runs before addresses are
+ * allocated, and again with the rest of validation. Addresses that `old` has already are accepted as they are.
+ */
+export function validateClusterIps(service: Service, context: WriteContext, old?: Service): FieldError[] {
+  if (service.spec.type === 'ExternalName') return [];
+  const errors: FieldError[] = [];
+  checkPrimary(errors, service);
+  checkFamilies(errors, service);
+  const { clusterIPs = [] } = service.spec;
+  if (clusterIPs.length === 0) return errors;
+  const isReadable = checkAddresses(errors, clusterIPs, old?.spec.clusterIPs ?? [], context);
+  if (clusterIPs.length > 2) errors.push(invalidValue(path, clusterIPs, 'may only hold up to 2 values'));
+  if (isReadable) checkAgainstFamilies(errors, service, clusterIPs);
+  return errors;
+}
+
+function checkPrimary(errors: FieldError[], { spec: { clusterIP = '', clusterIPs = [] } }: Service): void {
+  if (clusterIP === '') {
+    if (clusterIPs.length > 0) {
+      errors.push(invalidValue(path, clusterIPs, 'must be empty when `clusterIP` is not specified'));
+    }
+  } else if (clusterIPs.length === 0) {
+    errors.push(required(path));
+  } else if (clusterIPs[0] !== clusterIP) {
+    errors.push(invalidValue(path, clusterIPs, 'first value must match `clusterIP`'));
+  }
+}
+
+function checkFamilies(errors: FieldError[], { spec: { ipFamilies = [], ipFamilyPolicy } }: Service): void {
+  ipFamilies.forEach((family, index) => {
+    const at = `spec.ipFamilies[${index}]`;
+    if (!families.includes(family)) errors.push(notSupported(at, family, families));
+    if (ipFamilies.indexOf(family) < index) errors.push(duplicate(at, family));
+  });
+  if (ipFamilyPolicy !== undefined && !policies.includes(ipFamilyPolicy)) {
+    errors.push(notSupported('spec.ipFamilyPolicy', ipFamilyPolicy, policies));
+  }
+}
+
+/** False when families cannot be compared, because something is no address. */
+function checkAddresses(
+  errors: FieldError[],
+  clusterIPs: readonly string[],
+  accepted: readonly string[],
+  { gates }: WriteContext,
+): boolean {
+  const before = errors.length;
+  const strict = gates.enabled('StrictIPCIDRValidation');
+  clusterIPs.forEach((ip, index) => {
+    if (index === 0 && ip === 'None') {
+      if (clusterIPs.length > 1) errors.push(invalidValue(path, clusterIPs, "'None' must be the first and only value"));
+      return;
+    }
+    if (accepted.includes(ip)) return;
+    for (const message of addressErrors(ip, strict)) errors.push(invalidValue(`${path}[${index}]`, ip, message));
+  });
+  return errors.length === before;
+}
+
+function checkAgainstFamilies(errors: FieldError[], service: Service, clusterIPs: readonly string[]): void {
+  if (isHeadless(service)) return;
+  const found = clusterIPs.map(familyOf);
+  if (clusterIPs.length > 1 && new Set(found).size < 2) {
+    errors.push(invalidValue(path, clusterIPs, 'may specify no more than one IP for each IP family'));
+  }
+  service.spec.ipFamilies?.forEach((family, index) => {
+    if (index >= clusterIPs.length || found[index] === family || !families.includes(family)) return;
+    const detail = `expected an ${family} value as indicated by \`ipFamilies[${index}]\``;
+    errors.push(invalidValue(`${path}[${index}]`, clusterIPs[index], detail));
+  });
+}
+
+const unchangeable = 'may not change once set';
+
+/** What an update does to cluster IPs that it may not: all but adding or releasing the secondary one. */
+export function validateClusterIpChange(service: Service, old: Service): FieldError[] {
+  if (service.spec.type === 'ExternalName' || old.spec.type === 'ExternalName') return [];
+  const wasHeadless = isHeadless(old);
+  if (wasHeadless && isHeadless(service)) return [];
+  const errors = listChange(service, path, 'clusterIP', service.spec.clusterIPs ?? [], old.spec.clusterIPs ?? []);
+  if (wasHeadless || isHeadless(service)) return errors;
+  return [...errors, ...familyChange(service, old)];
+}
+
+function familyChange(service: Service, old: Service): FieldError[] {
+  const { ipFamilies = [] } = service.spec;
+  const errors = listChange(service, 'spec.ipFamilies', 'ipFamily', ipFamilies, old.spec.ipFamilies ?? []);
+  // Kubernetes names the first entry whichever differs.
+  return errors.map((error) =>
+    error.path.startsWith('spec.ipFamilies') ? { ...error, path: 'spec.ipFamilies[0]' } : error,
+  );
+}
+
+function listChange(
+  { spec: { ipFamilyPolicy } }: Service,
+  at: string,
+  what: string,
+  next: readonly string[],
+  before: readonly string[],
+): FieldError[] {
+  if (sameList(next, before)) return [];
+  if (next.length === before.length) {
+    return before.flatMap((value, index) =>
+      value === next[index] ? [] : [invalidValue(`${at}[${index}]`, next, unchangeable)],
+    );
+  }
+  const errors: FieldError[] = [];
+  if (next.length === 0) errors.push(invalidValue(`${at}[0]`, next, `primary ${what} can not be unset`));
+  if (next.length > 0 && before.length > 0 && next[0] !== before[0]) {
+    errors.push(invalidValue(`${at}[0]`, next, unchangeable));
+  }
+  if (next.length < before.length && next.length === 1 && ipFamilyPolicy !== 'SingleStack') {
+    const detail = `must be 'SingleStack' when releasing the secondary ${what}`;
+    errors.push(invalidValue('spec.ipFamilyPolicy', ipFamilyPolicy, detail));
+  }
+  return errors;
+}

@@ -1,0 +1,86 @@
+import type { FieldError } from '../../../field-errors.ts';
+import { duplicate, forbiddenField, invalidValue, notSupported, required } from '../../../field-errors.ts';
+import type { WriteContext } from '../../../kind.ts';
+import { dnsLabelErrors, portNameErrors, portNumberErrors, qualifiedNameErrors } from '../../../names.ts';
+import type { Service, ServicePort } from './schema.ts';
+
+/** The protocols of a port, in the order in which messages list them. */
+export const protocols: readonly string[] = ['SCTP', 'TCP', 'UDP'];
+
+/** Each port in itself, and its name among the others. */
+export function checkPorts(errors: FieldError[], ports: readonly ServicePort[]): void {
+  for (let index = 0; index < ports.length; index++) {
+    const port = ports[index];
+    if (port !== undefined) checkPort(errors, ports, port, index);
+  }
+}
+
+function checkPort(errors: FieldError[], ports: readonly ServicePort[], port: ServicePort, index: number): void {
+  const path = `spec.ports[${index}]`;
+  const { name = '', protocol = '', targetPort = 0, appProtocol, srvServiceName } = port;
+  if (name !== '') {
+    addAll(errors, `${path}.name`, name, dnsLabelErrors(name));
+    if (ports.findIndex((other) => other.name === name) < index) errors.push(duplicate(`${path}.name`, name));
+  } else if (ports.length > 1) {
+    errors.push(required(`${path}.name`));
+  }
+  addAll(errors, `${path}.port`, port.port, portNumberErrors(port.port));
+  if (protocol === '') errors.push(required(`${path}.protocol`));
+  else if (!protocols.includes(protocol)) errors.push(notSupported(`${path}.protocol`, protocol, protocols));
+  const targetErrors = typeof targetPort === 'number' ? portNumberErrors(targetPort) : portNameErrors(targetPort);
+  addAll(errors, `${path}.targetPort`, targetPort, targetErrors);
+  if (appProtocol !== undefined) addAll(errors, `${path}.appProtocol`, appProtocol, qualifiedNameErrors(appProtocol));
+  if (srvServiceName !== undefined) {
+    addAll(errors, `${path}.srvServiceName`, srvServiceName, dnsLabelErrors(srvServiceName));
+  }
+}
+
+function addAll(errors: FieldError[], path: string, value: unknown, messages: readonly string[]): void {
+  for (const message of messages) errors.push(invalidValue(path, value, message));
+}
+
+/** Node ports where there are none, node ports that collide, and ports that are listed twice. */
+export function checkPortsTogether(errors: FieldError[], type: string, ports: readonly ServicePort[]): void {
+  if (type === 'ClusterIP') {
+    ports.forEach(({ nodePort = 0 }, index) => {
+      if (nodePort === 0) return;
+      errors.push(forbiddenField(`spec.ports[${index}].nodePort`, "may not be used when `type` is 'ClusterIP'"));
+    });
+  }
+  if (ports.length < 2) return;
+  ports.forEach(({ nodePort = 0, protocol }, index) => {
+    if (nodePort === 0) return;
+    const first = ports.findIndex((other) => other.nodePort === nodePort && other.protocol === protocol);
+    if (first < index) errors.push(duplicate(`spec.ports[${index}].nodePort`, nodePort));
+  });
+  ports.forEach(({ port, protocol = '' }, index) => {
+    const first = ports.findIndex((other) => other.port === port && other.protocol === protocol);
+    if (first < index) errors.push(duplicate(`spec.ports[${index}]`, inGoForm({ port, protocol, targetPort: 0 })));
+  });
+}
+
+/** KEP-1435: with the gate off, a load balancer may not start to mix protocols. One that does already may go on. */
+export function checkMixedProtocols(
+  errors: FieldError[],
+  { spec: { type, ports = [] } }: Service,
+  old: Service | undefined,
+  { gates }: WriteContext,
+): void {
+  if (type !== 'LoadBalancer' || !isMixed(ports) || gates.enabled('MixedProtocolLBService')) return;
+  if (old !== undefined && isMixed(old.spec.ports ?? [])) return;
+  const detail = "may not contain more than 1 protocol when type is 'LoadBalancer'";
+  errors.push(invalidValue('spec.ports', ports.map(inGoForm), detail));
+}
+
+const isMixed = (ports: readonly ServicePort[]): boolean =>
+  ports.some(({ protocol }) => protocol !== ports[0]?.protocol);
+
+/** Kubernetes prints a port by the names of its own fields. */
+const inGoForm = (port: Omit<ServicePort, 'protocol'> & { readonly protocol?: string }): object => ({
+  Name: port.name ?? '',
+  Protocol: port.protocol ?? '',
+  AppProtocol: port.appProtocol ?? null,
+  Port: port.port,
+  TargetPort: port.targetPort ?? 0,
+  NodePort: port.nodePort ?? 0,
+});

@@ -1,0 +1,45 @@
+import { addressWarnings, cidrWarnings } from '../../../address-errors.ts';
+import { isHeadless } from './exposure.ts';
+import type { Service } from './schema.ts';
+
+const deprecatedHints =
+  'annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead';
+
+/** What an author should know about a Service that is accepted. */
+export function warningsFor(service: Service): string[] {
+  const { metadata, spec } = service;
+  const warnings: string[] = [];
+  if (metadata.annotations?.['service.kubernetes.io/topology-aware-hints'] !== undefined) {
+    warnings.push(deprecatedHints);
+  }
+  addForms(warnings, 'spec.clusterIPs', spec.clusterIPs, addressWarnings);
+  addForms(warnings, 'spec.externalIPs', spec.externalIPs, addressWarnings);
+  if (spec.loadBalancerIP !== undefined) warnings.push(...addressWarnings('spec.loadBalancerIP', spec.loadBalancerIP));
+  addForms(warnings, 'spec.loadBalancerSourceRanges', spec.loadBalancerSourceRanges, cidrWarnings);
+  if (isHeadless(service)) addHeadless(warnings, service);
+  const isAlias = spec.type === 'ExternalName';
+  if (isAlias && spec.externalIPs !== undefined && spec.externalIPs.length > 0) {
+    warnings.push('spec.externalIPs is ignored when spec.type is "ExternalName"');
+  }
+  if (!isAlias && spec.externalName !== undefined && spec.externalName !== '') {
+    warnings.push('spec.externalName is ignored when spec.type is not "ExternalName"');
+  }
+  return warnings;
+}
+
+function addForms(
+  warnings: string[],
+  path: string,
+  values: readonly string[] | undefined,
+  check: (path: string, value: string) => readonly string[],
+): void {
+  values?.forEach((value, index) => warnings.push(...check(`${path}[${index}]`, value)));
+}
+
+function addHeadless(warnings: string[], { spec }: Service): void {
+  const ignored = (field: string): unknown => warnings.push(`${field} is ignored for headless services`);
+  if (spec.loadBalancerIP) ignored('spec.loadBalancerIP');
+  if (spec.externalIPs !== undefined && spec.externalIPs.length > 0) ignored('spec.externalIPs');
+  // Kubernetes 1.34 warns of the default as well, for every headless Service; later versions do not.
+  if (spec.sessionAffinity !== 'None') ignored('spec.SessionAffinity');
+}
