@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+
+/** A ready answer that depends on nothing but the kinds served. */
+export interface Document {
+  readonly body: string;
+  /** Quoted, as the header has it. */
+  readonly etag: string;
+  readonly contentType: string;
+}
+
+/** SHA-512 in upper-case hex, the form of Kubernetes' ETags and OpenAPI hashes. */
+export const hashOf = (text: string): string => createHash('sha512').update(text).digest('hex').toUpperCase();
+
+/** The document of a JSON value. */
+export function jsonDocument(value: unknown, contentType = 'application/json'): Document {
+  const body = `${JSON.stringify(value)}\n`;
+  return { body, etag: `"${hashOf(body)}"`, contentType };
+}
+
+/** Wraps a function of a list so that each list and key is computed once, on first use. */
+export function oncePer<List extends object, Result>(
+  compute: (list: List, key: string) => Result,
+): (list: List, key: string) => Result {
+  const known = new WeakMap<List, Map<string, Result>>();
+  return (list, key) => {
+    const results = known.get(list) ?? new Map<string, Result>();
+    known.set(list, results);
+    const result = results.has(key) ? (results.get(key) as Result) : compute(list, key);
+    results.set(key, result);
+    return result;
+  };
+}

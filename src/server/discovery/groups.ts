@@ -1,0 +1,72 @@
+import type { Kind } from '../../api/kind.ts';
+
+/** The kinds of one group and version, in the order in which they are defined. */
+export interface GroupVersion {
+  readonly version: string;
+  /** `v1` or `apps/v1`. */
+  readonly groupVersion: string;
+  readonly kinds: readonly Kind[];
+}
+
+/** A group with its versions, the preferred one first. */
+export interface Group {
+  readonly name: string;
+  readonly versions: readonly GroupVersion[];
+}
+
+// kubectl resolves a name that several groups have to the first of them. This is Kubernetes' own order.
+const groupOrder = [
+  '',
+  'apps',
+  'events.k8s.io',
+  'authentication.k8s.io',
+  'authorization.k8s.io',
+  'networking.k8s.io',
+  'policy',
+  'rbac.authorization.k8s.io',
+  'apiextensions.k8s.io',
+  'coordination.k8s.io',
+  'discovery.k8s.io',
+];
+
+const rankOf = (group: string): number => {
+  const index = groupOrder.indexOf(group);
+  return index < 0 ? groupOrder.length : index;
+};
+
+/** The groups of `kinds` in the order of discovery. Groups without a place in it follow as they are defined. */
+export function groupsOf(kinds: readonly Kind[]): readonly Group[] {
+  const names = [...new Set(kinds.map(({ group }) => group))].toSorted((a, b) => rankOf(a) - rankOf(b));
+  return names.map((name) => ({
+    name,
+    versions: versionsOf(
+      name,
+      kinds.filter(({ group }) => group === name),
+    ),
+  }));
+}
+
+function versionsOf(group: string, kinds: readonly Kind[]): readonly GroupVersion[] {
+  const versions = [...new Set(kinds.map(({ version }) => version))].toSorted(compareVersions);
+  return versions.map((version) => ({
+    version,
+    groupVersion: group === '' ? version : `${group}/${version}`,
+    kinds: kinds.filter((kind) => kind.version === version),
+  }));
+}
+
+const versionPattern = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
+const stages: Readonly<Record<string, number>> = { alpha: 0, beta: 1 };
+
+const priorityOf = (version: string): readonly [stage: number, major: number, minor: number] => {
+  const match = versionPattern.exec(version);
+  if (match === null) return [-1, 0, 0];
+  return [stages[match[2] ?? ''] ?? 2, Number(match[1]), Number(match[3] ?? 0)];
+};
+
+/** Orders versions by preference: stable before beta before alpha, then the higher number first. */
+export function compareVersions(a: string, b: string): number {
+  const [stageA, majorA, minorA] = priorityOf(a);
+  const [stageB, majorB, minorB] = priorityOf(b);
+  return stageB - stageA || majorB - majorA || minorB - minorA || (a < b ? -1 : a > b ? 1 : 0);
+}

@@ -1,0 +1,80 @@
+// The discovery documents of the first Kubernetes, which generic clients still read: one for each group and version.
+
+import type { Kind } from '../../api/kind.ts';
+import type { Document } from './document.ts';
+import { jsonDocument, oncePer } from './document.ts';
+import type { Group, GroupVersion } from './groups.ts';
+import { groupsOf } from './groups.ts';
+import { subresourcesOf } from './subresources.ts';
+
+/** `/api`. `serverAddress` is `host:port` as clients reach it. */
+export const apiVersions = (serverAddress: string): Document =>
+  jsonDocument({
+    kind: 'APIVersions',
+    versions: ['v1'],
+    serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
+  });
+
+/** `/apis`. */
+export const apiGroupList = (kinds: readonly Kind[]): Document => groupList(kinds, '');
+
+/** `/apis/{group}`; undefined when no kind is in it. */
+export const apiGroup = (kinds: readonly Kind[], group: string): Document | undefined => groupDocument(kinds, group);
+
+/** `/api/v1` for `v1`, `/apis/apps/v1` for `apps/v1`; undefined when no kind is in it. */
+export const apiResourceList = (kinds: readonly Kind[], groupVersion: string): Document | undefined =>
+  resourceList(kinds, groupVersion);
+
+const groupList = oncePer((kinds: readonly Kind[]) =>
+  jsonDocument({
+    kind: 'APIGroupList',
+    apiVersion: 'v1',
+    groups: groupsOf(kinds)
+      .filter(({ name }) => name !== '')
+      .map(describeGroup),
+  }),
+);
+
+const groupDocument = oncePer((kinds: readonly Kind[], name) => {
+  const group = groupsOf(kinds).find((candidate) => candidate.name === name && name !== '');
+  return group && jsonDocument({ kind: 'APIGroup', apiVersion: 'v1', ...describeGroup(group) });
+});
+
+function describeGroup({ name, versions }: Group): object {
+  const described = versions.map(({ groupVersion, version }) => ({ groupVersion, version }));
+  return { name, versions: described, preferredVersion: described[0] };
+}
+
+const resourceList = oncePer((kinds: readonly Kind[], groupVersion) => {
+  const found = groupsOf(kinds)
+    .flatMap(({ versions }) => versions)
+    .find((candidate) => candidate.groupVersion === groupVersion);
+  return found && jsonDocument(describeResources(found));
+});
+
+const describeResources = ({ groupVersion, kinds }: GroupVersion): object => ({
+  kind: 'APIResourceList',
+  ...(groupVersion.includes('/') ? { apiVersion: 'v1' } : {}),
+  groupVersion,
+  resources: kinds.flatMap((kind) => [describeResource(kind), ...describeSubresources(kind)]),
+});
+
+const describeResource = (kind: Kind): object => ({
+  name: kind.plural,
+  singularName: kind.singular,
+  namespaced: kind.namespaced,
+  kind: kind.kind,
+  verbs: kind.verbs,
+  ...(kind.shortNames.length > 0 ? { shortNames: kind.shortNames } : {}),
+  ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
+});
+
+const describeSubresources = (kind: Kind): readonly object[] =>
+  subresourcesOf(kind).map(({ name, verbs, responseKind }) => ({
+    name: `${kind.plural}/${name}`,
+    singularName: '',
+    namespaced: kind.namespaced,
+    kind: kind.kind,
+    ...responseKind,
+    verbs,
+  }));

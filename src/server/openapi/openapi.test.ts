@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { Kind } from '../../api/kind.ts';
+import { defineKind } from '../../api/kind.ts';
+import { kinds as servedKinds } from '../../api/kinds/registry.ts';
+import { everything } from '../../api/schema/example.ts';
+import { openApiDocument, openApiIndex, openApiV2 } from './openapi.ts';
+
+const example: Kind = defineKind({
+  group: 'example.org',
+  version: 'v1',
+  kind: 'Everything',
+  plural: 'everythings',
+  namespaced: true,
+  hasStatus: true,
+  schema: everything,
+  nameErrors: () => [],
+});
+const custom: Kind = { ...example, version: 'v2', custom: true };
+const kinds: readonly Kind[] = [example, custom];
+
+interface Tree {
+  readonly [key: string]: Tree;
+}
+const parsed = (document: { readonly body: string } | undefined): Tree => JSON.parse(document?.body ?? 'null') as Tree;
+const item = '/apis/example.org/v1/namespaces/{namespace}/everythings/{name}';
+
+test('the index points at each document by its hash', () => {
+  const { paths } = parsed(openApiIndex(kinds));
+  assert.deepEqual(Object.keys(paths ?? {}), ['apis/example.org/v1', 'apis/example.org/v2']);
+  const hash = openApiDocument(kinds, 'apis/example.org/v1')?.hash ?? '';
+  assert.match(hash, /^[0-9A-F]{128}$/);
+  assert.deepEqual(paths?.['apis/example.org/v1'], {
+    serverRelativeURL: `/openapi/v3/apis/example.org/v1?hash=${hash}`,
+  });
+  assert.equal(openApiDocument(kinds, 'apis/other/v1'), undefined);
+});
+
+test('a patch names its kind, its parameters and its content types', () => {
+  const patch = parsed(openApiDocument(kinds, 'apis/example.org/v1'))['paths']?.[item]?.['patch'];
+  assert.deepEqual(patch?.['x-kubernetes-group-version-kind'], {
+    group: 'example.org',
+    version: 'v1',
+    kind: 'Everything',
+  });
+  const names = Object.values(patch?.['parameters'] ?? {}).map(({ name }) => name);
+  assert.deepEqual(names, ['dryRun', 'fieldManager', 'fieldValidation', 'force']);
+  assert.ok(patch?.['requestBody']?.['content']?.['application/strategic-merge-patch+json']);
+});
+
+test('custom kinds have no strategic merge patch', () => {
+  const patch = parsed(openApiDocument(kinds, 'apis/example.org/v2'))['paths']?.[item.replace('v1', 'v2')]?.['patch'];
+  assert.deepEqual(Object.keys(patch?.['requestBody']?.['content'] ?? {}), [
+    'application/json-patch+json',
+    'application/merge-patch+json',
+    'application/apply-patch+yaml',
+  ]);
+});
+
+test('schemas carry the extensions that patches and apply need', () => {
+  const schemas = parsed(openApiDocument(kinds, 'apis/example.org/v1'))['components']?.['schemas'];
+  const top = schemas?.['io.example.v1.Everything'];
+  assert.deepEqual(top?.['x-kubernetes-group-version-kind'], [
+    { group: 'example.org', version: 'v1', kind: 'Everything' },
+  ]);
+  assert.deepEqual(top?.['properties']?.['ports'], {
+    description: 'Ports.',
+    type: 'array',
+    items: { $ref: '#/components/schemas/io.example.v1.Port' },
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['port', 'protocol'],
+    'x-kubernetes-patch-strategy': 'merge',
+    'x-kubernetes-patch-merge-key': 'port',
+  });
+  const port = schemas?.['io.example.v1.Port'];
+  assert.deepEqual(port?.['required'], ['port']);
+  assert.deepEqual(port?.['properties']?.['protocol'], {
+    description: 'Its protocol.',
+    default: 'TCP',
+    type: 'string',
+    enum: ['TCP', 'UDP'],
+  });
+  assert.deepEqual(top?.['properties']?.['status'], {
+    description: 'State.',
+    default: {},
+    allOf: [{ $ref: '#/components/schemas/io.example.v1.Status' }],
+  });
+});
+
+/** Every `$ref` of a document, with the names it may point at. */
+function danglingRefs(text: string, prefix: string, names: ReadonlySet<string>): readonly string[] {
+  return [...text.matchAll(/"\$ref":"([^"]+)"/g)]
+    .map(([, ref = '']) => ref)
+    .filter((ref) => !ref.startsWith(prefix) || !names.has(ref.slice(prefix.length)));
+}
+
+for (const [name, list] of [
+  ['the example', kinds],
+  ['the kinds served', servedKinds],
+] as const) {
+  test(`every reference of ${name} resolves, and operation IDs are unique`, () => {
+    const index = parsed(openApiIndex(list))['paths'] ?? {};
+    for (const key of Object.keys(index)) {
+      const document = openApiDocument(list, key);
+      const schemas = parsed(document)['components']?.['schemas'] ?? {};
+      assert.deepEqual(danglingRefs(document?.body ?? '', '#/components/schemas/', new Set(Object.keys(schemas))), []);
+    }
+    const { body } = openApiV2(list);
+    const definitions = parsed({ body })['definitions'] ?? {};
+    assert.deepEqual(danglingRefs(body, '#/definitions/', new Set(Object.keys(definitions))), []);
+    const ids = [...body.matchAll(/"operationId":"([^"]+)"/g)].map(([, id]) => id);
+    assert.equal(new Set(ids).size, ids.length);
+  });
+}

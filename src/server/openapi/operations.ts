@@ -1,0 +1,198 @@
+// The operations of a kind in a form of neither OpenAPI version; paths.ts writes them in both.
+
+import type { Kind } from '../../api/kind.ts';
+import type { Subresource } from '../discovery/subresources.ts';
+import { subresourcesOf } from '../discovery/subresources.ts';
+import { metaV1 } from './meta-schemas.ts';
+import type { Parameter } from './parameters.ts';
+import {
+  deleteParameters,
+  listParameters,
+  nameParameter,
+  namespaceParameter,
+  patchParameters,
+  prettyParameter,
+  writeParameters,
+} from './parameters.ts';
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+/** One method of one path. */
+export interface Operation {
+  readonly method: Method;
+  readonly id: string;
+  readonly description: string;
+  /** Kubernetes' name for what is done: list, post, deletecollection … */
+  readonly action: string;
+  readonly gvk: GroupVersionKind;
+  readonly parameters: readonly Parameter[];
+  /** Name of the body's schema, and the content types it may come in. */
+  readonly body?: { readonly schema: string; readonly contentTypes: readonly string[]; readonly required: boolean };
+  /** Name of the answer's schema. */
+  readonly answer: string;
+  readonly codes: readonly number[];
+}
+
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** A path with what all its methods share. */
+export interface PathOperations {
+  readonly path: string;
+  readonly parameters: readonly Parameter[];
+  readonly operations: readonly Operation[];
+}
+
+const objectTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+const patchTypes = ['application/json-patch+json', 'application/merge-patch+json'];
+const applyTypes = ['application/apply-patch+yaml'];
+
+/** Custom kinds have no strategic merge; kubectl decides by this list. */
+const patchTypesOf = (kind: Kind): readonly string[] =>
+  kind.custom
+    ? [...patchTypes, ...applyTypes]
+    : [...patchTypes, 'application/strategic-merge-patch+json', ...applyTypes];
+
+const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** `CoreV1`, `RbacAuthorizationV1`: the part of operation IDs that names group and version. */
+function groupVersionWord({ group, version }: Kind): string {
+  const words = (group === '' ? 'core' : group.replace(/\.(?:x-)?k8s\.io$/, '')).split('.');
+  return words.map(capital).join('') + capital(version);
+}
+
+/** All paths of a kind. */
+export function pathsOf(kind: Kind): readonly PathOperations[] {
+  const { group, version, kind: name, plural } = kind;
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  const collection = kind.namespaced ? `${root}/namespaces/{namespace}/${plural}` : `${root}/${plural}`;
+  const shared = kind.namespaced ? [namespaceParameter, prettyParameter] : [prettyParameter];
+  const gvk = { group, version, kind: name };
+  const canListAll = kind.namespaced && kind.verbs.includes('list');
+  const paths: PathOperations[] = [
+    { path: collection, parameters: shared, operations: collectionOperations(kind, gvk) },
+    { path: `${collection}/{name}`, parameters: [nameParameter, ...shared], operations: itemOperations(kind, gvk) },
+    ...subresourcesOf(kind).map((subresource) => ({
+      path: `${collection}/{name}/${subresource.name}`,
+      parameters: [nameParameter, ...shared],
+      operations: subresourceOperations(kind, subresource),
+    })),
+    ...(canListAll
+      ? [{ path: `${root}/${plural}`, parameters: [prettyParameter], operations: [listAll(kind, gvk)] }]
+      : []),
+  ];
+  return paths.filter(({ operations }) => operations.length > 0);
+}
+
+const idOf = (kind: Kind, verb: string, suffix = ''): string =>
+  `${verb}${groupVersionWord(kind)}${kind.namespaced ? 'Namespaced' : ''}${kind.kind}${suffix}`;
+
+const listNameOf = (kind: Kind): string => `${kind.schema.name}List`;
+
+const listAll = (kind: Kind, gvk: GroupVersionKind): Operation => ({
+  method: 'get',
+  id: `list${groupVersionWord(kind)}${kind.kind}ForAllNamespaces`,
+  description: `list or watch objects of kind ${kind.kind}`,
+  action: 'list',
+  gvk,
+  parameters: listParameters,
+  answer: listNameOf(kind),
+  codes: [200],
+});
+
+function collectionOperations(kind: Kind, gvk: GroupVersionKind): readonly Operation[] {
+  return [
+    ...(kind.verbs.includes('list') ? [{ ...listAll(kind, gvk), id: idOf(kind, 'list') }] : []),
+    ...(kind.verbs.includes('create') ? [create(kind, gvk)] : []),
+    ...(kind.verbs.includes('deletecollection') ? [deleteCollection(kind, gvk)] : []),
+  ];
+}
+
+const create = (kind: Kind, gvk: GroupVersionKind): Operation => ({
+  method: 'post',
+  id: idOf(kind, 'create'),
+  description: `create a ${kind.kind}`,
+  action: 'post',
+  gvk,
+  parameters: writeParameters,
+  body: { schema: kind.schema.name, contentTypes: objectTypes, required: true },
+  answer: kind.schema.name,
+  codes: [200, 201, 202],
+});
+
+const deleteCollection = (kind: Kind, gvk: GroupVersionKind): Operation => ({
+  method: 'delete',
+  id: `delete${groupVersionWord(kind)}Collection${kind.namespaced ? 'Namespaced' : ''}${kind.kind}`,
+  description: `delete collection of ${kind.kind}`,
+  action: 'deletecollection',
+  gvk,
+  parameters: [...deleteParameters, ...listParameters.filter(({ name }) => !name.toLowerCase().includes('watch'))],
+  body: { schema: `${metaV1}.DeleteOptions`, contentTypes: objectTypes, required: false },
+  answer: `${metaV1}.Status`,
+  codes: [200],
+});
+
+function itemOperations(kind: Kind, gvk: GroupVersionKind): readonly Operation[] {
+  const remove: Operation = {
+    method: 'delete',
+    id: idOf(kind, 'delete'),
+    description: `delete a ${kind.kind}`,
+    action: 'delete',
+    gvk,
+    parameters: deleteParameters,
+    body: { schema: `${metaV1}.DeleteOptions`, contentTypes: objectTypes, required: false },
+    answer: kind.deleteReturns === 'object' ? kind.schema.name : `${metaV1}.Status`,
+    codes: [200, 202],
+  };
+  return [
+    ...(kind.verbs.includes('get') ? [read(kind, gvk, '')] : []),
+    ...(kind.verbs.includes('update') ? [replace(kind, gvk, '')] : []),
+    ...(kind.verbs.includes('patch') ? [patch(kind, gvk, '')] : []),
+    ...(kind.verbs.includes('delete') ? [remove] : []),
+  ];
+}
+
+function subresourceOperations(kind: Kind, { name, verbs, responseKind }: Subresource): readonly Operation[] {
+  const gvk = responseKind ?? { group: kind.group, version: kind.version, kind: kind.kind };
+  const suffix = capital(name);
+  return [
+    ...(verbs.includes('get') ? [read(kind, gvk, suffix)] : []),
+    ...(verbs.includes('update') ? [replace(kind, gvk, suffix)] : []),
+    ...(verbs.includes('patch') ? [patch(kind, gvk, suffix)] : []),
+  ];
+}
+
+const read = (kind: Kind, gvk: GroupVersionKind, suffix: string): Operation => ({
+  method: 'get',
+  id: idOf(kind, 'read', suffix),
+  description: `read ${suffix === '' ? '' : `${suffix.toLowerCase()} of `}the specified ${kind.kind}`,
+  action: 'get',
+  gvk,
+  parameters: [],
+  answer: kind.schema.name,
+  codes: [200],
+});
+
+const replace = (kind: Kind, gvk: GroupVersionKind, suffix: string): Operation => ({
+  ...read(kind, gvk, suffix),
+  method: 'put',
+  id: idOf(kind, 'replace', suffix),
+  description: `replace ${suffix === '' ? '' : `${suffix.toLowerCase()} of `}the specified ${kind.kind}`,
+  action: 'put',
+  parameters: writeParameters,
+  body: { schema: kind.schema.name, contentTypes: objectTypes, required: true },
+  codes: [200, 201],
+});
+
+const patch = (kind: Kind, gvk: GroupVersionKind, suffix: string): Operation => ({
+  ...replace(kind, gvk, suffix),
+  method: 'patch',
+  id: idOf(kind, 'patch', suffix),
+  description: `partially update ${suffix === '' ? '' : `${suffix.toLowerCase()} of `}the specified ${kind.kind}`,
+  action: 'patch',
+  parameters: patchParameters,
+  body: { schema: `${metaV1}.Patch`, contentTypes: patchTypesOf(kind), required: true },
+});
