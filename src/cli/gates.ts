@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { gateNames, gateSpecs } from '../api/gates.ts';
 import { flagError } from './flags.ts';
 import { parseFeatureGates } from './options/feature-gates.ts';
-import { columns, outputFlag, print, readOutput } from './output.ts';
+import type { Streams } from './output.ts';
+import { columns, outputFlag, readOutput, rendered } from './output.ts';
 
 export function define(command: Command): void {
   command
@@ -12,20 +13,20 @@ export function define(command: Command): void {
     .addOption(outputFlag());
 }
 
-export function execute(command: Command): Promise<number> {
+export async function execute(command: Command, { out }: Streams): Promise<number> {
   const { featureGates } = command.opts<{ featureGates: string }>();
   const { gates } = flagError('feature-gates', featureGates, () => parseFeatureGates(featureGates));
   const rows = gateNames.map((name) => ({ name, ...gateSpecs[name], enabled: gates.enabled(name) }));
-  return print(readOutput(command), rows, () =>
-    columns([
-      ['NAME', 'STAGE', 'DEFAULT', 'ENABLED', 'DESCRIPTION'],
-      ...rows.map((row) => [
-        row.name,
-        row.locked ? `${row.stage} (locked)` : row.stage,
-        String(row.default),
-        String(row.enabled),
-        row.description,
-      ]),
+  const table = [
+    ['NAME', 'STAGE', 'DEFAULT', 'ENABLED', 'DESCRIPTION'],
+    ...rows.map((row) => [
+      row.name,
+      row.locked ? `${row.stage} (locked)` : row.stage,
+      String(row.default),
+      String(row.enabled),
+      row.description,
     ]),
-  );
+  ];
+  out(await rendered(readOutput(command), rows, () => columns(table)));
+  return 0;
 }

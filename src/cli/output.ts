@@ -1,6 +1,12 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 
+/** Where a command prints: results to `out`, errors to `err`. */
+export interface Streams {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
 /** For people, or for programs. */
 export type OutputFormat = 'text' | 'json' | 'yaml';
 
@@ -14,13 +20,8 @@ export function readOutput(command: Command): OutputFormat {
   return output ?? 'text';
 }
 
-/** Prints `value` for programs, or `lines` for people, and gives the exit code 0. */
-export async function print(format: OutputFormat, value: unknown, lines: () => readonly string[]): Promise<number> {
-  process.stdout.write(await rendered(format, value, lines));
-  return 0;
-}
-
-async function rendered(format: OutputFormat, value: unknown, lines: () => readonly string[]): Promise<string> {
+/** `value` for programs, or `lines` for people, as text to print. */
+export async function rendered(format: OutputFormat, value: unknown, lines: () => readonly string[]): Promise<string> {
   switch (format) {
     case 'text':
       return lines()

@@ -1,10 +1,11 @@
 import { Command, CommanderError } from 'commander';
 import { messageOf } from './errors.ts';
+import type { Streams } from './output.ts';
 
 /** What a command's file exports: its flags and help, and what it does. The promise is the exit code. */
 export interface CommandModule {
   define(command: Command): void;
-  execute(command: Command): Promise<number>;
+  execute(command: Command, streams: Streams): Promise<number>;
 }
 
 interface Entry {
@@ -24,19 +25,19 @@ const usageExit = 2;
 const failureExit = 1;
 
 /** Runs the command line and gives the exit code: 0, 1 for a failure, 2 for a bad flag, file or argument. */
-export async function run(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[], streams: Streams): Promise<number> {
   try {
-    return await dispatch(args);
+    return await dispatch(args, streams);
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0; // --help, which is already printed
-    process.stderr.write(`fairlead: ${lineOf(error)}\n`);
+    streams.err(`fairlead: ${lineOf(error)}\n`);
     return isUsage(error) ? usageExit : failureExit;
   }
 }
 
-async function dispatch(args: readonly string[]): Promise<number> {
-  if (args[0] === '--version') return dispatch(['version']);
-  const program = quiet(new Command('fairlead'))
+async function dispatch(args: readonly string[], streams: Streams): Promise<number> {
+  if (args[0] === '--version') return dispatch(['version'], streams);
+  const program = quiet(new Command('fairlead'), streams)
     .usage('COMMAND [flags]')
     .description('Kubernetes Services on any machine: `fairlead up`, then kubectl.')
     .addHelpText('before', rootExample)
@@ -45,12 +46,12 @@ async function dispatch(args: readonly string[]): Promise<number> {
     .helpCommand(false);
   let execute: (() => Promise<number>) | undefined;
   for (const [name, { summary, load }] of Object.entries(commands)) {
-    const command = quiet(program.command(name)).summary(summary).allowExcessArguments(false);
+    const command = quiet(program.command(name), streams).summary(summary).allowExcessArguments(false);
     if (name !== args[0]) continue;
     const module = await load();
     module.define(command);
     command.action(() => {
-      execute = () => module.execute(command);
+      execute = () => module.execute(command, streams);
     });
   }
   if (args.length === 0) program.help();
@@ -65,8 +66,8 @@ const rootExample = `Example:
 `;
 
 /** Errors are printed by us, in one line. */
-const quiet = (command: Command): Command =>
-  command.exitOverride().configureOutput({ writeErr: () => {}, outputError: () => {} });
+const quiet = (command: Command, { out }: Streams): Command =>
+  command.exitOverride().configureOutput({ writeOut: out, writeErr: () => {}, outputError: () => {} });
 
 const isUsage = (error: unknown): boolean =>
   error instanceof CommanderError || (error instanceof Error && 'code' in error && error.code === 'USAGE');

@@ -7,6 +7,7 @@ import { parseServiceRanges } from './options/cidr.ts';
 import { parseClusterName } from './options/cluster-name.ts';
 import { parsePort } from './options/ports.ts';
 import type { Flag } from './settings.ts';
+import type { Streams } from './output.ts';
 import { runControlPlane } from './up/control-plane.ts';
 import { serverFlags } from './up/flags.ts';
 import { readServerOptions } from './up/options.ts';
@@ -33,7 +34,7 @@ export function define(command: Command): void {
     .addHelpText('before', 'Example:\n  fairlead server --data-dir /var/lib/fairlead --bind-address 0.0.0.0\n');
 }
 
-export async function execute(command: Command): Promise<number> {
+export async function execute(command: Command, { out }: Streams): Promise<number> {
   const settings = await readSettings(command, flags);
   const host = readFlag(settings, 'bind-address', parseAddress, '127.0.0.1');
   const cluster = {
@@ -50,7 +51,7 @@ export async function execute(command: Command): Promise<number> {
   };
   return runControlPlane(options, async ({ directory, state, readyMs }) => {
     const kubeconfig = directory.at('kubeconfig');
-    process.stdout.write(readyReport(state, { version: fairleadVersion(), kubeconfig, readyMs, colour: false }));
+    out(readyReport(state, { version: fairleadVersion(), kubeconfig, readyMs, colour: false }));
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Manifest } from './apply/manifests.ts';
 import { addFlags, readSettings } from './flags.ts';
+import type { Streams } from './output.ts';
 import type { ControlPlane } from './up/control-plane.ts';
 import { runControlPlane } from './up/control-plane.ts';
 import { upFlags } from './up/flags.ts';
@@ -28,7 +29,7 @@ set-up. For that, endpoints may be in these loopback ranges, which Kubernetes it
     );
 }
 
-export async function execute(command: Command): Promise<number> {
+export async function execute(command: Command, { out }: Streams): Promise<number> {
   const options = readUpOptions(await readSettings(command, upFlags));
   const manifests = await readAll(options.apply);
   return runControlPlane({ ...options, portFlag: '--port-base' }, async (plane) => {
@@ -36,7 +37,7 @@ export async function execute(command: Command): Promise<number> {
       const own = manifests.filter(({ cluster }) => cluster === undefined || cluster === name);
       if (own.length > 0) await applyTo(name, server, own, plane);
     }
-    process.stdout.write(
+    out(
       readyReport(plane.state, {
         version: fairleadVersion(),
         kubeconfig: plane.directory.at('kubeconfig'),

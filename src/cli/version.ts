@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { OutputFormat } from './output.ts';
-import { outputFlag, print, readOutput } from './output.ts';
+import type { Streams } from './output.ts';
+import { outputFlag, readOutput, rendered } from './output.ts';
 
 /** The version of the Kubernetes API that is served. */
 export const kubernetesVersion = 'v1.34.0';
@@ -19,14 +19,9 @@ export function define(command: Command): void {
     .addOption(outputFlag());
 }
 
-export function execute(command: Command): Promise<number> {
-  return printVersion(readOutput(command));
-}
-
-/** Prints the version in the given format. */
-export function printVersion(format: OutputFormat): Promise<number> {
+export async function execute(command: Command, { out }: Streams): Promise<number> {
   const versions = { fairlead: fairleadVersion(), kubernetes: kubernetesVersion, node: process.version };
-  return print(format, versions, () => [
-    `fairlead ${versions.fairlead} (Kubernetes ${versions.kubernetes}, Node ${versions.node})`,
-  ]);
+  const line = `fairlead ${versions.fairlead} (Kubernetes ${versions.kubernetes}, Node ${versions.node})`;
+  out(await rendered(readOutput(command), versions, () => [line]));
+  return 0;
 }

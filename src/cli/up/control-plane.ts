@@ -114,13 +114,8 @@ async function createLog(level: LogLevel): Promise<Logger> {
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination({ fd: 2, sync: true }));
 }
 
-/** Resolves when one of the signals has fired. A timer keeps the process alive until then, servers or not. */
+/** Resolves when one of the signals has fired. */
 async function firstOf(...signals: readonly AbortSignal[]): Promise<void> {
   const any = AbortSignal.any([...signals]);
-  const keepAlive = setInterval(() => {}, 2 ** 30);
-  try {
-    if (!any.aborted) await new Promise((resolve) => any.addEventListener('abort', resolve, { once: true }));
-  } finally {
-    clearInterval(keepAlive);
-  }
+  if (!any.aborted) await new Promise((resolve) => any.addEventListener('abort', resolve, { once: true }));
 }

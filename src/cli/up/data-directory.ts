@@ -17,11 +17,14 @@ export interface DataDirectory extends AsyncDisposable {
   remove(name: string): Promise<void>;
 }
 
-const lockCheckMs = 2000;
+const defaultCheckMs = 2000;
 const sqliteBusy = 5;
 
-/** Makes the directory if need be and takes its lock. Fails with a line that says who holds it. */
-export async function holdDataDirectory(path: string): Promise<DataDirectory> {
+/** Makes the directory if need be and takes its lock, which is checked every `checkMs`. Fails if another holds it. */
+export async function holdDataDirectory(
+  path: string,
+  { checkMs = defaultCheckMs }: { readonly checkMs?: number } = {},
+): Promise<DataDirectory> {
   const lockPath = join(path, 'lock');
   const lock = await takeLock(path, lockPath);
   const { ino } = await stat(lockPath);
@@ -32,8 +35,7 @@ export async function holdDataDirectory(path: string): Promise<DataDirectory> {
       (found) => found.ino !== ino && lost.abort(),
       () => lost.abort(),
     );
-  }, lockCheckMs);
-  timer.unref();
+  }, checkMs);
   return {
     path,
     lost: lost.signal,

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { ApiAnswer, ApiConnection } from './api-connection.ts';
+import { applyManifests } from './apply.ts';
+import { parseManifests, readManifests } from './manifests.ts';
+
+const service = (name: string, more = ''): string =>
+  `apiVersion: v1\nkind: Service\nmetadata: {name: ${name}${more}}\n`;
+
+/** An API server that remembers what was asked of it. */
+function recorder(answer: ApiAnswer = { status: 200, body: {} }): ApiConnection & { readonly asked: string[] } {
+  const asked: string[] = [];
+  const resources = {
+    '/api/v1': [
+      { name: 'services', kind: 'Service', namespaced: true },
+      { name: 'services/status', kind: 'Service', namespaced: true },
+      { name: 'namespaces', kind: 'Namespace', namespaced: false },
+    ],
+  };
+  return {
+    asked,
+    send: async (method, path) => {
+      asked.push(`${method} ${path}`);
+      if (method === 'PATCH') return answer;
+      return path === '/api/v1'
+        ? { status: 200, body: { resources: resources[path] } }
+        : { status: 404, body: '404 page not found\n' };
+    },
+    [Symbol.dispose]: () => {},
+  };
+}
+
+test('namespaces are applied first, and each version is discovered once', async () => {
+  const api = recorder();
+  const text = [
+    service('web', ', namespace: shop'),
+    service('db'),
+    'apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}',
+  ];
+  await applyManifests(api, 'east', parseManifests(text.join('---\n'), 'shop.yaml'));
+  assert.deepEqual(api.asked, [
+    'GET /api/v1',
+    'PATCH /api/v1/namespaces/shop?fieldManager=fairlead&force=true',
+    'PATCH /api/v1/namespaces/shop/services/web?fieldManager=fairlead&force=true',
+    'PATCH /api/v1/namespaces/default/services/db?fieldManager=fairlead&force=true',
+  ]);
+});
+
+test('a refusal names the object, the file, the cluster and the reason', async () => {
+  const api = recorder({ status: 422, body: { message: 'Service "web" is invalid: spec.ports: Required value' } });
+  await assert.rejects(applyManifests(api, 'east', parseManifests(service('web'), 'shop.yaml')), {
+    message:
+      'cannot apply Service "web" of shop.yaml to cluster "east": Service "web" is invalid: spec.ports: Required value',
+  });
+});
+
+test('a kind that is not served is named', async () => {
+  const text = 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}';
+  await assert.rejects(applyManifests(recorder(), 'east', parseManifests(text, 'a.yaml')), {
+    message:
+      'cannot apply Deployment "web" of a.yaml to cluster "east": no matches for kind "Deployment" in version "apps/v1"',
+  });
+});
+
+test('a List is its items, empty documents are skipped, JSON is YAML, yes is true', () => {
+  const list = JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'List',
+    items: [JSON.parse('{"apiVersion":"v1","kind":"A","metadata":{"name":"x"},"spec":{}}')],
+  });
+  const manifests = parseManifests(`---\n${list}\n---\n---\n${service('web')}publish: yes\n`, 'a.yaml');
+  assert.deepEqual(
+    manifests.map(({ kind, name }) => `${kind} ${name}`),
+    ['A x', 'Service web'],
+  );
+  assert.equal(manifests[1]?.object['publish'], true);
+});
+
+const errors: readonly (readonly [given: string, want: RegExp])[] = [
+  ['kind: Service', /^a\.yaml: apiVersion is missing$/],
+  ['apiVersion: v1\nkind: 3', /^a\.yaml: kind is not a text$/],
+  ['apiVersion: v1\nkind: Service', /^a\.yaml: metadata\.name is missing$/],
+  [`${service('web')}---\n- 1`, /^a\.yaml, document 2: expected an object, found \[1\]$/],
+  ['a: [', /^a\.yaml: /],
+];
+for (const [given, want] of errors) {
+  test(`manifests refuse ${JSON.stringify(given)}`, () =>
+    assert.throws(() => parseManifests(given, 'a.yaml'), { message: want, code: 'USAGE' }));
+}
+
+test('a directory is read in the order of names', async () => {
+  const path = await mkdtemp(join(tmpdir(), 'fairlead-apply-'));
+  try {
+    await assert.rejects(readManifests(path), { message: /there is no \.yaml, \.yml or \.json file in it$/ });
+    await writeFile(join(path, 'b.yml'), service('second'));
+    await writeFile(join(path, 'a.yaml'), service('first'));
+    await writeFile(join(path, 'notes.txt'), 'not a manifest: [');
+    assert.deepEqual(
+      (await readManifests(path)).map(({ name }) => name),
+      ['first', 'second'],
+    );
+  } finally {
+    await rm(path, { recursive: true });
+  }
+  await assert.rejects(readManifests(path), { message: /^cannot read --apply .*ENOENT/ });
+});

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseConfig } from './config-file.ts';
+import { upFlags } from './up/flags.ts';
+
+const good: readonly { name: string; given: string; want: Readonly<Record<string, readonly string[]>> }[] = [
+  { name: 'nothing', given: '', want: {} },
+  { name: 'comments only', given: '# later\n', want: {} },
+  { name: 'a text', given: 'data-dir: /var/lib/x', want: { 'data-dir': ['/var/lib/x'] } },
+  { name: 'a number', given: 'port-base: 7000', want: { 'port-base': ['7000'] } },
+  { name: 'a list of clusters', given: 'cluster: [a, b]', want: { cluster: ['a', 'b'] } },
+  { name: 'one cluster without a list', given: 'cluster: a', want: { cluster: ['a'] } },
+  { name: 'a list for a flag with commas', given: 'parts: [server, dns]', want: { parts: ['server,dns'] } },
+  {
+    name: 'gates as a mapping',
+    given: 'feature-gates:\n  AllBeta: false\n  SRVServiceName: true',
+    want: { 'feature-gates': ['AllBeta=false,SRVServiceName=true'] },
+  },
+  { name: 'null as absent', given: 'etcd:', want: {} },
+];
+for (const { name, given, want } of good) {
+  test(`config file: ${name}`, () => assert.deepEqual(Object.fromEntries(parseConfig(given, upFlags)), want));
+}
+
+const bad: readonly (readonly [given: string, want: RegExp])[] = [
+  ['- a', /^expected a mapping of flags to values$/],
+  ['data_dir: x', /^unknown key "data_dir": did you mean "data-dir"\?$/],
+  ['clusters: [a]', /^unknown key "clusters": did you mean "cluster"\?$/],
+  ['zzz: 1', /^unknown key "zzz": known are cluster, /],
+  ['cluster: [{a: 1}]', /^key "cluster": expected NAME, found \{"a":1\}$/],
+  ['store: memory\n---\nstore: sqlite', /^expected one YAML document, found several$/],
+  ['store: [', /./],
+];
+for (const [given, want] of bad) {
+  test(`config file refuses ${JSON.stringify(given)}`, () =>
+    assert.throws(() => parseConfig(given, upFlags), { message: want }));
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { readUpOptions } from './options.ts';
+
+const settings = (given: Readonly<Record<string, readonly string[]>>): ReadonlyMap<string, readonly string[]> =>
+  new Map(Object.entries(given));
+
+describe('up options', () => {
+  test('without flags there are east and west on their default ranges and ports', () => {
+    const { clusters, ...rest } = readUpOptions(settings({}));
+    assert.deepEqual(
+      clusters.map(({ name, listen, serviceCidrs }) => [name, listen.host, listen.port, ...serviceCidrs]),
+      [
+        ['east', '127.0.0.1', 6443, '127.64.0.0/16'],
+        ['west', '127.0.0.1', 6444, '127.65.0.0/16'],
+      ],
+    );
+    assert.equal(rest.dataDir, '.fairlead');
+    assert.equal(rest.store, 'sqlite');
+    assert.equal(rest.proxy, 'userspace');
+    assert.deepEqual(rest.nodePorts, { from: 30000, to: 32767 });
+    assert.deepEqual(rest.apply, []);
+  });
+
+  test('every cluster allows endpoints in the default ranges of all', () => {
+    const [first] = readUpOptions(settings({ cluster: ['a', 'b'] })).clusters;
+    assert.deepEqual(first?.loopbackEndpoints, [
+      '127.64.0.0/16',
+      '127.128.0.0/16',
+      '127.192.0.0/16',
+      '127.65.0.0/16',
+      '127.129.0.0/16',
+      '127.193.0.0/16',
+    ]);
+  });
+
+  test('a range can be given to one cluster', () => {
+    const { clusters } = readUpOptions(settings({ 'service-cluster-ip-range': ['10.1.0.0/16,fd01::/112@west'] }));
+    assert.deepEqual(
+      clusters.map(({ serviceCidrs }) => serviceCidrs),
+      [['127.64.0.0/16'], ['10.1.0.0/16', 'fd01::/112']],
+    );
+  });
+
+  test('--port-base moves the API servers, and 0 leaves the choice to the system', () => {
+    const ports = (base: string): number[] =>
+      readUpOptions(settings({ 'port-base': [base] })).clusters.map(({ listen }) => listen.port);
+    assert.deepEqual(ports('7000'), [7000, 7001]);
+    assert.deepEqual(ports('0'), [0, 0]);
+  });
+
+  test('--apply goes to every cluster, or to the one named', () => {
+    assert.deepEqual(readUpOptions(settings({ apply: ['a.yaml', 'dir@west'] })).apply, [
+      { path: 'a.yaml', cluster: undefined },
+      { path: 'dir', cluster: 'west' },
+    ]);
+  });
+
+  const errors: readonly { given: Readonly<Record<string, readonly string[]>>; want: RegExp }[] = [
+    { given: { cluster: ['East'] }, want: /^invalid argument "East" for "--cluster" flag: a cluster name is/ },
+    { given: { cluster: ['a', 'b', 'a'] }, want: /^cluster "a" is given twice/ },
+    {
+      given: { cluster: Array.from({ length: 65 }, (_, index) => `c${index}`) },
+      want: /^65 clusters are given: at most 64 fit$/,
+    },
+    {
+      given: { 'service-cluster-ip-range': ['10.0.0.0/16'] },
+      want: /^--service-cluster-ip-range 10\.0\.0\.0\/16 of "east" and 10\.0\.0\.0\/16 of "west" overlap: give each/,
+    },
+    {
+      given: { 'service-cluster-ip-range': ['10.0.0.0/16@north'] },
+      want: /flag: there is no cluster "north" after the "@": the clusters are east, west$/,
+    },
+    { given: { apply: ['x.yaml@north'] }, want: /for "--apply" flag: there is no cluster "north"/ },
+    { given: { apply: ['@east'] }, want: /for "--apply" flag: expected a path$/ },
+    {
+      given: { store: ['etcd'] },
+      want: /^invalid argument "etcd" for "--store" flag: the etcd store is not available yet: use sqlite or memory$/,
+    },
+    { given: { store: ['disk'] }, want: /for "--store" flag: expected memory, sqlite or etcd$/ },
+    { given: { proxy: ['ipvs'] }, want: /for "--proxy" flag: expected userspace, nftables or none$/ },
+    { given: { parts: ['server,bgp'] }, want: /for "--parts" flag: unknown part "bgp": the parts are server, / },
+    { given: { parts: ['dns'] }, want: /for "--parts" flag: "server" is missing: the other parts need it$/ },
+    { given: { 'port-base': ['65500'] }, want: /for "--port-base" flag: ports up to 65700 would be needed/ },
+    {
+      given: { 'feature-gates': ['Unheard=true'] },
+      want: /^invalid argument "Unheard=true" for "--feature-gates" flag: unrecognized feature gate: Unheard$/,
+    },
+    { given: { 'log-level': ['loud'] }, want: /for "--log-level" flag: expected trace, debug, info, warn, error or/ },
+  ];
+  for (const { given, want } of errors) {
+    test(`refuses ${JSON.stringify(given).slice(0, 60)}`, () =>
+      assert.throws(() => readUpOptions(settings(given)), { message: want, code: 'USAGE' }));
+  }
+});

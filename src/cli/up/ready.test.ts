@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { load } from 'js-yaml';
+import { kubeconfig } from './kubeconfig.ts';
+import { readyReport } from './report.ts';
+import type { State } from './state.ts';
+import { printState } from './state.ts';
+
+const state: State = {
+  clusters: [
+    { name: 'east', server: 'https://127.0.0.1:6443', zones: [], serviceCIDRs: ['127.64.0.0/16'] },
+    { name: 'northwest', server: 'https://127.0.0.1:6444', zones: [], serviceCIDRs: ['10.0.0.0/16', 'fd00::/112'] },
+  ],
+  pid: 42,
+};
+
+test('the report says where each thing is and how long it took', () => {
+  const options = { version: '1.2.3', kubeconfig: '.fairlead/kubeconfig', readyMs: 212.4, colour: false };
+  assert.equal(
+    readyReport(state, options),
+    `fairlead 1.2.3 ready in 212 ms
+  east       https://127.0.0.1:6443  services 127.64.0.0/16
+  northwest  https://127.0.0.1:6444  services 10.0.0.0/16,fd00::/112
+  export KUBECONFIG=.fairlead/kubeconfig
+`,
+  );
+  const onTerminal = readyReport(state, { ...options, readyMs: 1234, colour: true });
+  assert.equal(onTerminal.split('\n', 1)[0], '\u001B[1mfairlead 1.2.3 ready in 1.2 s\u001B[22m');
+});
+
+test('state.json has what scripts need', () => {
+  assert.deepEqual(JSON.parse(printState(state)), state);
+});
+
+test('the kubeconfig has a context per cluster, the first is current', () => {
+  const text = kubeconfig({ clusters: state.clusters, ca: 'CA', admin: { cert: 'CERT', key: 'KEY' } });
+  assert.deepEqual(load(text), {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'east',
+    clusters: [
+      { name: 'east', cluster: { server: 'https://127.0.0.1:6443', 'certificate-authority-data': 'Q0E=' } },
+      { name: 'northwest', cluster: { server: 'https://127.0.0.1:6444', 'certificate-authority-data': 'Q0E=' } },
+    ],
+    contexts: [
+      { name: 'east', context: { cluster: 'east', user: 'admin' } },
+      { name: 'northwest', context: { cluster: 'northwest', user: 'admin' } },
+    ],
+    users: [{ name: 'admin', user: { 'client-certificate-data': 'Q0VSVA==', 'client-key-data': 'S0VZ' } }],
+  });
+});

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const launcher = join(dirname(dirname(fileURLToPath(import.meta.url))), 'bin', 'fairlead.js');
+const readyWithinMs = 20_000;
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly done: Promise<{ code: number | null; out: string; err: string }>;
+}
+
+function fairlead(args: readonly string[], node = process.execPath): Run {
+  const child = spawn(node, [launcher, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const closed = once(child, 'exit');
+  const done = (async () => {
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    const [code] = (await closed) as [number | null];
+    return { code, out, err };
+  })();
+  return { child, done };
+}
+
+/** Waits until `state.json` says that it is ready, or fails with what the process printed. */
+async function ready(
+  run: Run,
+  directory: string,
+): Promise<{ clusters: { name: string; server: string }[]; pid: number }> {
+  const path = join(directory, 'state.json');
+  for (const end = performance.now() + readyWithinMs; performance.now() < end; await delay(20)) {
+    if (existsSync(path)) return JSON.parse(await readFile(path, 'utf8'));
+    if (run.child.exitCode !== null) assert.fail(`it ended before it was ready: ${(await run.done).err}`);
+  }
+  run.child.kill('SIGKILL');
+  return assert.fail(`not ready after ${readyWithinMs} ms`);
+}
+
+describe('fairlead as a process', () => {
+  let parent = '';
+  before(async () => {
+    parent = await mkdtemp(join(tmpdir(), 'fairlead-cli-'));
+  });
+  after(() => rm(parent, { recursive: true, force: true }));
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    test(`up says where things are, holds its directory, and ${signal} ends it with 0`, async () => {
+      const directory = join(parent, signal);
+      const args = ['up', '--data-dir', directory, '--port-base', '0', '--cluster', 'one'];
+      const run = fairlead(args);
+      const state = await ready(run, directory);
+      assert.deepEqual(
+        state.clusters.map(({ name }) => name),
+        ['one'],
+      );
+      assert.equal(state.pid, run.child.pid);
+
+      const second = await fairlead(args).done;
+      assert.equal(second.code, 1);
+      assert.equal(
+        second.err,
+        `fairlead: data directory ${directory} is in use by process ${run.child.pid}: stop it or pass --data-dir\n`,
+      );
+
+      run.child.kill(signal);
+      const { code, out, err } = await run.done;
+      assert.deepEqual({ code, err }, { code: 0, err: '' });
+      assert.match(out, /^fairlead \S+ ready in \d+(\.\d)? m?s\n {2}one {2}https:\/\/127\.0\.0\.1:\d+ /);
+      assert.ok(!existsSync(join(directory, 'state.json')));
+    });
+  }
+
+  test('a taken port is named', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const address = taken.address();
+    assert.ok(address !== null && typeof address === 'object');
+    const args = ['server', '--data-dir', join(parent, 'taken'), '--secure-port', String(address.port)];
+    const { code, err } = await fairlead(args).done;
+    taken.close();
+    assert.equal(code, 1);
+    assert.equal(
+      err,
+      `fairlead: port ${address.port} for the API server of cluster "fairlead" is in use: ` +
+        'stop what holds it or pass --secure-port\n',
+    );
+  });
+
+  test('a removed data directory ends it with 1', async () => {
+    const directory = join(parent, 'removed');
+    const run = fairlead(['server', '--data-dir', directory, '--secure-port', '0', '--store', 'memory']);
+    await ready(run, directory);
+    await rm(directory, { recursive: true });
+    const { code, err } = await run.done;
+    assert.equal(code, 1);
+    assert.match(err, /^fairlead: lost the lock of data directory /m);
+  });
+
+  const oldNode = '/usr/bin/node';
+  const isOld = existsSync(oldNode) && !process.execPath.startsWith(oldNode);
+  test(
+    'an older Node hands over, signals and exit code included',
+    { skip: !isOld && 'no second Node here' },
+    async () => {
+      assert.match((await fairlead(['version'], oldNode).done).out, /^fairlead /);
+      assert.equal((await fairlead(['nonsense'], oldNode).done).code, 2);
+
+      const directory = join(parent, 'old');
+      const run = fairlead(['server', '--data-dir', directory, '--secure-port', '0', '--store', 'memory'], oldNode);
+      await ready(run, directory);
+      run.child.kill('SIGTERM');
+      assert.equal((await run.done).code, 0);
+    },
+  );
+});
