@@ -125,7 +125,7 @@ export function commitContract(open: OpenStore): void {
   it('keeps any text as it is', async () => {
     const { store, prefix } = await open();
     await using _ = store;
-    for (const value of ['', 'é', '日本', '😀', '"\\\n\t', 'x'.repeat(100_000)]) {
+    for (const value of ['', 'é', '日本', '😀', '"\\\n\t', 'a\0b', 'x'.repeat(100_000)]) {
       await committed(store, { key: `${prefix}a`, value });
       assert.equal((await store.get(`${prefix}a`))?.value, value);
     }

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
-import { StoreUnavailableError } from '../errors.ts';
+import { DataDirectoryError, StoreUnavailableError } from '../errors.ts';
 import type { Journal } from '../journal.ts';
 import type { Change } from '../store.ts';
 import { openError, writeError } from './failures.ts';
@@ -144,13 +144,16 @@ async function loaded(worker: Worker, file: string, onRows: (rows: Rows) => void
     if (reply.type === 'opened') resolve(reply.compacted);
     if (reply.type === 'failed-to-open') reject(openError(file, reply.failure));
   };
+  const onExit = (): void => reject(new DataDirectoryError(`${file} cannot be read: the thread that reads has ended`));
   worker.on('message', onMessage);
   worker.on('error', reject);
+  worker.on('exit', onExit);
   try {
     return await promise;
   } finally {
     worker.off('message', onMessage);
     worker.off('error', reject);
+    worker.off('exit', onExit);
   }
 }
 

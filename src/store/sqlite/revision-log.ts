@@ -160,12 +160,19 @@ export class RevisionLog {
     this.#swept = until;
   }
 
-  /** Gives some free pages back, if there are many. Whether there are more. */
+  /** Gives some free pages back to the file system, if there are many. Whether to call again. */
   shrink(): boolean {
-    const free = this.#pragma('freelist_count');
-    if (free <= freePagesKept || free * 4 <= this.#pragma('page_count')) return false;
+    if (!this.#hasManyFreePages()) return false;
     this.#database.exec(`PRAGMA incremental_vacuum(${freePagesKept})`);
-    return true;
+    if (this.#hasManyFreePages()) return true;
+    // The file becomes shorter when the write-ahead log is copied into it.
+    this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    return false;
+  }
+
+  #hasManyFreePages(): boolean {
+    const free = this.#pragma('freelist_count');
+    return free > freePagesKept && free * 4 > this.#pragma('page_count');
   }
 
   close(): void {
