@@ -146,7 +146,7 @@ export function settledManagedFields(live: ApiObject, next: ApiObject): readonly
 
 // Times also decide the order of entries.
 const withoutTimes = (entries: readonly ManagedFieldsEntry[]): JsonObject =>
-  Object.fromEntries(entries.map(({ time: _, ...entry }) => [identityOf(entry), entry]));
+  Object.fromEntries(entries.map((entry) => [identityOf(entry), { ...entry, time: '' }]));
 
 function contentOf({ metadata, ...content }: ApiObject): unknown {
   const { managedFields: _, resourceVersion: __, ...rest } = metadata;

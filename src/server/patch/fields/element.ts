@@ -15,7 +15,7 @@ const kinds = ['f', 'k', 'v', 'i'];
 export function normalElement(element: string): string | undefined {
   if (element[1] !== ':') throw new SyntaxError(`missing colon: ${element}`);
   const text = element.slice(2);
-  switch (element[0]) {
+  switch (element.charAt(0)) {
     case 'f':
       return element;
     case 'v':
@@ -38,7 +38,7 @@ export function compareElements(left: string, right: string): number {
   const [leftKind, rightKind] = [kinds.indexOf(left[0] ?? ''), kinds.indexOf(right[0] ?? '')];
   if (leftKind !== rightKind) return leftKind - rightKind;
   if (left === right) return 0;
-  switch (left[0]) {
+  switch (left.charAt(0)) {
     case 'k':
       return compareKeys(fieldsOf(left), fieldsOf(right));
     case 'v':
@@ -73,7 +73,7 @@ function compareScalars(left: unknown, right: unknown): number {
 /** An element as messages print it: `.spec`, `[port=80,protocol="TCP"]`, `[="text"]`. */
 export function printElement(element: string): string {
   const text = element.slice(2);
-  switch (element[0]) {
+  switch (element.charAt(0)) {
     case 'k':
       return `[${fieldsOf(element)
         .map(([name, value]) => `${name}=${JSON.stringify(value)}`)

@@ -1,0 +1,171 @@
+import type { StatusError } from '../../api/errors.ts';
+import { badRequest, failure } from '../../api/errors.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import type { StructSchema } from '../../api/schema/schema.ts';
+import type { Conflict } from './conflict.ts';
+import { applyConflict } from './conflict.ts';
+import type { Entry, Writer } from './entries.ts';
+import { encode, entryOf, isEntryOf, storedEntries } from './entries.ts';
+import { compare } from './fields/compare.ts';
+import { mergeConfiguration } from './fields/merge.ts';
+import type { FieldSet } from './fields/set.ts';
+import { difference, emptySet, intersection, isEmptySet, union, without } from './fields/set.ts';
+import { toFieldSet } from './fields/to-set.ts';
+import { typeErrors } from './fields/typed.ts';
+import type { JsonObject } from './json-value.ts';
+import { equalJson, isObject } from './json-value.ts';
+import { fieldsFromLastApplied, kubectl, refreshLastApplied } from './last-applied.ts';
+import { asJson, neverOwned, trackUpdate } from './managed.ts';
+import { prune } from './prune.ts';
+
+/** A server-side apply. */
+export interface Apply {
+  readonly schema: StructSchema;
+  /** The stored object; undefined where the apply creates it. */
+  readonly live: ApiObject | undefined;
+  /** The configuration as it was sent. */
+  readonly config: JsonObject;
+  readonly manager: string;
+  /** Take fields from other managers instead of failing. */
+  readonly force: boolean;
+  readonly apiVersion: string;
+  /** Absent for the object itself. */
+  readonly subresource?: string;
+  /** Fields that this endpoint leaves as they are; see `fieldSetOf`. */
+  readonly resetFields?: FieldSet;
+  /** RFC 3339, whole seconds. */
+  readonly now: string;
+}
+
+const beforeFirstApply = 'before-first-apply';
+
+/**
+ * The live object after a configuration was applied to it, with its managers; neither defaulted nor validated yet. What
+ * the server then adds on its own is owned by nobody. Returns the live object itself where nothing at all changes.
+ */
+export function applyConfiguration(apply: Apply): JsonObject {
+  checkConfiguration(apply);
+  const live: JsonObject = apply.live === undefined ? {} : asJson(apply.live);
+  const writer: Writer = { manager: apply.manager, apiVersion: apply.apiVersion, subresource: apply.subresource ?? '' };
+  const entries = entriesOf(apply);
+  const mine = entries.find((entry) => isEntryOf(entry, writer, 'Apply'));
+  const others = entries.filter((entry) => entry !== mine);
+  const claimed = claimedFields(apply);
+
+  const merged = mergeConfiguration(live, apply.config, apply.schema);
+  const now = others.reduce((sum, { fieldsV1 }) => union(sum, fieldsV1), claimed);
+  const pruned = prune(merged, { before: mine?.fieldsV1 ?? emptySet, now }, apply.schema);
+  const remaining = takeFields(apply, live, { others, pruned });
+
+  const isChanged = !equalJson(live, pruned);
+  const fields = difference(claimed, neverOwnedOrMetadata);
+  const time = isChanged ? apply.now : (mine?.time ?? apply.now);
+  const managedFields = encode([...remaining, entryOf(writer, 'Apply', { time, fields })]);
+  const object = apply.manager === kubectl ? refreshLastApplied(pruned, apply.config) : pruned;
+  return withManagers(object, managedFields, live);
+}
+
+// Sent empty, `metadata` itself would count as a field.
+const neverOwnedOrMetadata: FieldSet = union(neverOwned, { 'f:metadata': {} });
+
+const claimedFields = ({ config, schema, resetFields = emptySet }: Apply): FieldSet =>
+  without(toFieldSet(config, schema), resetFields);
+
+/** The entries to start from. An object without any was never tracked: its content then belongs to one that says so. */
+function entriesOf({
+  schema,
+  live,
+  apiVersion,
+  subresource = '',
+  resetFields = emptySet,
+  now,
+}: Apply): readonly Entry[] {
+  const entries = storedEntries(live?.metadata.managedFields);
+  if (live === undefined || entries.length > 0) return entries;
+  const tracked = trackUpdate({
+    schema,
+    live: undefined,
+    next: live,
+    manager: beforeFirstApply,
+    apiVersion,
+    subresource,
+    resetFields,
+    now,
+  });
+  return storedEntries(tracked);
+}
+
+/** The other managers, without the fields that this apply changes; fails where it may not take them. */
+function takeFields(
+  apply: Apply,
+  live: JsonObject,
+  { others, pruned }: { readonly others: readonly Entry[]; readonly pruned: JsonObject },
+): Entry[] {
+  const { added, modified, removed } = compare(live, pruned, apply.schema, apply.resetFields);
+  const changed = union(added, modified);
+  if (!apply.force) {
+    const conflicts = refusedConflicts(apply, live, conflictsOf(others, changed));
+    if (conflicts.length > 0) throw applyConflict(conflicts);
+  }
+  const lost = union(changed, removed);
+  return others.map((entry) => ({ ...entry, fieldsV1: difference(entry.fieldsV1, lost) }));
+}
+
+const conflictsOf = (others: readonly Entry[], changed: FieldSet): Conflict[] =>
+  others
+    .map((owner) => ({ owner, fields: intersection(owner.fieldsV1, changed) }))
+    .filter(({ fields }) => !isEmptySet(fields));
+
+/** The conflicts that stand: kubectl may take what it applied itself while it was on the client's side. */
+function refusedConflicts(
+  { manager, schema, apiVersion }: Apply,
+  live: JsonObject,
+  conflicts: readonly Conflict[],
+): readonly Conflict[] {
+  if (manager !== kubectl || conflicts.length === 0) return conflicts;
+  const allowed = fieldsFromLastApplied(live, schema, apiVersion);
+  return conflicts
+    .map(({ owner, fields }) => ({ owner, fields: difference(fields, allowed) }))
+    .filter(({ fields }) => !isEmptySet(fields));
+}
+
+function withManagers(object: JsonObject, managedFields: readonly Entry[] | undefined, live: JsonObject): JsonObject {
+  const metadata = isObject(object['metadata']) ? object['metadata'] : {};
+  const { managedFields: _, ...rest } = metadata;
+  const result = { ...object, metadata: managedFields === undefined ? rest : { ...rest, managedFields } };
+  return equalJson(result, live) ? live : result;
+}
+
+function checkConfiguration({ config, schema, apiVersion }: Apply): void {
+  const sent = textOf(config['apiVersion']);
+  if (sent !== apiVersion) {
+    throw badRequest(
+      `Incorrect version specified in apply patch. Specified patch version: ${sent}, expected: ${apiVersion}`,
+    );
+  }
+  const metadata = isObject(config['metadata']) ? config['metadata'] : {};
+  if (isObject(metadata['managedFields']) || Array.isArray(metadata['managedFields'])) {
+    throw badRequest('metadata.managedFields must be nil');
+  }
+  const errors = typeErrors(config, schema);
+  if (errors.length > 0) throw untypable(config, errors);
+}
+
+/** Kubernetes answers this with a bare 500. */
+function untypable(config: JsonObject, errors: readonly string[]): StatusError {
+  const metadata = isObject(config['metadata']) ? config['metadata'] : {};
+  const [group, version] = splitVersion(textOf(config['apiVersion']));
+  const name = `${textOf(metadata['namespace'])}/${textOf(metadata['name'])}`;
+  const what = `${name}; ${group}/${version}, Kind=${textOf(config['kind'])}`;
+  const [first] = errors;
+  const list =
+    errors.length === 1 && first !== undefined ? first : ['errors:', ...errors.map((error) => `  ${error}`)].join('\n');
+  return failure({ code: 500, message: `failed to create typed patch object (${what}): ${list}` });
+}
+
+const splitVersion = (apiVersion: string): [group: string, version: string] => {
+  const slash = apiVersion.indexOf('/');
+  return [apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1)];
+};
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -1,0 +1,46 @@
+import type { StatusError } from '../../api/errors.ts';
+import { failure } from '../../api/errors.ts';
+import type { Entry } from './entries.ts';
+import { identityOf } from './entries.ts';
+import { printPaths } from './fields/fields-v1.ts';
+import type { FieldSet } from './fields/set.ts';
+
+/** Fields that another manager owns and an apply would change. */
+export interface Conflict {
+  readonly owner: Entry;
+  readonly fields: FieldSet;
+}
+
+/** The answer to an apply that would take fields from others without being told to. */
+export function applyConflict(conflicts: readonly Conflict[]): StatusError {
+  const byOwner = conflicts
+    .toSorted((left, right) => (identityOf(left.owner) < identityOf(right.owner) ? -1 : 1))
+    .map(({ owner, fields }) => ({ owner: printOwner(owner), paths: printPaths(fields) }));
+  const causes = byOwner.flatMap(({ owner, paths }) =>
+    paths.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${owner}`, field })),
+  );
+  return failure({ code: 409, reason: 'Conflict', message: messageOf(byOwner, causes.length), details: { causes } });
+}
+
+interface OwnerPaths {
+  readonly owner: string;
+  readonly paths: readonly string[];
+}
+
+function messageOf(byOwner: readonly OwnerPaths[], count: number): string {
+  const [first] = byOwner;
+  if (count === 1 && first !== undefined) {
+    return `Apply failed with 1 conflict: conflict with ${first.owner}: ${first.paths.join()}`;
+  }
+  const lines = byOwner.flatMap(({ owner, paths }) => [
+    `conflicts with ${owner}:`,
+    ...paths.map((path) => `- ${path}`),
+  ]);
+  return `Apply failed with ${count} conflicts: ${lines.join('\n')}`;
+}
+
+function printOwner({ manager, operation, apiVersion, subresource = '' }: Entry): string {
+  const name = JSON.stringify(manager);
+  const through = subresource === '' ? '' : ` with subresource ${JSON.stringify(subresource)}`;
+  return `${name}${through}${operation === 'Update' ? ` using ${apiVersion}` : ''}`;
+}

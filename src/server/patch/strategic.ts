@@ -1,0 +1,125 @@
+import { badRequest } from '../../api/errors.ts';
+import type { Schema, StructSchema } from '../../api/schema/schema.ts';
+import type { JsonObject } from './json-value.ts';
+import { isList, isObject } from './json-value.ts';
+import { badElementOrder, badPrimitiveList, badRetainKeys, unknownPatchType } from './strategic-errors.ts';
+import { checkOrder, deleteScalars, mergeKeyOf, mergeLists, sortItems } from './strategic-lists.ts';
+
+const patchDirective = '$patch';
+const retainKeysDirective = '$retainKeys';
+const orderDirective = '$setElementOrder';
+const deleteDirective = '$deleteFromPrimitiveList';
+
+/** Applies a strategic merge patch: a merge patch whose lists merge as the schema says, and which may hold directives. */
+export function applyStrategicMergePatch(document: JsonObject, body: unknown, schema: StructSchema): JsonObject {
+  if (!isObject(body)) {
+    throw badRequest(
+      `json: cannot unmarshal ${isList(body) ? 'array' : typeof body} into Go value of type map[string]interface {}`,
+    );
+  }
+  return mergeObjects(document, body, schema);
+}
+
+/** Merges a patch into an object. Without a schema, lists are replaced. */
+export function mergeObjects(original: JsonObject, patch: JsonObject, schema: Schema | undefined): JsonObject {
+  if (Object.hasOwn(patch, patchDirective)) return directedObject(patch);
+  const merged = new Map(Object.entries(original));
+  const rest = new Map(Object.entries(patch));
+
+  retainKeys(merged, rest);
+  orderLists(merged, rest, schema);
+  deletePrimitives(merged, rest);
+  for (const [key, value] of rest) {
+    if (value === null) merged.delete(key);
+    else assign(merged, key, mergeValues(merged.get(key), value, schemaAt(schema, key)));
+  }
+  return Object.fromEntries(merged);
+}
+
+function directedObject({ [patchDirective]: directive, ...patch }: JsonObject): JsonObject {
+  if (directive === 'replace') return patch;
+  if (directive === 'delete') return {};
+  throw unknownPatchType(directive, { ...patch, [patchDirective]: directive });
+}
+
+function mergeValues(original: unknown, patch: unknown, schema: Schema | undefined): unknown {
+  if (isObject(original) && isObject(patch)) return mergeObjects(original, patch, schema);
+  if (isList(original) && isList(patch)) return mergeLists(original, patch, schema, mergeObjects);
+  return withoutDirectives(patch);
+}
+
+function assign(into: Map<string, unknown>, key: string, value: unknown): void {
+  if (value === undefined) into.delete(key);
+  else into.set(key, value);
+}
+
+/** `$retainKeys` lists all keys that may be left, for unions of which one member is set. */
+function retainKeys(merged: Map<string, unknown>, patch: Map<string, unknown>): void {
+  if (!patch.has(retainKeysDirective)) return;
+  const retained = patch.get(retainKeysDirective);
+  if (!isList(retained)) throw badRetainKeys();
+  patch.delete(retainKeysDirective);
+  const keys = new Set(retained);
+  for (const [key, value] of patch) {
+    const isDirective = key.startsWith(deleteDirective) || key.startsWith(orderDirective);
+    if (value !== null && !isDirective && !keys.has(key)) throw badRetainKeys();
+  }
+  for (const key of merged.keys()) if (!keys.has(key)) merged.delete(key);
+}
+
+/** `$setElementOrder/F` says in which order the items of F are to be; F itself is merged first. */
+function orderLists(merged: Map<string, unknown>, patch: Map<string, unknown>, schema: Schema | undefined): void {
+  for (const [directive, order] of patch) {
+    if (!directive.startsWith(orderDirective)) continue;
+    const key = fieldNamedBy(directive, orderDirective);
+    if (key === undefined || !isList(order)) throw badElementOrder();
+    const [original = [], sent = []] = [merged.get(key), patch.get(key)];
+    if (!isList(original) || !isList(sent)) throw badElementOrder();
+    const listSchema = schemaAt(schema, key);
+    const mergeKey = mergeKeyOf(listSchema);
+    checkOrder(sent, order, mergeKey);
+
+    const isKnown = merged.has(key);
+    const isSent = patch.has(key);
+    patch.delete(directive);
+    patch.delete(key);
+    if (!isKnown && !isSent) continue;
+    const items = isSent ? mergeValues(isKnown ? original : undefined, sent, listSchema) : original;
+    merged.set(key, isList(items) ? sortItems(items, { order, server: original, mergeKey }) : items);
+  }
+}
+
+/** `$deleteFromPrimitiveList/F` lists scalars to take out of F. */
+function deletePrimitives(merged: Map<string, unknown>, patch: Map<string, unknown>): void {
+  for (const [directive, values] of patch) {
+    if (!directive.startsWith(deleteDirective)) continue;
+    const key = fieldNamedBy(directive, deleteDirective);
+    if (key === undefined || !isList(values)) throw badPrimitiveList();
+    patch.delete(directive);
+    const original = merged.get(key);
+    if (isList(original)) merged.set(key, deleteScalars(original, values));
+  }
+}
+
+const fieldNamedBy = (directive: string, prefix: string): string | undefined =>
+  directive.startsWith(`${prefix}/`) ? directive.slice(prefix.length + 1) : undefined;
+
+/** What a patch sets where nothing was: without nulls and directives; undefined where it only gives directions. */
+export function withoutDirectives(value: unknown): unknown {
+  if (isList(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
+  if (!isObject(value)) return value;
+  if (Object.hasOwn(value, patchDirective)) return undefined;
+  const kept = Object.entries(value)
+    .filter(([key, below]) => below !== null && !isDirective(key))
+    .map(([key, below]) => [key, withoutDirectives(below)] as const);
+  return Object.fromEntries(kept.filter(([, below]) => below !== undefined));
+}
+
+const isDirective = (key: string): boolean =>
+  key === retainKeysDirective || key.startsWith(`${orderDirective}/`) || key.startsWith(`${deleteDirective}/`);
+
+function schemaAt(schema: Schema | undefined, key: string): Schema | undefined {
+  if (schema?.type === 'map') return schema.values;
+  if (schema?.type !== 'struct' || !Object.hasOwn(schema.fields, key)) return undefined;
+  return schema.fields[key]?.schema;
+}
