@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 
+import fc from 'fast-check';
+
 import { committed } from './contract/open.ts';
 import { Recorder } from './contract/recorder.ts';
 import { EmbeddedStore } from './embedded.ts';
@@ -194,5 +196,50 @@ describe('embedded store', () => {
     assert.equal(await store.size(), 3 + 6);
     await store.compact(last);
     assert.equal(await store.size(), 6);
+  });
+
+  it('shows exactly what was acknowledged, whatever the journal does', async () => {
+    const write = fc.record({ key: fc.constantFrom('a', 'b', 'c'), isConditional: fc.boolean() });
+    const step = fc.oneof({ weight: 4, arbitrary: write }, fc.constantFrom('durable' as const, 'lost' as const));
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), async (steps) => {
+        const { journal, store, recorder } = await open();
+        const acknowledged = new Map<number, string>();
+        const commits: Promise<void>[] = [];
+        for (const [i, next] of steps.entries()) {
+          if (next === 'durable') await journal.settle();
+          else if (next === 'lost') await journal.settle(new StoreUnavailableError('lost'));
+          else {
+            // A condition on what readers see now may be stale by the commits that wait.
+            const expect = next.isConditional ? ((await store.get(next.key))?.revision ?? 0) : undefined;
+            const commit = store.commit([put(next.key, String(i), expect)]);
+            commits.push(
+              commit.then(
+                ({ ok, revision }) => {
+                  if (ok) acknowledged.set(revision, `${next.key}=${i}`);
+                },
+                (error: { code?: string }) => assert.equal(error.code, 'STORE_UNAVAILABLE'),
+              ),
+            );
+          }
+        }
+        await setImmediate();
+        await journal.settle();
+        await journal.settle();
+        await Promise.all(commits);
+        const seen = recorder.changes.map(({ revision, key, entry }) => [revision, `${key}=${entry?.value}`]);
+        assert.deepEqual(seen, [...acknowledged]);
+        assert.deepEqual(
+          recorder.changes.map(({ revision }) => revision),
+          seen.map((unused, i) => i + 2),
+          'revisions have no gap',
+        );
+        for (const { key, entry, previous, revision } of recorder.changes) {
+          const [before] = (await store.range(key, { revision: revision - 1 })).entries;
+          const [after] = (await store.range(key, { revision })).entries;
+          assert.deepEqual([before, after], [previous, entry]);
+        }
+      }),
+    );
   });
 });
