@@ -27,6 +27,7 @@ export function typeErrors(secret: Secret): readonly FieldError[] {
       return data['ssh-privatekey'] ? [] : [required('data[ssh-privatekey]')];
     case 'kubernetes.io/tls':
       return missing('tls.crt', 'tls.key');
+    case undefined:
     default:
       return [];
   }

@@ -1,0 +1,59 @@
+// Label selectors as workloads have them: matchLabels and matchExpressions.
+import type { labelSelector } from '../../metadata.ts';
+import type { Infer } from '../../schema/infer.ts';
+import type { Requirement } from '../../selectors/labels.ts';
+
+export type LabelSelector = Infer<typeof labelSelector>;
+
+const operators: Readonly<Record<string, Requirement['operator']>> = {
+  In: 'in',
+  NotIn: 'notin',
+  Exists: 'exists',
+  DoesNotExist: 'absent',
+};
+
+/** The requirements of a selector in the order of their keys; undefined when an operator is unknown. */
+export function requirementsOf({
+  matchLabels = {},
+  matchExpressions = [],
+}: LabelSelector): readonly Requirement[] | undefined {
+  const requirements: Requirement[] = Object.entries(matchLabels).map(([key, value]) => ({
+    key,
+    operator: 'in',
+    values: [value],
+  }));
+  for (const { key, operator, values = [] } of matchExpressions) {
+    const known = operators[operator];
+    if (known === undefined) return undefined;
+    requirements.push({ key, operator: known, values });
+  }
+  return requirements.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+}
+
+/** A selector as `kubectl` prints it: `app=web,tier in (a,b),!canary`. */
+export function selectorText(selector: LabelSelector | undefined): string {
+  if (selector === undefined) return '<none>';
+  const equal = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => ({ key, text: `${key}=${value}` }));
+  const others = (selector.matchExpressions ?? []).map(({ key, operator, values }) => ({
+    key,
+    text: expressionText(key, operator, values ?? []),
+  }));
+  const sorted = [...equal, ...others].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  return sorted.length === 0 ? '<none>' : sorted.map(({ text }) => text).join(',');
+}
+
+function expressionText(key: string, operator: string, values: readonly string[]): string {
+  const list = `(${[...values].sort().join(',')})`;
+  switch (operator) {
+    case 'In':
+      return `${key} in ${list}`;
+    case 'NotIn':
+      return `${key} notin ${list}`;
+    case 'Exists':
+      return key;
+    case 'DoesNotExist':
+      return `!${key}`;
+    default:
+      return '<error>';
+  }
+}

@@ -1,0 +1,142 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ageColumn, column, nameColumn } from '../../../columns.ts';
+import type { FieldError } from '../../../field-errors.ts';
+import { forbiddenField, invalidValue, notSupported } from '../../../field-errors.ts';
+import { defineKind } from '../../../kind.ts';
+import { dnsLabelErrors, labelName } from '../../../names.ts';
+import type { PodTemplateSpec } from '../../core/pod/schema.ts';
+import { containerColumns, negativeErrors, templateDefaults, workloadErrors } from '../workload.ts';
+import type { StatefulSet } from './schema.ts';
+import { statefulSet } from './schema.ts';
+
+type Spec = StatefulSet['spec'];
+
+export const statefulSetKind = defineKind<StatefulSet>({
+  group: 'apps',
+  version: 'v1',
+  kind: 'StatefulSet',
+  plural: 'statefulsets',
+  shortNames: ['sts'],
+  categories: ['all'],
+  namespaced: true,
+  schema: statefulSet,
+  hasStatus: true,
+  generation: 'spec',
+  columns: [
+    nameColumn,
+    column(
+      'Ready',
+      'How many Pods are ready, of how many.',
+      ({ spec, status }) => `${status.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
+    ),
+    ageColumn,
+    ...containerColumns,
+  ],
+  applyDefaults: ({ spec, ...rest }) => ({
+    ...rest,
+    spec: {
+      ...spec,
+      replicas: spec.replicas ?? 1,
+      template: templateDefaults(spec.template),
+      ...(spec.volumeClaimTemplates && { volumeClaimTemplates: spec.volumeClaimTemplates.map(claimDefaults) }),
+      podManagementPolicy: spec.podManagementPolicy ?? 'OrderedReady',
+      updateStrategy: strategyDefaults(spec.updateStrategy),
+      revisionHistoryLimit: spec.revisionHistoryLimit ?? 10,
+      persistentVolumeClaimRetentionPolicy: {
+        whenDeleted: 'Retain',
+        whenScaled: 'Retain',
+        ...spec.persistentVolumeClaimRetentionPolicy,
+      },
+    },
+  }),
+  prepareForCreate: (object) => ({ ...object, status: { replicas: 0, availableReplicas: 0 } }),
+  nameErrors: labelName,
+  validateCreate: ({ ...object }) => [...specErrors(object), ...serviceNameErrors(object.spec)],
+  validateUpdate: (object, old) => [...specErrors(object), ...frozenErrors(object.spec, old.spec)],
+});
+
+type Strategy = Spec['updateStrategy'];
+
+function strategyDefaults(given: Strategy): Strategy {
+  const { type = 'RollingUpdate' } = given;
+  const rollingUpdate = given.rollingUpdate ?? (given.type === undefined ? {} : undefined);
+  if (type !== 'RollingUpdate' || rollingUpdate === undefined) return { ...given, type };
+  return { type, rollingUpdate: { partition: 0, ...rollingUpdate } };
+}
+
+type Claim = NonNullable<Spec['volumeClaimTemplates']>[number];
+
+const claimDefaults = (claim: Claim): Claim => ({
+  ...claim,
+  spec: { ...claim.spec, volumeMode: claim.spec.volumeMode ?? 'Filesystem' },
+  status: { ...claim.status, phase: claim.status.phase ?? 'Pending' },
+});
+
+function specErrors(object: StatefulSet): readonly FieldError[] {
+  const { replicas, minReadySeconds, ordinals, podManagementPolicy: policy = 'OrderedReady' } = object.spec;
+  return [
+    ...(policy === 'OrderedReady' || policy === 'Parallel'
+      ? []
+      : [invalidValue('spec.podManagementPolicy', policy, "must be 'OrderedReady' or 'Parallel'")]),
+    ...strategyErrors(object.spec.updateStrategy),
+    ...retentionErrors(object.spec),
+    ...negativeErrors({
+      'spec.replicas': replicas,
+      'spec.minReadySeconds': minReadySeconds,
+      'spec.ordinals.start': ordinals?.start,
+    }),
+    ...workloadErrors(withClaims(object), { selectorOf: 'statefulset', templateOf: 'StatefulSet' }),
+  ];
+}
+
+function strategyErrors(strategy: Strategy): readonly FieldError[] {
+  const { type, rollingUpdate } = strategy;
+  if (type === 'OnDelete') {
+    if (rollingUpdate === undefined) return [];
+    return [
+      invalidValue(
+        'spec.updateStrategy.rollingUpdate',
+        rollingUpdate,
+        "only allowed for updateStrategy 'RollingUpdate'",
+      ),
+    ];
+  }
+  if (type !== 'RollingUpdate') {
+    return [invalidValue('spec.updateStrategy', strategy, "must be 'RollingUpdate' or 'OnDelete'")];
+  }
+  return negativeErrors({ 'spec.updateStrategy.rollingUpdate.partition': rollingUpdate?.partition });
+}
+
+function retentionErrors({ persistentVolumeClaimRetentionPolicy: policy = {} }: Spec): readonly FieldError[] {
+  const path = 'spec.persistentVolumeClaimRetentionPolicy';
+  return Object.entries(policy)
+    .filter(([, word]) => word !== 'Retain' && word !== 'Delete')
+    .map(([field, word]) => notSupported(`${path}.${field}`, word, ['Retain', 'Delete']));
+}
+
+// Pods get a volume for each claim and a host name of their own, so the template is judged with and without those.
+function withClaims(object: StatefulSet): StatefulSet {
+  const { hostname: _hostname, subdomain: _subdomain, ...pod } = object.spec.template.spec;
+  const claims = (object.spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata.name ?? '');
+  const own = (pod.volumes ?? []).filter(({ name }) => !claims.includes(name));
+  const volumes = [...claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })), ...own];
+  const template: PodTemplateSpec = { ...object.spec.template, spec: { ...pod, volumes } };
+  return { ...object, spec: { ...object.spec, template } };
+}
+
+function serviceNameErrors({ serviceName }: Spec): readonly FieldError[] {
+  if (!serviceName) return [];
+  return dnsLabelErrors(serviceName).map((problem) => invalidValue('spec.serviceName', serviceName, problem));
+}
+
+const frozen = ['selector', 'volumeClaimTemplates', 'serviceName', 'podManagementPolicy'] as const;
+
+function frozenErrors(spec: Spec, old: Spec): readonly FieldError[] {
+  if (frozen.every((field) => isDeepStrictEqual(spec[field], old[field]))) return [];
+  return [
+    forbiddenField(
+      'spec',
+      "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+    ),
+  ];
+}
