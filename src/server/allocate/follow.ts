@@ -2,6 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Change, Entry, Store } from '../../store/store.ts';
 
+/** What following needs of a store. */
+export type Followed = Pick<Store, 'range' | 'watch'>;
+
 /** Who keeps a copy of the keys under one prefix. */
 export interface Follower {
   readonly prefix: string;
@@ -14,7 +17,7 @@ const pageSize = 5_000;
 const retryMs = 1_000;
 
 /** Keeps a follower in step with the store until the signal fires. Resolves when it has everything for the first time. */
-export async function follow(store: Store, follower: Follower, signal: AbortSignal): Promise<void> {
+export async function follow(store: Followed, follower: Follower, signal: AbortSignal): Promise<void> {
   const { entries, revision } = await listAll(store, follower.prefix);
   follower.replace(entries);
   const observer = {
@@ -25,7 +28,7 @@ export async function follow(store: Store, follower: Follower, signal: AbortSign
 }
 
 /** Starts over, until it works: the watch fell behind compaction, or the store was away. */
-async function followAgain(store: Store, follower: Follower, signal: AbortSignal): Promise<void> {
+async function followAgain(store: Followed, follower: Follower, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       await follow(store, follower, signal);
@@ -37,7 +40,7 @@ async function followAgain(store: Store, follower: Follower, signal: AbortSignal
   }
 }
 
-async function listAll(store: Store, prefix: string): Promise<{ entries: readonly Entry[]; revision: number }> {
+async function listAll(store: Followed, prefix: string): Promise<{ entries: readonly Entry[]; revision: number }> {
   const first = await store.range(prefix, { limit: pageSize });
   const entries = [...first.entries];
   let { more } = first;
