@@ -5,22 +5,41 @@ export type Dialect = 'v2' | 'v3';
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-const intOrString: Readonly<Record<Dialect, JsonSchema>> = {
-  v2: { type: 'string', format: 'int-or-string' },
-  v3: { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] },
-};
-
-const scalars: Readonly<Record<Exclude<ScalarType, 'intOrString'>, JsonSchema>> = {
+const scalars = {
   boolean: { type: 'boolean' },
   int32: { type: 'integer', format: 'int32' },
   int64: { type: 'integer', format: 'int64' },
   double: { type: 'number', format: 'double' },
   bytes: { type: 'string', format: 'byte' },
-  time: { type: 'string', format: 'date-time' },
-  microTime: { type: 'string', format: 'date-time' },
-  quantity: { type: 'string' },
   json: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-};
+} satisfies Partial<Record<ScalarType, JsonSchema>>;
+
+/** Scalars that Kubernetes defines by name; `kubectl explain` prints the name of IntOrString. */
+const namedScalars = {
+  time: 'io.k8s.apimachinery.pkg.apis.meta.v1.Time',
+  microTime: 'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime',
+  quantity: 'io.k8s.apimachinery.pkg.api.resource.Quantity',
+  intOrString: 'io.k8s.apimachinery.pkg.util.intstr.IntOrString',
+} satisfies Partial<Record<ScalarType, string>>;
+
+/** The definitions that every document has for scalars, by name. */
+export const scalarDefinitions = (dialect: Dialect): Readonly<Record<string, JsonSchema>> => ({
+  [namedScalars.time]: { description: 'A time in RFC 3339, to the second.', type: 'string', format: 'date-time' },
+  [namedScalars.microTime]: {
+    description: 'A time in RFC 3339, to the microsecond.',
+    type: 'string',
+    format: 'date-time',
+  },
+  [namedScalars.quantity]: {
+    description: 'A number with an optional suffix, such as 100m, 1.5 or 2Gi.',
+    ...(dialect === 'v3' ? { oneOf: [{ type: 'string' }, { type: 'number' }] } : { type: 'string' }),
+  },
+  [namedScalars.intOrString]: {
+    description: 'A number or a string.',
+    format: 'int-or-string',
+    ...(dialect === 'v3' ? { oneOf: [{ type: 'integer' }, { type: 'string' }] } : { type: 'string' }),
+  },
+});
 
 /** The path under which a dialect keeps named schemas. */
 export const refTo = (name: string, dialect: Dialect): string =>
@@ -65,13 +84,16 @@ function property(field: Field, dialect: Dialect): JsonSchema {
   return {
     description,
     ...(standard === undefined ? {} : { default: standard }),
-    ...(schema.type === 'struct' ? reference(schema, dialect) : valueSchema(schema, dialect)),
+    ...besideDescription(valueSchema(schema, dialect), dialect),
+    ...(schema.type === 'struct' ? structExtensions(schema) : {}),
   };
 }
 
-/** A reference inside a property, where v3 allows a description beside it only by `allOf`. */
-const reference = (schema: StructSchema, dialect: Dialect): JsonSchema => ({
-  ...(dialect === 'v3' ? { allOf: [{ $ref: refTo(schema.name, dialect) }] } : { $ref: refTo(schema.name, dialect) }),
+/** v3 allows a description beside a reference only by `allOf`. */
+const besideDescription = (schema: JsonSchema, dialect: Dialect): JsonSchema =>
+  dialect === 'v3' && '$ref' in schema ? { allOf: [schema] } : schema;
+
+const structExtensions = (schema: StructSchema): JsonSchema => ({
   ...(schema.atomic ? { 'x-kubernetes-map-type': 'atomic' } : {}),
   ...(schema.retainKeys ? { 'x-kubernetes-patch-strategy': 'retainKeys' } : {}),
 });
@@ -87,7 +109,8 @@ function valueSchema(schema: Schema, dialect: Dialect): JsonSchema {
     };
   }
   if (schema.type === 'string') return { type: 'string', ...(schema.enum ? { enum: schema.enum } : {}) };
-  return schema.type === 'intOrString' ? intOrString[dialect] : scalars[schema.type];
+  if (Object.hasOwn(scalars, schema.type)) return scalars[schema.type as keyof typeof scalars];
+  return { $ref: refTo(namedScalars[schema.type as keyof typeof namedScalars], dialect) };
 }
 
 function listSchema({ items, listType, keys, patch }: ListSchema, dialect: Dialect): JsonSchema {

@@ -8,7 +8,7 @@ import { hashOf, jsonDocument, oncePer } from '../discovery/document.ts';
 import { groupsOf } from '../discovery/groups.ts';
 import { kubernetesVersion } from '../discovery/version.ts';
 import type { Dialect } from './components.ts';
-import { reachableStructs, structDefinition } from './components.ts';
+import { reachableStructs, scalarDefinitions, structDefinition } from './components.ts';
 import { listMeta, metaSchemas, metaV1 } from './meta-schemas.ts';
 import type { GroupVersionKind } from './operations.ts';
 import { pathsOf } from './operations.ts';
@@ -90,15 +90,14 @@ function definitions(all: readonly Kind[], served: readonly Kind[], dialect: Dia
   const structs = reachableStructs([...served.map(({ schema }) => schema), ...lists.map(listSchemaOf), ...metaSchemas]);
   const gvks = groupVersionKinds(all, served);
   const entries = [...structs].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(
-    entries.map(([name, schema]) => [
+  const described = entries.map(([name, schema]) => {
+    const gvk = gvks.get(name);
+    return [
       name,
-      {
-        ...structDefinition(schema, dialect),
-        ...(gvks.has(name) ? { 'x-kubernetes-group-version-kind': gvks.get(name) } : {}),
-      },
-    ]),
-  );
+      { ...structDefinition(schema, dialect), ...(gvk ? { 'x-kubernetes-group-version-kind': gvk } : {}) },
+    ] as const;
+  });
+  return { ...scalarDefinitions(dialect), ...Object.fromEntries(described) };
 }
 
 /** Definition name → the kinds it is. Several for the types that every group has. */

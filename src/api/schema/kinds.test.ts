@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import fc from 'fast-check';
+
+import { kinds } from '../kinds/registry.ts';
+import { arbitraryStruct } from './arbitrary.ts';
+import { decode } from './decode.ts';
+import { decodeProtobuf, encodeProtobuf } from './protobuf.ts';
+import type { Schema, StructSchema } from './schema.ts';
+
+/** Every struct of a schema, once. */
+function structsOf(schema: Schema, found = new Set<StructSchema>()): ReadonlySet<StructSchema> {
+  if (schema.type === 'list') return structsOf(schema.items, found);
+  if (schema.type === 'map') return structsOf(schema.values, found);
+  if (schema.type !== 'struct' || found.has(schema)) return found;
+  found.add(schema);
+  for (const field of Object.values(schema.fields)) structsOf(field.schema, found);
+  return found;
+}
+
+/** Where protobuf keeps each field; wrappers of inline fields count once. */
+function placesOf({ fields }: StructSchema): readonly string[] {
+  const numbered = Object.values(fields).filter(({ number }) => number !== 0);
+  const wrappers = new Set(numbered.flatMap(({ inline }) => (inline === undefined ? [] : [`${inline}`])));
+  return [
+    ...wrappers,
+    ...numbered.map(({ number, inline }) => (inline === undefined ? `${number}` : `${inline}.${number}`)),
+  ];
+}
+
+for (const { kind, group, version, schema } of kinds) {
+  const name = `${kind}.${version}.${group}`;
+
+  test(`${name}: no two fields share a protobuf number`, () => {
+    for (const struct of structsOf(schema)) {
+      const places = placesOf(struct);
+      assert.equal(new Set(places).size, places.length, struct.name);
+    }
+  });
+
+  test(`${name}: decoding is idempotent, and protobuf keeps what has a number`, () => {
+    fc.assert(
+      fc.property(arbitraryStruct(schema), (given) => {
+        const { object, unknown } = decode(schema, given);
+        assert.deepEqual(unknown, []);
+        assert.deepEqual(decode(schema, object).object, object);
+        const once = decodeProtobuf(schema, encodeProtobuf(schema, object));
+        assert.deepEqual(decodeProtobuf(schema, encodeProtobuf(schema, once)), once);
+      }),
+      { numRuns: 10 },
+    );
+  });
+}
