@@ -176,7 +176,7 @@ class Model implements AsyncDisposable {
 test('nothing is ever handed out twice, and everything comes back, in any order of events', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(step, { maxLength: 80 }),
+      fc.array(step, { maxLength: 80, size: 'max' }),
       fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), { minLength: 1, maxLength: 10 }),
       async (steps, choices) => {
         await using model = new Model();
