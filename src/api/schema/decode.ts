@@ -1,5 +1,6 @@
 // Decoding is on the path of every write: no path is tracked and nothing is allocated but the result. When something is
-// unknown or wrong, which is rare, problems.ts walks the value again to say where. A 2 KB Service takes about 5 µs.
+// unknown or wrong, which is rare, problems.ts walks the value again to say where. A Service of 1.9 KB
+// takes about 10 µs (median of 7 rounds of 10,000 on a busy 2-core machine; 8 to 22 µs); the budget is 12 µs.
 
 import { compareBytes } from './byte-order.ts';
 import { goTypeOf } from './go-types.ts';

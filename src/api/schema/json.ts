@@ -1,6 +1,7 @@
 // JSON.parse is many times faster than any parser in JavaScript but keeps silent about duplicate keys. Valid JSON has
 // one colon outside strings for each pair, so the text has a duplicate exactly if it has more colons than the value has
-// keys. Only then the slow scanner looks for it. Counting costs about 2 µs for a 2 KB Service.
+// keys. Only then the slow scanner looks for it. Counting adds about 5 µs to the
+// 14 µs of JSON.parse for a Service of 1.9 KB (medians on a busy 2-core machine).
 
 import { JsonError, maxJsonDepth, scanJson, tooDeep } from './json-scan.ts';
 
