@@ -5,6 +5,7 @@ import fc from 'fast-check';
 
 import { isStatusError } from '../../api/errors.ts';
 import type { Service, ServiceSpec } from '../../api/kinds/core/service/schema.ts';
+import { validateClusterIpChange } from '../../api/kinds/core/service/validate-cluster-ips.ts';
 import { openMemoryStore } from '../../store/memory/memory.ts';
 import type { Commit, Write } from '../../store/store.ts';
 import { options, serviceWith } from './cluster.fixture.ts';
@@ -97,6 +98,11 @@ class Model implements AsyncDisposable {
         old === undefined ? allocator?.planCreate(next, options) : allocator?.planUpdate(next, old.service, options);
       if (plan === undefined) return;
       const { service, writes } = plan;
+      // The server validates next; all that matters here is that an address cannot be exchanged.
+      if (old !== undefined && validateClusterIpChange(service, old.service).length > 0) {
+        plan.settle();
+        return;
+      }
       this.pending.push({
         name: serviceName,
         expect: old?.revision ?? 0,
