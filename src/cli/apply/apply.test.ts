@@ -107,3 +107,11 @@ test('a directory is read in the order of names', async () => {
   }
   await assert.rejects(readManifests(path), { message: /^cannot read --apply .*ENOENT/ });
 });
+
+test('the examples can be read', async () => {
+  const examples = join(import.meta.dirname, '../../../examples');
+  const kinds = async (path: string): Promise<string[]> =>
+    (await readManifests(join(examples, path))).map(({ kind, name }) => `${kind}/${name}`);
+  assert.deepEqual(await kinds('web.yaml'), ['Service/web', 'EndpointSlice/web-1']);
+  assert.deepEqual(await kinds('two-clusters'), ['Service/cart', 'Namespace/shop']);
+});

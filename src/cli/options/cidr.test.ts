@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { BlockList } from 'node:net';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { firstServiceIp, overlap, parseServiceRanges } from './cidr.ts';
 
 const ranges: readonly (readonly [given: string, want: readonly string[]])[] = [
@@ -48,4 +50,36 @@ for (const [left, right, want] of pairs) {
     assert.equal(overlap(left, right), want);
     assert.equal(overlap(right, left), want);
   });
+}
+
+const range = fc
+  .tuple(fc.ipV4(), fc.integer({ min: 1, max: 30 }))
+  .map(([address, prefix]) => parseServiceRanges(`${address}/${prefix}`)[0] ?? '');
+
+test('ranges overlap when the longer one starts in the shorter, as node:net sees it', () => {
+  fc.assert(
+    fc.property(range, range, (left, right) => {
+      const [shorter, longer] = prefixOf(left) <= prefixOf(right) ? [left, right] : [right, left];
+      assert.equal(overlap(left, right), contains(shorter, addressOf(longer)));
+    }),
+  );
+});
+
+test('reading a range again changes nothing, and its first address is in it', () => {
+  fc.assert(
+    fc.property(range, (cidr) => {
+      assert.deepEqual(parseServiceRanges(cidr), [cidr]);
+      assert.ok(contains(cidr, firstServiceIp(cidr)));
+      assert.notEqual(firstServiceIp(cidr), addressOf(cidr));
+    }),
+  );
+});
+
+const prefixOf = (cidr: string): number => Number(cidr.split('/')[1]);
+const addressOf = (cidr: string): string => cidr.split('/')[0] ?? '';
+
+function contains(cidr: string, address: string): boolean {
+  const list = new BlockList();
+  list.addSubnet(addressOf(cidr), prefixOf(cidr));
+  return list.check(address);
 }
