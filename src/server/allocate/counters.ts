@@ -3,6 +3,7 @@ export interface Counters {
   readonly allocations: Record<Scope, number>;
   readonly errors: Record<Scope, number>;
 }
+/** Whether a certain number was asked for, or any. */
 export type Scope = 'static' | 'dynamic';
 
 /** Counters that start at zero. */

@@ -35,6 +35,7 @@ export interface Operation extends AddressOperation, PortOperation {
   conflictFor(key: string): Conflict | undefined;
 }
 
+/** Kubernetes' words for what somebody else has. */
 export const alreadyAllocated = {
   address: 'provided IP is already allocated',
   port: 'provided port is already allocated',
@@ -47,5 +48,6 @@ export const foreignNetwork = 'the provided network does not match the current r
 export const addressOutOfRange = (ip: string, cidr: string): string =>
   `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${cidr}`;
 
+/** Kubernetes' words for a port that is never handed out. */
 export const portOutOfRange = ({ from, to }: { readonly from: number; readonly to: number }): string =>
   `provided port is not in the valid range. The range of valid ports is ${from}-${to}`;

@@ -20,6 +20,7 @@ import type { PortRange } from './port-pool.ts';
 import type { AddressRange, Resources } from './resources.ts';
 import { StoreOperation } from './store-operation.ts';
 
+/** What a cluster hands out, and where it is kept. */
 export interface AllocatorOptions {
   readonly store: Store;
   /** One CIDR, or two of different families; the family of the first is the cluster's primary one. */
@@ -60,6 +61,7 @@ export interface AllocatorMetrics {
   readonly nodePorts: Counters & Occupancy;
 }
 
+/** How much of a range is in use, including what plans have reserved. */
 export interface Occupancy {
   readonly allocated: number;
   readonly available: number;
@@ -118,6 +120,7 @@ export class ServiceAllocator implements AsyncDisposable {
     return operation.writes;
   }
 
+  /** The numbers as they are now; counters only ever rise. */
   metrics(): AllocatorMetrics {
     const { ranges, ports, portCounters } = this.#resources;
     return {

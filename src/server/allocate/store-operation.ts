@@ -29,7 +29,7 @@ export class StoreOperation implements Operation {
   readonly writes: Write[] = [];
   readonly #resources: Resources;
   readonly #claimant: Claimant;
-  #reservations: readonly Reservation[] = [];
+  #reservations: Reservation[] = [];
 
   constructor(resources: Resources, claimant: Claimant) {
     this.#resources = resources;
@@ -107,7 +107,7 @@ export class StoreOperation implements Operation {
   #reserve({ claims, name, value, refusal }: Omit<Reservation, 'key'> & { name: string; value: string }): void {
     const key = claims.prefix + name;
     claims.reserve(key);
-    this.#reservations = [...this.#reservations, { claims, key, refusal }];
+    this.#reservations.push({ claims, key, refusal });
     this.writes.push({ key, value, expect: 0 });
   }
 
