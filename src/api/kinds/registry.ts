@@ -1,7 +1,68 @@
 // Every kind this server knows, in the order in which discovery lists them.
 import type { Kind } from '../kind.ts';
+import { clusterPropertyAlphaKind, clusterPropertyKind } from './about/clusterproperty/kind.ts';
+import { daemonSetKind } from './apps/daemonset/kind.ts';
+import { deploymentKind } from './apps/deployment/kind.ts';
+import { replicaSetKind } from './apps/replicaset/kind.ts';
+import { statefulSetKind } from './apps/statefulset/kind.ts';
+import { leaseKind } from './coordination/lease/kind.ts';
+import { configMapKind } from './core/configmap/kind.ts';
+import { endpointsKind } from './core/endpoints/kind.ts';
+import { eventKind } from './core/event/kind.ts';
+import { limitRangeKind } from './core/limitrange/kind.ts';
+import { namespaceKind } from './core/namespace/kind.ts';
+import { nodeKind } from './core/node/kind.ts';
+import { podKind } from './core/pod/kind.ts';
+import { podTemplateKind } from './core/podtemplate/kind.ts';
+import { resourceQuotaKind } from './core/resourcequota/kind.ts';
+import { secretKind } from './core/secret/kind.ts';
+import { serviceKind } from './core/service/kind.ts';
+import { serviceAccountKind } from './core/serviceaccount/kind.ts';
+import { endpointSliceKind } from './discovery/endpointslice/kind.ts';
+import { newEventKind } from './events/event/kind.ts';
+import { serviceExportAlphaKind, serviceExportKind } from './multicluster/serviceexport/kind.ts';
+import { serviceImportAlphaKind, serviceImportKind } from './multicluster/serviceimport/kind.ts';
+import { superclusterExportKind } from './multicluster/supercluster/export.ts';
+import { importedServiceKind } from './multicluster/supercluster/import.ts';
+import { ingressKind } from './networking/ingress/kind.ts';
+import { ingressClassKind } from './networking/ingressclass/kind.ts';
+import { ipAddressKind } from './networking/ipaddress/kind.ts';
+import { serviceCidrKind } from './networking/servicecidr/kind.ts';
 
-export const kinds: readonly Kind[] = [];
+/** All kinds; the version that stores one comes before its other versions. */
+export const kinds: readonly Kind[] = [
+  namespaceKind,
+  serviceKind,
+  endpointsKind,
+  podKind,
+  nodeKind,
+  eventKind,
+  configMapKind,
+  secretKind,
+  serviceAccountKind,
+  podTemplateKind,
+  resourceQuotaKind,
+  limitRangeKind,
+  deploymentKind,
+  replicaSetKind,
+  statefulSetKind,
+  daemonSetKind,
+  newEventKind,
+  leaseKind,
+  endpointSliceKind,
+  ingressKind,
+  ingressClassKind,
+  ipAddressKind,
+  serviceCidrKind,
+  superclusterExportKind,
+  importedServiceKind,
+  serviceExportKind,
+  serviceExportAlphaKind,
+  serviceImportKind,
+  serviceImportAlphaKind,
+  clusterPropertyKind,
+  clusterPropertyAlphaKind,
+];
 
 const key = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`;
 

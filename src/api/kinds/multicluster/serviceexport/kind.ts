@@ -1,0 +1,40 @@
+import { customAgeColumn, nameColumn } from '../../../columns.ts';
+import type { Kind } from '../../../kind.ts';
+import { defineKind } from '../../../kind.ts';
+import { subdomainName } from '../../../names.ts';
+import { conditionErrors } from '../condition-errors.ts';
+import { sameShape } from '../same-shape.ts';
+import type { McsVersion, ServiceExport } from './schema.ts';
+import { serviceExportSchema } from './schema.ts';
+
+const inVersion = (version: McsVersion, storage?: Kind<ServiceExport>): Kind<ServiceExport> =>
+  defineKind<ServiceExport>({
+    group: 'multicluster.x-k8s.io',
+    version,
+    kind: 'ServiceExport',
+    plural: 'serviceexports',
+    shortNames: ['svcex', 'svcexport'],
+    categories: ['multicluster'],
+    namespaced: true,
+    schema: serviceExportSchema(version),
+    custom: true,
+    hasStatus: true,
+    generation: 'content',
+    unconditionalUpdate: false,
+    columns: [nameColumn, customAgeColumn],
+    ...(storage && { storage: sameShape(storage) }),
+    prepareForCreate: withoutStatus,
+    nameErrors: subdomainName,
+    validateStatus: ({ status }) => conditionErrors(status?.conditions ?? [], true),
+  });
+
+/** The version in which ServiceExports are stored. */
+export const serviceExportKind = inVersion('v1beta1');
+
+/** The older version, which CoreDNS and others still watch. */
+export const serviceExportAlphaKind = inVersion('v1alpha1', serviceExportKind);
+
+function withoutStatus(object: ServiceExport): ServiceExport {
+  const { status: _status, ...rest } = object;
+  return rest;
+}

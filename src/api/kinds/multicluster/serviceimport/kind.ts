@@ -1,0 +1,73 @@
+import { column, customAgeColumn, nameColumn } from '../../../columns.ts';
+import type { FieldError } from '../../../field-errors.ts';
+import { notSupported, required, tooMany } from '../../../field-errors.ts';
+import type { Kind } from '../../../kind.ts';
+import { defineKind } from '../../../kind.ts';
+import { subdomainName } from '../../../names.ts';
+import { conditionErrors } from '../condition-errors.ts';
+import { sameShape } from '../same-shape.ts';
+import type { McsVersion } from '../serviceexport/schema.ts';
+import type { ServiceImport } from './schema.ts';
+import { serviceImportSchema } from './schema.ts';
+
+const inVersion = (version: McsVersion, storage?: Kind<ServiceImport>): Kind<ServiceImport> =>
+  defineKind<ServiceImport>({
+    group: 'multicluster.x-k8s.io',
+    version,
+    kind: 'ServiceImport',
+    plural: 'serviceimports',
+    shortNames: ['svcim', 'svcimport'],
+    categories: ['multicluster'],
+    namespaced: true,
+    schema: serviceImportSchema(version),
+    custom: true,
+    hasStatus: true,
+    generation: 'content',
+    unconditionalUpdate: false,
+    columns: [
+      nameColumn,
+      column('Type', 'ClusterSetIP or Headless.', ({ spec }) => spec?.type ?? ''),
+      column('IP', 'The addresses of the service.', ({ spec }) => (spec?.ips ? JSON.stringify(spec.ips) : '')),
+      customAgeColumn,
+    ],
+    ...(storage && { storage: sameShape(storage) }),
+    prepareForCreate: withoutStatus,
+    nameErrors: subdomainName,
+    validateCreate: specErrors,
+    validateUpdate: specErrors,
+    validateStatus: statusErrors,
+  });
+
+/** The version in which ServiceImports are stored. */
+export const serviceImportKind = inVersion('v1beta1');
+
+/** The older version, which CoreDNS and others still watch. */
+export const serviceImportAlphaKind = inVersion('v1alpha1', serviceImportKind);
+
+function withoutStatus(object: ServiceImport): ServiceImport {
+  const { status: _status, ...rest } = object;
+  return rest;
+}
+
+const types = ['ClusterSetIP', 'Headless'];
+
+function specErrors({ spec }: ServiceImport): readonly FieldError[] {
+  if (spec === undefined) return [];
+  const { ports, ips = [], ipFamilies = [], type } = spec;
+  const errors: FieldError[] = [];
+  if (ips.length > 2) errors.push(tooMany('spec.ips', ips.length, 2));
+  if (ipFamilies.length > 2) errors.push(tooMany('spec.ipFamilies', ipFamilies.length, 2));
+  if (ports === undefined) errors.push(required('spec.ports'));
+  if (type === undefined) errors.push(required('spec.type'));
+  else if (!types.includes(type)) errors.push(notSupported('spec.type', type, types));
+  return errors;
+}
+
+function statusErrors({ status: { clusters = [], conditions = [] } = {} }: ServiceImport): readonly FieldError[] {
+  return [
+    ...clusters.flatMap(({ cluster }, index) =>
+      cluster === '' ? [required(`status.clusters[${index}].cluster`)] : [],
+    ),
+    ...conditionErrors(conditions, true),
+  ];
+}
