@@ -2,6 +2,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import { isIP } from 'node:net';
 import type { Command } from 'commander';
 import { UsageError } from './errors.ts';
+import { version } from '../server/program.ts';
 import { addFlags, readFlag, readSettings } from './flags.ts';
 import { parseServiceRanges } from './options/cidr.ts';
 import { parseClusterName } from './options/cluster-name.ts';
@@ -12,7 +13,6 @@ import { runControlPlane } from './up/control-plane.ts';
 import { serverFlags } from './up/flags.ts';
 import { readServerOptions } from './up/options.ts';
 import { readyReport } from './up/report.ts';
-import { fairleadVersion } from './version.ts';
 
 const flags: readonly Flag[] = [
   { name: 'cluster', value: 'NAME', description: 'name of the cluster and its context', default: 'fairlead' },
@@ -51,7 +51,7 @@ export async function execute(command: Command, { out }: Streams): Promise<numbe
   };
   return runControlPlane(options, async ({ directory, state, readyMs }) => {
     const kubeconfig = directory.at('kubeconfig');
-    out(readyReport(state, { version: fairleadVersion(), kubeconfig, readyMs, colour: false }));
+    out(readyReport(state, { version, kubeconfig, readyMs, colour: false }));
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Manifest } from './apply/manifests.ts';
+import { version } from '../server/program.ts';
 import { addFlags, readSettings } from './flags.ts';
 import type { Streams } from './output.ts';
 import type { ControlPlane } from './up/control-plane.ts';
@@ -8,7 +9,6 @@ import { upFlags } from './up/flags.ts';
 import type { UpOptions } from './up/options.ts';
 import { readUpOptions } from './up/options.ts';
 import { readyReport } from './up/report.ts';
-import { fairleadVersion } from './version.ts';
 
 export function define(command: Command): void {
   addFlags(command, upFlags);
@@ -39,7 +39,7 @@ export async function execute(command: Command, { out }: Streams): Promise<numbe
     }
     out(
       readyReport(plane.state, {
-        version: fairleadVersion(),
+        version,
         kubeconfig: plane.directory.at('kubeconfig'),
         readyMs: plane.readyMs,
         colour: process.stdout.isTTY && process.stdout.hasColors(),

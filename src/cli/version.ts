@@ -1,17 +1,10 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { version } from '../server/program.ts';
 import type { Streams } from './output.ts';
 import { outputFlag, readOutput, rendered } from './output.ts';
 
 /** The version of the Kubernetes API that is served. */
 export const kubernetesVersion = 'v1.34.0';
-
-/** The version of this package. */
-export function fairleadVersion(): string {
-  const path = new URL('../../package.json', import.meta.url);
-  // A cast where bytes become an object: the file is our own and always has a version.
-  return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
-}
 
 export function define(command: Command): void {
   command
@@ -20,7 +13,7 @@ export function define(command: Command): void {
 }
 
 export async function execute(command: Command, { out }: Streams): Promise<number> {
-  const versions = { fairlead: fairleadVersion(), kubernetes: kubernetesVersion, node: process.version };
+  const versions = { fairlead: version, kubernetes: kubernetesVersion, node: process.version };
   const line = `fairlead ${versions.fairlead} (Kubernetes ${versions.kubernetes}, Node ${versions.node})`;
   out(await rendered(readOutput(command), versions, () => [line]));
   return 0;

@@ -1,12 +1,5 @@
+import type { StaticToken } from '../../server/access/authenticate.ts';
 import { UsageError } from '../errors.ts';
-
-/** A bearer token that a file gives to a user. */
-export interface StaticToken {
-  readonly token: string;
-  readonly user: string;
-  readonly uid: string;
-  readonly groups: readonly string[];
-}
 
 /**
  * Reads a kube-apiserver token file, lines of `token,user,uid,"group1,group2"`; the groups may be left out, `#` starts

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { KeyPair } from '../../server/pki/issue.ts';
+import type { StaticToken } from '../../server/access/authenticate.ts';
 import type { Pki } from '../../server/pki/pki.ts';
 import { ensurePki } from '../../server/pki/pki.ts';
 import { messageOf, FatalError, UsageError } from '../errors.ts';
 import { firstServiceIp } from '../options/cidr.ts';
-import type { StaticToken } from '../options/tokens.ts';
 import { parseTokenFile } from '../options/tokens.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { holdDataDirectory } from './data-directory.ts';

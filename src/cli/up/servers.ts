@@ -1,11 +1,11 @@
 import { isIPv6 } from 'node:net';
 import type { Logger } from 'pino';
 import type { Gates } from '../../api/gates.ts';
+import type { StaticToken } from '../../server/access/authenticate.ts';
 import type { Pki } from '../../server/pki/pki.ts';
 import type { Store } from '../../store/store.ts';
 import { codesOf, FatalError, messageOf } from '../errors.ts';
 import type { PortRange } from '../options/ports.ts';
-import type { StaticToken } from '../options/tokens.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { ClusterOptions, StoreKind } from './options.ts';
 
