@@ -20,5 +20,4 @@ export interface ServerContext {
   uid(): string;
   /** 0 ≤ x < 1, for names and addresses. */
   random(): number;
-  /** Tells what a request should know besides its answer, as a `Warning` header. */
 }

@@ -39,9 +39,7 @@ function readerFor(kind: Kind, path: string): (item: Item) => string {
   const select = Object.hasOwn(kind.selectableFields, path) ? kind.selectableFields[path] : undefined;
   if (select === undefined) throw badRequest(unknownField(kind, path));
   const { storage } = kind;
-  return storage === undefined
-    ? (item) => select(item.object)
-    : (item) => select(storage.fromStorage(item.object));
+  return storage === undefined ? (item) => select(item.object) : (item) => select(storage.fromStorage(item.object));
 }
 
 function unknownField(kind: Kind, path: string): string {

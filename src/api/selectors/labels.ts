@@ -56,8 +56,10 @@ export function parseLabelSelector(text: string): LabelSelector {
 
   while (at < tokens.length) {
     requirements.push(requirement());
-    if (at < tokens.length && next() !== ',') throw unparsable(`found '${tokens[at - 1]}', expected: ',' or 'end of string'`);
-    else if (at === tokens.length && tokens[at - 1] === ',') throw unparsable("found '', expected: identifier after ','");
+    if (at < tokens.length && next() !== ',')
+      throw unparsable(`found '${tokens[at - 1]}', expected: ',' or 'end of string'`);
+    else if (at === tokens.length && tokens[at - 1] === ',')
+      throw unparsable("found '', expected: identifier after ','");
   }
   return requirements;
 
@@ -80,7 +82,10 @@ export function parseLabelSelector(text: string): LabelSelector {
       case '>':
       case '<': {
         const value = exactValue();
-        if (!isInteger(value)) throw unparsable(`values[0][${key}]: Invalid value: "${value}": for 'Gt', 'Lt' operators, the value must be an integer`);
+        if (!isInteger(value))
+          throw unparsable(
+            `values[0][${key}]: Invalid value: "${value}": for 'Gt', 'Lt' operators, the value must be an integer`,
+          );
         return { key, operator: operator === '>' ? 'gt' : 'lt', values: [value] };
       }
       case 'in':

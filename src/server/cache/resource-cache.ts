@@ -101,12 +101,14 @@ export class ResourceCache {
   }
 }
 
-const eventOf = (
-  change: Change,
-  item: Item | undefined,
-  previous: Item | undefined,
-  time: number,
-): CacheEvent => ({ revision: change.revision, key: change.key, item, previous, time, lines: new Map() });
+const eventOf = (change: Change, item: Item | undefined, previous: Item | undefined, time: number): CacheEvent => ({
+  revision: change.revision,
+  key: change.key,
+  item,
+  previous,
+  time,
+  lines: new Map(),
+});
 
 /** Where the objects of a kind are kept: `/registry/services/`, `/registry/discovery.k8s.io/endpointslices/`. */
 export const registryPrefix = ({ group, plural }: Pick<Kind, 'group' | 'plural'>): string =>

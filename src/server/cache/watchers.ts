@@ -8,6 +8,8 @@ export interface Watcher {
   notify(event: CacheEvent): void;
   /** All changes up to `revision` have been notified. */
   progress(revision: number): void;
+  /** The server stops. */
+  end?(): void;
 }
 
 /** The watchers of one resource, found by what they follow so that a change costs nothing to the others. */

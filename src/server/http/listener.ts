@@ -47,7 +47,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     http1Options: {
       // Go's clients keep idle connections for 90 s; closing first would reset a POST in flight.
       keepAliveTimeout: 120_000,
-      headersTimeout: 130_000,
+      headersTimeout: 30_000,
       requestTimeout: 60_000,
     },
   } as Parameters<typeof createSecureServer>[0]); // maxHeaderSize and http1Options timeouts are missing in the types

@@ -75,7 +75,13 @@ function subtract(left: FieldSet, right: FieldSet): FieldSet | undefined {
   const below = isLeaf(left) ? undefined : keepChildren(left, right, subtract);
   if (stays === wasMember && below === left) return left;
   if (below === undefined) return stays ? leaf : undefined;
-  return stays ? asMember(below) : below;
+  return stays ? asMember(below) : unmarked(below);
+}
+
+function unmarked(node: FieldSet): FieldSet {
+  if (!(self in node)) return node;
+  const { [self]: _, ...below } = node;
+  return below;
 }
 
 /** The paths of `set` that are neither in `excluded` nor below a member of it. */

@@ -1,0 +1,34 @@
+import { forbidden, notFound } from '../../api/errors.ts';
+import type { ServerContext } from '../context.ts';
+import type { Resource } from '../resource.ts';
+import { subjectOf } from '../resource.ts';
+import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
+
+/** New content needs a namespace that exists and is not going away. Throws the 404 or 403 of Kubernetes. */
+export function checkNamespace(context: ServerContext, resource: Resource, namespace: string, name: string): void {
+  if (!resource.kind.namespaced) return;
+  const cache = context.hub.cache(namespaceKind);
+  const item = cache.get(cache.key('', namespace));
+  if (item === undefined) throw namespaceNotFound(namespace);
+  if (item.object.metadata.deletionTimestamp === undefined) return;
+  throw forbidden(
+    subjectOf(resource, name),
+    `unable to create new content in namespace ${namespace} because it is being terminated`,
+    [
+      {
+        reason: 'NamespaceTerminating',
+        message: `namespace ${namespace} is being terminated`,
+        field: 'metadata.namespace',
+      },
+    ],
+  );
+}
+
+/** Throws a 404 about the namespace, if the resource is in one and it does not exist. */
+export function requireNamespace(context: ServerContext, resource: Resource, namespace: string): void {
+  if (!resource.kind.namespaced) return;
+  const cache = context.hub.cache(namespaceKind);
+  if (cache.get(cache.key('', namespace)) === undefined) throw namespaceNotFound(namespace);
+}
+
+const namespaceNotFound = (name: string): Error => notFound({ group: '', resource: 'namespaces', name });

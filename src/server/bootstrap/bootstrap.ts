@@ -1,0 +1,42 @@
+import { isStatusError } from '../../api/errors.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import { decode } from '../../api/schema/decode.ts';
+import type { ServerContext } from '../context.ts';
+import type { Resource } from '../resource.ts';
+import { createObject } from '../verbs/create-object.ts';
+import { updateObject } from '../verbs/update-object.ts';
+import type { WriteRequest } from '../verbs/write-request.ts';
+import type { BootstrapOptions, InitialObject } from './objects.ts';
+import { initialObjects } from './objects.ts';
+
+const manager = 'fairlead';
+
+/** Creates what is missing, and brings the server's own endpoints up to date. */
+export async function bootstrap(context: ServerContext, options: BootstrapOptions): Promise<void> {
+  // The server itself may well listen on loopback, which endpoints of users may not.
+  const own = { ...context, write: { ...context.write, loopbackEndpoints: ['127.0.0.0/8', '::1/128'] } };
+  for (const object of initialObjects(options)) await ensure(own, object);
+}
+
+/** Creates the object unless it exists; the endpoints of the server follow its address. */
+export async function ensure(context: ServerContext, { kind, namespace, content }: InitialObject): Promise<void> {
+  const resource: Resource = { kind, cache: context.hub.cache(kind) };
+  const object = kind.applyDefaults(decode<ApiObject>(kind.schema, content).object);
+  const name = object.metadata.name ?? '';
+  const request: WriteRequest = { namespace, name, subresource: '', dryRun: false, manager, warnings: [] };
+  const exists = resource.cache.get(resource.cache.key(namespace, name)) !== undefined;
+  if (!exists) {
+    await createObject(context, resource, request, object).catch(ignoreExisting);
+    return;
+  }
+  const isEndpoints = kind.plural === 'endpoints' || kind.plural === 'endpointslices';
+  if (isEndpoints) {
+    const { metadata: _, ...rest } = object;
+    await updateObject(context, resource, request, { revise: (old) => ({ ...old, ...rest }) });
+  }
+}
+
+/** Another server over the same store was first. */
+function ignoreExisting(error: unknown): void {
+  if (!isStatusError(error) || error.status.reason !== 'AlreadyExists') throw error;
+}

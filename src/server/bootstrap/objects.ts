@@ -1,0 +1,76 @@
+// The objects that every cluster has from the start.
+
+import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
+import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
+import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
+import { serviceCidrKind } from '../../api/kinds/networking/servicecidr/kind.ts';
+import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import type { Kind } from '../../api/kind.ts';
+
+/** An object to create if it is not there. */
+export interface InitialObject {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly content: Readonly<Record<string, unknown>>;
+}
+
+export const initialNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+
+export interface BootstrapOptions {
+  readonly serviceCidrs: readonly string[];
+  /** The first usable address of the primary range. */
+  readonly firstServiceIp: string;
+  /** Where this server is reached. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** What there is to create, in order. */
+export function initialObjects(options: BootstrapOptions): readonly InitialObject[] {
+  return [
+    ...initialNamespaces.map((name) => ({ kind: namespaceKind, namespace: '', content: { metadata: { name } } })),
+    {
+      kind: serviceCidrKind,
+      namespace: '',
+      content: { metadata: { name: 'kubernetes' }, spec: { cidrs: options.serviceCidrs } },
+    },
+    { kind: serviceKind, namespace: 'default', content: kubernetesService(options) },
+    ...kubernetesEndpoints(options),
+  ];
+}
+
+const kubernetesService = ({ firstServiceIp, port }: BootstrapOptions): Record<string, unknown> => ({
+  metadata: { name: 'kubernetes', labels: { component: 'apiserver', provider: 'kubernetes' } },
+  spec: {
+    clusterIP: firstServiceIp,
+    ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: port }],
+    sessionAffinity: 'None',
+    type: 'ClusterIP',
+  },
+});
+
+/** Written by the server itself, and so kept from the mirroring controller. */
+function kubernetesEndpoints({ address, port }: BootstrapOptions): readonly InitialObject[] {
+  const skipMirror = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
+  const ports = [{ name: 'https', port, protocol: 'TCP' }];
+  return [
+    {
+      kind: endpointsKind,
+      namespace: 'default',
+      content: {
+        metadata: { name: 'kubernetes', labels: skipMirror },
+        subsets: [{ addresses: [{ ip: address }], ports }],
+      },
+    },
+    {
+      kind: endpointSliceKind,
+      namespace: 'default',
+      content: {
+        metadata: { name: 'kubernetes', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+        addressType: address.includes(':') ? 'IPv6' : 'IPv4',
+        endpoints: [{ addresses: [address], conditions: { ready: true } }],
+        ports,
+      },
+    },
+  ];
+}

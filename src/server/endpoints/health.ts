@@ -1,0 +1,34 @@
+import type { Reply } from '../reply.ts';
+import { pathNotFound, textReply } from '../reply.ts';
+
+/** Something that must be well; returns what is wrong, or undefined. */
+export interface HealthCheck {
+  readonly name: string;
+  /** Only readiness waits for it: a live server may still be starting or stopping. */
+  readonly readyOnly: boolean;
+  problem(): string | undefined;
+}
+
+/** `/healthz`, `/livez` and `/readyz`, with `?verbose`, `?exclude=` and one check a path. */
+export function health(path: string, query: URLSearchParams, checks: readonly HealthCheck[]): Reply | undefined {
+  const [, endpoint = '', one, ...rest] = path.split('/');
+  if (!['healthz', 'livez', 'readyz'].includes(endpoint) || rest.length > 0) return undefined;
+  const relevant = checks.filter(({ readyOnly }) => endpoint === 'readyz' || !readyOnly);
+  if (one !== undefined && one !== '') {
+    const check = relevant.find(({ name }) => name === one);
+    if (check === undefined) return pathNotFound();
+    return check.problem() === undefined ? textReply(200, 'ok') : textReply(500, `internal server error: ${one}\n`);
+  }
+  const excluded = new Set(query.getAll('exclude'));
+  const results = relevant.map(({ name, problem }) => ({
+    name,
+    failed: !excluded.has(name) && problem() !== undefined,
+  }));
+  const failed = results.some((result) => result.failed);
+  if (!failed && !query.has('verbose')) return textReply(200, 'ok');
+  const lines = results.map((result) => {
+    if (excluded.has(result.name)) return `[+]${result.name} excluded: ok`;
+    return result.failed ? `[-]${result.name} failed: reason withheld` : `[+]${result.name} ok`;
+  });
+  return textReply(failed ? 500 : 200, `${lines.join('\n')}\n${endpoint} check ${failed ? 'failed' : 'passed'}\n`);
+}

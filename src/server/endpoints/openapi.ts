@@ -1,0 +1,43 @@
+import { failure } from '../../api/errors.ts';
+import type { Kind } from '../../api/kind.ts';
+import { openApiDocument, openApiIndex, openApiV2 } from '../openapi/openapi.ts';
+import type { ApiRequest, Reply } from '../reply.ts';
+import { parseAccept } from '../negotiate/accept.ts';
+import { documentReply } from './document-reply.ts';
+
+/** A year, since the hash in the URL changes with the document. */
+const immutable = {
+  'Cache-Control': 'public, immutable',
+  Expires: new Date(Date.now() + 31_536_000_000).toUTCString(),
+};
+
+/** `/openapi/v2`, `/openapi/v3` and `/openapi/v3/{group version}`. Undefined: none of them. */
+export function openApiReply(
+  path: string,
+  query: URLSearchParams,
+  { request, kinds }: { readonly request: ApiRequest; readonly kinds: readonly Kind[] },
+): Reply | undefined {
+  if (path === '/openapi/v2') {
+    refuseProtobuf(request);
+    return documentReply(request, openApiV2(kinds));
+  }
+  if (path === '/openapi/v3') return documentReply(request, openApiIndex(kinds));
+  if (!path.startsWith('/openapi/v3/')) return undefined;
+  const document = openApiDocument(kinds, path.slice('/openapi/v3/'.length));
+  if (document === undefined) return { status: 404, headers: {}, body: '' };
+  const hash = query.get('hash');
+  if (hash === null) return documentReply(request, document);
+  if (hash === document.hash) return documentReply(request, document, immutable);
+  return { status: 301, headers: { Location: `${path}?hash=${document.hash}` }, body: '' };
+}
+
+/** Old kubectl reads OpenAPI v2 in a protobuf form that nobody else does. */
+function refuseProtobuf(request: ApiRequest): void {
+  const types = parseAccept(request.header('accept') ?? '*/*').map(({ type }) => type);
+  if (types.some((type) => ['application/json', 'application/*', '*/*', ''].includes(type))) return;
+  throw failure({
+    code: 406,
+    reason: 'NotAcceptable',
+    message: 'only the following media types are accepted: application/json',
+  });
+}

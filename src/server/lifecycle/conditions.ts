@@ -1,0 +1,86 @@
+import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
+
+type NamespaceCondition = NonNullable<Namespace['status']['conditions']>[number];
+
+/** Objects of one resource that are still in a namespace. */
+export interface Remaining {
+  readonly resource: string;
+  readonly count: number;
+  readonly finalizers: readonly string[];
+}
+
+/** The conditions of a terminating namespace, in Kubernetes' words; times change only with the status. */
+export function terminationConditions(
+  old: readonly NamespaceCondition[],
+  remaining: readonly Remaining[],
+  now: string,
+): readonly NamespaceCondition[] {
+  return [
+    condition(
+      'NamespaceDeletionDiscoveryFailure',
+      false,
+      'ResourcesDiscovered',
+      'All resources successfully discovered',
+    ),
+    condition(
+      'NamespaceDeletionGroupVersionParsingFailure',
+      false,
+      'ParsedGroupVersions',
+      'All legacy kube types successfully parsed',
+    ),
+    condition(
+      'NamespaceDeletionContentFailure',
+      false,
+      'ContentDeleted',
+      'All content successfully deleted, may be waiting on finalization',
+    ),
+    contentCondition(remaining),
+    finalizerCondition(remaining),
+  ].map((next) => {
+    const before = old.find(({ type }) => type === next.type);
+    return { ...next, lastTransitionTime: before?.status === next.status ? before.lastTransitionTime : now };
+  });
+}
+
+const condition = (type: string, isTrue: boolean, reason: string, message: string): NamespaceCondition => ({
+  type,
+  status: isTrue ? 'True' : 'False',
+  lastTransitionTime: '',
+  reason,
+  message,
+});
+
+function contentCondition(remaining: readonly Remaining[]): NamespaceCondition {
+  if (remaining.length === 0) {
+    return condition('NamespaceContentRemaining', false, 'ContentRemoved', 'All content successfully removed');
+  }
+  const counts = remaining.map(({ resource, count }) => `${resource}. has ${count} resource instances`).sort();
+  return condition(
+    'NamespaceContentRemaining',
+    true,
+    'SomeResourcesRemain',
+    `Some resources are remaining: ${counts.join(', ')}`,
+  );
+}
+
+function finalizerCondition(remaining: readonly Remaining[]): NamespaceCondition {
+  const counts = new Map<string, number>();
+  for (const finalizer of remaining.flatMap(({ finalizers }) => finalizers)) {
+    counts.set(finalizer, (counts.get(finalizer) ?? 0) + 1);
+  }
+  if (counts.size === 0) {
+    return condition(
+      'NamespaceFinalizersRemaining',
+      false,
+      'ContentHasNoFinalizers',
+      'All content-preserving finalizers finished',
+    );
+  }
+  const texts = [...counts].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`).sort();
+  return condition(
+    'NamespaceFinalizersRemaining',
+    true,
+    'SomeFinalizersRemain',
+    `Some content in the namespace has finalizers remaining: ${texts.join(', ')}`,
+  );
+}

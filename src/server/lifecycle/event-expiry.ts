@@ -1,0 +1,33 @@
+import { eventKind } from '../../api/kinds/core/event/kind.ts';
+import type { ServerContext } from '../context.ts';
+import { isStatusError } from '../../api/errors.ts';
+import type { Item } from '../cache/item.ts';
+import { deleteObject } from '../verbs/delete-object.ts';
+
+/** How long an Event is kept after it was last seen. */
+const keepMs = 3_600_000;
+
+/** Deletes the Events that have not recurred for an hour; returns how many. */
+export async function expireEvents(context: ServerContext): Promise<number> {
+  const cache = context.hub.cache(eventKind);
+  const resource = { kind: eventKind, cache };
+  const before = context.clock() - keepMs;
+  const expired = cache.range(cache.prefix).filter((item) => lastSeen(item) < before);
+  for (const { object } of expired) {
+    const { namespace = '', name = '' } = object.metadata;
+    await deleteObject(context, resource, { namespace, name }, {}).catch((error: unknown) => {
+      if (!isStatusError(error) || error.status.code !== 404) throw error;
+    });
+  }
+  return expired.length;
+}
+
+function lastSeen({ object }: Item): number {
+  const { metadata, lastTimestamp, eventTime, series } = object as typeof object & {
+    readonly lastTimestamp?: string;
+    readonly eventTime?: string;
+    readonly series?: { readonly lastObservedTime?: string };
+  };
+  const times = [metadata.creationTimestamp, lastTimestamp, eventTime, series?.lastObservedTime];
+  return Math.max(...times.map((time) => (typeof time === 'string' ? Date.parse(time) || 0 : 0)));
+}

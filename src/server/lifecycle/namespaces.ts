@@ -1,0 +1,127 @@
+import type { Logger } from 'pino';
+
+import { configMapKind } from '../../api/kinds/core/configmap/kind.ts';
+import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
+import { serviceAccountKind } from '../../api/kinds/core/serviceaccount/kind.ts';
+import { ensure } from '../bootstrap/bootstrap.ts';
+import type { CacheEvent } from '../cache/history.ts';
+import type { ResourceCache } from '../cache/resource-cache.ts';
+import type { Watcher } from '../cache/watchers.ts';
+import type { ServerContext } from '../context.ts';
+import { terminate } from './termination.ts';
+
+const rootCaName = 'kube-root-ca.crt';
+const defaultAccount = 'default';
+/** While finalizers of others hold a namespace, it is looked at this often. */
+const retryMs = { first: 50, most: 5000 };
+
+/**
+ * Keeps namespaces complete and empties those that are deleted: every live one has a ServiceAccount `default` and the
+ * ConfigMap `kube-root-ca.crt`; a terminating one loses its content and then itself.
+ */
+export class NamespaceLifecycle {
+  readonly #context: ServerContext;
+  readonly #ca: string;
+  readonly #log: Logger;
+  readonly #watchers: { readonly cache: ResourceCache; readonly watcher: Watcher }[] = [];
+  /** Names to look at; a name is looked at once at a time. */
+  readonly #queue = new Set<string>();
+  /** name → how long the next retry waits */
+  readonly #delays = new Map<string, number>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #working: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(context: ServerContext, ca: string) {
+    this.#context = context;
+    this.#ca = ca;
+    this.#log = context.log.child({ loop: 'namespaces' });
+  }
+
+  /** Looks at every namespace there is, and from then on at what changes. */
+  start(): void {
+    const namespaces = this.#context.hub.cache(namespaceKind);
+    this.#follow(namespaces, (event) => this.#enqueue(event.key.slice(namespaces.prefix.length)));
+    for (const kind of [serviceAccountKind, configMapKind]) {
+      const cache = this.#context.hub.cache(kind);
+      this.#follow(cache, (event) => {
+        const [namespace = '', name = ''] = event.key.slice(cache.prefix.length).split('/');
+        if (event.item === undefined && (name === rootCaName || name === defaultAccount)) this.#enqueue(namespace);
+      });
+    }
+    for (const item of namespaces.range(namespaces.prefix)) this.#enqueue(item.key.slice(namespaces.prefix.length));
+  }
+
+  /** Nothing runs any more when it resolves. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { cache, watcher } of this.#watchers) cache.watchers.remove(watcher);
+    for (const timer of this.#timers) clearTimeout(timer);
+    await this.#working;
+  }
+
+  #follow(cache: ResourceCache, notify: (event: CacheEvent) => void): void {
+    const watcher: Watcher = { scope: cache.prefix, exact: false, notify, progress: () => undefined };
+    cache.watchers.add(watcher);
+    this.#watchers.push({ cache, watcher });
+  }
+
+  #enqueue(name: string): void {
+    if (this.#isClosed || this.#queue.has(name)) return;
+    this.#queue.add(name);
+    this.#working = this.#working.then(async () => {
+      this.#queue.delete(name);
+      if (!this.#isClosed) await this.#visit(name);
+    });
+  }
+
+  async #visit(name: string): Promise<void> {
+    try {
+      const isDone = await this.#reconcile(name);
+      if (isDone) this.#delays.delete(name);
+      else this.#retry(name);
+    } catch (error) {
+      if (this.#isClosed) return;
+      this.#log.warn({ namespace: name, err: error }, 'namespace not settled; trying again');
+      this.#retry(name);
+    }
+  }
+
+  #retry(name: string): void {
+    const delay = this.#delays.get(name) ?? retryMs.first;
+    this.#delays.set(name, Math.min(delay * 2, retryMs.most));
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#enqueue(name);
+    }, delay);
+    this.#timers.add(timer);
+  }
+
+  async #reconcile(name: string): Promise<boolean> {
+    const namespaces = this.#context.hub.cache(namespaceKind);
+    const item = namespaces.get(namespaces.key('', name));
+    if (item === undefined) return true;
+    if (item.object.metadata.deletionTimestamp !== undefined) return terminate(this.#context, name);
+    await this.#complete(name);
+    return true;
+  }
+
+  async #complete(namespace: string): Promise<void> {
+    await ensure(this.#context, {
+      kind: serviceAccountKind,
+      namespace,
+      content: { metadata: { name: defaultAccount } },
+    });
+    await ensure(this.#context, {
+      kind: configMapKind,
+      namespace,
+      content: {
+        metadata: {
+          name: rootCaName,
+          annotations: { 'kubernetes.io/description': 'The certificate authority that signed the API server.' },
+        },
+        data: { 'ca.crt': this.#ca },
+      },
+    });
+  }
+}

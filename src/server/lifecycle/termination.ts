@@ -1,0 +1,94 @@
+import { isStatusError } from '../../api/errors.ts';
+import { namespaceFinalizer, namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
+import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import type { Item } from '../cache/item.ts';
+import type { ResourceCache } from '../cache/resource-cache.ts';
+import type { ServerContext } from '../context.ts';
+import type { Resource } from '../resource.ts';
+import { deleteObject } from '../verbs/delete-object.ts';
+import { updateObject } from '../verbs/update-object.ts';
+import type { Subresource } from '../verbs/write-request.ts';
+import { timestamp } from '../verbs/write-request.ts';
+import type { Remaining } from './conditions.ts';
+import { terminationConditions } from './conditions.ts';
+
+/** How many objects are deleted at once. */
+const batch = 64;
+
+/** Empties a namespace that is being deleted; true when the namespace itself has gone. */
+export async function terminate(context: ServerContext, name: string): Promise<boolean> {
+  // This write also waits for every write before it, so that nothing created in time is overlooked below.
+  await setConditions(context, name, []);
+  for (const cache of contentCaches(context)) await deleteContent(context, cache, name);
+  const remaining = remainingContent(context, name);
+  await setConditions(context, name, remaining);
+  if (remaining.length > 0) return false;
+  await finalize(context, name);
+  return true;
+}
+
+const contentCaches = (context: ServerContext): ResourceCache[] =>
+  [...context.hub.caches].filter(({ kind }) => kind.namespaced);
+
+async function deleteContent(context: ServerContext, cache: ResourceCache, namespace: string): Promise<void> {
+  const resource: Resource = { kind: cache.kind, cache };
+  const items = cache.range(cache.scope(namespace));
+  for (let at = 0; at < items.length; at += batch) {
+    await Promise.all(items.slice(at, at + batch).map((item) => deleteItem(context, resource, namespace, item)));
+  }
+}
+
+async function deleteItem(context: ServerContext, resource: Resource, namespace: string, item: Item): Promise<void> {
+  const { name = '', deletionTimestamp } = item.object.metadata;
+  if (deletionTimestamp !== undefined) return;
+  try {
+    await deleteObject(context, resource, { namespace, name }, { propagationPolicy: 'Background' });
+  } catch (error) {
+    if (!isStatusError(error) || error.status.code !== 404) throw error;
+  }
+}
+
+function remainingContent(context: ServerContext, namespace: string): readonly Remaining[] {
+  return contentCaches(context)
+    .map((cache) => {
+      const items = cache.range(cache.scope(namespace));
+      const finalizers = items.flatMap(({ object }) => object.metadata.finalizers ?? []);
+      return { resource: resourceName(cache), count: items.length, finalizers };
+    })
+    .filter(({ count }) => count > 0);
+}
+
+const resourceName = ({ kind }: ResourceCache): string =>
+  kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;
+
+async function setConditions(context: ServerContext, name: string, remaining: readonly Remaining[]): Promise<void> {
+  await revise(context, name, 'status', (namespace) => ({
+    ...namespace,
+    status: {
+      ...namespace.status,
+      conditions: terminationConditions(namespace.status.conditions ?? [], remaining, timestamp(context.clock())),
+    },
+  }));
+}
+
+const finalize = (context: ServerContext, name: string): Promise<void> =>
+  revise(context, name, 'finalize', (namespace) => ({
+    ...namespace,
+    spec: {
+      ...namespace.spec,
+      finalizers: (namespace.spec.finalizers ?? []).filter((finalizer) => finalizer !== namespaceFinalizer),
+    },
+  }));
+
+async function revise(
+  context: ServerContext,
+  name: string,
+  subresource: Subresource,
+  change: (namespace: Namespace) => Namespace,
+): Promise<void> {
+  const resource: Resource = { kind: namespaceKind, cache: context.hub.cache(namespaceKind) };
+  const request = { namespace: '', name, subresource, dryRun: false, manager: 'fairlead', warnings: [] };
+  // The cache of namespaces holds namespaces.
+  await updateObject(context, resource, request, { revise: (old: ApiObject) => change(old as Namespace) });
+}

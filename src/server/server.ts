@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import type { TLSSocket } from 'node:tls';
+import type { Logger } from 'pino';
+
+import { canonicalAddress, parseCidr, printAddress } from '../api/addresses.ts';
+import { failure } from '../api/errors.ts';
+import type { Gates } from '../api/gates.ts';
+import { kinds } from '../api/kinds/registry.ts';
+import { runCompactor } from '../store/compactor.ts';
+import type { Store } from '../store/store.ts';
+import type { StaticToken } from './access/authenticate.ts';
+import { Authenticator } from './access/authenticate.ts';
+import { ServiceAllocator } from './allocate/service-allocator.ts';
+import { bootstrap } from './bootstrap/bootstrap.ts';
+import { Flusher } from './cache/flusher.ts';
+import { CacheHub } from './cache/hub.ts';
+import type { ServerContext } from './context.ts';
+import { Handler } from './handler.ts';
+import type { Incoming, Listener } from './http/listener.ts';
+import { listen } from './http/listener.ts';
+import { expireEvents } from './lifecycle/event-expiry.ts';
+import { NamespaceLifecycle } from './lifecycle/namespaces.ts';
+import { ServerMetrics } from './metrics.ts';
+import { statusReply } from './reply.ts';
+import { version } from './program.ts';
+
+export interface ServerOptions {
+  /** The name of the cluster, for logs. */
+  readonly name: string;
+  /** Stays the caller's: close it after the server. */
+  readonly store: Store;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
+  readonly gates: Gates;
+  /** One CIDR, or two of different families. */
+  readonly serviceCidrs: readonly string[];
+  readonly nodePorts: { readonly from: number; readonly to: number };
+  readonly loopbackEndpoints: readonly string[];
+  readonly tokens: readonly StaticToken[];
+  readonly log: Logger;
+}
+
+/** An API server that answers. */
+export interface RunningServer {
+  readonly url: string;
+  readonly port: number;
+  /** Refuses new requests, lets those under way finish, and ends all watches. */
+  close(): Promise<void>;
+}
+
+const bookmarkMs = 60_000;
+const eventExpiryMs = 60_000;
+
+/** Starts an API server over a store; resolves when it answers. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const state = { closing: false, lost: undefined as Error | undefined };
+  const context = await openContext(options, (error) => (state.lost = error));
+  const metrics = new ServerMetrics(context, options.gates);
+  const authenticator = new Authenticator(options.tokens);
+  const documents = { kinds, address: '', version };
+  const handler = new Handler({
+    context,
+    kinds,
+    documents,
+    metrics,
+    checks: [
+      { name: 'ping', readyOnly: false, problem: () => undefined },
+      { name: 'log', readyOnly: false, problem: () => undefined },
+      { name: 'etcd', readyOnly: false, problem: () => state.lost?.message },
+      { name: 'informer-sync', readyOnly: true, problem: () => undefined },
+      { name: 'shutdown', readyOnly: true, problem: () => (state.closing ? 'shutting down' : undefined) },
+    ],
+  });
+  const listener = await listen({
+    ...options.listen,
+    tls: options.tls,
+    identify: (request) => authenticator.identify(socketOf(request), request.headers.authorization),
+    handle: (request) => handler.handle(request),
+    unauthorized: () => statusReply(unauthorized.status),
+  });
+  documents.address = `${options.listen.host}:${listener.port}`;
+  await bootstrap(context, bootstrapOptions(options, listener.port));
+  const loops = startLoops(context, options);
+  return {
+    url: `https://${options.listen.host.includes(':') ? `[${options.listen.host}]` : options.listen.host}:${listener.port}`,
+    port: listener.port,
+    async close() {
+      state.closing = true;
+      await loops.close();
+      await closeListener(listener, context);
+      context.hub.close();
+      await context.allocator.close();
+    },
+  };
+}
+
+async function openContext(options: ServerOptions, onLost: (error: Error) => void): Promise<ServerContext> {
+  const { store, gates, loopbackEndpoints, log } = options;
+  const clock = (): number => Date.now();
+  const random = (): number => Math.random();
+  const [hub, allocator] = await Promise.all([
+    CacheHub.open({
+      store,
+      kinds,
+      clock,
+      onLost(error) {
+        log.error({ err: error }, 'the store is lost: answers are old and writes fail; restart the server');
+        onLost(error);
+      },
+    }),
+    ServiceAllocator.open({ store, serviceCidrs: options.serviceCidrs, nodePorts: options.nodePorts, random }),
+  ]);
+  return {
+    store,
+    hub,
+    allocator,
+    write: { gates, loopbackEndpoints },
+    flusher: new Flusher(),
+    log,
+    clock,
+    uid: randomUUID,
+    random,
+  };
+}
+
+function bootstrapOptions(
+  { serviceCidrs, listen: { host } }: ServerOptions,
+  port: number,
+): Parameters<typeof bootstrap>[1] {
+  const primary = parseCidr(serviceCidrs[0] ?? '');
+  if (primary === undefined) throw new Error(`bug: "${serviceCidrs[0] ?? ''}" is not a CIDR`);
+  const address = host === '0.0.0.0' || host === 'localhost' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return {
+    serviceCidrs,
+    firstServiceIp: printAddress(primary.family, primary.network + 1n),
+    address: canonicalAddress(address) ?? '127.0.0.1',
+    port,
+  };
+}
+
+/** What runs beside the requests: namespaces, old events, bookmarks, compaction. */
+function startLoops(context: ServerContext, { store, tls, log }: ServerOptions): { close(): Promise<void> } {
+  const stop = new AbortController();
+  const namespaces = new NamespaceLifecycle(context, tls.ca);
+  namespaces.start();
+  const compaction = runCompactor({
+    store,
+    signal: stop.signal,
+    onError: (error) => log.warn({ err: error }, 'history not compacted; trying again'),
+  });
+  const bookmarks = setInterval(() => sendBookmarks(context), bookmarkMs);
+  const expiry = setInterval(() => {
+    // Only the store can fail here, and it says so elsewhere.
+    expireEvents(context).catch((error: unknown) => log.warn({ err: error }, 'old events not deleted'));
+  }, eventExpiryMs);
+  return {
+    async close() {
+      clearInterval(bookmarks);
+      clearInterval(expiry);
+      stop.abort();
+      await namespaces.close();
+      await compaction;
+    },
+  };
+}
+
+function sendBookmarks({ hub }: ServerContext): void {
+  for (const { watchers } of hub.caches) for (const watcher of watchers) watcher.progress(hub.revision);
+}
+
+/** Watches end in order, so that clients resume elsewhere; then the connections close. */
+async function closeListener(listener: Listener, { hub }: ServerContext): Promise<void> {
+  for (const { watchers } of hub.caches) for (const watcher of [...watchers]) watcher.end?.();
+  await listener.close();
+}
+
+/** The TLS socket under a request of either protocol. */
+function socketOf(request: Incoming): TLSSocket | undefined {
+  const socket = 'stream' in request ? request.stream.session?.socket : request.socket;
+  // The listener serves TLS only; HTTP/2 wraps the socket in a proxy of the same shape.
+  return socket as TLSSocket | undefined;
+}
+
+const unauthorized = failure({ code: 401, reason: 'Unauthorized', message: 'Unauthorized' });

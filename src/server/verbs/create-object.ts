@@ -1,0 +1,151 @@
+import { alreadyExists, badRequest, failure, invalid } from '../../api/errors.ts';
+import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
+import { generateName } from '../../api/names.ts';
+import { validateMetadataCreate } from '../../api/validate-metadata.ts';
+import { checkNamespace } from '../admission/namespace.ts';
+import type { ServerContext } from '../context.ts';
+import { trackUpdate, withManagedFields } from '../patch/managed.ts';
+import { apiVersionOf } from '../../api/kind.ts';
+import type { Resource } from '../resource.ts';
+import { kindSubject, subjectOf } from '../resource.ts';
+import { resetFieldsOf } from './reset-fields.ts';
+import { allocateForCreate } from './allocation.ts';
+import type { Allocation } from './allocation.ts';
+import { dryRunItem, storedValue } from './stored.ts';
+import type { WriteRequest, Written } from './write-request.ts';
+import { timestamp, withMetadata } from './write-request.ts';
+
+/** How often a generated name that is taken is tried again. */
+const nameAttempts = 8;
+const claimAttempts = 16;
+
+/**
+ * Creates an object: name and identity, allocation, preparation, validation, one atomic commit. `given` is decoded and
+ * defaulted. The order decides which error a client sees first, and is Kubernetes'.
+ */
+export async function createObject(
+  context: ServerContext,
+  resource: Resource,
+  request: WriteRequest,
+  given: ApiObject,
+): Promise<Written> {
+  const { kind } = resource;
+  const identified = identify(context, resource, request, given);
+  checkNamespace(context, resource, request.namespace, identified.metadata.name ?? '');
+  const isGenerated = (identified.metadata.name ?? '') === '' && (identified.metadata.generateName ?? '') !== '';
+  let names = isGenerated ? nameAttempts : 1;
+  for (let attempt = 0; attempt < claimAttempts; attempt++) {
+    const named = isGenerated
+      ? withMetadata(identified, { name: generateName(identified.metadata.generateName ?? '', context.random) })
+      : identified;
+    const allocation = allocateForCreate(context, resource, named, request.dryRun);
+    try {
+      const object = validated(context, resource, request, allocation.object);
+      const outcome = await commitNew(context, resource, request, object, allocation);
+      if (outcome !== 'name taken' && outcome !== 'claim lost') return outcome;
+      if (outcome === 'name taken' && --names === 0) throw exists(resource, object.metadata.name ?? '', isGenerated);
+    } finally {
+      allocation.settle();
+    }
+  }
+  throw failure({
+    code: 500,
+    reason: 'ServerTimeout',
+    message: `The create operation against ${kind.plural} could not be completed at this time, please try again.`,
+    details: { kind: kind.plural, retryAfterSeconds: 2 },
+  });
+}
+
+/** System metadata: what the client may not choose is replaced, and the namespace is the URL's. */
+function identify(context: ServerContext, { kind }: Resource, request: WriteRequest, given: ApiObject): ApiObject {
+  const {
+    uid: _uid,
+    creationTimestamp: _creation,
+    deletionTimestamp: _deletion,
+    deletionGracePeriodSeconds: _grace,
+    selfLink: _selfLink,
+    resourceVersion,
+    namespace = '',
+    ...kept
+  } = given.metadata;
+  if (resourceVersion !== undefined && resourceVersion !== '') {
+    throw badRequest('resourceVersion should not be set on objects to be created');
+  }
+  if (kind.namespaced && namespace !== '' && namespace !== request.namespace) throw namespaceMismatch();
+  const metadata: ObjectMeta = {
+    ...kept,
+    ...(kind.namespaced ? { namespace: request.namespace } : {}),
+    uid: context.uid(),
+    creationTimestamp: timestamp(context.clock()),
+    ...(kind.generation === 'none' ? {} : { generation: 1 }),
+  };
+  const object = { ...given, kind: kind.kind, apiVersion: apiVersionOf(kind), metadata };
+  if (request.manager === undefined) return object;
+  const managedFields = trackUpdate({
+    schema: kind.schema,
+    live: undefined,
+    next: object,
+    manager: request.manager,
+    apiVersion: apiVersionOf(kind),
+    now: timestamp(context.clock()),
+    resetFields: resetFieldsOf(kind, ''),
+  });
+  return withManagedFields(object, managedFields);
+}
+
+export const namespaceMismatch = (): Error =>
+  badRequest('the namespace of the provided object does not match the namespace sent on the request');
+
+function validated(context: ServerContext, resource: Resource, request: WriteRequest, object: ApiObject): ApiObject {
+  const { kind } = resource;
+  const prepared = kind.prepareForCreate(object, context.write);
+  const errors = [
+    ...validateMetadataCreate(prepared.metadata, {
+      namespaced: kind.namespaced,
+      nameErrors: (name, isPrefix) => kind.nameErrors(name, isPrefix, context.write),
+    }),
+    ...kind.validateCreate(prepared, context.write),
+  ];
+  if (errors.length > 0) throw invalid(kindSubject(resource, prepared.metadata.name ?? ''), errors);
+  request.warnings.push(...kind.warnings(prepared, undefined, context.write));
+  return prepared;
+}
+
+async function commitNew(
+  context: ServerContext,
+  resource: Resource,
+  request: WriteRequest,
+  object: ApiObject,
+  allocation: Allocation,
+): Promise<Written | 'name taken' | 'claim lost'> {
+  const { cache } = resource;
+  const key = cache.key(request.namespace, object.metadata.name ?? '');
+  if (cache.get(key) !== undefined) return 'name taken';
+  const value = storedValue(resource, object);
+  if (request.dryRun) return { item: dryRunItem(resource, key, value, 0), created: true };
+  const commit = await context.store.commit([{ key, value, expect: 0 }, ...allocation.writes]);
+  if (commit.ok) {
+    const { revision } = commit;
+    return { item: cache.get(key) ?? cache.item({ key, value, revision, created: revision }), created: true };
+  }
+  await context.hub.reached(commit.revision, 3000);
+  if (commit.key === key) return 'name taken';
+  const conflict = allocation.conflictFor(commit.key);
+  if (conflict !== 'plan again') throw conflict;
+  return 'claim lost';
+}
+
+/** The name is taken: by a live object, by one that is going, or (for generated names) again and again. */
+function exists(resource: Resource, name: string, isGenerated: boolean): Error {
+  const subject = subjectOf(resource, name);
+  if (isGenerated) {
+    const { status } = alreadyExists(subject);
+    return failure({
+      code: 409,
+      reason: 'AlreadyExists',
+      message: `${status.message}, the server was not able to generate a unique name for the object`,
+      details: { ...status.details, retryAfterSeconds: 1 },
+    });
+  }
+  return alreadyExists(subject);
+}

@@ -1,0 +1,29 @@
+import type { ServerContext } from '../context.ts';
+import type { ApiRequest } from '../reply.ts';
+import type { ResourceRequest } from '../request.ts';
+import type { Resource } from '../resource.ts';
+import { readObject } from './body.ts';
+import { createObject } from './create-object.ts';
+import type { WriteRequest, Written } from './write-request.ts';
+import { managerOf, parseWriteOptions } from './write-options.ts';
+
+/** POST: a new object. */
+export async function create(
+  context: ServerContext,
+  resource: Resource,
+  info: ResourceRequest,
+  { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
+): Promise<Written> {
+  const options = parseWriteOptions(info.query, 'CreateOptions');
+  const body = await readObject(request, resource.kind, options.fieldValidation);
+  warnings.push(...body.warnings);
+  const write: WriteRequest = {
+    namespace: info.namespace,
+    name: body.object.metadata.name ?? '',
+    subresource: '',
+    dryRun: options.dryRun,
+    manager: managerOf(options, request.header('user-agent')),
+    warnings,
+  };
+  return createObject(context, resource, write, resource.kind.applyDefaults(body.object));
+}

@@ -1,0 +1,162 @@
+import { conflict, forbidden, notFound } from '../../api/errors.ts';
+import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
+import { podKind } from '../../api/kinds/core/pod/kind.ts';
+import type { Kind } from '../../api/kind.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import type { DeleteOptions } from '../../api/options.ts';
+import type { Item } from '../cache/item.ts';
+import type { ServerContext } from '../context.ts';
+import { equalJson } from '../patch/json-value.ts';
+import type { Resource } from '../resource.ts';
+import { kindSubject, subjectOf } from '../resource.ts';
+import { releaseOnDelete } from './allocation.ts';
+import { isHeld } from './finalizers.ts';
+import { dryRunItem, servedObject, storedValue } from './stored.ts';
+import { timestamp } from './write-request.ts';
+
+/** What became of a deletion: the object has gone, or is on its way. */
+export interface Deleted {
+  readonly item: Item;
+  readonly gone: boolean;
+}
+
+export interface Target {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** These hold the cluster itself. */
+const immortalNamespaces = ['default', 'kube-system', 'kube-public'];
+
+/**
+ * Deletes an object: at once when nothing holds it, otherwise by marking it, so that whoever put a finalizer on it can
+ * do its work and take it off.
+ */
+export async function deleteObject(
+  context: ServerContext,
+  resource: Resource,
+  target: Target,
+  options: DeleteOptions,
+): Promise<Deleted> {
+  if (resource.kind === namespaceKind && immortalNamespaces.includes(target.name)) {
+    throw forbidden(subjectOf(resource, target.name), 'this namespace may not be deleted');
+  }
+  const key = resource.cache.key(target.namespace, target.name);
+  for (;;) {
+    const item = resource.cache.get(key);
+    if (item === undefined) throw notFound(subjectOf(resource, target.name));
+    const old = servedObject(resource, item);
+    checkPreconditions(resource, old, options);
+    const marked = markedForDeletion(context, resource.kind, old, options);
+    const deleted = await commitDeletion(context, resource, { item, old, marked, dryRun: isDryRun(options) });
+    if (deleted !== 'again') return deleted;
+  }
+}
+
+const isDryRun = ({ dryRun = [] }: DeleteOptions): boolean => dryRun.includes('All');
+
+function checkPreconditions(resource: Resource, old: ApiObject, { preconditions }: DeleteOptions): void {
+  const { uid, resourceVersion } = preconditions ?? {};
+  const subject = kindSubject(resource, old.metadata.name ?? '');
+  if (uid !== undefined && uid !== old.metadata.uid) {
+    throw conflict(
+      subject,
+      `the UID in the precondition (${uid}) does not match the UID in record (${old.metadata.uid ?? ''}). The object might have been deleted and then recreated`,
+    );
+  }
+  if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {
+    throw conflict(
+      subject,
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${old.metadata.resourceVersion ?? ''}). The object might have been modified`,
+    );
+  }
+}
+
+/** The object as it waits for its end, or undefined when nothing keeps it. */
+function markedForDeletion(
+  context: ServerContext,
+  kind: Kind,
+  old: ApiObject,
+  options: DeleteOptions,
+): ApiObject | undefined {
+  const finalizers = finalizersAfter(old.metadata.finalizers ?? [], options);
+  const { finalizers: _, ...kept } = old.metadata;
+  const metadata = finalizers.length > 0 ? { ...kept, finalizers } : kept;
+  const object = { ...old, metadata };
+  const grace = kind === podKind ? podGrace(object, options) : 0;
+  if (grace === 0 && !isHeld(kind, object)) return undefined;
+  return terminating(context, kind, object, grace);
+}
+
+/** The garbage collector's finalizers follow the policy; without one they stay. */
+function finalizersAfter(finalizers: readonly string[], options: DeleteOptions): readonly string[] {
+  const { propagationPolicy, orphanDependents } = options;
+  const policy =
+    propagationPolicy ?? (orphanDependents === undefined ? undefined : orphanDependents ? 'Orphan' : 'Background');
+  if (policy === undefined || policy === '') return finalizers;
+  const others = finalizers.filter((finalizer) => finalizer !== 'orphan' && finalizer !== 'foregroundDeletion');
+  if (policy === 'Orphan') return [...others, 'orphan'];
+  return policy === 'Foreground' ? [...others, 'foregroundDeletion'] : others;
+}
+
+/** Seconds a Pod may take: none when it never ran or has ended. A later, shorter period is honoured. */
+function podGrace(pod: ApiObject, { gracePeriodSeconds }: DeleteOptions): number {
+  const {
+    spec = {},
+    status = {},
+    metadata,
+  } = pod as ApiObject & {
+    readonly spec?: { readonly nodeName?: string; readonly terminationGracePeriodSeconds?: number };
+    readonly status?: { readonly phase?: string };
+  };
+  if ((spec.nodeName ?? '') === '' || status.phase === 'Succeeded' || status.phase === 'Failed') return 0;
+  const asked = gracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 30;
+  const period = asked < 0 ? 1 : asked;
+  const { deletionTimestamp, deletionGracePeriodSeconds = period } = metadata;
+  return deletionTimestamp === undefined ? period : Math.min(period, deletionGracePeriodSeconds);
+}
+
+function terminating(context: ServerContext, kind: Kind, object: ApiObject, grace: number): ApiObject {
+  const { deletionTimestamp, deletionGracePeriodSeconds, generation = 0 } = object.metadata;
+  const isShorter = deletionGracePeriodSeconds !== undefined && grace < deletionGracePeriodSeconds;
+  const marks =
+    deletionTimestamp !== undefined && !isShorter
+      ? {}
+      : {
+          deletionTimestamp: timestamp(context.clock() + grace * 1000),
+          deletionGracePeriodSeconds: grace,
+          ...(generation > 0 && deletionTimestamp === undefined ? { generation: generation + 1 } : {}),
+        };
+  const marked = { ...object, metadata: { ...object.metadata, ...marks } };
+  if (kind !== namespaceKind) return marked;
+  const { status } = marked as ApiObject & { readonly status?: object };
+  return { ...marked, status: { ...status, phase: 'Terminating' } } as ApiObject;
+}
+
+async function commitDeletion(
+  context: ServerContext,
+  resource: Resource,
+  deletion: {
+    readonly item: Item;
+    readonly old: ApiObject;
+    readonly marked: ApiObject | undefined;
+    readonly dryRun: boolean;
+  },
+): Promise<Deleted | 'again'> {
+  const { item, old, marked, dryRun } = deletion;
+  const { key, revision: expect } = item;
+  if (marked !== undefined && equalJson(marked, old)) return { item, gone: false };
+  const value = marked === undefined ? undefined : storedValue(resource, marked);
+  const answer = value ?? item.entry.value;
+  if (dryRun) return { item: dryRunItem(resource, key, answer, expect), gone: marked === undefined };
+  const commit = await context.store.commit([
+    { key, value, expect },
+    ...(value === undefined ? releaseOnDelete(context, resource, old) : []),
+  ]);
+  if (!commit.ok) {
+    await context.hub.reached(commit.revision, 3000);
+    return 'again';
+  }
+  const revision = value === undefined ? expect : commit.revision;
+  return { item: resource.cache.item({ ...item.entry, value: answer, revision }), gone: value === undefined };
+}

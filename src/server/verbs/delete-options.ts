@@ -1,0 +1,72 @@
+import { badRequest } from '../../api/errors.ts';
+import type { FieldError } from '../../api/field-errors.ts';
+import { invalidValue, notSupported } from '../../api/field-errors.ts';
+import type { DeleteOptions } from '../../api/options.ts';
+import { deleteOptions } from '../../api/options.ts';
+import { decode, DecodeError } from '../../api/schema/decode.ts';
+import { JsonError, parseJson } from '../../api/schema/json.ts';
+import { decodeEnvelope, decodeProtobuf, ProtobufError } from '../../api/schema/protobuf.ts';
+import { parseYaml, YamlError } from '../../api/schema/yaml.ts';
+import { acceptedTypes } from '../negotiate/accept.ts';
+import type { ApiRequest } from '../reply.ts';
+import { isTrue } from '../request.ts';
+import { maxBodyBytes, mediaType, unsupportedType } from './body.ts';
+import { dryRunErrors, refuseOptions } from './write-options.ts';
+
+/** How an object is to be deleted: from the body, or from the query when the body is empty. */
+export async function readDeleteOptions(request: ApiRequest, query: URLSearchParams): Promise<DeleteOptions> {
+  const bytes = await request.body(maxBodyBytes);
+  const options = bytes.length > 0 ? fromBody(request, bytes) : fromQuery(query);
+  refuseOptions('DeleteOptions', optionErrors(options));
+  return options;
+}
+
+function fromBody(request: ApiRequest, bytes: Buffer): DeleteOptions {
+  const type = mediaType(request);
+  try {
+    if (type === 'protobuf') return decodeProtobuf<DeleteOptions>(deleteOptions, decodeEnvelope(bytes).raw);
+    if (type !== 'json' && type !== 'yaml') throw unsupportedType(acceptedTypes);
+    const { value } = type === 'json' ? parseJson(bytes.toString()) : parseYaml(bytes.toString());
+    return decode<DeleteOptions>(deleteOptions, value).object;
+  } catch (error) {
+    const isBad =
+      error instanceof JsonError ||
+      error instanceof YamlError ||
+      error instanceof DecodeError ||
+      error instanceof ProtobufError;
+    if (isBad) throw badRequest(`the body is not a DeleteOptions: ${error.message}`);
+    throw error;
+  }
+}
+
+function fromQuery(query: URLSearchParams): DeleteOptions {
+  const grace = query.get('gracePeriodSeconds');
+  if (grace !== null && !/^-?\d{1,15}$/.test(grace)) throw badRequest(`invalid gracePeriodSeconds: ${grace}`);
+  const policy = query.get('propagationPolicy');
+  const orphan = query.get('orphanDependents');
+  return {
+    ...(grace === null ? {} : { gracePeriodSeconds: Number(grace) }),
+    ...(policy === null ? {} : { propagationPolicy: policy }),
+    ...(orphan === null ? {} : { orphanDependents: isTrue(orphan) }),
+    ...(query.has('dryRun') ? { dryRun: query.getAll('dryRun') } : {}),
+  };
+}
+
+const policies = ['Foreground', 'Background', 'Orphan'];
+
+function optionErrors({ propagationPolicy, orphanDependents, dryRun = [] }: DeleteOptions): FieldError[] {
+  const errors = dryRunErrors(dryRun);
+  if (propagationPolicy !== undefined && orphanDependents !== undefined) {
+    errors.push(
+      invalidValue(
+        'propagationPolicy',
+        propagationPolicy,
+        'orphanDependents and deletionPropagation cannot be both set',
+      ),
+    );
+  }
+  if (propagationPolicy !== undefined && propagationPolicy !== '' && !policies.includes(propagationPolicy)) {
+    errors.push(notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']));
+  }
+  return errors;
+}

@@ -1,0 +1,73 @@
+import { isStatusError } from '../../api/errors.ts';
+import type { Item } from '../cache/item.ts';
+import type { ServerContext } from '../context.ts';
+import type { Presenter } from '../negotiate/presenter.ts';
+import type { ApiRequest, Reply } from '../reply.ts';
+import { jsonReply } from '../reply.ts';
+import type { ResourceRequest } from '../request.ts';
+import type { Resource } from '../resource.ts';
+import { parseSelection } from '../selection.ts';
+import type { Deleted } from './delete-object.ts';
+import { deleteObject } from './delete-object.ts';
+import { readDeleteOptions } from './delete-options.ts';
+import { readPage } from './list.ts';
+import { parseListOptions } from './read-options.ts';
+
+/** How many objects of a collection are deleted at once. */
+const batch = 64;
+
+/** DELETE of one object. */
+export async function remove(
+  context: ServerContext,
+  resource: Resource,
+  info: ResourceRequest,
+  { request, presenter }: { readonly request: ApiRequest; readonly presenter: Presenter },
+): Promise<Reply> {
+  const options = await readDeleteOptions(request, info.query);
+  const deleted = await deleteObject(context, resource, info, options);
+  const code = !deleted.gone && options.orphanDependents === false ? 202 : 200;
+  if (!deleted.gone || resource.kind.deleteReturns === 'object') {
+    return jsonReply(code, `${presenter.object(deleted.item)}\n`);
+  }
+  return jsonReply(code, `${JSON.stringify(successOf(resource, deleted))}\n`);
+}
+
+function successOf({ kind }: Resource, { item }: Deleted): unknown {
+  const { name, uid } = item.object.metadata;
+  const details = { name, ...(kind.group === '' ? {} : { group: kind.group }), kind: kind.plural, uid };
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
+}
+
+/** DELETE of all objects that a selector names; not atomic, and what has gone meanwhile is no error. */
+export async function removeCollection(
+  context: ServerContext,
+  resource: Resource,
+  info: ResourceRequest,
+  { request, presenter }: { readonly request: ApiRequest; readonly presenter: Presenter },
+): Promise<Reply> {
+  const deletion = await readDeleteOptions(request, info.query);
+  const options = parseListOptions(info.query);
+  const selection = parseSelection(resource.kind, info.query);
+  const page = await readPage(context, resource, { namespace: info.namespace, options, selection });
+  const deleted: Item[] = [];
+  for (let at = 0; at < page.items.length; at += batch) {
+    const results = await Promise.all(
+      page.items.slice(at, at + batch).map(async ({ object: { metadata } }) => {
+        const target = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+        return deleteObject(context, resource, target, deletion).catch(ignoreMissing);
+      }),
+    );
+    for (const result of results) if (result !== undefined) deleted.push(result.item);
+  }
+  const body = presenter.list(deleted, { resourceVersion: String(context.hub.revision) });
+  return {
+    status: 200,
+    headers: { 'Content-Type': presenter.contentType, 'Cache-Control': 'no-cache, private' },
+    body,
+  };
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (isStatusError(error) && error.status.code === 404) return undefined;
+  throw error;
+}

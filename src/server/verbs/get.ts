@@ -1,0 +1,23 @@
+import { notFound } from '../../api/errors.ts';
+import type { ServerContext } from '../context.ts';
+import type { Presenter } from '../negotiate/presenter.ts';
+import type { Reply } from '../reply.ts';
+import { jsonReply } from '../reply.ts';
+import type { ResourceRequest } from '../request.ts';
+import type { Resource } from '../resource.ts';
+import { subjectOf } from '../resource.ts';
+import { parseRevision, revisionTooLarge } from './read-options.ts';
+
+/** One object, at least as new as `resourceVersion` asks. */
+export async function get(
+  context: ServerContext,
+  resource: Resource,
+  info: ResourceRequest,
+  presenter: Presenter,
+): Promise<Reply> {
+  const revision = parseRevision(info.query.get('resourceVersion') ?? '') ?? 0;
+  if (!(await context.hub.reached(revision, 3000))) throw revisionTooLarge(revision, context.hub.revision);
+  const item = resource.cache.get(resource.cache.key(info.namespace, info.name));
+  if (item === undefined) throw notFound(subjectOf(resource, info.name));
+  return jsonReply(200, `${presenter.object(item)}\n`);
+}

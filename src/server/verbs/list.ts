@@ -1,0 +1,178 @@
+import { failure, StatusError } from '../../api/errors.ts';
+import { CompactedError } from '../../store/errors.ts';
+import type { Item } from '../cache/item.ts';
+import type { ServerContext } from '../context.ts';
+import type { ListMeta, Presenter } from '../negotiate/presenter.ts';
+import type { Reply } from '../reply.ts';
+import type { ResourceRequest } from '../request.ts';
+import type { Resource } from '../resource.ts';
+import type { Selection } from '../selection.ts';
+import { parseSelection } from '../selection.ts';
+import { decodeToken, encodeToken } from './continue-token.ts';
+import type { ReadOptions } from './read-options.ts';
+import { parseListOptions, revisionTooLarge } from './read-options.ts';
+
+/** How long a reader waits for a revision it has heard of elsewhere. */
+const waitMs = 3000;
+
+/** Some objects, and where the next ones are. */
+interface Page {
+  readonly items: readonly Item[];
+  readonly revision: number;
+  /** The key after the last item, when more follow. */
+  readonly next: string | undefined;
+  readonly remaining: number;
+}
+
+/** What a page is cut from. */
+interface Source {
+  readonly revision: number;
+  readonly scope: string;
+  readonly from: string;
+  readonly limit: number;
+  readonly selection: Selection;
+}
+
+export async function list(
+  context: ServerContext,
+  resource: Resource,
+  info: ResourceRequest,
+  presenter: Presenter,
+): Promise<Reply> {
+  const options = parseListOptions(info.query);
+  const selection = parseSelection(resource.kind, info.query);
+  const page = await readPage(context, resource, { namespace: info.namespace, options, selection });
+  const body = presenter.list(page.items, metaOf(page, resource, selection));
+  return {
+    status: 200,
+    headers: { 'Content-Type': presenter.contentType, 'Cache-Control': 'no-cache, private' },
+    body,
+  };
+}
+
+/** Items of the resource as `options` ask: a consistent view, also across pages. */
+export async function readPage(
+  context: ServerContext,
+  resource: Resource,
+  asked: { readonly namespace: string; readonly options: ReadOptions; readonly selection: Selection },
+): Promise<Page> {
+  const { options, selection } = asked;
+  const { cache } = resource;
+  const scope = cache.scope(asked.namespace);
+  const limit = options.limit > 0 ? options.limit : Infinity;
+  const base = { scope, from: scope, limit, selection };
+
+  if (options.continue !== '') {
+    const token = decodeToken(options.continue);
+    const from = cache.prefix + token.start;
+    const revision = token.revision < 0 ? context.hub.revision : token.revision;
+    return atRevision(context, resource, { ...base, revision, from: from < scope ? scope : from }, true);
+  }
+  const { revision = 0 } = options;
+  if (!(await context.hub.reached(revision, waitMs))) throw revisionTooLarge(revision, context.hub.revision);
+  const isExact = options.match === 'Exact' || (options.match === undefined && revision > 0 && limit !== Infinity);
+  if (isExact) return atRevision(context, resource, { ...base, revision }, false);
+  // resourceVersion=0 asks for anything, as fast as possible: all of it at once.
+  const whole = options.revision === 0 ? { ...base, limit: Infinity } : base;
+  return fromCache(resource, { ...whole, revision: context.hub.revision });
+}
+
+/** The current state serves a past revision too, as long as nothing here has changed since. */
+async function atRevision(
+  context: ServerContext,
+  resource: Resource,
+  source: Source,
+  isContinuation: boolean,
+): Promise<Page> {
+  if (source.revision > context.hub.revision) throw revisionTooLarge(source.revision, context.hub.revision);
+  if (resource.cache.changed <= source.revision) return fromCache(resource, source);
+  try {
+    return await fromStore(context, resource, source);
+  } catch (error) {
+    if (!(error instanceof CompactedError)) throw error;
+    throw isContinuation ? expiredToken(resource, source) : expiredRevision(source.revision);
+  }
+}
+
+function fromCache({ cache }: Resource, source: Source): Page {
+  const { scope, revision, limit, selection } = source;
+  if (selection.matches === undefined) {
+    const items = cache.range(scope, source.from, limit);
+    const last = items.at(-1);
+    const remaining = last === undefined ? 0 : cache.count(scope, `${last.key}\0`);
+    return { items, revision, next: remaining > 0 ? nextKey(last) : undefined, remaining };
+  }
+  const items: Item[] = [];
+  for (const item of candidates(source, (from) => cache.range(scope, from), cache.prefix)) {
+    if (!selection.matches(item)) continue;
+    if (items.length === limit) return { items, revision, next: nextKey(items.at(-1)), remaining: 0 };
+    items.push(item);
+  }
+  return { items, revision, next: undefined, remaining: 0 };
+}
+
+/** A selector that names an object leaves one key to look at, when the namespace is known too. */
+function candidates(source: Source, range: (from: string) => readonly Item[], prefix: string): readonly Item[] {
+  const { name } = source.selection;
+  if (name === undefined || source.from !== source.scope) return range(source.from);
+  const isOneKey = source.scope !== prefix;
+  if (!isOneKey) return range(source.from);
+  return range(source.scope + name).slice(0, 1);
+}
+
+async function fromStore(context: ServerContext, { cache }: Resource, source: Source): Promise<Page> {
+  const { scope, revision, limit, selection } = source;
+  const items: Item[] = [];
+  let from = source.from;
+  for (;;) {
+    const chunk = await context.store.range(scope, {
+      revision,
+      from,
+      ...(limit === Infinity ? {} : { limit: selection.matches === undefined ? limit : Math.max(limit, 500) }),
+    });
+    for (const [index, entry] of chunk.entries.entries()) {
+      const item = cache.item(entry);
+      if (selection.matches?.(item) === false) continue;
+      items.push(item);
+      if (items.length < limit) continue;
+      const remaining = chunk.remaining + chunk.entries.length - index - 1;
+      return { items, revision, next: remaining > 0 ? nextKey(item) : undefined, remaining };
+    }
+    const last = chunk.entries.at(-1);
+    if (!chunk.more || last === undefined) return { items, revision, next: undefined, remaining: 0 };
+    from = `${last.key}\0`;
+  }
+}
+
+const nextKey = (last: Item | undefined): string | undefined => (last === undefined ? undefined : `${last.key}\0`);
+
+function metaOf(page: Page, { cache }: Resource, selection: Selection): ListMeta {
+  if (page.next === undefined) return { resourceVersion: String(page.revision) };
+  return {
+    resourceVersion: String(page.revision),
+    continue: encodeToken({ revision: page.revision, start: page.next.slice(cache.prefix.length) }),
+    ...(selection.matches === undefined ? { remainingItemCount: page.remaining } : {}),
+  };
+}
+
+const expiredRevision = (revision: number): StatusError =>
+  failure({
+    code: 410,
+    reason: 'Expired',
+    message: `The resourceVersion for the provided list is too old: ${revision}. List again without resourceVersion.`,
+  });
+
+/** The old pages are gone; the new token goes on from the same key at the current state. */
+function expiredToken({ cache }: Resource, source: Source): StatusError {
+  const { status } = failure({
+    code: 410,
+    reason: 'Expired',
+    message:
+      'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
+      'the continue parameter, or use the continue token in this response to retrieve the remainder of the results. ' +
+      'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or ' +
+      'deleted between the time the first chunk was returned and now may show up in the list.',
+  });
+  const token = encodeToken({ revision: -1, start: source.from.slice(cache.prefix.length) });
+  return new StatusError({ ...status, metadata: { continue: token } });
+}

@@ -1,0 +1,129 @@
+import { badRequest, failure, invalid } from '../../api/errors.ts';
+import type { FieldError } from '../../api/field-errors.ts';
+import { forbiddenField, notSupported } from '../../api/field-errors.ts';
+import { isTrue } from '../request.ts';
+
+/** The options of list and watch, checked as Kubernetes checks them. */
+export interface ReadOptions {
+  /** Undefined: not given. */
+  readonly revision: number | undefined;
+  readonly match: 'Exact' | 'NotOlderThan' | undefined;
+  readonly limit: number;
+  readonly continue: string;
+  readonly timeoutSeconds: number | undefined;
+  readonly bookmarks: boolean;
+  readonly sendInitialEvents: boolean | undefined;
+}
+
+export function parseListOptions(query: URLSearchParams): ReadOptions {
+  const options = readOptions(query);
+  refuse(listErrors(options, query));
+  if (options.continue !== '' && options.revision !== undefined && options.revision > 0) {
+    throw badRequest('specifying resource version is not allowed when using continue');
+  }
+  return options;
+}
+
+export function parseWatchOptions(query: URLSearchParams): ReadOptions {
+  const options = readOptions(query);
+  refuse(watchErrors(options, query));
+  return options;
+}
+
+function readOptions(query: URLSearchParams): ReadOptions {
+  const match = query.get('resourceVersionMatch') ?? '';
+  const sendInitialEvents = query.get('sendInitialEvents');
+  return {
+    revision: parseRevision(query.get('resourceVersion') ?? ''),
+    match: match === 'Exact' || match === 'NotOlderThan' ? match : undefined,
+    limit: parseInteger(query.get('limit'), 'limit') ?? 0,
+    continue: query.get('continue') ?? '',
+    timeoutSeconds: parseInteger(query.get('timeoutSeconds'), 'timeoutSeconds'),
+    bookmarks: isTrue(query.get('allowWatchBookmarks')),
+    sendInitialEvents: sendInitialEvents === null ? undefined : isTrue(sendInitialEvents),
+  };
+}
+
+/** A revision as a client sends it; '' is none. */
+export function parseRevision(text: string): number | undefined {
+  if (text === '') return undefined;
+  if (!/^\d{1,16}$/.test(text)) {
+    const quoted = JSON.stringify(text);
+    throw badRequest(`Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`);
+  }
+  return Number(text);
+}
+
+function parseInteger(text: string | null, name: string): number | undefined {
+  if (text === null || text === '') return undefined;
+  if (!/^-?\d{1,15}$/.test(text)) {
+    throw badRequest(`invalid ${name}: strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  }
+  return Number(text);
+}
+
+function matchErrors(options: ReadOptions, query: URLSearchParams): FieldError[] {
+  const match = query.get('resourceVersionMatch') ?? '';
+  if (match === '') return [];
+  const errors: FieldError[] = [];
+  if (options.revision === undefined) {
+    errors.push(
+      forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden unless resourceVersion is provided'),
+    );
+  }
+  if (options.continue !== '') {
+    errors.push(forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'));
+  }
+  if (options.match === undefined)
+    errors.push(notSupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']));
+  if (options.match === 'Exact' && options.revision === 0) {
+    errors.push(
+      forbiddenField('resourceVersionMatch', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'),
+    );
+  }
+  return errors;
+}
+
+function listErrors(options: ReadOptions, query: URLSearchParams): FieldError[] {
+  const errors = matchErrors(options, query);
+  if (options.sendInitialEvents !== undefined) {
+    errors.push(forbiddenField('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
+  }
+  return errors;
+}
+
+function watchErrors(options: ReadOptions, query: URLSearchParams): FieldError[] {
+  const match = query.get('resourceVersionMatch') ?? '';
+  if (options.sendInitialEvents === undefined) {
+    if (match === '') return [];
+    return [
+      forbiddenField(
+        'resourceVersionMatch',
+        'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+      ),
+    ];
+  }
+  if (match === '') {
+    return [
+      forbiddenField('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'),
+    ];
+  }
+  if (match !== 'NotOlderThan') return [notSupported('resourceVersionMatch', match, ['NotOlderThan'])];
+  return [];
+}
+
+function refuse(errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', resource: 'ListOptions', name: '' }, errors);
+}
+
+/** The revision asked for has not been reached within the time a reader waits. */
+export const revisionTooLarge = (revision: number, current: number): Error =>
+  failure({
+    code: 504,
+    reason: 'Timeout',
+    message: `Timeout: Too large resource version: ${revision}, current: ${current}`,
+    details: {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    },
+  });

@@ -1,0 +1,16 @@
+import type { ApiObject } from '../../api/metadata.ts';
+import { Item } from '../cache/item.ts';
+import { serialise } from '../cache/layout.ts';
+import type { Resource } from '../resource.ts';
+
+/** An object of the served version in the form it is stored. */
+export const storedValue = ({ kind, cache }: Resource, object: ApiObject): string =>
+  serialise(cache.layout, kind.storage === undefined ? object : kind.storage.toStorage(object));
+
+/** A stored object in the version that is served. */
+export const servedObject = ({ kind }: Resource, item: Item): ApiObject =>
+  kind.storage === undefined ? item.object : kind.storage.fromStorage(item.object);
+
+/** What a dry run answers with: an item that no store has seen. */
+export const dryRunItem = ({ cache }: Resource, key: string, value: string, revision: number): Item =>
+  new Item({ key, value, revision, created: revision }, cache.layout);

@@ -1,0 +1,230 @@
+import { conflict, failure, invalid, notFound, staleObject } from '../../api/errors.ts';
+import { invalidValue } from '../../api/field-errors.ts';
+import type { Kind } from '../../api/kind.ts';
+import { apiVersionOf } from '../../api/kind.ts';
+import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
+import { validateMetadataUpdate } from '../../api/validate-metadata.ts';
+import { requireNamespace } from '../admission/namespace.ts';
+import type { Item } from '../cache/item.ts';
+import type { ServerContext } from '../context.ts';
+import { equalJson } from '../patch/json-value.ts';
+import { settledManagedFields, trackUpdate, withManagedFields } from '../patch/managed.ts';
+import type { Resource } from '../resource.ts';
+import { kindSubject, subjectOf } from '../resource.ts';
+import { allocateForUpdate, releaseOnDelete } from './allocation.ts';
+import { isHeld } from './finalizers.ts';
+import { resetFieldsOf } from './reset-fields.ts';
+import { dryRunItem, servedObject, storedValue } from './stored.ts';
+import type { WriteRequest, Written } from './write-request.ts';
+import { timestamp, withMetadata } from './write-request.ts';
+
+/** How often a write is tried again after another one came first. */
+const attempts = 64;
+
+/** A change of an object. */
+export interface Revision {
+  /** What the object should become, decoded and defaulted; called again when another write came first. */
+  revise(old: ApiObject): ApiObject;
+  /** Creates the object when it is not there; absent: that is a 404. */
+  create?(): Promise<Written>;
+}
+
+/**
+ * Changes an object: read, revise, allocate, prepare, validate, commit; again from the start if another write came
+ * first, unless the client named the revision it had read. A change that changes nothing writes nothing.
+ */
+export async function updateObject(
+  context: ServerContext,
+  resource: Resource,
+  request: WriteRequest,
+  revision: Revision,
+): Promise<Written> {
+  const key = resource.cache.key(request.namespace, request.name);
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const item = resource.cache.get(key);
+    if (item === undefined) {
+      requireNamespace(context, resource, request.namespace);
+      if (revision.create === undefined) throw notFound(subjectOf(resource, request.name));
+      return await revision.create();
+    }
+    const written = await tryUpdate(context, resource, request, { item, revision });
+    if (written !== 'again') return written;
+  }
+  throw failure({
+    code: 500,
+    reason: 'ServerTimeout',
+    message: `The update operation against ${resource.kind.plural} could not be completed at this time, please try again.`,
+    details: { kind: resource.kind.plural, name: request.name, retryAfterSeconds: 2 },
+  });
+}
+
+async function tryUpdate(
+  context: ServerContext,
+  resource: Resource,
+  request: WriteRequest,
+  { item, revision }: { readonly item: Item; readonly revision: Revision },
+): Promise<Written | 'again'> {
+  const old = servedObject(resource, item);
+  const revised = revision.revise(old);
+  checkPreconditions(resource, revised, old);
+  const tracked = track(context, resource, request, { revised: carriedOver(resource.kind, revised, old), old });
+  const allocation = allocateForUpdate(context, resource, { next: tracked, old }, request.dryRun);
+  try {
+    const warnings: string[] = [];
+    const next = validated(context, resource, request, { next: allocation.object, old, warnings });
+    const settled = withManagedFields(next, settledManagedFields(old, next));
+    if (equalJson(settled, old)) {
+      request.warnings.push(...warnings);
+      return { item, created: false };
+    }
+    const value = storedValue(resource, settled);
+    const isGone = settled.metadata.deletionTimestamp !== undefined && isFinished(resource.kind, settled);
+    if (request.dryRun) {
+      request.warnings.push(...warnings);
+      return { item: dryRunItem(resource, item.key, value, item.revision), created: false };
+    }
+    const commit = await context.store.commit([
+      { key: item.key, value: isGone ? undefined : value, expect: item.revision },
+      ...(isGone ? releaseOnDelete(context, resource, old) : allocation.writes),
+    ]);
+    if (commit.ok) {
+      request.warnings.push(...warnings);
+      const written = isGone ? undefined : resource.cache.get(item.key);
+      const exact = written?.revision === commit.revision ? written : undefined;
+      const { key, entry } = item;
+      return {
+        item: exact ?? resource.cache.item({ ...entry, key, value, revision: commit.revision }),
+        created: false,
+      };
+    }
+    await context.hub.reached(commit.revision, 3000);
+    if (commit.key !== item.key) {
+      const lost = allocation.conflictFor(commit.key);
+      if (lost !== 'plan again') throw lost;
+    }
+    return 'again';
+  } finally {
+    allocation.settle();
+  }
+}
+
+/** Nothing keeps a terminating object any more. Graceful Pods wait for their own deletion. */
+const isFinished = (kind: Kind, object: ApiObject): boolean =>
+  !isHeld(kind, object) && (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
+
+/** The UID and the revision that the client sent, if any, must be those of the stored object. */
+function checkPreconditions(resource: Resource, next: ApiObject, old: ApiObject): void {
+  const subject = subjectOf(resource, old.metadata.name ?? '');
+  const { uid = '', resourceVersion = '' } = next.metadata;
+  if (uid !== '' && uid !== old.metadata.uid) {
+    throw conflict(
+      subject,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid ?? ''}`,
+    );
+  }
+  if (resourceVersion !== '') {
+    if (resourceVersion !== old.metadata.resourceVersion) throw conflict(subject, staleObject);
+    return;
+  }
+  if (!resource.kind.unconditionalUpdate) {
+    throw invalid(kindSubject(resource, old.metadata.name ?? ''), [
+      invalidValue('metadata.resourceVersion', 0, 'must be specified for an update'),
+    ]);
+  }
+}
+
+/** What the server keeps of an object's identity, whatever the client sent. */
+function carriedOver(kind: Kind, next: ApiObject, old: ApiObject): ApiObject {
+  const { generation, creationTimestamp, uid, deletionTimestamp, deletionGracePeriodSeconds, resourceVersion } =
+    old.metadata;
+  const kept: Partial<ObjectMeta> = {
+    ...(old.metadata.namespace === undefined ? {} : { namespace: next.metadata.namespace ?? old.metadata.namespace }),
+    name: next.metadata.name ?? old.metadata.name ?? '',
+    ...(uid === undefined ? {} : { uid: next.metadata.uid ?? uid }),
+    ...(generation === undefined ? {} : { generation }),
+    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    ...(deletionGracePeriodSeconds === undefined ? {} : { deletionGracePeriodSeconds }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+  const { selfLink: _selfLink, ...sent } = next.metadata;
+  const { deletionTimestamp: _, deletionGracePeriodSeconds: __, generation: ___, ...metadata } = sent;
+  return { ...next, kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: { ...metadata, ...kept } };
+}
+
+function track(
+  context: ServerContext,
+  { kind }: Resource,
+  request: WriteRequest,
+  { revised, old }: { readonly revised: ApiObject; readonly old: ApiObject },
+): ApiObject {
+  if (request.manager === undefined) return revised;
+  const managedFields = trackUpdate({
+    schema: kind.schema,
+    live: old,
+    next: revised,
+    manager: request.manager,
+    apiVersion: apiVersionOf(kind),
+    subresource: request.subresource,
+    now: timestamp(context.clock()),
+    resetFields: resetFieldsOf(kind, request.subresource),
+  });
+  return withManagedFields(revised, managedFields);
+}
+
+function validated(
+  context: ServerContext,
+  resource: Resource,
+  request: WriteRequest,
+  { next, old, warnings }: { readonly next: ApiObject; readonly old: ApiObject; readonly warnings: string[] },
+): ApiObject {
+  const { kind } = resource;
+  const isStatus = request.subresource === 'status';
+  const endpoint = throughEndpoint(kind, request, next, old);
+  const prepared = request.subresource === '' ? kind.prepareForUpdate(endpoint, old, context.write) : endpoint;
+  const counted = withGeneration(kind, prepared, old);
+  const errors = [
+    ...validateMetadataUpdate(counted.metadata, old.metadata),
+    ...(isStatus ? kind.validateStatus(counted, old, context.write) : kind.validateUpdate(counted, old, context.write)),
+  ];
+  if (errors.length > 0) throw invalid(kindSubject(resource, counted.metadata.name ?? ''), errors);
+  if (request.subresource === '') warnings.push(...kind.warnings(counted, old, context.write));
+  return counted;
+}
+
+/** The main endpoint leaves the status alone, `/status` everything else, `/finalize` all but the finalizers. */
+function throughEndpoint(kind: Kind, { subresource }: WriteRequest, next: ApiObject, old: ApiObject): ApiObject {
+  if (subresource === '') return kind.hasStatus ? withPart(next, old, 'status') : next;
+  if (subresource === 'finalize') return { ...withPart(old, next, 'spec'), metadata: next.metadata };
+  const { managedFields } = next.metadata;
+  const metadata = kind.custom
+    ? withMetadata(old, managedFields === undefined ? {} : { managedFields }).metadata
+    : next.metadata;
+  return { ...withPart(old, next, 'status'), metadata };
+}
+
+/** `object` with one top-level field of `source`. */
+function withPart(object: ApiObject, source: ApiObject, part: 'status' | 'spec'): ApiObject {
+  const value: unknown = Reflect.get(source, part);
+  if (value !== undefined) return { ...object, [part]: value };
+  const { [part]: _, ...rest } = object as ApiObject & Record<string, unknown>;
+  return rest;
+}
+
+/** Raises the generation when what it counts has changed. */
+function withGeneration(kind: Kind, next: ApiObject, old: ApiObject): ApiObject {
+  if (kind.generation === 'none' || !countsAsChange(kind, next, old)) return next;
+  return withMetadata(next, { generation: (old.metadata.generation ?? 0) + 1 });
+}
+
+function countsAsChange({ generation, hasStatus }: Kind, next: ApiObject, old: ApiObject): boolean {
+  if (generation === 'spec') return !equalJson(Reflect.get(next, 'spec'), Reflect.get(old, 'spec'));
+  const labelsChanged =
+    generation === 'contentAndLabels' && !equalJson(next.metadata.labels ?? {}, old.metadata.labels ?? {});
+  return labelsChanged || !equalJson(contentOf(next, hasStatus), contentOf(old, hasStatus));
+}
+
+function contentOf(object: ApiObject, withoutStatus: boolean): unknown {
+  const { metadata: _, status, ...content } = object as ApiObject & { readonly status?: unknown };
+  return withoutStatus ? content : { ...content, status };
+}

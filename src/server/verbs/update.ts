@@ -1,0 +1,62 @@
+import { badRequest } from '../../api/errors.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import type { ServerContext } from '../context.ts';
+import type { ApiRequest } from '../reply.ts';
+import type { ResourceRequest } from '../request.ts';
+import type { Resource } from '../resource.ts';
+import { readObject } from './body.ts';
+import { createObject, namespaceMismatch } from './create-object.ts';
+import { updateObject } from './update-object.ts';
+import type { Subresource, WriteRequest, Written } from './write-request.ts';
+import { withMetadata } from './write-request.ts';
+import { managerOf, parseWriteOptions } from './write-options.ts';
+
+/** PUT: an object as it should be; some kinds are created by it. */
+export async function update(
+  context: ServerContext,
+  resource: Resource,
+  info: ResourceRequest,
+  { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
+): Promise<Written> {
+  const options = parseWriteOptions(info.query, 'UpdateOptions');
+  const body = await readObject(request, resource.kind, options.fieldValidation);
+  warnings.push(...body.warnings);
+  const subresource = subresourceOf(info);
+  const write: WriteRequest = {
+    namespace: info.namespace,
+    name: info.name,
+    subresource,
+    dryRun: options.dryRun,
+    manager: managerOf(options, request.header('user-agent')),
+    warnings,
+  };
+  const next = resource.kind.applyDefaults(named(body.object, info));
+  return updateObject(context, resource, write, {
+    revise: () => next,
+    ...(resource.kind.createOnUpdate && subresource === ''
+      ? { create: () => createObject(context, resource, write, withoutRevision(next)) }
+      : {}),
+  });
+}
+
+/** Which of the endpoints that write the object itself is meant. */
+export const subresourceOf = ({ subresource }: ResourceRequest): Subresource =>
+  subresource === 'status' || subresource === 'finalize' ? subresource : '';
+
+/** The body's name and namespace must be the URL's, or absent. */
+function named(object: ApiObject, info: ResourceRequest): ApiObject {
+  const { name = '', namespace = '' } = object.metadata;
+  if (name !== '' && name !== info.name) {
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${info.name})`);
+  }
+  if (name === '' && info.name !== '') {
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  }
+  if (namespace !== '' && info.namespace !== '' && namespace !== info.namespace) throw namespaceMismatch();
+  return withMetadata(object, { name: info.name });
+}
+
+function withoutRevision(object: ApiObject): ApiObject {
+  const { resourceVersion: _, uid: __, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}

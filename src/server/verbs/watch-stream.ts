@@ -1,0 +1,174 @@
+import type { Flushable, Flusher } from '../cache/flusher.ts';
+import type { CacheEvent } from '../cache/history.ts';
+import type { Item } from '../cache/item.ts';
+import type { Watcher, Watchers } from '../cache/watchers.ts';
+import type { EventType, Presenter } from '../negotiate/presenter.ts';
+import type { Sink } from '../reply.ts';
+
+export interface WatchStreamOptions {
+  readonly presenter: Presenter;
+  readonly sink: Sink;
+  readonly scope: string;
+  readonly exact: boolean;
+  readonly watchers: Watchers;
+  readonly flusher: Flusher;
+  /** Undefined: everything in scope. */
+  readonly matches: ((item: Item) => boolean) | undefined;
+  readonly bookmarks: boolean;
+  readonly timeoutMs: number;
+}
+
+/** A client this far behind is cut off; it resumes from the last revision it saw. */
+const maxPendingBytes = 16 << 20;
+/** How many initial objects are encoded between two turns of the event loop. */
+const initialBatch = 500;
+
+/**
+ * One client's watch. Changes collect here and leave once per turn of the event loop; a client that does not read is
+ * cut off rather than buffered for.
+ *
+ *     begin / resume ──► initial items ──► live changes ──► close (client gone, timeout, too slow)
+ */
+export class WatchStream implements Watcher, Flushable {
+  readonly scope: string;
+  readonly exact: boolean;
+  readonly #options: WatchStreamOptions;
+  readonly #timer: NodeJS.Timeout;
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  #isScheduled = false;
+  /** The client has not taken the last write yet. */
+  #isBlocked = false;
+  /** Initial items are still going out; changes wait behind them. */
+  #isBeginning = false;
+  #isClosed = false;
+
+  constructor(options: WatchStreamOptions) {
+    this.scope = options.scope;
+    this.exact = options.exact;
+    this.#options = options;
+    this.#timer = setTimeout(() => this.end(), Math.min(options.timeoutMs, 2 ** 31 - 1));
+    options.sink.onDrain(() => {
+      this.#isBlocked = false;
+      this.flush();
+    });
+    options.sink.onClose(() => this.close());
+  }
+
+  /** Sends `items` as they are now, then (if asked) a bookmark that says so, then what changes. */
+  begin(items: readonly Item[], revision: () => number, withBookmark: boolean): void {
+    if (this.#isClosed) return;
+    const at = revision();
+    this.#options.watchers.add(this);
+    this.#isBeginning = true;
+    void this.#sendInitial(items).then(() => {
+      this.#isBeginning = false;
+      if (withBookmark && this.#options.bookmarks) {
+        this.#pending.unshift(this.#bookmark(at, ',"annotations":{"k8s.io/initial-events-end":"true"}'));
+      }
+      this.flush();
+    });
+  }
+
+  /** Goes on after what the client has already seen. */
+  resume(events: readonly CacheEvent[]): void {
+    for (const event of events) if (this.#inScope(event.key)) this.notify(event);
+    if (!this.#isClosed) this.#options.watchers.add(this);
+  }
+
+  /** Ends the watch with an error event; `status` is JSON. */
+  fail(status: string): void {
+    this.#push(Buffer.from(`{"type":"ERROR","object":${status}}\n`));
+    this.end();
+  }
+
+  notify(event: CacheEvent): void {
+    const { matches } = this.#options;
+    const { item, previous } = event;
+    const isIn = item !== undefined && (matches === undefined || matches(item));
+    const wasIn = previous !== undefined && (matches === undefined || matches(previous));
+    if (isIn) this.#push(this.#line(wasIn ? 'MODIFIED' : 'ADDED', item, event));
+    else if (wasIn) this.#push(this.#line('DELETED', previous, event));
+  }
+
+  progress(revision: number): void {
+    if (this.#options.bookmarks && !this.#isBeginning) this.#push(this.#bookmark(revision, ''));
+  }
+
+  flush(): void {
+    this.#isScheduled = false;
+    if (this.#isClosed || this.#isBlocked || this.#isBeginning || this.#pending.length === 0) return;
+    const [first] = this.#pending;
+    const chunk = this.#pending.length === 1 && first !== undefined ? first : Buffer.concat(this.#pending);
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    this.#isBlocked = !this.#options.sink.write(chunk);
+  }
+
+  /** Ends the stream in order; what is pending goes out first. */
+  end(): void {
+    if (this.#isClosed) return;
+    this.flush();
+    this.close();
+    this.#options.sink.end();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#options.watchers.remove(this);
+    this.#pending = [];
+  }
+
+  async #sendInitial(items: readonly Item[]): Promise<void> {
+    const { matches, presenter, sink } = this.#options;
+    for (let at = 0; at < items.length && !this.#isClosed; at += initialBatch) {
+      const lines = items
+        .slice(at, at + initialBatch)
+        .filter((item) => matches === undefined || matches(item))
+        .map((item) => eventLine('ADDED', presenter.object(item)));
+      if (lines.length > 0 && !sink.write(Buffer.from(lines.join('')))) await this.#drained();
+      else await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#options.sink.onDrain(resolve);
+      this.#options.sink.onClose(resolve);
+    });
+  }
+
+  /** Watchers that want the same form share the encoded line. */
+  #line(type: EventType, item: Item, event: CacheEvent): Buffer {
+    const { presenter } = this.#options;
+    const encode = (): Buffer => Buffer.from(eventLine(type, presenter.object(item, event.revision)));
+    if (presenter.shared === undefined) return encode();
+    return event.lines.getOrInsertComputed(`${type} ${presenter.shared}`, encode);
+  }
+
+  #bookmark(revision: number, annotations: string): Buffer {
+    return Buffer.from(`{"type":"BOOKMARK","object":${this.#options.presenter.bookmark(revision, annotations)}}\n`);
+  }
+
+  #push(line: Buffer): void {
+    if (this.#isClosed) return;
+    this.#pending.push(line);
+    this.#pendingBytes += line.length;
+    if (this.#pendingBytes > maxPendingBytes) {
+      this.close();
+      this.#options.sink.end();
+      return;
+    }
+    if (this.#isScheduled || this.#isBlocked || this.#isBeginning) return;
+    this.#isScheduled = true;
+    this.#options.flusher.schedule(this);
+  }
+
+  #inScope(key: string): boolean {
+    return this.exact ? key === this.scope : key.startsWith(this.scope);
+  }
+}
+
+const eventLine = (type: EventType, object: string): string => `{"type":"${type}","object":${object}}\n`;

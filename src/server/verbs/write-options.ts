@@ -1,0 +1,64 @@
+import { invalid } from '../../api/errors.ts';
+import type { FieldError } from '../../api/field-errors.ts';
+import { forbiddenField, invalidValue, notSupported, required, tooLong } from '../../api/field-errors.ts';
+import { isTrue } from '../request.ts';
+
+/** The query options of a write. */
+export interface WriteOptions {
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+  readonly fieldValidation: FieldValidation;
+  readonly force: boolean;
+}
+
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
+
+export type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'ApplyOptions' | 'DeleteOptions';
+
+/** Reads and checks the options; throws the 422 that Kubernetes gives, which names the options' kind. */
+export function parseWriteOptions(query: URLSearchParams, kind: OptionsKind): WriteOptions {
+  const dryRun = query.getAll('dryRun');
+  const fieldManager = query.get('fieldManager') ?? '';
+  const validation = query.get('fieldValidation') ?? '';
+  const isApply = kind === 'ApplyOptions';
+  refuseOptions(isApply ? 'PatchOptions' : kind, [
+    ...dryRunErrors(dryRun),
+    ...(isApply && fieldManager === '' ? [required('fieldManager', 'is required for apply patch')] : []),
+    ...(kind === 'PatchOptions' && query.has('force')
+      ? [forbiddenField('force', 'may not be specified for non-apply patch')]
+      : []),
+    ...fieldManagerErrors(fieldManager),
+    ...fieldValidationErrors(validation),
+  ]);
+  return {
+    dryRun: dryRun.includes('All'),
+    fieldManager,
+    fieldValidation: validation === 'Strict' || validation === 'Ignore' ? validation : 'Warn',
+    force: isApply && isTrue(query.get('force')),
+  };
+}
+
+/** What is wrong with the values of `dryRun`. */
+export const dryRunErrors = (values: readonly string[]): FieldError[] =>
+  values.filter((value) => value !== 'All' && value !== '').map(() => notSupported('dryRun', values, ['All']));
+
+/** Throws a 422 about options, if there is anything to say. */
+export function refuseOptions(kind: string, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', resource: kind, name: '' }, errors);
+}
+
+function fieldManagerErrors(manager: string): FieldError[] {
+  if (Buffer.byteLength(manager) > 128) return [tooLong('fieldManager', 128)];
+  if (/[\p{C}\p{Zl}\p{Zp}]/u.test(manager))
+    return [invalidValue('fieldManager', manager, 'should only contain printable characters')];
+  return [];
+}
+
+const validations = ['', 'Ignore', 'Strict', 'Warn'];
+
+const fieldValidationErrors = (value: string): FieldError[] =>
+  validations.includes(value) ? [] : [notSupported('fieldValidation', value, validations)];
+
+/** Who is recorded as the manager of the fields a write sets. */
+export const managerOf = (options: WriteOptions, userAgent: string | undefined): string =>
+  options.fieldManager || (userAgent ?? '').split('/')[0]?.slice(0, 128) || 'unknown';
