@@ -17,7 +17,8 @@ export interface Claims {
  * itself, as every applier of a part of it does. A struct stays for the sake of any field in it.
  */
 export function prune(merged: JsonObject, { before, now }: Claims, schema: StructSchema): JsonObject {
-  if (isEmptySet(before)) return merged;
+  // Nothing was given up, as in most applies.
+  if (isEmptySet(difference(before, now))) return merged;
   const named = (set: FieldSet): FieldSet => withNamedFields(set, schema);
   const fieldsOf = (object: JsonObject): FieldSet => named(toFieldSet(object, schema));
 

@@ -1,7 +1,7 @@
 import type { StatusError } from '../../api/errors.ts';
 import { badRequest, failure } from '../../api/errors.ts';
+import { goTypeOf, printGo } from './go-text.ts';
 import type { JsonObject } from './json-value.ts';
-import { isList, isObject } from './json-value.ts';
 
 export const badPrimitiveList = (): StatusError => badRequest('invalid patch format of primitive list');
 export const badRetainKeys = (): StatusError => badRequest('invalid patch format of retainKeys');
@@ -34,19 +34,3 @@ export const orderMismatch = (patch: readonly unknown[], order: readonly unknown
   );
 
 const invalidPatch = (message: string): StatusError => failure({ code: 422, reason: 'Invalid', message, details: {} });
-
-/** A value as Go's %v prints it. */
-function printGo(value: unknown): string {
-  if (isList(value)) return `[${value.map(printGo).join(' ')}]`;
-  if (!isObject(value))
-    return typeof value === 'string' ? value : (JSON.stringify(value) ?? '').replace('null', '<nil>');
-  const fields = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
-  return `map[${fields.map(([key, below]) => `${key}:${printGo(below)}`).join(' ')}]`;
-}
-
-function goTypeOf(value: unknown): string {
-  if (isList(value)) return '[]interface {}';
-  if (value === null) return '<nil>';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
-  return typeof value === 'boolean' ? 'bool' : typeof value;
-}

@@ -1,4 +1,5 @@
 import type { ListSchema, MapSchema, Schema, StructSchema } from '../../../api/schema/schema.ts';
+import { goTypeOf, printGo } from '../go-text.ts';
 import type { JsonObject } from '../json-value.ts';
 import { isList, isObject } from '../json-value.ts';
 import { fieldElement, printElement } from './element.ts';
@@ -36,7 +37,7 @@ function errorsOf(value: unknown, schema: Schema, path: string): string[] {
     case 'time':
     case 'microTime':
       if (typeof value === 'string') return [];
-      return [`${path}: expected string, got &value.valueUnstructured{Value:${printValue(value)}}`];
+      return [`${path}: expected string, got &value.valueUnstructured{Value:${printGo(value)}}`];
   }
 }
 
@@ -75,13 +76,5 @@ function listErrors(list: readonly unknown[], schema: ListSchema, path: string):
   return errors;
 }
 
-function goTypeOf(value: unknown): string {
-  if (isList(value)) return '[]interface {}';
-  if (isObject(value)) return 'map[string]interface {}';
-  return typeof value === 'boolean' ? 'bool' : 'string';
-}
-
-/** A value as Go prints a pointer to the wrapper that holds it. */
-const printPointer = (value: unknown): string => `&{${typeof value === 'string' ? value : printValue(value)}}`;
-
-const printValue = (value: unknown): string => JSON.stringify(value);
+/** A value as Go prints the pointer to what holds it. */
+const printPointer = (value: unknown): string => `&{${printGo(value)}}`;
