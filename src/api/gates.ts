@@ -46,3 +46,13 @@ export const gateNames: readonly GateName[] = Object.keys(gateSpecs).filter(isGa
 export function gatesWith(settings: Partial<Readonly<Record<GateName, boolean>>> = {}): Gates {
   return { enabled: (name) => settings[name] ?? gateSpecs[name].default };
 }
+
+/** A gate and how it is set, as `fairlead gates` lists it and the metric `kubernetes_feature_enabled` counts it. */
+export interface GateState extends GateSpec {
+  readonly name: GateName;
+  readonly enabled: boolean;
+}
+
+/** Every gate with its setting, sorted by name. */
+export const gateStates = (gates: Gates): GateState[] =>
+  gateNames.map((name) => ({ name, ...gateSpecs[name], enabled: gates.enabled(name) }));
