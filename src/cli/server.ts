@@ -2,7 +2,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import { isIP } from 'node:net';
 import type { Command } from 'commander';
 import { UsageError } from './errors.ts';
-import { version } from '../server/program.ts';
+import { version } from './program.ts';
 import { addFlags, readFlag, readSettings } from './flags.ts';
 import { parseServiceRanges } from './options/cidr.ts';
 import { parseClusterName } from './options/cluster-name.ts';

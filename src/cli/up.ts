@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Manifest } from './apply/manifests.ts';
-import { version } from '../server/program.ts';
+import { version } from './program.ts';
 import { addFlags, readSettings } from './flags.ts';
 import type { Streams } from './output.ts';
 import type { ControlPlane } from './up/control-plane.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { version } from '../server/program.ts';
+import { version } from './program.ts';
 import type { Streams } from './output.ts';
 import { outputFlag, readOutput, rendered } from './output.ts';
 

@@ -15,9 +15,9 @@ export interface ServerContext {
   readonly flusher: Flusher;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
-  clock(): number;
+  readonly clock: () => number;
   /** A new UID. */
-  uid(): string;
+  readonly uid: () => string;
   /** 0 ≤ x < 1, for names and addresses. */
-  random(): number;
+  readonly random: () => number;
 }

@@ -12,21 +12,24 @@ import type { StaticToken } from './access/authenticate.ts';
 import { Authenticator } from './access/authenticate.ts';
 import { ServiceAllocator } from './allocate/service-allocator.ts';
 import { bootstrap } from './bootstrap/bootstrap.ts';
+import type { BootstrapOptions } from './bootstrap/objects.ts';
 import { Flusher } from './cache/flusher.ts';
 import { CacheHub } from './cache/hub.ts';
 import type { ServerContext } from './context.ts';
 import { Handler } from './handler.ts';
-import type { Incoming, Listener } from './http/listener.ts';
+import type { HealthCheck } from './endpoints/health.ts';
+import type { Incoming } from './http/messages.ts';
 import { listen } from './http/listener.ts';
 import { expireEvents } from './lifecycle/event-expiry.ts';
 import { NamespaceLifecycle } from './lifecycle/namespaces.ts';
 import { ServerMetrics } from './metrics.ts';
 import { statusReply } from './reply.ts';
-import { version } from './program.ts';
 
 export interface ServerOptions {
   /** The name of the cluster, for logs. */
   readonly name: string;
+  /** The version of this program, which `/version` tells. */
+  readonly version: string;
   /** Stays the caller's: close it after the server. */
   readonly store: Store;
   readonly listen: { readonly host: string; readonly port: number };
@@ -48,48 +51,81 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
+interface Loops {
+  close(): Promise<void>;
+}
+
 const bookmarkMs = 60_000;
 const eventExpiryMs = 60_000;
 
+/** The API without a port: what a listener or a part in the same process calls. */
+export interface Api {
+  readonly handler: Handler;
+  readonly context: ServerContext;
+  /** Writes the objects that every cluster has, and starts the loops that keep them. */
+  start(address: { readonly host: string; readonly port: number }): Promise<void>;
+  /** Not ready any more: what watches should end and go elsewhere. */
+  drain(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens the API over a store. */
+export async function openApi(options: ServerOptions): Promise<Api> {
+  const state: { closing: boolean; lost: Error | undefined } = { closing: false, lost: undefined };
+  const context = await openContext(options, (error) => (state.lost = error));
+  const documents = { kinds, address: '', version: options.version };
+  const checks: readonly HealthCheck[] = [
+    { name: 'ping', readyOnly: false, problem: () => undefined },
+    { name: 'etcd', readyOnly: false, problem: () => state.lost?.message },
+    { name: 'informer-sync', readyOnly: true, problem: () => undefined },
+    { name: 'shutdown', readyOnly: true, problem: () => (state.closing ? 'shutting down' : undefined) },
+  ];
+  const metrics = new ServerMetrics(context, options.gates);
+  const handler = new Handler({ context, kinds, documents, metrics, checks });
+  let loops: Loops | undefined;
+  return {
+    handler,
+    context,
+    async start(address) {
+      documents.address = `${address.host}:${address.port}`;
+      await bootstrap(context, bootstrapOptions(options.serviceCidrs, address));
+      loops = startLoops(context, options);
+    },
+    async drain() {
+      state.closing = true;
+      await loops?.close();
+      for (const { watchers } of context.hub.caches) for (const watcher of watchers) watcher.end?.();
+    },
+    async close() {
+      context.hub.close();
+      await context.allocator.close();
+    },
+  };
+}
+
 /** Starts an API server over a store; resolves when it answers. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const state = { closing: false, lost: undefined as Error | undefined };
-  const context = await openContext(options, (error) => (state.lost = error));
-  const metrics = new ServerMetrics(context, options.gates);
+  const api = await openApi(options);
   const authenticator = new Authenticator(options.tokens);
-  const documents = { kinds, address: '', version };
-  const handler = new Handler({
-    context,
-    kinds,
-    documents,
-    metrics,
-    checks: [
-      { name: 'ping', readyOnly: false, problem: () => undefined },
-      { name: 'log', readyOnly: false, problem: () => undefined },
-      { name: 'etcd', readyOnly: false, problem: () => state.lost?.message },
-      { name: 'informer-sync', readyOnly: true, problem: () => undefined },
-      { name: 'shutdown', readyOnly: true, problem: () => (state.closing ? 'shutting down' : undefined) },
-    ],
-  });
+  const { host } = options.listen;
   const listener = await listen({
     ...options.listen,
     tls: options.tls,
     identify: (request) => authenticator.identify(socketOf(request), request.headers.authorization),
-    handle: (request) => handler.handle(request),
+    handle: (request) => api.handler.handle(request),
     unauthorized: () => statusReply(unauthorized.status),
+  }).catch(async (error: unknown) => {
+    await api.close();
+    throw error;
   });
-  documents.address = `${options.listen.host}:${listener.port}`;
-  await bootstrap(context, bootstrapOptions(options, listener.port));
-  const loops = startLoops(context, options);
+  await api.start({ host, port: listener.port });
   return {
-    url: `https://${options.listen.host.includes(':') ? `[${options.listen.host}]` : options.listen.host}:${listener.port}`,
+    url: `https://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
     port: listener.port,
     async close() {
-      state.closing = true;
-      await loops.close();
-      await closeListener(listener, context);
-      context.hub.close();
-      await context.allocator.close();
+      await api.drain();
+      await listener.close();
+      await api.close();
     },
   };
 }
@@ -124,9 +160,9 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
 }
 
 function bootstrapOptions(
-  { serviceCidrs, listen: { host } }: ServerOptions,
-  port: number,
-): Parameters<typeof bootstrap>[1] {
+  serviceCidrs: readonly string[],
+  { host, port }: { readonly host: string; readonly port: number },
+): BootstrapOptions {
   const primary = parseCidr(serviceCidrs[0] ?? '');
   if (primary === undefined) throw new Error(`bug: "${serviceCidrs[0] ?? ''}" is not a CIDR`);
   const address = host === '0.0.0.0' || host === 'localhost' ? '127.0.0.1' : host === '::' ? '::1' : host;
@@ -139,7 +175,7 @@ function bootstrapOptions(
 }
 
 /** What runs beside the requests: namespaces, old events, bookmarks, compaction. */
-function startLoops(context: ServerContext, { store, tls, log }: ServerOptions): { close(): Promise<void> } {
+function startLoops(context: ServerContext, { store, tls, log }: ServerOptions): Loops {
   const stop = new AbortController();
   const namespaces = new NamespaceLifecycle(context, tls.ca);
   namespaces.start();
@@ -166,12 +202,6 @@ function startLoops(context: ServerContext, { store, tls, log }: ServerOptions):
 
 function sendBookmarks({ hub }: ServerContext): void {
   for (const { watchers } of hub.caches) for (const watcher of watchers) watcher.progress(hub.revision);
-}
-
-/** Watches end in order, so that clients resume elsewhere; then the connections close. */
-async function closeListener(listener: Listener, { hub }: ServerContext): Promise<void> {
-  for (const { watchers } of hub.caches) for (const watcher of [...watchers]) watcher.end?.();
-  await listener.close();
 }
 
 /** The TLS socket under a request of either protocol. */

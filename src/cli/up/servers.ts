@@ -4,6 +4,7 @@ import type { Gates } from '../../api/gates.ts';
 import type { StaticToken } from '../../server/access/authenticate.ts';
 import type { Pki } from '../../server/pki/pki.ts';
 import type { Store } from '../../store/store.ts';
+import { version } from '../program.ts';
 import { codesOf, FatalError, messageOf } from '../errors.ts';
 import type { PortRange } from '../options/ports.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -42,6 +43,7 @@ export async function startCluster(cluster: ClusterOptions, setup: ServerSetup):
   try {
     const server = await startServer({
       name: cluster.name,
+      version,
       store,
       listen: cluster.listen,
       tls: { ...serving, ca: setup.pki.ca },

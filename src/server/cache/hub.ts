@@ -11,9 +11,9 @@ export interface HubOptions {
   /** The kinds that are stored; views of them share their cache. */
   readonly kinds: readonly Kind[];
   readonly limits?: HistoryLimits;
-  clock(): number;
+  readonly clock: () => number;
   /** The store's watch broke: nothing new will be seen. */
-  onLost(error: Error): void;
+  readonly onLost: (error: Error) => void;
 }
 
 /**

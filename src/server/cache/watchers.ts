@@ -57,7 +57,7 @@ export class Watchers {
   }
 
   *[Symbol.iterator](): Generator<Watcher, void> {
-    for (const set of this.#byScope.values()) yield* set;
-    for (const set of this.#byKey.values()) yield* set;
+    for (const set of [...this.#byScope.values()]) yield* [...set];
+    for (const set of [...this.#byKey.values()]) yield* [...set];
   }
 }

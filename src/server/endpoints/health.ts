@@ -6,7 +6,7 @@ export interface HealthCheck {
   readonly name: string;
   /** Only readiness waits for it: a live server may still be starting or stopping. */
   readonly readyOnly: boolean;
-  problem(): string | undefined;
+  readonly problem: () => string | undefined;
 }
 
 /** `/healthz`, `/livez` and `/readyz`, with `?verbose`, `?exclude=` and one check a path. */

@@ -1,11 +1,9 @@
-import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
-
 import { badRequest } from '../../api/errors.ts';
 import { tooLarge } from '../reply.ts';
+import type { Incoming } from './messages.ts';
 
 /** The whole body; rejects with a 413 past `limit` bytes, without reading on. */
-export function readBody(incoming: IncomingMessage | Http2ServerRequest, limit: number): Promise<Buffer> {
+export function readBody(incoming: Incoming, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (Number(incoming.headers['content-length'] ?? 0) > limit) {
       incoming.resume();

@@ -1,16 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer } from 'node:http2';
-import type { Http2SecureServer, Http2ServerRequest, Http2ServerResponse, ServerHttp2Session } from 'node:http2';
+import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
 import type { ApiRequest, Reply, User } from '../reply.ts';
 import { readBody } from './body.ts';
+import type { Incoming, Outgoing } from './messages.ts';
 import { writeReply } from './write.ts';
-
-/** Both protocols come through Node's compatible pair of objects. */
-export type Incoming = IncomingMessage | Http2ServerRequest;
-export type Outgoing = ServerResponse | Http2ServerResponse;
 
 export interface ListenerOptions {
   readonly host: string;

@@ -3,7 +3,7 @@ import { createGzip, constants } from 'node:zlib';
 import { pipeline, Readable } from 'node:stream';
 
 import type { BodyReply, Headers, Reply, Sink, StreamReply } from '../reply.ts';
-import type { Incoming, Outgoing } from './listener.ts';
+import type { Incoming, Outgoing } from './messages.ts';
 
 /** Bodies past this size are compressed for clients that can take it. */
 const gzipFromBytes = 128 * 1024;

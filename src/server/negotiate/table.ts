@@ -28,7 +28,7 @@ export interface TableOptions {
   readonly version: string;
   readonly includeObject: IncludeObject;
   readonly whole: Presenter;
-  clock(): number;
+  readonly clock: () => number;
 }
 
 /** Objects as rows of cells, which is what `kubectl get` prints. */

@@ -12,7 +12,7 @@ import type { ApiRequest } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
-import { maxBodyBytes } from './body.ts';
+import { maxBodyBytes, text } from './body.ts';
 import { createObject } from './create-object.ts';
 import { resetFieldsOf } from './reset-fields.ts';
 import { subresourceOf } from './update.ts';
@@ -87,12 +87,12 @@ function checkConfiguration(config: JsonObject, kind: Kind, info: ResourceReques
   const expected = apiVersionOf(kind);
   if (config['kind'] !== kind.kind) {
     throw badRequest(
-      `invalid object type: ${String(config['apiVersion'] ?? '')}, Kind=${String(config['kind'] ?? '')}, expected ${expected}, Kind=${kind.kind}`,
+      `invalid object type: ${text(config['apiVersion'])}, Kind=${text(config['kind'])}, expected ${expected}, Kind=${kind.kind}`,
     );
   }
   if (config['apiVersion'] !== expected) {
     throw badRequest(
-      `Incorrect version specified in apply patch. Specified patch version: ${String(config['apiVersion'] ?? '')}, expected: ${expected}`,
+      `Incorrect version specified in apply patch. Specified patch version: ${text(config['apiVersion'])}, expected: ${expected}`,
     );
   }
   const metadata = isObject(config['metadata']) ? config['metadata'] : {};
@@ -100,7 +100,7 @@ function checkConfiguration(config: JsonObject, kind: Kind, info: ResourceReques
     throw badRequest('metadata.managedFields must be nil');
   const { name = info.name, namespace = info.namespace } = metadata;
   if (name !== info.name) {
-    throw badRequest(`the name of the object (${String(name)}) does not match the name on the URL (${info.name})`);
+    throw badRequest(`the name of the object (${text(name)}) does not match the name on the URL (${info.name})`);
   }
   if (kind.namespaced && namespace !== info.namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
@@ -136,7 +136,7 @@ function refuseIdentity(config: JsonObject, resource: Resource, name: string): v
     if (value === undefined || value === null || value === '') continue;
     throw conflict(
       subjectOf(resource, name),
-      `${field} mismatch: the provided object specified ${field} ${String(value)}, and no existing object was found`,
+      `${field} mismatch: the provided object specified ${field} ${text(value)}, and no existing object was found`,
     );
   }
 }

@@ -56,12 +56,12 @@ export function parseText(
   type: 'json' | 'yaml',
   kind: Kind,
 ): { readonly value: unknown; readonly duplicates: readonly string[] } {
-  const text = utf8(bytes);
+  const source = utf8(bytes);
   try {
-    return type === 'json' ? parseJson(text) : parseYaml(text);
+    return type === 'json' ? parseJson(source) : parseYaml(source);
   } catch (error) {
-    if (error instanceof JsonError) throw unrecognised(kind, `json parse error: ${error.message}`, text);
-    if (error instanceof YamlError) throw unrecognised(kind, `yaml parse error: ${error.message}`, text);
+    if (error instanceof JsonError) throw unrecognised(kind, `json parse error: ${error.message}`, source);
+    if (error instanceof YamlError) throw unrecognised(kind, `yaml parse error: ${error.message}`, source);
     throw error;
   }
 }
@@ -69,9 +69,9 @@ export function parseText(
 /** Invalid UTF-8 becomes U+FFFD, as Go's decoder has it. */
 const utf8 = (bytes: Buffer): string => bytes.toString('utf8');
 
-const unrecognised = (kind: Kind, why: string, text: string): Error =>
+const unrecognised = (kind: Kind, why: string, source: string): Error =>
   badRequest(
-    `the object provided is unrecognized (must be of type ${kind.kind}): couldn't get version/kind; ${why} (${Buffer.from(text.slice(0, 30)).toString('hex').slice(0, 30)} ...)`,
+    `the object provided is unrecognized (must be of type ${kind.kind}): couldn't get version/kind; ${why} (${Buffer.from(source.slice(0, 30)).toString('hex').slice(0, 30)} ...)`,
   );
 
 /** The apiVersion and kind in a body must be those of the URL; built-in kinds may leave them out. */
@@ -83,15 +83,18 @@ function checkType(value: unknown, kind: Kind): void {
   }
   if (given.apiVersion !== undefined && given.apiVersion !== '' && given.apiVersion !== expected) {
     throw badRequest(
-      `the API version in the data (${String(given.apiVersion)}) does not match the expected API version (${expected})`,
+      `the API version in the data (${text(given.apiVersion)}) does not match the expected API version (${expected})`,
     );
   }
   if (given.kind !== undefined && given.kind !== '' && given.kind !== kind.kind) {
     throw badRequest(
-      `${String(given.kind)} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: no kind ${JSON.stringify(given.kind)} is registered for this resource`,
+      `${text(given.kind)} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: no kind ${JSON.stringify(given.kind)} is registered for this resource`,
     );
   }
 }
+
+/** A value of a client in a message: strings as they are, anything else as JSON. */
+export const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? ''));
 
 /** A value as an object of the kind; unknown and duplicate fields are refused, told or ignored as asked. */
 export function decodeObject(

@@ -6,7 +6,7 @@ import { subdomainName } from '../../../names.ts';
 import { decodedBytes, immutabilityErrors, keyErrors, maxDataBytes } from '../configmap/data.ts';
 import type { Secret } from './schema.ts';
 import { secret } from './schema.ts';
-import { typeErrors } from './types.ts';
+import { typeErrors } from './secret-types.ts';
 
 export const secretKind = defineKind<Secret>({
   group: '',

@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs';
+
+/** The version of this program. */
+export const version: string = readVersion();
+
+function readVersion(): string {
+  // npm writes this file and refuses one without a version.
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    readonly version: string;
+  };
+  return manifest.version;
+}

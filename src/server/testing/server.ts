@@ -1,0 +1,160 @@
+// A whole API server in this process, for tests: no port, no certificate, memory or any other store.
+
+import { pino } from 'pino';
+
+import type { GateName } from '../../api/gates.ts';
+import { gatesWith } from '../../api/gates.ts';
+import { openMemoryStore } from '../../store/memory/memory.ts';
+import type { Store } from '../../store/store.ts';
+import type { ApiRequest, BodyReply, Reply, Sink } from '../reply.ts';
+import type { ServerContext } from '../context.ts';
+import { openApi } from '../server.ts';
+
+export interface TestOptions {
+  readonly gates?: Partial<Record<GateName, boolean>>;
+  /** Default: a new memory store. Stays open when the server closes, if given. */
+  readonly store?: Store;
+  readonly serviceCidrs?: readonly string[];
+  readonly nodePorts?: { readonly from: number; readonly to: number };
+  readonly loopbackEndpoints?: readonly string[];
+}
+
+/** An answer, read. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly text: string;
+  /** The body as JSON; tests know what they asked for. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads any shape
+  readonly body: any;
+  readonly warnings: readonly string[];
+}
+
+export interface Ask {
+  readonly body?: unknown;
+  readonly type?: string;
+  readonly accept?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A watch under way. */
+export interface TestWatch {
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads any shape
+  readonly events: readonly { readonly type: string; readonly object: any }[];
+  readonly ended: boolean;
+  /** Resolves when `count` events have come; rejects after a second. */
+  take(count: number): Promise<TestWatch['events']>;
+  close(): void;
+}
+
+export interface TestServer extends AsyncDisposable {
+  readonly context: ServerContext;
+  ask(method: string, url: string, ask?: Ask): Promise<Answer>;
+  watch(url: string, accept?: string): Promise<TestWatch>;
+}
+
+/** Starts a server and waits until its namespaces are complete. */
+export async function testServer(options: TestOptions = {}): Promise<TestServer> {
+  const store = options.store ?? openMemoryStore();
+  const api = await openApi({
+    name: 'test',
+    version: '0.0.0',
+    store,
+    listen: { host: '127.0.0.1', port: 0 },
+    tls: { cert: '', key: '', ca: 'CA' },
+    gates: gatesWith(options.gates),
+    serviceCidrs: options.serviceCidrs ?? ['10.0.0.0/24'],
+    nodePorts: options.nodePorts ?? { from: 30000, to: 32767 },
+    loopbackEndpoints: options.loopbackEndpoints ?? [],
+    tokens: [],
+    log: pino({ level: 'silent' }),
+  });
+  await api.start({ host: '127.0.0.1', port: 6443 });
+  const handle = (request: ApiRequest): Promise<Reply> => api.handler.handle(request);
+  return {
+    context: api.context,
+    ask: async (method, url, ask = {}) => answerOf(await handle(requestOf(method, url, ask))),
+    watch: async (url, accept) => watchOf(await handle(requestOf('GET', url, accept === undefined ? {} : { accept }))),
+    async [Symbol.asyncDispose]() {
+      await api.drain();
+      await api.close();
+      if (options.store === undefined) await store.close();
+    },
+  };
+}
+
+function requestOf(method: string, url: string, { body, type, accept, headers = {} }: Ask): ApiRequest {
+  const all: Record<string, string | undefined> = { 'content-type': type, accept, ...headers };
+  const bytes =
+    body === undefined
+      ? Buffer.alloc(0)
+      : Buffer.isBuffer(body) || typeof body === 'string'
+        ? Buffer.from(body)
+        : Buffer.from(JSON.stringify(body));
+  return {
+    method,
+    url,
+    header: (name) => all[name],
+    body: async (limit) => {
+      if (bytes.length > limit) throw (await import('../reply.ts')).tooLarge(limit);
+      return bytes;
+    },
+    user: { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] },
+  };
+}
+
+function answerOf(reply: Reply): Answer {
+  if ('stream' in reply) throw new Error('a stream was not expected; use watch()');
+  const text = textOf(reply);
+  const warnings = [reply.headers['Warning'] ?? []].flat();
+  return { status: reply.status, headers: reply.headers, text, body: parsed(text), warnings };
+}
+
+const textOf = ({ body }: BodyReply): string =>
+  typeof body === 'string' || Buffer.isBuffer(body) ? body.toString() : [...body].join('');
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // plain text
+  }
+}
+
+function watchOf(reply: Reply): TestWatch {
+  if (!('stream' in reply)) throw new Error(`a stream was expected, not ${reply.status}: ${textOf(reply)}`);
+  const events: TestWatch['events'][number][] = [];
+  const closers: (() => void)[] = [];
+  let ended = false;
+  let rest = '';
+  const sink: Sink = {
+    write(chunk) {
+      rest += chunk.toString();
+      const lines = rest.split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) events.push(JSON.parse(line) as TestWatch['events'][number]);
+      return true;
+    },
+    onDrain: () => undefined,
+    onClose: (listener) => void closers.push(listener),
+    end() {
+      ended = true;
+    },
+  };
+  reply.stream(sink);
+  return {
+    events,
+    get ended() {
+      return ended;
+    },
+    async take(count) {
+      const deadline = Date.now() + 1000;
+      while (events.length < count) {
+        if (Date.now() > deadline) throw new Error(`only ${events.length} of ${count}: ${JSON.stringify(events)}`);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      return events;
+    },
+    close: () => closers.forEach((close) => close()),
+  };
+}
