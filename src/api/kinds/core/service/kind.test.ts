@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ObjectMeta } from '../../../metadata.ts';
+import { serviceKind } from './kind.ts';
+import type { Service } from './schema.ts';
+import type { Written } from './service.fixture.ts';
+import { contextWith, written } from './service.fixture.ts';
+
+const balancer = (...ingress: readonly object[]): Service => ({
+  ...written({ type: 'LoadBalancer', externalIPs: ['192.0.2.9'] }),
+  status: { loadBalancer: { ingress } },
+});
+
+const rows: readonly { name: string; given: Service; want: string }[] = [
+  {
+    name: 'a cluster IP',
+    given: written({ clusterIPs: ['10.0.0.1'] }),
+    want: 'web ClusterIP 10.0.0.1 <none> 80/TCP <unknown> <none>',
+  },
+  {
+    name: 'external IPs and a selector',
+    given: written({ externalIPs: ['192.0.2.1', '192.0.2.2'], selector: { b: '2', a: '1' } }),
+    want: 'web ClusterIP <none> 192.0.2.1,192.0.2.2 80/TCP <unknown> a=1,b=2',
+  },
+  {
+    name: 'node ports',
+    given: written({
+      type: 'NodePort',
+      ports: [
+        { port: 80, nodePort: 30080 },
+        { port: 53, protocol: 'UDP' },
+      ],
+    }),
+    want: 'web NodePort <none> <none> 80:30080/TCP,53/UDP <unknown> <none>',
+  },
+  {
+    name: 'an external name',
+    given: written({ type: 'ExternalName', externalName: 'db.example.org', ports: [] }),
+    want: 'web ExternalName <none> db.example.org <none> <unknown> <none>',
+  },
+  {
+    name: 'a load balancer to come',
+    given: written({ type: 'LoadBalancer' }),
+    want: 'web LoadBalancer <none> <pending> 80/TCP <unknown> <none>',
+  },
+  {
+    name: 'a load balancer with several entries',
+    given: balancer({ ip: '192.0.2.2' }, { hostname: 'a.example.org' }, { ip: '192.0.2.2' }, { ip: '192.0.2.1' }),
+    want: 'web LoadBalancer <none> 192.0.2.1,192.0.2.2,a.example.org,192.0.2.9 80/TCP <unknown> <none>',
+  },
+];
+for (const { name, given, want } of rows) {
+  test(`the row of ${name}`, () => {
+    assert.equal(serviceKind.columns.map((column) => column.cell(given, 0)).join(' '), want);
+  });
+}
+
+const headless = { clusterIP: 'None', clusterIPs: ['None'] };
+const warnings: readonly { name: string; spec: Written; metadata?: ObjectMeta; want: readonly string[] }[] = [
+  { name: 'nothing unusual', spec: {}, want: [] },
+  { name: 'a plain headless Service', spec: headless, want: [] },
+  {
+    name: 'the old hints annotation',
+    spec: {},
+    metadata: { annotations: { 'service.kubernetes.io/topology-aware-hints': 'auto' } },
+    want: [
+      'annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead',
+    ],
+  },
+  {
+    name: 'what a headless Service ignores',
+    spec: { ...headless, loadBalancerIP: '192.0.2.1', externalIPs: ['192.0.2.1'], sessionAffinity: 'ClientIP' },
+    want: [
+      'spec.loadBalancerIP is ignored for headless services',
+      'spec.externalIPs is ignored for headless services',
+      'spec.SessionAffinity is ignored for headless services',
+    ],
+  },
+  {
+    name: 'what an external name ignores',
+    spec: { type: 'ExternalName', externalName: 'db.example.org', externalIPs: ['192.0.2.1'] },
+    want: ['spec.externalIPs is ignored when spec.type is "ExternalName"'],
+  },
+  {
+    name: 'an external name on another type',
+    spec: { externalName: 'db.example.org' },
+    want: ['spec.externalName is ignored when spec.type is not "ExternalName"'],
+  },
+  {
+    name: 'unusual forms of addresses',
+    spec: { type: 'LoadBalancer', clusterIPs: ['FD00::9'], loadBalancerSourceRanges: ['10.1.2.3/8'] },
+    want: [
+      'spec.clusterIPs[0]: IPv6 address "FD00::9" should be in RFC 5952 canonical format ("fd00::9")',
+      'spec.loadBalancerSourceRanges[0]: CIDR value "10.1.2.3/8" is ambiguous in this context (should be "10.0.0.0/8" or "10.1.2.3/32"?)',
+    ],
+  },
+];
+for (const { name, spec, metadata, want } of warnings) {
+  test(`warnings for ${name}`, () => {
+    assert.deepEqual(serviceKind.warnings(written(spec, metadata), undefined, contextWith()), want);
+  });
+}
+
+test('a client cannot set the status on create', () => {
+  const service = balancer({ ip: '192.0.2.1' });
+  assert.deepEqual(serviceKind.prepareForCreate(service, contextWith()).status, { loadBalancer: {} });
+});
+
+test('services are selected by address and type', () => {
+  const { 'spec.clusterIP': ip, 'spec.type': type } = serviceKind.selectableFields;
+  assert.deepEqual([ip?.(written(headless)), type?.(written(headless))], ['None', 'ClusterIP']);
+});
