@@ -3,12 +3,15 @@
 import type { FieldError } from '../../../field-errors.ts';
 import { duplicate, forbiddenField, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from '../../../names.ts';
+import { validateLabels } from '../../../validate-metadata.ts';
 import type { PodSpec, PodTemplateSpec } from './schema.ts';
 import { containerErrors } from './validate-container.ts';
 
 /** Everything wrong with the template of a workload at `path`. */
-export const podTemplateErrors = (template: PodTemplateSpec, path: string): readonly FieldError[] =>
-  podSpecErrors(template.spec, `${path}.spec`);
+export const podTemplateErrors = ({ metadata, spec }: PodTemplateSpec, path: string): readonly FieldError[] => [
+  ...validateLabels(`${path}.labels`, metadata.labels),
+  ...podSpecErrors(spec, `${path}.spec`),
+];
 
 /** Everything wrong with a Pod's spec at `path`. */
 export function podSpecErrors(spec: PodSpec, path: string): readonly FieldError[] {

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { WriteContext } from '../../../kind.ts';
+import type { LeaseSpec } from './kind.ts';
+import { leaseKind } from './kind.ts';
+
+const context: WriteContext = { gates: { enabled: () => false }, loopbackEndpoints: [] };
+
+const specs: readonly { name: string; spec: LeaseSpec; want: readonly string[] }[] = [
+  { name: 'nothing given', spec: {}, want: [] },
+  { name: 'a holder', spec: { holderIdentity: 'a', leaseDurationSeconds: 15, leaseTransitions: 0 }, want: [] },
+  {
+    name: 'no time at all',
+    spec: { leaseDurationSeconds: 0 },
+    want: ['spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0'],
+  },
+  {
+    name: 'fewer than no transitions',
+    spec: { leaseTransitions: -1 },
+    want: ['spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0'],
+  },
+  {
+    name: 'an unknown strategy',
+    spec: { strategy: 'Mine' },
+    want: ['spec.strategy.strategy: Unsupported value: "Mine": supported values: "OldestEmulationVersion"'],
+  },
+  { name: 'a strategy of one’s own', spec: { strategy: 'example.org/mine', preferredHolder: 'b' }, want: [] },
+  {
+    name: 'a preferred holder without a strategy',
+    spec: { preferredHolder: 'b' },
+    want: ['spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined'],
+  },
+];
+for (const { name, spec, want } of specs) {
+  test(`lease: ${name}`, () => {
+    const errors = leaseKind.validateCreate({ metadata: { name: 'l', namespace: 'n' }, spec }, context);
+    assert.deepEqual(
+      errors.map(({ path, body }) => `${path}: ${body}`),
+      want,
+    );
+  });
+}
+
+test('a PUT creates, and needs a revision when the lease exists', () => {
+  assert.equal(leaseKind.createOnUpdate, true);
+  assert.equal(leaseKind.unconditionalUpdate, false);
+});
