@@ -22,11 +22,16 @@ const mapPorts = (
 const usesSrvName = ({ subsets }: Endpoints): boolean =>
   subsets?.some(({ ports }) => ports?.some(({ srvServiceName }) => srvServiceName !== undefined)) ?? false;
 
+function withoutSrvName(port: EndpointPort): EndpointPort {
+  const { srvServiceName: _, ...rest } = port;
+  return rest;
+}
+
 /** SRV-4: the field goes when its gate is off, unless the stored object uses it already. */
 function dropGatedFields(object: Endpoints, old: Endpoints | undefined, { gates }: WriteContext): Endpoints {
   if (gates.enabled('SRVServiceName') || object.subsets === undefined || !usesSrvName(object)) return object;
   if (old !== undefined && usesSrvName(old)) return object;
-  return { ...object, subsets: mapPorts(object.subsets, ({ srvServiceName: _, ...port }) => port) };
+  return { ...object, subsets: mapPorts(object.subsets, withoutSrvName) };
 }
 
 function warnings({ subsets = [] }: Endpoints): string[] {

@@ -1,6 +1,6 @@
 import { isExternallyAccessible } from './exposure.ts';
 import { mayUseNodePorts, needsHealthCheck, sameList, usesClusterIP } from './linked.ts';
-import type { Service, ServiceSpec } from './schema.ts';
+import type { Service, ServicePort, ServiceSpec } from './schema.ts';
 
 /**
  * Clears what the old type needed and the new one does not, unless the client changed it in the same write: then
@@ -18,7 +18,7 @@ export function wipeTypeDependentFields(service: Service, old: Service): Service
     if (spec.ipFamilyPolicy === before.ipFamilyPolicy) delete spec.ipFamilyPolicy;
   }
   if (mayUseNodePorts(old) && !mayUseNodePorts(service) && spec.ports !== undefined && addsNoNodePort(spec, before)) {
-    spec.ports = spec.ports.map(({ nodePort: _, ...port }) => port);
+    spec.ports = spec.ports.map(withoutNodePort);
   }
   if (needsHealthCheck(old) && !needsHealthCheck(service) && spec.healthCheckNodePort === before.healthCheckNodePort) {
     delete spec.healthCheckNodePort;
@@ -34,6 +34,11 @@ export function wipeTypeDependentFields(service: Service, old: Service): Service
   }
   const keepsLoadBalancer = spec.type === 'LoadBalancer' || service.status.loadBalancer.ingress === undefined;
   return { ...service, spec, status: keepsLoadBalancer ? service.status : { ...service.status, loadBalancer: {} } };
+}
+
+function withoutNodePort(port: ServicePort): ServicePort {
+  const { nodePort: _, ...rest } = port;
+  return rest;
 }
 
 const sameAddresses = (spec: ServiceSpec, before: ServiceSpec): boolean =>

@@ -1,5 +1,5 @@
 import type { WriteContext } from '../../../kind.ts';
-import type { Endpoint, EndpointSlice } from './schema.ts';
+import type { Endpoint, EndpointPort, EndpointSlice } from './schema.ts';
 
 /** Clears fields whose gate is off and that the stored slice does not use, and topology, which v1 cannot write. */
 export function dropFields(slice: EndpointSlice, old: EndpointSlice | undefined, context: WriteContext): EndpointSlice {
@@ -9,9 +9,14 @@ export function dropFields(slice: EndpointSlice, old: EndpointSlice | undefined,
 const usesSrvName = ({ ports }: EndpointSlice): boolean =>
   ports?.some(({ srvServiceName }) => srvServiceName !== undefined) ?? false;
 
+function withoutSrvName(port: EndpointPort): EndpointPort {
+  const { srvServiceName: _, ...rest } = port;
+  return rest;
+}
+
 function dropSrvNames(slice: EndpointSlice, old: EndpointSlice | undefined, { gates }: WriteContext): EndpointSlice {
   if (gates.enabled('SRVServiceName') || !usesSrvName(slice) || (old !== undefined && usesSrvName(old))) return slice;
-  return { ...slice, ports: slice.ports?.map(({ srvServiceName: _, ...port }) => port) ?? null };
+  return { ...slice, ports: slice.ports?.map(withoutSrvName) ?? null };
 }
 
 const usesNodeHints = ({ endpoints }: EndpointSlice): boolean =>
