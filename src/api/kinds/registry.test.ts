@@ -21,16 +21,9 @@ function structsOf(schema: Schema, path: string, found = new Map<StructSchema, s
 
 /** The shape of a schema without its words, to compare two that share a name. */
 function shapeOf(schema: Schema): unknown {
-  switch (schema.type) {
-    case 'list':
-      return { ...schema, items: shapeOf(schema.items) };
-    case 'map':
-      return { ...schema, values: shapeOf(schema.values) };
-    case 'struct':
-      return schema.name;
-    default:
-      return schema;
-  }
+  if (schema.type === 'list') return { ...schema, items: shapeOf(schema.items) };
+  if (schema.type === 'map') return { ...schema, values: shapeOf(schema.values) };
+  return schema.type === 'struct' ? schema.name : schema;
 }
 
 function structShape(struct: StructSchema): unknown {

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Kind, WriteContext } from '../../kind.ts';
+import type { ApiObject } from '../../metadata.ts';
+import { decode } from '../../schema/decode.ts';
+import { decodeProtobuf, encodeProtobuf } from '../../schema/protobuf.ts';
+import { daemonSetKind } from './daemonset/kind.ts';
+import { deploymentKind } from './deployment/kind.ts';
+import type { Deployment } from './deployment/schema.ts';
+import { replicaSetKind } from './replicaset/kind.ts';
+import { selectorText } from './selector.ts';
+import { statefulSetKind } from './statefulset/kind.ts';
+import type { StatefulSet } from './statefulset/schema.ts';
+
+const context: WriteContext = { gates: { enabled: () => false }, loopbackEndpoints: [] };
+const container = { name: 'web', image: 'web:1' };
+const good = {
+  selector: { matchLabels: { app: 'web' } },
+  template: { metadata: { labels: { app: 'web' } }, spec: { containers: [container] } },
+};
+const made = <T extends ApiObject>(kind: Kind<T>, spec: object): T =>
+  kind.applyDefaults(decode<T>(kind.schema, { metadata: { name: 'web', namespace: 'shop' }, spec }).object);
+const texts = <T extends ApiObject>(kind: Kind<T>, spec: object): readonly string[] =>
+  kind.validateCreate(made(kind, spec), context).map(({ path, body }) => `${path}: ${body}`);
+
+for (const kind of [deploymentKind, replicaSetKind, statefulSetKind, daemonSetKind] as readonly Kind[]) {
+  test(`${kind.kind}: a plain one is accepted, and defaults are stable`, () => {
+    assert.deepEqual(texts(kind, good), []);
+    const once = made(kind, good);
+    assert.deepEqual(kind.applyDefaults(once), once);
+  });
+
+  test(`${kind.kind}: survives protobuf`, () => {
+    const object = made(kind, good);
+    assert.deepEqual(
+      decodeProtobuf(kind.schema, encodeProtobuf(kind.schema, object)),
+      decode(kind.schema, object).object,
+    );
+  });
+
+  test(`${kind.kind}: the selector must match the template`, () => {
+    const spec = { ...good, selector: { matchLabels: { app: 'other' } } };
+    assert.deepEqual(texts(kind, spec), [
+      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+    ]);
+  });
+
+  test(`${kind.kind}: a selector is required`, () => {
+    assert.deepEqual(texts(kind, { template: good.template }), [
+      'spec.selector: Required value',
+      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+    ]);
+  });
+
+  test(`${kind.kind}: only Pods that always restart`, () => {
+    const template = { ...good.template, spec: { ...good.template.spec, restartPolicy: 'Never' } };
+    assert.deepEqual(texts(kind, { ...good, template }), [
+      'spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"',
+    ]);
+  });
+
+  test(`${kind.kind}: an update cannot change the selector`, () => {
+    const both = { app: 'web', tier: 'front' };
+    const template = { ...good.template, metadata: { labels: both } };
+    const errors = kind.validateUpdate(
+      made(kind, { selector: { matchLabels: both }, template }),
+      made(kind, { ...good, template }),
+      context,
+    );
+    assert.deepEqual(errors.length, 1);
+    assert.match(errors[0]?.body ?? '', /field is immutable|updates to statefulset spec for fields other than/);
+  });
+}
+
+const empty = { selector: {}, template: good.template };
+test('an empty selector is refused in the words of each kind', () => {
+  assert.deepEqual(texts(deploymentKind, empty), [
+    'spec.selector: Invalid value: {}: empty selector is invalid for deployment',
+  ]);
+  assert.deepEqual(texts(daemonSetKind, empty), [
+    'spec.selector: Invalid value: {}: empty selector is invalid for daemonset',
+  ]);
+  assert.deepEqual(texts(statefulSetKind, empty), [
+    'spec.selector: Invalid value: {}: empty selector is invalid for statefulset',
+  ]);
+});
+
+test('what an author leaves out of a Deployment is filled in', () => {
+  const { template: _template, selector: _selector, ...spec } = made(deploymentKind, good).spec;
+  assert.deepEqual(spec, {
+    replicas: 1,
+    strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%' } },
+    revisionHistoryLimit: 10,
+    progressDeadlineSeconds: 600,
+  });
+  assert.equal(made(deploymentKind, good).spec.template.spec.enableServiceLinks, undefined);
+});
+
+test('what an author leaves out of a StatefulSet is filled in', () => {
+  const { template: _template, selector: _selector, ...spec } = made(statefulSetKind, good).spec;
+  assert.deepEqual(spec, {
+    replicas: 1,
+    podManagementPolicy: 'OrderedReady',
+    updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
+    revisionHistoryLimit: 10,
+    persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
+    serviceName: '',
+  });
+});
+
+const refusals: readonly { name: string; spec: object; want: readonly string[] }[] = [
+  {
+    name: 'less than nothing',
+    spec: { replicas: -1 },
+    want: ['spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
+  },
+  {
+    name: 'neither missing nor in excess',
+    spec: { strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: '0%' } } },
+    want: ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0'],
+  },
+  {
+    name: 'more than all missing',
+    spec: { strategy: { rollingUpdate: { maxUnavailable: '101%' } } },
+    want: ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not be greater than 100%'],
+  },
+  {
+    name: 'a rolling update that recreates',
+    spec: { strategy: { type: 'Recreate', rollingUpdate: {} } },
+    want: ["spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"],
+  },
+  {
+    name: 'a deadline before readiness',
+    spec: { minReadySeconds: 20, progressDeadlineSeconds: 20 },
+    want: ['spec.progressDeadlineSeconds: Invalid value: 20: must be greater than minReadySeconds'],
+  },
+];
+for (const { name, spec, want } of refusals) {
+  test(`Deployment: ${name}`, () => assert.deepEqual(texts(deploymentKind, { ...good, ...spec }), want));
+}
+
+test('a StatefulSet’s Pods may mount its claims', () => {
+  const template = {
+    ...good.template,
+    spec: { containers: [{ ...container, volumeMounts: [{ name: 'data', mountPath: '/data' }] }] },
+  };
+  assert.deepEqual(
+    texts(statefulSetKind, { ...good, template, volumeClaimTemplates: [{ metadata: { name: 'data' } }] }),
+    [],
+  );
+  assert.deepEqual(texts(statefulSetKind, { ...good, template }), [
+    'spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"',
+  ]);
+});
+
+test('the replicas and template of a StatefulSet may change', () => {
+  const old: StatefulSet = made(statefulSetKind, good);
+  assert.deepEqual(statefulSetKind.validateUpdate(made(statefulSetKind, { ...good, replicas: 3 }), old, context), []);
+});
+
+test('the row of a Deployment', () => {
+  const object: Deployment = {
+    ...made(deploymentKind, good),
+    status: { readyReplicas: 1, updatedReplicas: 2, availableReplicas: 1 },
+  };
+  assert.deepEqual(
+    deploymentKind.columns.map((column) => column.cell(object, 0)),
+    ['web', '1/1', 2, 1, '<unknown>', 'web', 'web:1', 'app=web'],
+  );
+});
+
+const selectors = [
+  { given: undefined, want: '<none>' },
+  { given: {}, want: '<none>' },
+  { given: { matchLabels: { b: '2', a: '1' } }, want: 'a=1,b=2' },
+  {
+    given: {
+      matchLabels: { m: '1' },
+      matchExpressions: [
+        { key: 'z', operator: 'In', values: ['b', 'a'] },
+        { key: 'c', operator: 'NotIn', values: ['x'] },
+        { key: 'e', operator: 'Exists' },
+        { key: 'd', operator: 'DoesNotExist' },
+      ],
+    },
+    want: 'c notin (x),!d,e,m=1,z in (a,b)',
+  },
+] as const;
+for (const { given, want } of selectors) {
+  test(`a selector is printed as ${want}`, () => assert.equal(selectorText(given), want));
+}
