@@ -9,13 +9,14 @@ import { health } from './endpoints/health.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { finish } from './negotiate/finish.ts';
 import type { ApiRequest, Reply } from './reply.ts';
-import { methodNotAllowed, pathNotFound, statusReply } from './reply.ts';
-import type { RequestInfo, ResourceRequest } from './request.ts';
+import { methodNotAllowed, pathNotFound, resourceNotFound, statusReply } from './reply.ts';
+import type { RequestInfo } from './request.ts';
 import { parseRequest } from './request.ts';
 import type { Resource } from './resource.ts';
 import { StoreUnavailableError } from '../store/errors.ts';
 import { warningHeaders } from './warnings.ts';
 import { answerResource } from './verbs/answer.ts';
+import { endpointOf } from './verbs/endpoint.ts';
 
 export interface HandlerOptions {
   readonly context: ServerContext;
@@ -30,9 +31,11 @@ export class Handler {
   readonly #options: HandlerOptions;
   /** group/version/plural → what is served there */
   readonly #resources: ReadonlyMap<string, Resource>;
+  readonly #groups: ReadonlySet<string>;
 
   constructor(options: HandlerOptions) {
     this.#options = options;
+    this.#groups = new Set(options.kinds.map(({ group }) => group));
     this.#resources = new Map(
       options.kinds.map((kind) => [
         `${kind.group}/${kind.version}/${kind.plural}`,
@@ -45,44 +48,59 @@ export class Handler {
   async handle(request: ApiRequest): Promise<Reply> {
     const { context, metrics } = this.#options;
     const info = parseRequest(request.method, request.url);
-    const done = metrics.begin(info, context.clock);
+    const resource = info.isResource
+      ? this.#resources.get(`${info.group}/${info.version}/${info.resource}`)
+      : undefined;
+    const measured = metrics.begin(info, { isServed: resource !== undefined, type: request.header('content-type') });
     const warnings: string[] = [];
-    const reply = await this.#answer(request, info, warnings).catch((error: unknown) => this.#failed(error, request));
+    const reply = await this.#answer(request, info, { resource, warnings }).catch((error: unknown) =>
+      this.#failed(error, request),
+    );
+    measured.answered(reply.status);
     const headers = {
       'Audit-Id': request.header('audit-id') ?? context.uid(),
       ...(warnings.length > 0 ? { Warning: warningHeaders(warnings) } : {}),
       ...reply.headers,
     };
-    if (!('stream' in reply)) {
-      done(reply.status, false);
-      return finish({ ...reply, headers }, request, info);
-    }
+    if (!('stream' in reply)) return finish({ ...reply, headers }, request, info);
     return {
       status: reply.status,
       headers,
       stream(sink) {
-        done(reply.status, true, (end) => sink.onClose(end));
+        sink.onClose(measured.watching());
         reply.stream(sink);
       },
     };
   }
 
-  async #answer(request: ApiRequest, info: RequestInfo, warnings: string[]): Promise<Reply> {
+  async #answer(
+    request: ApiRequest,
+    info: RequestInfo,
+    { resource, warnings }: { readonly resource: Resource | undefined; readonly warnings: string[] },
+  ): Promise<Reply> {
     authorize(request.user, info);
     checkTimeout(info);
     if (!info.isResource) return this.#answerPath(request, info.path, info.query);
-    const resource = this.#resources.get(`${info.group}/${info.version}/${info.resource}`);
-    if (resource === undefined || !fits(resource, info)) return pathNotFound();
-    return (await answerResource(this.#options.context, resource, info, { request, warnings })) ?? methodNotAllowed();
+    const endpoint = resource === undefined ? 'absent' : endpointOf(resource, info);
+    if (resource === undefined || endpoint === 'absent') return this.#notFound(info.path);
+    if (endpoint === 'refuses') return methodNotAllowed();
+    return answerResource(this.#options.context, resource, info, { request, warnings });
   }
 
   async #answerPath(request: ApiRequest, path: string, query: URLSearchParams): Promise<Reply> {
     const { documents, checks, metrics } = this.#options;
     const reply = health(path, query, checks) ?? describe(path, query, { request, options: documents });
     if (reply !== undefined) return request.method === 'GET' || request.method === 'HEAD' ? reply : methodNotAllowed();
-    if (path !== '/metrics') return pathNotFound();
+    if (path !== '/metrics') return this.#notFound(path);
     const { body, contentType } = await metrics.text();
     return { status: 200, headers: { 'Content-Type': contentType }, body };
+  }
+
+  /** A group that is served answers with a Status, everything else in plain text. */
+  #notFound(path: string): Reply {
+    const [, root, group = ''] = path.split('/');
+    if (root === 'api') return resourceNotFound();
+    return root === 'apis' && this.#groups.has(group) ? resourceNotFound() : pathNotFound();
   }
 
   #failed(error: unknown, request: ApiRequest): Reply {
@@ -94,19 +112,15 @@ export class Handler {
   }
 }
 
-const itemVerbs = ['get', 'delete', 'update', 'patch'];
-
-/** The path is one that the resource has: in a namespace exactly if its objects are. */
-function fits({ kind }: Resource, { namespace, verb }: ResourceRequest): boolean {
-  if (namespace !== '') return kind.namespaced;
-  return !kind.namespaced || !itemVerbs.includes(verb);
-}
-
 /** `?timeout=` must be a duration; requests here are far quicker than any. */
 function checkTimeout(info: RequestInfo): void {
   const timeout = info.query.get('timeout');
   if (timeout === null || timeout === '' || /^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$|^0$/.test(timeout)) return;
-  throw failure({ code: 400, reason: 'BadRequest', message: 'invalid timeout specified in the request URL' });
+  throw failure({
+    code: 400,
+    reason: 'BadRequest',
+    message: `invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(timeout)}`,
+  });
 }
 
 const unavailable = (why: string): ReturnType<typeof failure> =>

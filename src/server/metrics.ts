@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { Gates } from '../api/gates.ts';
 import { gateNames, gateSpecs } from '../api/gates.ts';
 import type { ServerContext } from './context.ts';
-import type { RequestInfo } from './request.ts';
+import type { RequestInfo, ResourceRequest } from './request.ts';
 
 const labels = ['verb', 'dry_run', 'group', 'version', 'resource', 'subresource', 'scope', 'component'] as const;
 const durationBuckets = [
@@ -12,6 +12,14 @@ const durationBuckets = [
 
 /** What a request was, in the labels that dashboards for Kubernetes use. */
 export type RequestLabels = Record<(typeof labels)[number], string>;
+
+/** One request, while it is answered. */
+export interface Measured {
+  /** The answer has begun; called once. */
+  answered(code: number): void;
+  /** The answer is a watch that goes on; what is returned ends it. */
+  watching(): () => void;
+}
 
 /** The server's metrics, under the names of kube-apiserver. */
 export class ServerMetrics {
@@ -64,24 +72,30 @@ export class ServerMetrics {
     allocatorMetrics(registers, context);
   }
 
-  /** A request has come; the answer is to be told to what is returned. */
+  /**
+   * A request has come. What is not served here goes without the names it used: labels must not grow with what clients
+   * make up.
+   */
   begin(
     info: RequestInfo,
-    now: () => number,
-  ): (code: number, isWatch: boolean, onEnd?: (end: () => void) => void) => void {
-    const started = now();
+    { isServed, type = '' }: { readonly isServed: boolean; readonly type?: string | undefined },
+  ): Measured {
+    const started = performance.now();
     const kind = { request_kind: isMutating(info) ? 'mutating' : 'readOnly' };
     this.#inFlight.inc(kind);
-    return (code, isWatch, onEnd) => {
-      this.#inFlight.dec(kind);
-      const described = labelsOf(info);
-      this.#requests.inc({ ...described, code: String(code) });
-      if (!isWatch) this.#durations.observe(described, (now() - started) / 1000);
-      if (isWatch && onEnd !== undefined) {
+    const described =
+      info.isResource && isServed ? labelsOf(info, type) : { ...none, verb: verbs[info.verb] ?? 'OTHER' };
+    return {
+      answered: (code) => {
+        this.#inFlight.dec(kind);
+        this.#requests.inc({ ...described, code: String(code) });
+        if (info.verb !== 'watch') this.#durations.observe(described, (performance.now() - started) / 1000);
+      },
+      watching: () => {
         const watch = { verb: 'WATCH', resource: described.resource };
         this.#watches.inc(watch);
-        onEnd(() => this.#watches.dec(watch));
-      }
+        return () => this.#watches.dec(watch);
+      },
     };
   }
 
@@ -142,12 +156,20 @@ const verbs: Readonly<Record<string, string>> = {
   watch: 'WATCH',
 };
 
-function labelsOf(info: RequestInfo): RequestLabels {
-  const verb = verbs[info.verb] ?? 'OTHER';
-  if (!info.isResource) return { ...none, verb };
-  const { group, version, resource, subresource } = info;
-  const dryRun = info.query.has('dryRun') ? 'All' : '';
-  return { ...none, verb, dry_run: dryRun, group, version, resource, subresource, scope: scopeOf(info) };
+const subresources: readonly string[] = ['status', 'finalize'];
+
+function labelsOf(info: ResourceRequest, type: string): RequestLabels {
+  const { group, version, resource } = info;
+  return {
+    ...none,
+    verb: info.verb === 'patch' && type.startsWith('application/apply-patch') ? 'APPLY' : (verbs[info.verb] ?? 'OTHER'),
+    dry_run: info.query.has('dryRun') ? 'All' : '',
+    group,
+    version,
+    resource,
+    subresource: subresources.includes(info.subresource) ? info.subresource : '',
+    scope: scopeOf(info),
+  };
 }
 
 const none: RequestLabels = {
@@ -161,7 +183,7 @@ const none: RequestLabels = {
   component: 'apiserver',
 };
 
-function scopeOf(info: RequestInfo & { readonly isResource: true }): string {
+function scopeOf(info: ResourceRequest): string {
   if (info.name !== '' || info.verb === 'create') return 'resource';
   return info.namespace === '' ? 'cluster' : 'namespace';
 }

@@ -62,10 +62,30 @@ export const textReply = (status: number, body: string, headers: Headers = {}): 
   body,
 });
 
-/** Kubernetes' answer to a path that means nothing: plain text, not a Status. */
+/** Kubernetes' answer to a path outside its API: plain text, not a Status. */
 export const pathNotFound = (): BodyReply => textReply(404, '404 page not found\n');
 
-export const methodNotAllowed = (): BodyReply => textReply(405, 'Method Not Allowed\n');
+/** Kubernetes' answer to a path that a group it serves does not have. */
+export const resourceNotFound = (): BodyReply =>
+  statusReply(
+    failure({
+      code: 404,
+      reason: 'NotFound',
+      message: 'the server could not find the requested resource',
+      details: {},
+    }).status,
+  );
+
+/** The path is there, and does not do this. */
+export const methodNotAllowed = (): BodyReply =>
+  statusReply(
+    failure({
+      code: 405,
+      reason: 'MethodNotAllowed',
+      message: 'the server does not allow this method on the requested resource',
+      details: {},
+    }).status,
+  );
 
 export function statusReply(status: Status, headers: Headers = {}): BodyReply {
   const retryAfter = status.details?.retryAfterSeconds;

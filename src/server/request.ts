@@ -50,44 +50,51 @@ export function parseRequest(method: string, url: string): RequestInfo {
   const query = question < 0 ? noQuery : new URLSearchParams(url.slice(question + 1));
   const other: NonResourceRequest = { isResource: false, path, verb: method.toLowerCase(), query };
 
-  const parts = segments(path);
-  if (parts === undefined) return other;
-  const core = parts[0] === 'api';
-  if (!core && parts[0] !== 'apis') return other;
-  const group = core ? '' : (parts[1] ?? '');
-  const version = parts[core ? 1 : 2];
-  let rest = parts.slice(core ? 2 : 3);
-  if (version === undefined || rest.length === 0) return other;
-
-  let legacyWatch = false;
-  if (rest[0] === 'watch' && rest.length > 1) {
-    legacyWatch = true;
-    rest = rest.slice(1);
-  }
-
-  let namespace = '';
-  const third = rest[2];
-  if (rest[0] === 'namespaces' && third !== undefined && third !== 'status' && third !== 'finalize') {
-    namespace = rest[1] ?? '';
-    rest = rest.slice(2);
-  }
-  const [resource = '', name = '', subresource = '', ...extra] = rest;
+  const api = apiPath(segments(path) ?? []);
+  if (api === undefined) return other;
+  const { isLegacyWatch, namespace } = api;
+  const [resource = '', name = '', subresource = '', ...extra] = api.rest;
   if (extra.length > 0) return other;
-  const verb = legacyWatch ? 'watch' : verbOf(method, name, query);
-  const selected = name === '' && (verb === 'list' || verb === 'watch') ? selectedName(query) : '';
+  const verb = isLegacyWatch ? legacyVerb(method) : verbOf(method, name, query);
+  const isCollectionRead = name === '' && (verb === 'list' || verb === 'watch');
   return {
     isResource: true,
     path,
     verb,
     query,
-    group,
-    version,
+    group: api.group,
+    version: api.version,
     resource,
     subresource,
-    namespace: resource === 'namespaces' && namespace === '' ? '' : namespace,
-    name: name === '' && legacyWatch ? '' : name || selected,
+    namespace,
+    name: isCollectionRead ? selectedName(query) : name,
   };
 }
+
+interface ApiPath {
+  readonly group: string;
+  readonly version: string;
+  readonly isLegacyWatch: boolean;
+  readonly namespace: string;
+  /** Resource, name and subresource. */
+  readonly rest: readonly string[];
+}
+
+function apiPath([root, ...parts]: readonly string[]): ApiPath | undefined {
+  if (root !== 'api' && root !== 'apis') return undefined;
+  const [group = '', version = '', ...after] = root === 'api' ? ['', ...parts] : parts;
+  if (after.length === 0) return undefined;
+  const isLegacyWatch = after[0] === 'watch' && after.length > 1;
+  const rest = isLegacyWatch ? after.slice(1) : after;
+  const [first, namespace = '', third] = rest;
+  if (first !== 'namespaces' || third === undefined || namespaceSubresources.includes(third)) {
+    return { group, version, isLegacyWatch, namespace: '', rest };
+  }
+  return { group, version, isLegacyWatch, namespace, rest: rest.slice(2) };
+}
+
+/** What follows a Namespace's name and is not a resource in it. */
+const namespaceSubresources: readonly string[] = ['status', 'finalize'];
 
 function segments(path: string): string[] | undefined {
   const parts = path.split('/');
@@ -106,12 +113,14 @@ function segments(path: string): string[] | undefined {
   return parts;
 }
 
+const legacyVerb = (method: string): ResourceVerb => (method === 'GET' || method === 'HEAD' ? 'watch' : 'unsupported');
+
 function verbOf(method: string, name: string, query: URLSearchParams): ResourceVerb {
   switch (method) {
     case 'GET':
     case 'HEAD':
-      if (isTrue(query.get('watch'))) return name === '' ? 'watch' : 'watch';
-      return name === '' ? 'list' : 'get';
+      if (name !== '') return 'get'; // one object is watched through a field selector
+      return isTrue(query.get('watch')) ? 'watch' : 'list';
     case 'POST':
       return 'create';
     case 'PUT':

@@ -6,7 +6,7 @@ import { convertedPresenter, storedPresenter } from '../negotiate/presenter.ts';
 import { parseIncludeObject, tablePresenter } from '../negotiate/table.ts';
 import type { ServerContext } from '../context.ts';
 import type { ApiRequest, Reply } from '../reply.ts';
-import { jsonReply } from '../reply.ts';
+import { jsonReply, methodNotAllowed } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { create } from './create.ts';
@@ -23,14 +23,13 @@ interface Asked {
   readonly warnings: string[];
 }
 
-/** Does what a request asks of a resource; undefined: the resource does not do that. */
+/** Does what a request asks of a resource. */
 export async function answerResource(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
   asked: Asked,
-): Promise<Reply | undefined> {
-  if (!serves(resource, info)) return undefined;
+): Promise<Reply> {
   const { deprecation } = resource.kind;
   if (deprecation !== undefined) asked.warnings.push(info.verb === 'list' ? deprecation.list : deprecation.item);
   const presenter = presenterFor(context, resource, info, asked.request);
@@ -53,20 +52,8 @@ export async function answerResource(
     case 'deletecollection':
       return removeCollection(context, resource, info, { request, presenter });
     case 'unsupported':
-      return undefined;
+      return methodNotAllowed();
   }
-}
-
-/** Which verbs an endpoint has: the kind's own, fewer on a subresource. */
-function serves({ kind }: Resource, { verb, subresource, name, namespace }: ResourceRequest): boolean {
-  if (verb === 'unsupported') return false;
-  if (subresource === '') {
-    const isCollection = verb === 'create';
-    if (isCollection && (name !== '' || (kind.namespaced && namespace === ''))) return false;
-    return (kind.verbs as readonly string[]).includes(verb);
-  }
-  if (subresource === 'status') return kind.hasStatus && ['get', 'update', 'patch'].includes(verb);
-  return subresource === 'finalize' && kind.plural === 'namespaces' && verb === 'update';
 }
 
 const writtenReply = ({ item, created }: Written, presenter: Presenter): Reply =>
