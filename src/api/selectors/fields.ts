@@ -34,24 +34,26 @@ function parseTerm(term: string): FieldRequirement {
   return {
     path: term.slice(0, operator.index),
     equal: operator[0] !== '!=',
-    value: unescape(term.slice(operator.index + operator[0].length), term),
+    value: unescape(term.slice(operator.index + operator[0].length)),
   };
 }
 
-function unescape(text: string, term: string): string {
+function unescape(text: string): string {
   if (!/[\\=,]/.test(text)) return text;
   let value = '';
   for (let at = 0; at < text.length; at++) {
     const character = text[at] ?? '';
-    if (character === '\\') {
-      const escaped = text[++at] ?? '';
-      if (!'\\,='.includes(escaped) || escaped === '') {
-        throw badRequest(`invalid selector: '${term}'; invalid escape sequence: \\${escaped}`);
-      }
-      value += escaped;
-    } else if (character === '=' || character === ',') {
-      throw badRequest(`invalid selector: '${term}'; unescaped '${character}' in value`);
-    } else value += character;
+    if (character === '=')
+      throw badRequest(`invalid field selector: unescaped character in value: ${character.charCodeAt(0)}`);
+    if (character !== '\\') {
+      value += character;
+      continue;
+    }
+    const escaped = text[++at] ?? '';
+    if (escaped === '' || !'\\,='.includes(escaped)) {
+      throw badRequest(`invalid field selector: invalid escape sequence: \\${escaped}`);
+    }
+    value += escaped;
   }
   return value;
 }

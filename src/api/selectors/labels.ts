@@ -1,4 +1,5 @@
 import { badRequest } from '../errors.ts';
+import { labelValueErrors, qualifiedNameErrors } from '../names.ts';
 
 /** One condition of a label selector. */
 export interface Requirement {
@@ -14,8 +15,12 @@ type Labels = Readonly<Record<string, string>> | undefined;
 
 /** Whether `labels` meet every requirement. `notin` also matches when the label is absent, as in Kubernetes. */
 export function matchesLabels(selector: LabelSelector, labels: Labels): boolean {
-  return selector.every((requirement) => meets(requirement, labels?.[requirement.key]));
+  return selector.every((requirement) => meets(requirement, valueOf(labels, requirement.key)));
 }
+
+/** Labels are a client's object: `constructor` is a key like any other. */
+const valueOf = (labels: Labels, key: string): string | undefined =>
+  labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
 
 function meets({ operator, values }: Requirement, value: string | undefined): boolean {
   switch (operator) {
@@ -28,18 +33,16 @@ function meets({ operator, values }: Requirement, value: string | undefined): bo
     case 'absent':
       return value === undefined;
     case 'gt':
-      return isInteger(value) && Number(value) > Number(values[0]);
+      return isInteger(value) && BigInt(value) > BigInt(values[0] ?? 0);
     case 'lt':
-      return isInteger(value) && Number(value) < Number(values[0]);
+      return isInteger(value) && BigInt(value) < BigInt(values[0] ?? 0);
   }
 }
 
-const isInteger = (text: string | undefined): boolean => text !== undefined && /^[+-]?\d+$/.test(text);
+const isInteger = (text: string | undefined): text is string => text !== undefined && /^[+-]?\d+$/.test(text);
 
-const keyPattern =
-  /^(?:[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
-const valuePattern = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/;
-const token = /\s*(?:(!=|==|=|!|,|\(|\)|>|<)|([^\s=!,()<>]+))/y;
+const token = /!=|==|[=!,()<>]|[^\s=!,()<>]+/g;
+const signs: ReadonlySet<string> = new Set(['!=', '==', '=', '!', ',', '(', ')', '<', '>']);
 
 /**
  * Reads the grammar of the `labelSelector` parameter:
@@ -49,103 +52,112 @@ const token = /\s*(?:(!=|==|=|!|,|\(|\)|>|<)|([^\s=!,()<>]+))/y;
  *                 | key ( ">" | "<" ) integer | key | "!" key
  */
 export function parseLabelSelector(text: string): LabelSelector {
-  const tokens = tokenize(text);
+  const tokens = new Tokens(text);
   const requirements: Requirement[] = [];
-  let at = 0;
-  const next = (): string => tokens[at++] ?? '';
-
-  while (at < tokens.length) {
-    requirements.push(requirement());
-    if (at < tokens.length && next() !== ',')
-      throw unparsable(`found '${tokens[at - 1]}', expected: ',' or 'end of string'`);
-    else if (at === tokens.length && tokens[at - 1] === ',')
-      throw unparsable("found '', expected: identifier after ','");
+  while (!tokens.done) {
+    requirements.push(requirement(tokens));
+    if (tokens.done) break;
+    if (tokens.next() !== ',') throw badRequest(`found '${tokens.last}', expected: ',' or 'end of string'`);
+    if (tokens.done) throw badRequest("found '', expected: identifier after ','");
   }
   return requirements;
+}
 
-  function requirement(): Requirement {
-    let key = next();
-    if (key === '!') {
-      key = checkedKey(next());
-      return { key, operator: 'absent', values: [] };
-    }
-    key = checkedKey(key);
-    const operator = tokens[at] ?? ',';
-    if (operator === ',') return { key, operator: 'exists', values: [] };
-    at++;
-    switch (operator) {
-      case '=':
-      case '==':
-        return { key, operator: 'in', values: [checkedValue(key, exactValue())] };
-      case '!=':
-        return { key, operator: 'notin', values: [checkedValue(key, exactValue())] };
-      case '>':
-      case '<': {
-        const value = exactValue();
-        if (!isInteger(value))
-          throw unparsable(
-            `values[0][${key}]: Invalid value: "${value}": for 'Gt', 'Lt' operators, the value must be an integer`,
-          );
-        return { key, operator: operator === '>' ? 'gt' : 'lt', values: [value] };
-      }
-      case 'in':
-      case 'notin':
-        return { key, operator, values: valueList(key) };
-      default:
-        throw unparsable(`found '${operator}', expected: in, notin, =, ==, !=, gt, lt`);
-    }
+/** The words and signs of a selector, one after the other; '' stands for the end. */
+class Tokens {
+  readonly #tokens: readonly string[];
+  #at = 0;
+
+  constructor(text: string) {
+    this.#tokens = text.match(token) ?? [];
   }
 
-  /** A value may be empty: `key=`. */
-  function exactValue(): string {
-    const value = tokens[at] ?? ',';
-    if (value === ',') return '';
-    at++;
-    return value;
+  get done(): boolean {
+    return this.#at >= this.#tokens.length;
   }
 
-  function valueList(key: string): string[] {
-    if (next() !== '(') throw unparsable(`found '${tokens[at - 1] ?? ''}', expected: '('`);
-    const values: string[] = [];
-    for (;;) {
-      const value = next();
-      if (value === ')' || value === ',') values.push('');
-      else values.push(checkedValue(key, value));
-      const separator = value === ')' || value === ',' ? value : next();
-      if (separator === ')') return values;
-      if (separator !== ',') throw unparsable(`found '${separator}', expected: ',' or ')'`);
-    }
+  get peek(): string {
+    return this.#tokens[this.#at] ?? '';
+  }
+
+  get last(): string {
+    return this.#tokens[this.#at - 1] ?? '';
+  }
+
+  next(): string {
+    return this.#tokens[this.#at++] ?? '';
   }
 }
 
-function tokenize(text: string): string[] {
-  const tokens: string[] = [];
-  token.lastIndex = 0;
-  while (token.lastIndex < text.length) {
-    const start = token.lastIndex;
-    const found = token.exec(text);
-    if (found === null) {
-      if (text.slice(start).trim() === '') break;
-      throw unparsable(`unexpected text at '${text.slice(start, start + 20)}'`);
-    }
-    tokens.push(found[1] ?? found[2] ?? '');
+function requirement(tokens: Tokens): Requirement {
+  if (tokens.peek === '!') {
+    tokens.next();
+    return { key: checkedKey(word(tokens)), operator: 'absent', values: [] };
   }
-  return tokens;
+  if (signs.has(tokens.peek)) {
+    throw badRequest(`found '${tokens.peek}', expected: !, identifier, or 'end of string'`);
+  }
+  const key = checkedKey(tokens.next());
+  if (tokens.peek === '' || tokens.peek === ',') return { key, operator: 'exists', values: [] };
+  const operator = tokens.next();
+  switch (operator) {
+    case '=':
+    case '==':
+      return { key, operator: 'in', values: [checkedValue(key, exactValue(tokens))] };
+    case '!=':
+      return { key, operator: 'notin', values: [checkedValue(key, exactValue(tokens))] };
+    case '>':
+    case '<':
+      return { key, operator: operator === '>' ? 'gt' : 'lt', values: [checkedInteger(exactValue(tokens))] };
+    case 'in':
+    case 'notin':
+      return { key, operator, values: valueList(key, tokens) };
+    default:
+      throw unparsable(`found '${operator}', expected: in, notin, =, ==, !=, gt, lt`);
+  }
+}
+
+/** A value may be empty: `key=`. */
+function exactValue(tokens: Tokens): string {
+  return tokens.peek === '' || tokens.peek === ',' ? '' : word(tokens);
+}
+
+function word(tokens: Tokens): string {
+  const found = tokens.next();
+  if (found === '' || signs.has(found)) throw unparsable(`found '${found}', expected: identifier`);
+  return found;
+}
+
+/** `(a, b)`; what stands between two commas, or between a comma and a bracket, may be empty. */
+function valueList(key: string, tokens: Tokens): readonly string[] {
+  if (tokens.next() !== '(') throw unparsable(`found '${tokens.last}', expected: '('`);
+  const values = new Set<string>();
+  for (;;) {
+    const isEmpty = tokens.peek === ',' || tokens.peek === ')';
+    values.add(isEmpty ? '' : checkedValue(key, word(tokens)));
+    const separator = tokens.next();
+    if (separator === ')') return [...values];
+    if (separator !== ',') throw unparsable(`found '${separator}', expected: ',' or ')'`);
+  }
 }
 
 function checkedKey(key: string): string {
-  const name = key.slice(key.indexOf('/') + 1);
-  if (!keyPattern.test(key) || name.length > 63 || key.length - name.length > 254) {
-    throw unparsable(`<nil>: Invalid value: ${JSON.stringify(key)}: not a valid label key`);
-  }
+  const [problem] = qualifiedNameErrors(key);
+  if (problem !== undefined) throw unparsable(`<nil>: Invalid value: ${JSON.stringify(key)}: ${problem}`);
   return key;
 }
 
 function checkedValue(key: string, value: string): string {
-  if (!valuePattern.test(value) || value.length > 63) {
-    throw unparsable(`values[0][${key}]: Invalid value: ${JSON.stringify(value)}: not a valid label value`);
-  }
+  const [problem] = labelValueErrors(value);
+  if (problem !== undefined) throw unparsable(`values[0][${key}]: Invalid value: ${JSON.stringify(value)}: ${problem}`);
   return value;
+}
+
+function checkedInteger(value: string): string {
+  if (isInteger(value)) return value;
+  throw unparsable(
+    `values[0]: Invalid value: ${JSON.stringify(value)}: for 'Gt', 'Lt' operators, the value must be an integer`,
+  );
 }
 
 const unparsable = (why: string): Error => badRequest(`unable to parse requirement: ${why}`);

@@ -19,6 +19,8 @@ export class Authenticator {
   readonly #tokens: readonly { readonly digest: Buffer; readonly user: User }[];
   /** A connection keeps its certificate, so its user is read once. */
   readonly #bySocket = new WeakMap<object, User>();
+  /** Authorization headers that were right before: header → user. Never more than there are tokens. */
+  readonly #known = new Map<string, User>();
 
   constructor(tokens: readonly StaticToken[]) {
     this.#tokens = tokens.map(({ token, user, uid, groups }) => ({
@@ -29,10 +31,7 @@ export class Authenticator {
 
   /** The user; anonymous when no credentials were given; undefined when those given are wrong. */
   identify(socket: TLSSocket | undefined, authorization: string | undefined): User | undefined {
-    if (authorization !== undefined) {
-      const token = /^bearer +(\S+)$/i.exec(authorization)?.[1];
-      return token === undefined ? undefined : this.#userOfToken(token);
-    }
+    if (authorization !== undefined) return this.#known.get(authorization) ?? this.#userOfHeader(authorization);
     if (socket === undefined) return anonymous;
     const known = this.#bySocket.get(socket);
     if (known !== undefined) return known;
@@ -41,9 +40,13 @@ export class Authenticator {
     return user;
   }
 
-  #userOfToken(token: string): User | undefined {
+  #userOfHeader(authorization: string): User | undefined {
+    const token = /^bearer +(\S+)$/i.exec(authorization)?.[1];
+    if (token === undefined) return undefined;
     const digest = digestOf(token);
-    return this.#tokens.find((known) => timingSafeEqual(known.digest, digest))?.user;
+    const user = this.#tokens.find((known) => timingSafeEqual(known.digest, digest))?.user;
+    if (user !== undefined && this.#known.size < this.#tokens.length) this.#known.set(authorization, user);
+    return user;
   }
 }
 

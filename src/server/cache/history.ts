@@ -8,8 +8,8 @@ export interface CacheEvent {
   readonly previous: Item | undefined;
   /** Milliseconds, to judge the age. */
   readonly time: number;
-  /** Encoded once for all watchers that want the same form: form → line. */
-  readonly lines: Map<string, Buffer>;
+  /** Encoded once for all watchers that want the same form: form → line. Absent until someone watches. */
+  lines?: Map<string, Buffer>;
 }
 
 export interface HistoryLimits {

@@ -107,7 +107,6 @@ const eventOf = (change: Change, item: Item | undefined, previous: Item | undefi
   item,
   previous,
   time,
-  lines: new Map(),
 });
 
 /** Where the objects of a kind are kept: `/registry/services/`, `/registry/discovery.k8s.io/endpointslices/`. */

@@ -145,6 +145,7 @@ export class WatchStream implements Watcher, Flushable {
     const { presenter } = this.#options;
     const encode = (): Buffer => Buffer.from(eventLine(type, presenter.object(item, event.revision)));
     if (presenter.shared === undefined) return encode();
+    event.lines ??= new Map();
     return event.lines.getOrInsertComputed(`${type} ${presenter.shared}`, encode);
   }
 

@@ -42,7 +42,7 @@ export class SqliteJournal implements Journal {
   ): Promise<{ readonly journal: SqliteJournal; readonly compacted: number }> {
     // The same name in development and when built.
     const program = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
-    const worker = new Worker(program, { workerData: options });
+    const worker = new Worker(program, { workerData: options, resourceLimits: { maxYoungGenerationSizeMb: 8 } });
     const compacted = await loaded(worker, options.file, onRows);
     return { journal: new SqliteJournal(options.file, worker), compacted };
   }
