@@ -35,14 +35,19 @@ function fieldReader(kind: Kind, { path, equal, value }: FieldRequirement): (ite
 
 function readerFor(kind: Kind, path: string): (item: Item) => string {
   if (path === 'metadata.name') return (item) => item.object.metadata.name ?? '';
-  if (path === 'metadata.namespace' && kind.namespaced) return (item) => item.object.metadata.namespace ?? '';
+  if (path === 'metadata.namespace' && (kind.namespaced || knowsMetadataOnly(kind)))
+    return (item) => item.object.metadata.namespace ?? '';
   const select = Object.hasOwn(kind.selectableFields, path) ? kind.selectableFields[path] : undefined;
   if (select === undefined) throw badRequest(unknownField(kind, path));
   const { storage } = kind;
   return storage === undefined ? (item) => select(item.object) : (item) => select(storage.fromStorage(item.object));
 }
 
-function unknownField(kind: Kind, path: string): string {
-  if (kind.custom || Object.keys(kind.selectableFields).length > 0) return `field label not supported: ${path}`;
-  return `"${path}" is not a known field selector: only "metadata.name", "metadata.namespace"`;
-}
+const unknownField = (kind: Kind, path: string): string =>
+  knowsMetadataOnly(kind)
+    ? `"${path}" is not a known field selector: only "metadata.name", "metadata.namespace"`
+    : `field label not supported: ${path}`;
+
+/** Kinds without fields of their own share one rule, which knows no scopes. */
+const knowsMetadataOnly = ({ custom, selectableFields }: Kind): boolean =>
+  !custom && Object.keys(selectableFields).length === 0;

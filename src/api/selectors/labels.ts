@@ -58,7 +58,9 @@ export function parseLabelSelector(text: string): LabelSelector {
     requirements.push(requirement(tokens));
     if (tokens.done) break;
     if (tokens.next() !== ',') throw badRequest(`found '${tokens.last}', expected: ',' or 'end of string'`);
-    if (tokens.done) throw badRequest("found '', expected: identifier after ','");
+    if (tokens.peek !== '!' && !tokens.isWord) {
+      throw badRequest(`found '${tokens.peek}', expected: identifier after ','`);
+    }
   }
   return requirements;
 }
@@ -80,6 +82,10 @@ class Tokens {
     return this.#tokens[this.#at] ?? '';
   }
 
+  get isWord(): boolean {
+    return !this.done && !signs.has(this.peek);
+  }
+
   get last(): string {
     return this.#tokens[this.#at - 1] ?? '';
   }
@@ -94,7 +100,7 @@ function requirement(tokens: Tokens): Requirement {
     tokens.next();
     return { key: checkedKey(word(tokens)), operator: 'absent', values: [] };
   }
-  if (signs.has(tokens.peek)) {
+  if (!tokens.isWord) {
     throw badRequest(`found '${tokens.peek}', expected: !, identifier, or 'end of string'`);
   }
   const key = checkedKey(tokens.next());
@@ -123,9 +129,8 @@ function exactValue(tokens: Tokens): string {
 }
 
 function word(tokens: Tokens): string {
-  const found = tokens.next();
-  if (found === '' || signs.has(found)) throw unparsable(`found '${found}', expected: identifier`);
-  return found;
+  if (!tokens.isWord) throw unparsable(`found '${tokens.peek}', expected: identifier`);
+  return tokens.next();
 }
 
 /** `(a, b)`; what stands between two commas, or between a comma and a bracket, may be empty. */
