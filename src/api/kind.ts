@@ -62,8 +62,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly selectableFields: Readonly<Record<string, FieldValue<T>>>;
   /** This version is a view of another, in which objects are stored. */
   readonly storage?: Conversion<T>;
-  /** A warning that every request for this kind gets, such as a deprecation; `list` when the request lists. */
-  readonly deprecation?: { readonly item: string; readonly list: string };
+  /** A warning that every request for this kind gets. */
+  readonly deprecation?: string;
 
   /** Fills in what the author left out. Runs on create and update; knows nothing but the object. */
   applyDefaults(object: T): T;

@@ -108,7 +108,7 @@ function valueSchema(schema: Schema, dialect: Dialect): JsonSchema {
       ...(schema.atomic ? { 'x-kubernetes-map-type': 'atomic' } : {}),
     };
   }
-  if (schema.type === 'string') return { type: 'string', ...(schema.enum ? { enum: schema.enum } : {}) };
+  if (schema.type === 'string') return { type: 'string', ...(schema.enum ? { enum: schema.enum.toSorted() } : {}) };
   if (Object.hasOwn(scalars, schema.type)) return scalars[schema.type as keyof typeof scalars];
   return { $ref: refTo(namedScalars[schema.type as keyof typeof namedScalars], dialect) };
 }

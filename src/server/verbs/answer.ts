@@ -31,7 +31,7 @@ export async function answerResource(
   asked: Asked,
 ): Promise<Reply> {
   const { deprecation } = resource.kind;
-  if (deprecation !== undefined) asked.warnings.push(info.verb === 'list' ? deprecation.list : deprecation.item);
+  if (deprecation !== undefined) asked.warnings.push(deprecation);
   const presenter = presenterFor(context, resource, info, asked.request);
   const { request } = asked;
   switch (info.verb) {

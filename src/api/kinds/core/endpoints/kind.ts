@@ -53,8 +53,6 @@ export function endpointsText({ subsets = [] }: Endpoints): string {
 
 const joinPort = (ip: string, port: number): string => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`);
 
-const deprecated = 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1';
-
 /** Endpoints of core/v1. */
 export const endpointsKind: Kind<Endpoints> = defineKind<Endpoints>({
   group: '',
@@ -71,7 +69,7 @@ export const endpointsKind: Kind<Endpoints> = defineKind<Endpoints>({
     column<Endpoints>('Endpoints', 'The ready addresses with their ports.', endpointsText),
     ageColumn,
   ],
-  deprecation: { item: `${deprecated} EndpointSlice`, list: `${deprecated} EndpointSliceList` },
+  deprecation: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
   applyDefaults,
   prepareForCreate: (object, context) => dropGatedFields(object, undefined, context),
   prepareForUpdate: dropGatedFields,
