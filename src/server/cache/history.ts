@@ -8,8 +8,8 @@ export interface CacheEvent {
   readonly previous: Item | undefined;
   /** Milliseconds, to judge the age. */
   readonly time: number;
-  /** Encoded once for all watchers that want the same form: form → line. Absent until someone watches. */
-  lines?: Map<string, Buffer>;
+  /** Encoded once for all watchers that want the same form: form → line. Kept only while they are told. */
+  lines: Map<string, Buffer> | undefined;
 }
 
 export interface HistoryLimits {

@@ -94,6 +94,7 @@ export class ResourceCache {
     const event = eventOf(change, item, previous, time);
     this.#history.push(event);
     this.watchers.notify(event);
+    event.lines = undefined;
   }
 
   item(entry: Entry): Item {
@@ -107,6 +108,7 @@ const eventOf = (change: Change, item: Item | undefined, previous: Item | undefi
   item,
   previous,
   time,
+  lines: undefined,
 });
 
 /** Where the objects of a kind are kept: `/registry/services/`, `/registry/discovery.k8s.io/endpointslices/`. */

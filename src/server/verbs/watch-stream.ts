@@ -42,6 +42,8 @@ export class WatchStream implements Watcher, Flushable {
   /** Initial items are still going out; changes wait behind them. */
   #isBeginning = false;
   #isClosed = false;
+  /** Lets the initial items go on. */
+  #onDrained: () => void = () => undefined;
 
   constructor(options: WatchStreamOptions) {
     this.scope = options.scope;
@@ -50,6 +52,7 @@ export class WatchStream implements Watcher, Flushable {
     this.#timer = setTimeout(() => this.end(), Math.min(options.timeoutMs, 2 ** 31 - 1));
     options.sink.onDrain(() => {
       this.#isBlocked = false;
+      this.#onDrained();
       this.flush();
     });
     options.sink.onClose(() => this.close());
@@ -119,6 +122,7 @@ export class WatchStream implements Watcher, Flushable {
     clearTimeout(this.#timer);
     this.#options.watchers.remove(this);
     this.#pending = [];
+    this.#onDrained();
   }
 
   async #sendInitial(items: readonly Item[]): Promise<void> {
@@ -134,10 +138,7 @@ export class WatchStream implements Watcher, Flushable {
   }
 
   #drained(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#options.sink.onDrain(resolve);
-      this.#options.sink.onClose(resolve);
-    });
+    return new Promise((resolve) => (this.#onDrained = resolve));
   }
 
   /** Watchers that want the same form share the encoded line. */
