@@ -22,13 +22,13 @@ export class Item {
     return this.entry.revision;
   }
 
-  /** The object with its resourceVersion. Shared: never change it. */
+  /** The object with its resourceVersion, which what was never stored (revision 0) has not. Shared: never change it. */
   get object(): ApiObject {
     const held = this.#parsed?.deref();
     if (held !== undefined) return held;
     // The store holds only what `serialise` wrote.
     const stored = JSON.parse(this.entry.value) as ApiObject;
-    const object = { ...stored, metadata: { ...stored.metadata, resourceVersion: String(this.entry.revision) } };
+    const object = this.entry.revision === 0 ? stored : revised(stored, this.entry.revision);
     this.#parsed = new WeakRef(object);
     return object;
   }
@@ -43,3 +43,8 @@ export class Item {
     return asListItem(this.#layout, this.entry.value, this.entry.revision);
   }
 }
+
+const revised = (object: ApiObject, revision: number): ApiObject => ({
+  ...object,
+  metadata: { ...object.metadata, resourceVersion: String(revision) },
+});

@@ -1,12 +1,15 @@
+import type { StatusDetails } from '../../api/errors.ts';
 import { failure } from '../../api/errors.ts';
 
 /** The form a client asked for. */
 export interface Choice {
-  readonly encoding: 'json' | 'yaml';
   readonly as: 'object' | 'table' | 'metadata' | 'metadataList';
   /** Of `meta.k8s.io`, for tables and metadata. */
   readonly version: string;
 }
+
+/** How a reply is written; what the client asked for is never protobuf, since it need not be given. */
+export type Encoding = 'json' | 'yaml';
 
 interface Clause {
   readonly type: string;
@@ -14,9 +17,10 @@ interface Clause {
   readonly quality: number;
 }
 
+/** The media types of objects, in Kubernetes' order. */
 export const acceptedTypes = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
 
-const plain: Choice = { encoding: 'json', as: 'object', version: 'v1' };
+const plain: Choice = { as: 'object', version: 'v1' };
 
 /**
  * The first form in the Accept header that the server can give, by quality and then by order.
@@ -25,29 +29,35 @@ const plain: Choice = { encoding: 'json', as: 'object', version: 'v1' };
  */
 export function negotiate(accept: string | undefined, allows: readonly Choice['as'][]): Choice {
   if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json') return plain;
-  for (const clause of parseAccept(accept)) {
+  const clauses = parseAccept(accept).filter(({ type }) => encodings.has(type));
+  for (const clause of clauses) {
     const choice = choose(clause);
     if (choice !== undefined && (choice.as === 'object' || allows.includes(choice.as))) return choice;
   }
-  throw failure({
-    code: 406,
-    reason: 'NotAcceptable',
-    message: `only the following media types are accepted: ${acceptedTypes}`,
-  });
+  if (clauses.length > 0) throw notAcceptable(`only the following media types are accepted: ${acceptedTypes}`);
+  throw notAcceptable(`406: Not Acceptable\n\nAvailable representations: ${acceptedTypes}`, {});
 }
 
-function choose({ type, parameters }: Clause): Choice | undefined {
-  const encoding = encodings.get(type);
-  if (encoding === undefined) return undefined;
+/** The encoding that an Accept header prefers among those there are. */
+export function encodingOf(accept: string | undefined): Encoding {
+  if (accept === undefined || !accept.includes('yaml')) return 'json';
+  const preferred = parseAccept(accept).find(({ type }) => encodings.has(type));
+  return encodings.get(preferred?.type ?? '') ?? 'json';
+}
+
+const notAcceptable = (message: string, details?: StatusDetails): Error =>
+  failure({ code: 406, reason: 'NotAcceptable', message, ...(details === undefined ? {} : { details }) });
+
+function choose({ parameters }: Clause): Choice | undefined {
   const as = parameters.get('as');
-  if (as === undefined) return { ...plain, encoding };
+  if (as === undefined) return plain;
   const version = parameters.get('v') ?? '';
   if (parameters.get('g') !== 'meta.k8s.io' || !['v1', 'v1beta1'].includes(version)) return undefined;
   const form = forms.get(as);
-  return form === undefined ? undefined : { encoding, as: form, version };
+  return form === undefined ? undefined : { as: form, version };
 }
 
-const encodings = new Map<string, Choice['encoding']>([
+const encodings = new Map<string, Encoding>([
   ['application/json', 'json'],
   ['application/*', 'json'],
   ['*/*', 'json'],

@@ -2,13 +2,13 @@ import { toYaml } from '../../api/schema/write-yaml.ts';
 import type { ApiRequest, BodyReply } from '../reply.ts';
 import type { RequestInfo } from '../request.ts';
 import { isTrue } from '../request.ts';
-import { parseAccept } from './accept.ts';
+import { encodingOf } from './accept.ts';
 
 /** The last touch to a JSON reply: YAML for those who asked for it, indentation for people. */
 export function finish(reply: BodyReply, request: ApiRequest, info: RequestInfo): BodyReply {
   const type = reply.headers['Content-Type'];
   if (type !== 'application/json') return reply;
-  if (wantsYaml(request)) {
+  if (encodingOf(request.header('accept')) === 'yaml') {
     return { ...reply, headers: { ...reply.headers, 'Content-Type': 'application/yaml' }, body: toYaml(parsed(reply)) };
   }
   if (!wantsPretty(request, info)) return reply;
@@ -18,11 +18,6 @@ export function finish(reply: BodyReply, request: ApiRequest, info: RequestInfo)
 function parsed({ body }: BodyReply): unknown {
   const text = typeof body === 'string' || Buffer.isBuffer(body) ? body.toString() : [...body].join('');
   return JSON.parse(text);
-}
-
-function wantsYaml(request: ApiRequest): boolean {
-  const accept = request.header('accept');
-  return accept !== undefined && accept.includes('yaml') && parseAccept(accept)[0]?.type === 'application/yaml';
 }
 
 function wantsPretty(request: ApiRequest, { query }: RequestInfo): boolean {

@@ -1,12 +1,12 @@
 import type { Item } from '../cache/item.ts';
 import type { Presenter } from './presenter.ts';
-import { listPieces } from './presenter.ts';
+import { listPieces, withRevision } from './presenter.ts';
 
 /** Objects without their content, for clients that go by metadata alone. */
 export function metadataPresenter(version: string): Presenter {
   const kind = { kind: 'PartialObjectMetadata', group: 'meta.k8s.io', version };
   const partial = (item: Item, revision = item.revision): string => {
-    const metadata = { ...item.object.metadata, resourceVersion: String(revision) };
+    const metadata = withRevision(item.object.metadata, revision);
     return JSON.stringify({ kind: kind.kind, apiVersion: `meta.k8s.io/${version}`, metadata });
   };
   return {

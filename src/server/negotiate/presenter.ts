@@ -1,5 +1,6 @@
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
+import type { ObjectMeta } from '../../api/metadata.ts';
 import type { Item } from '../cache/item.ts';
 
 /** What a list says about itself. */
@@ -39,8 +40,7 @@ export function convertedPresenter(kind: Kind, storage: NonNullable<Kind['storag
   const convert = (item: Item, revision: number, inList: boolean): string => {
     const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = storage.fromStorage(item.object);
     const named = inList && !kind.custom ? {} : { kind: kind.kind, apiVersion };
-    const revised = revision === 0 ? metadata : { ...metadata, resourceVersion: String(revision) };
-    return JSON.stringify({ ...named, metadata: revised, ...rest });
+    return JSON.stringify({ ...named, metadata: withRevision(metadata, revision), ...rest });
   };
   return {
     contentType: 'application/json',
@@ -50,6 +50,10 @@ export function convertedPresenter(kind: Kind, storage: NonNullable<Kind['storag
     bookmark: bookmarkOf(kind),
   };
 }
+
+/** Metadata that tells of another revision than the object's own; 0 leaves it as it is. */
+export const withRevision = (metadata: ObjectMeta, revision: number): ObjectMeta =>
+  revision === 0 ? metadata : { ...metadata, resourceVersion: String(revision) };
 
 const bookmarkOf =
   (kind: Kind) =>

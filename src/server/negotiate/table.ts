@@ -19,7 +19,9 @@ export function parseIncludeObject(text: string | null): IncludeObject {
     case 'None':
       return 'None';
     default:
-      throw badRequest(`unrecognized includeObject value: "${text ?? ''}"; use Metadata, Object or None`);
+      throw badRequest(
+        `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(text)}: must be 'Metadata', 'Object', 'None', or empty`,
+      );
   }
 }
 
@@ -60,7 +62,8 @@ export function tablePresenter({ kind, version, includeObject, whole, clock }: T
   return {
     contentType: 'application/json',
     shared: undefined,
-    object: (item, revision = item.revision) => table(`{"resourceVersion":"${revision}"}`, row(item, revision)),
+    object: (item, revision = item.revision) =>
+      table(revision === 0 ? '{}' : `{"resourceVersion":"${revision}"}`, row(item, revision)),
     *list(items: Iterable<Item>, meta: ListMeta) {
       yield `{"kind":"Table","apiVersion":"meta.k8s.io/${version}","metadata":${JSON.stringify(meta)},"columnDefinitions":${definitions},"rows":[`;
       let first = true;

@@ -15,6 +15,7 @@ export interface ReadOptions {
   readonly sendInitialEvents: boolean | undefined;
 }
 
+/** Throws a 422 for options that contradict each other, a 400 for what cannot be read. */
 export function parseListOptions(query: URLSearchParams): ReadOptions {
   const options = readOptions(query);
   refuse(listErrors(options, query));
@@ -24,6 +25,7 @@ export function parseListOptions(query: URLSearchParams): ReadOptions {
   return options;
 }
 
+/** As `parseListOptions`, by the rules of a watch. */
 export function parseWatchOptions(query: URLSearchParams): ReadOptions {
   const options = readOptions(query);
   refuse(watchErrors(options, query));
@@ -36,9 +38,9 @@ function readOptions(query: URLSearchParams): ReadOptions {
   return {
     revision: parseRevision(query.get('resourceVersion') ?? ''),
     match: match === 'Exact' || match === 'NotOlderThan' ? match : undefined,
-    limit: parseInteger(query.get('limit'), 'limit') ?? 0,
+    limit: parseInteger(query.get('limit')) ?? 0,
     continue: query.get('continue') ?? '',
-    timeoutSeconds: parseInteger(query.get('timeoutSeconds'), 'timeoutSeconds'),
+    timeoutSeconds: parseInteger(query.get('timeoutSeconds')),
     bookmarks: isTrue(query.get('allowWatchBookmarks')),
     sendInitialEvents: sendInitialEvents === null ? undefined : isTrue(sendInitialEvents),
   };
@@ -49,15 +51,17 @@ export function parseRevision(text: string): number | undefined {
   if (text === '') return undefined;
   if (!/^\d{1,16}$/.test(text)) {
     const quoted = JSON.stringify(text);
-    throw badRequest(`Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`);
+    throw badRequest(
+      `invalid resource version: resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`,
+    );
   }
   return Number(text);
 }
 
-function parseInteger(text: string | null, name: string): number | undefined {
+function parseInteger(text: string | null): number | undefined {
   if (text === null || text === '') return undefined;
   if (!/^-?\d{1,15}$/.test(text)) {
-    throw badRequest(`invalid ${name}: strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
   }
   return Number(text);
 }
@@ -103,13 +107,11 @@ function watchErrors(options: ReadOptions, query: URLSearchParams): FieldError[]
       ),
     ];
   }
-  if (match === '') {
-    return [
-      forbiddenField('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'),
-    ];
-  }
-  if (match !== 'NotOlderThan') return [notSupported('resourceVersionMatch', match, ['NotOlderThan'])];
-  return [];
+  if (match === 'NotOlderThan') return [];
+  return [
+    forbiddenField('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'),
+    ...(match === '' ? [] : [notSupported('resourceVersionMatch', match, ['NotOlderThan'])]),
+  ];
 }
 
 function refuse(errors: readonly FieldError[]): void {

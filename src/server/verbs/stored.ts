@@ -1,3 +1,4 @@
+import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { Item } from '../cache/item.ts';
 import { serialise } from '../cache/layout.ts';
@@ -9,7 +10,9 @@ export const storedValue = ({ kind, cache }: Resource, object: ApiObject): strin
 
 /** A stored object in the version that is served. */
 export const servedObject = ({ kind }: Resource, item: Item): ApiObject =>
-  kind.storage === undefined ? item.object : kind.storage.fromStorage(item.object);
+  kind.storage === undefined
+    ? item.object
+    : { ...kind.storage.fromStorage(item.object), kind: kind.kind, apiVersion: apiVersionOf(kind) };
 
 /** What a dry run answers with: an item that no store has seen. */
 export const dryRunItem = ({ cache }: Resource, key: string, value: string, revision: number): Item =>

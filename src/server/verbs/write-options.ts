@@ -40,7 +40,7 @@ export function parseWriteOptions(query: URLSearchParams, kind: OptionsKind): Wr
 
 /** What is wrong with the values of `dryRun`. */
 export const dryRunErrors = (values: readonly string[]): FieldError[] =>
-  values.filter((value) => value !== 'All' && value !== '').map(() => notSupported('dryRun', values, ['All']));
+  values.every((value) => value === 'All') ? [] : [notSupported('dryRun', values, ['All'])];
 
 /** Throws a 422 about options, if there is anything to say. */
 export function refuseOptions(kind: string, errors: readonly FieldError[]): void {
