@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { flushCompileCache } from 'node:module';
 import type { Logger } from 'pino';
 import type { KeyPair } from '../../server/pki/issue.ts';
 import type { StaticToken } from '../../server/access/authenticate.ts';
@@ -12,7 +13,7 @@ import { holdDataDirectory } from './data-directory.ts';
 import { kubeconfig } from './kubeconfig.ts';
 import type { ClusterOptions, LogLevel, ServerOptions } from './options.ts';
 import type { RunningServer } from './servers.ts';
-import { startCluster } from './servers.ts';
+import { openCluster, startCluster } from './servers.ts';
 import { listenForStop } from './signals.ts';
 import type { State } from './state.ts';
 import { printState, stateFile } from './state.ts';
@@ -51,6 +52,7 @@ export async function runControlPlane(
   await whenReady({ directory, state, ca: pki.ca, admin: pki.admin, readyMs });
   stack.defer(() => (directory.lost.aborted ? undefined : directory.remove(stateFile)));
   await directory.write(stateFile, printState(state));
+  flushCompileCache(); // at exit it would be too late for a process that is killed
   await firstOf(stop.requested, directory.lost);
   if (!directory.lost.aborted) return 0;
   throw new FatalError(`lost the lock of data directory ${directory.path}: it was removed or replaced while in use`);
@@ -61,7 +63,14 @@ async function startServers(
   directory: DataDirectory,
   stack: AsyncDisposableStack,
 ): Promise<{ readonly servers: readonly RunningServer[]; readonly pki: Pki }> {
-  const [log, tokens, pki] = await Promise.all([
+  const opening = allOrFirstError(
+    options.clusters.map(async (cluster) => ({
+      cluster,
+      open: await openCluster(cluster, { ...options, directory, stack }),
+    })),
+  );
+  const [opened, log, tokens, pki] = await allOrFirstError([
+    opening,
     createLog(options.logLevel),
     readTokens(options.tokenFile),
     ensurePki({
@@ -77,14 +86,16 @@ async function startServers(
   for (const [file, reason] of pki.renewed) log.info({ file, reason }, 'certificate made');
   for (const warning of options.gates.warnings) log.warn(warning);
   const setup = { ...options, directory, pki, gates: options.gates.gates, tokens, log, stack };
-  const servers = await allOrFirstError(options.clusters.map((cluster) => startCluster(cluster, setup)));
+  const servers = await allOrFirstError(opened.map(({ cluster, open }) => startCluster(cluster, open, setup)));
   const clusters = servers.map(({ cluster, url }) => ({ name: cluster.name, server: url }));
   await directory.write('kubeconfig', kubeconfig({ clusters, ca: pki.ca, admin: pki.admin }));
   return { servers, pki };
 }
 
 /** Waits for all before it fails, so that what did start is known to the stack that closes it. */
-async function allOrFirstError<T>(promises: readonly Promise<T>[]): Promise<readonly T[]> {
+async function allOrFirstError<T extends readonly unknown[] | []>(
+  promises: T,
+): Promise<{ -readonly [Key in keyof T]: Awaited<T[Key]> }> {
   await Promise.allSettled(promises);
   return Promise.all(promises);
 }

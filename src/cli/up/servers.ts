@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Gates } from '../../api/gates.ts';
 import type { StaticToken } from '../../server/access/authenticate.ts';
 import type { Pki } from '../../server/pki/pki.ts';
+import type { startServer as startServerType } from '../../server/server.ts';
 import type { Store } from '../../store/store.ts';
 import { version } from '../program.ts';
 import { codesOf, FatalError, messageOf } from '../errors.ts';
@@ -14,6 +15,12 @@ import type { ClusterOptions, StoreKind } from './options.ts';
 export interface RunningServer {
   readonly cluster: ClusterOptions;
   readonly url: string;
+}
+
+/** A cluster that only lacks a certificate to be served. */
+export interface OpenCluster {
+  readonly startServer: typeof startServerType;
+  readonly store: Store;
 }
 
 /** What the servers of one control plane share. */
@@ -31,15 +38,24 @@ export interface ServerSetup {
   readonly stack: AsyncDisposableStack;
 }
 
-/** Starts the API server of one cluster over its own store; both are closed by the stack. */
-export async function startCluster(cluster: ClusterOptions, setup: ServerSetup): Promise<RunningServer> {
+/** The server's code and a cluster's store, which take longest and need no certificate. The stack closes the store. */
+export async function openCluster(
+  { name }: ClusterOptions,
+  setup: Pick<ServerSetup, 'store' | 'directory' | 'stack'>,
+): Promise<OpenCluster> {
+  const [{ startServer }, store] = await Promise.all([import('../../server/server.ts'), openStore(name, setup)]);
+  setup.stack.use(store);
+  return { startServer, store };
+}
+
+/** Starts the API server of one cluster; the stack closes it. */
+export async function startCluster(
+  cluster: ClusterOptions,
+  { startServer, store }: OpenCluster,
+  setup: ServerSetup,
+): Promise<RunningServer> {
   const serving = setup.pki.serving.get(cluster.name);
   if (serving === undefined) throw new Error(`bug: no certificate was made for cluster "${cluster.name}"`);
-  const [{ startServer }, store] = await Promise.all([
-    import('../../server/server.ts'),
-    openStore(cluster.name, setup),
-  ]);
-  setup.stack.use(store);
   try {
     const server = await startServer({
       name: cluster.name,
@@ -67,7 +83,7 @@ function localUrl(host: string, port: number): string {
   return `https://${isIPv6(reachable) ? `[${reachable}]` : reachable}:${port}`;
 }
 
-async function openStore(name: string, { store, directory }: ServerSetup): Promise<Store> {
+async function openStore(name: string, { store, directory }: Pick<ServerSetup, 'store' | 'directory'>): Promise<Store> {
   switch (store) {
     case 'memory': {
       const { openMemoryStore } = await import('../../store/memory/memory.ts');

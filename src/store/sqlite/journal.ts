@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 
 import { DataDirectoryError, StoreUnavailableError } from '../errors.ts';
 import type { Journal } from '../journal.ts';
@@ -9,6 +9,7 @@ import type { Change } from '../store.ts';
 import { openError, writeError } from './failures.ts';
 import type { Failure, Reply, Request, Rows, WorkerOptions } from './protocol.ts';
 import { rowId } from './protocol.ts';
+import { startThread } from './thread.ts';
 
 interface Waiting {
   readonly resolve: () => void;
@@ -42,7 +43,7 @@ export class SqliteJournal implements Journal {
   ): Promise<{ readonly journal: SqliteJournal; readonly compacted: number }> {
     // The same name in development and when built.
     const program = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
-    const worker = new Worker(program, { workerData: options, resourceLimits: { maxYoungGenerationSizeMb: 8 } });
+    const worker = startThread(program, options);
     const compacted = await loaded(worker, options.file, onRows);
     return { journal: new SqliteJournal(options.file, worker), compacted };
   }
