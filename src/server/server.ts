@@ -14,6 +14,7 @@ import { ServiceAllocator } from './allocate/service-allocator.ts';
 import { bootstrap } from './bootstrap/bootstrap.ts';
 import type { BootstrapOptions } from './bootstrap/objects.ts';
 import { Flusher } from './cache/flusher.ts';
+import type { CacheTuning } from './cache/hub.ts';
 import { CacheHub } from './cache/hub.ts';
 import type { ServerContext } from './context.ts';
 import { Handler } from './handler.ts';
@@ -41,6 +42,8 @@ export interface ServerOptions {
   readonly loopbackEndpoints: readonly string[];
   readonly tokens: readonly StaticToken[];
   readonly log: Logger;
+  /** How much the watch cache keeps, and how long readers wait for it. */
+  readonly cache?: CacheTuning;
 }
 
 /** An API server that answers. */
@@ -136,6 +139,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
   const random = (): number => Math.random();
   const [hub, allocator] = await Promise.all([
     CacheHub.open({
+      ...options.cache,
       store,
       kinds,
       clock,

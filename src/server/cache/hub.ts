@@ -6,11 +6,21 @@ import { registryRoot, ResourceCache } from './resource-cache.ts';
 /** Ten minutes of history, as far as that stays small. */
 export const defaultLimits: HistoryLimits = { maxEvents: 10_000, maxBytes: 16 << 20, maxAgeMs: 600_000 };
 
-export interface HubOptions {
+/** How long a reader waits for a revision it has heard of elsewhere. */
+const defaultWaitMs = 3000;
+
+/** What may be tuned. */
+export interface CacheTuning {
+  /** How much history each resource keeps. */
+  readonly limits?: HistoryLimits;
+  /** How long `reached` waits; default 3 s. */
+  readonly waitMs?: number;
+}
+
+export interface HubOptions extends CacheTuning {
   readonly store: Store;
   /** The kinds that are stored; views of them share their cache. */
   readonly kinds: readonly Kind[];
-  readonly limits?: HistoryLimits;
   readonly clock: () => number;
   /** The store's watch broke: nothing new will be seen. */
   readonly onLost: (error: Error) => void;
@@ -22,32 +32,34 @@ export interface HubOptions {
  * `revision` is how far it has come; every change up to it is in the caches and has been told to their watchers.
  */
 export class CacheHub {
-  readonly #caches: ReadonlyMap<string, ResourceCache>;
+  /** prefix → the cache of the keys under it */
+  readonly #byPrefix: ReadonlyMap<string, ResourceCache>;
+  readonly #byKind: ReadonlyMap<Kind, ResourceCache>;
   readonly #options: HubOptions;
   readonly #stop = new AbortController();
   readonly #waiting = new Set<{ readonly revision: number; readonly resolve: () => void }>();
   #revision = 0;
 
-  private constructor(options: HubOptions) {
-    const limits = options.limits ?? defaultLimits;
+  private constructor(options: HubOptions, floor: number) {
+    const { limits = defaultLimits, kinds } = options;
+    const caches = kinds
+      .filter((kind) => kind.storage === undefined)
+      .map((kind) => new ResourceCache(kind, floor, limits));
     this.#options = options;
-    this.#caches = new Map(
-      options.kinds
-        .filter((kind) => kind.storage === undefined)
-        .map((kind) => new ResourceCache(kind, options.store.compacted, limits))
-        .map((cache) => [cache.prefix, cache]),
-    );
+    this.#byPrefix = new Map(caches.map((cache) => [cache.prefix, cache]));
+    this.#byKind = new Map(caches.map((cache) => [cache.kind, cache]));
   }
 
   /** Loads the state and the history that the store still has, and follows from there. */
   static async open(options: HubOptions): Promise<CacheHub> {
-    const hub = new CacheHub(options);
+    const from = options.store.compacted;
+    const hub = new CacheHub(options, from);
     const { entries, revision } = await options.store.range(registryRoot);
     for (const entry of entries) hub.#cacheOf(entry.key)?.load(entry);
     hub.#revision = revision;
     await options.store.watch(
       registryRoot,
-      options.store.compacted,
+      from,
       {
         onChanges: (changes, reached) => hub.#take(changes, reached, revision),
         onEnd: options.onLost,
@@ -62,21 +74,22 @@ export class CacheHub {
   }
 
   get caches(): Iterable<ResourceCache> {
-    return this.#caches.values();
+    return this.#byPrefix.values();
   }
 
+  /** Where the objects of a kind are; those of a view are with the kind that stores them. */
   cache(kind: Kind): ResourceCache {
-    const stored = kind.storage?.kind ?? kind;
-    for (const cache of this.#caches.values()) if (cache.kind === stored) return cache;
-    throw new Error(`bug: ${stored.kind} has no cache`);
+    const cache = this.#byKind.get(kind.storage?.kind ?? kind);
+    if (cache === undefined) throw new Error(`bug: ${kind.kind} has no cache`);
+    return cache;
   }
 
-  /** Resolves true once `revision` has been seen, or false after `timeoutMs`. */
-  reached(revision: number, timeoutMs: number): Promise<boolean> {
+  /** Resolves true once `revision` has been seen, or false when it takes too long. */
+  reached(revision: number): Promise<boolean> {
     if (this.#revision >= revision) return Promise.resolve(true);
     return new Promise((resolve) => {
       const waiter = { revision, resolve: () => finish(true) };
-      const timer = setTimeout(() => finish(false), timeoutMs);
+      const timer = setTimeout(() => finish(false), this.#options.waitMs ?? defaultWaitMs);
       const finish = (seen: boolean): void => {
         clearTimeout(timer);
         this.#waiting.delete(waiter);
@@ -95,11 +108,9 @@ export class CacheHub {
     for (const change of changes) {
       const cache = this.#cacheOf(change.key);
       if (change.revision <= loaded) cache?.remember(change, time);
-      else {
-        // A watcher that asks during the change must not be told of a revision it has not seen whole.
-        cache?.apply(change, time);
-      }
+      else cache?.apply(change, time);
     }
+    // Only now: who asks meanwhile must not be told of a revision it has not seen whole.
     this.#revision = Math.max(this.#revision, reached);
     for (const waiter of this.#waiting) if (waiter.revision <= this.#revision) waiter.resolve();
   }
@@ -107,8 +118,8 @@ export class CacheHub {
   /** The resource a key belongs to: its prefix is one or two segments after the root. */
   #cacheOf(key: string): ResourceCache | undefined {
     const first = key.indexOf('/', registryRoot.length) + 1;
-    const core = this.#caches.get(key.slice(0, first));
+    const core = this.#byPrefix.get(key.slice(0, first));
     if (core !== undefined) return core;
-    return this.#caches.get(key.slice(0, key.indexOf('/', first) + 1));
+    return this.#byPrefix.get(key.slice(0, key.indexOf('/', first) + 1));
   }
 }

@@ -18,8 +18,7 @@ export class ResourceCache {
   readonly watchers: Watchers;
   readonly #history: History;
   #items: Tree<Item> = Tree.empty();
-  /** The revision of the last change of any object here. */
-  #changed = 0;
+  #changed: number;
 
   constructor(kind: Kind, floor: number, limits: HistoryLimits) {
     this.kind = kind;
@@ -27,12 +26,14 @@ export class ResourceCache {
     this.layout = layoutOf(kind);
     this.watchers = new Watchers(this.prefix);
     this.#history = new History(floor, limits);
+    this.#changed = floor; // what was deleted before left no trace
   }
 
   get size(): number {
     return this.#items.size;
   }
 
+  /** Nothing here has changed after this revision. */
   get changed(): number {
     return this.#changed;
   }
@@ -44,6 +45,12 @@ export class ResourceCache {
 
   key(namespace: string, name: string): string {
     return this.kind.namespaced ? `${this.prefix}${namespace}/${name}` : `${this.prefix}${name}`;
+  }
+
+  /** The key of the one object that `namespace` and `name` leave; undefined when they leave several. */
+  onlyKey(namespace: string, name: string | undefined): string | undefined {
+    if (name === undefined || name === '' || (this.kind.namespaced && namespace === '')) return undefined;
+    return this.key(namespace, name);
   }
 
   /** The prefix of the objects in `namespace`; '' means all. */

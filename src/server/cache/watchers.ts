@@ -56,8 +56,9 @@ export class Watchers {
     for (const watcher of watchers) watcher.notify(event);
   }
 
+  /** All of them; one that is removed on the way is not visited any more. */
   *[Symbol.iterator](): Generator<Watcher, void> {
-    for (const set of [...this.#byScope.values()]) yield* [...set];
-    for (const set of [...this.#byKey.values()]) yield* [...set];
+    for (const set of this.#byScope.values()) yield* set;
+    for (const set of this.#byKey.values()) yield* set;
   }
 }

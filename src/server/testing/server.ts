@@ -7,6 +7,7 @@ import { gatesWith } from '../../api/gates.ts';
 import { openMemoryStore } from '../../store/memory/memory.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApiRequest, BodyReply, Reply, Sink } from '../reply.ts';
+import type { CacheTuning } from '../cache/hub.ts';
 import type { ServerContext } from '../context.ts';
 import { openApi } from '../server.ts';
 
@@ -17,6 +18,7 @@ export interface TestOptions {
   readonly serviceCidrs?: readonly string[];
   readonly nodePorts?: { readonly from: number; readonly to: number };
   readonly loopbackEndpoints?: readonly string[];
+  readonly cache?: CacheTuning;
 }
 
 /** An answer, read. */
@@ -68,6 +70,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     loopbackEndpoints: options.loopbackEndpoints ?? [],
     tokens: [],
     log: pino({ level: 'silent' }),
+    ...(options.cache === undefined ? {} : { cache: options.cache }),
   });
   await api.start({ host: '127.0.0.1', port: 6443 });
   const handle = (request: ApiRequest): Promise<Reply> => api.handler.handle(request);

@@ -128,7 +128,7 @@ async function commitNew(
     const { revision } = commit;
     return { item: cache.get(key) ?? cache.item({ key, value, revision, created: revision }), created: true };
   }
-  await context.hub.reached(commit.revision, 3000);
+  await context.hub.reached(commit.revision);
   if (commit.key === key) return 'name taken';
   const conflict = allocation.conflictFor(commit.key);
   if (conflict !== 'plan again') throw conflict;

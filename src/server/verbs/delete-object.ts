@@ -154,7 +154,7 @@ async function commitDeletion(
     ...(value === undefined ? releaseOnDelete(context, resource, old) : []),
   ]);
   if (!commit.ok) {
-    await context.hub.reached(commit.revision, 3000);
+    await context.hub.reached(commit.revision);
     return 'again';
   }
   const revision = value === undefined ? expect : commit.revision;

@@ -16,7 +16,7 @@ export async function get(
   presenter: Presenter,
 ): Promise<Reply> {
   const revision = parseRevision(info.query.get('resourceVersion') ?? '') ?? 0;
-  if (!(await context.hub.reached(revision, 3000))) throw revisionTooLarge(revision, context.hub.revision);
+  if (!(await context.hub.reached(revision))) throw revisionTooLarge(revision, context.hub.revision);
   const item = resource.cache.get(resource.cache.key(info.namespace, info.name));
   if (item === undefined) throw notFound(subjectOf(resource, info.name));
   return jsonReply(200, `${presenter.object(item)}\n`);

@@ -1,6 +1,7 @@
 import { failure, StatusError } from '../../api/errors.ts';
 import { CompactedError } from '../../store/errors.ts';
 import type { Item } from '../cache/item.ts';
+import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { ServerContext } from '../context.ts';
 import type { ListMeta, Presenter } from '../negotiate/presenter.ts';
 import type { Reply } from '../reply.ts';
@@ -11,9 +12,6 @@ import { parseSelection } from '../selection.ts';
 import { decodeToken, encodeToken } from './continue-token.ts';
 import type { ReadOptions } from './read-options.ts';
 import { parseListOptions, revisionTooLarge } from './read-options.ts';
-
-/** How long a reader waits for a revision it has heard of elsewhere. */
-const waitMs = 3000;
 
 /** Some objects, and where the next ones are. */
 interface Page {
@@ -31,6 +29,8 @@ interface Source {
   readonly from: string;
   readonly limit: number;
   readonly selection: Selection;
+  /** The one key that can match, if the request says so. */
+  readonly onlyKey: string | undefined;
 }
 
 export async function list(
@@ -60,7 +60,7 @@ export async function readPage(
   const { cache } = resource;
   const scope = cache.scope(asked.namespace);
   const limit = options.limit > 0 ? options.limit : Infinity;
-  const base = { scope, from: scope, limit, selection };
+  const base = { scope, from: scope, limit, selection, onlyKey: cache.onlyKey(asked.namespace, selection.name) };
 
   if (options.continue !== '') {
     const token = decodeToken(options.continue);
@@ -69,7 +69,7 @@ export async function readPage(
     return atRevision(context, resource, { ...base, revision, from: from < scope ? scope : from }, true);
   }
   const { revision = 0 } = options;
-  if (!(await context.hub.reached(revision, waitMs))) throw revisionTooLarge(revision, context.hub.revision);
+  if (!(await context.hub.reached(revision))) throw revisionTooLarge(revision, context.hub.revision);
   const isExact = options.match === 'Exact' || (options.match === undefined && revision > 0 && limit !== Infinity);
   if (isExact) return atRevision(context, resource, { ...base, revision }, false);
   // resourceVersion=0 asks for anything, as fast as possible: all of it at once.
@@ -103,7 +103,7 @@ function fromCache({ cache }: Resource, source: Source): Page {
     return { items, revision, next: remaining > 0 ? nextKey(last) : undefined, remaining };
   }
   const items: Item[] = [];
-  for (const item of candidates(source, (from) => cache.range(scope, from), cache.prefix)) {
+  for (const item of candidates(cache, source)) {
     if (!selection.matches(item)) continue;
     if (items.length === limit) return { items, revision, next: nextKey(items.at(-1)), remaining: 0 };
     items.push(item);
@@ -111,13 +111,10 @@ function fromCache({ cache }: Resource, source: Source): Page {
   return { items, revision, next: undefined, remaining: 0 };
 }
 
-/** A selector that names an object leaves one key to look at, when the namespace is known too. */
-function candidates(source: Source, range: (from: string) => readonly Item[], prefix: string): readonly Item[] {
-  const { name } = source.selection;
-  if (name === undefined || source.from !== source.scope) return range(source.from);
-  const isOneKey = source.scope !== prefix;
-  if (!isOneKey) return range(source.from);
-  return range(source.scope + name).slice(0, 1);
+/** A selector that names an object leaves one key to look at. */
+function candidates(cache: ResourceCache, { onlyKey, scope, from }: Source): readonly Item[] {
+  if (onlyKey === undefined) return cache.range(scope, from);
+  return onlyKey < from ? [] : [cache.get(onlyKey) ?? []].flat();
 }
 
 async function fromStore(context: ServerContext, { cache }: Resource, source: Source): Promise<Page> {

@@ -1,3 +1,4 @@
+import type { StatusError } from '../../api/errors.ts';
 import { badRequest, failure, invalid } from '../../api/errors.ts';
 import type { FieldError } from '../../api/field-errors.ts';
 import { forbiddenField, notSupported } from '../../api/field-errors.ts';
@@ -119,7 +120,7 @@ function refuse(errors: readonly FieldError[]): void {
 }
 
 /** The revision asked for has not been reached within the time a reader waits. */
-export const revisionTooLarge = (revision: number, current: number): Error =>
+export const revisionTooLarge = (revision: number, current: number): StatusError =>
   failure({
     code: 504,
     reason: 'Timeout',

@@ -97,7 +97,7 @@ async function tryUpdate(
         created: false,
       };
     }
-    await context.hub.reached(commit.revision, 3000);
+    await context.hub.reached(commit.revision);
     if (commit.key !== item.key) {
       const lost = allocation.conflictFor(commit.key);
       if (lost !== 'plan again') throw lost;

@@ -1,3 +1,4 @@
+import type { StatusError } from '../../api/errors.ts';
 import type { Flushable, Flusher } from '../cache/flusher.ts';
 import type { CacheEvent } from '../cache/history.ts';
 import type { Item } from '../cache/item.ts';
@@ -15,11 +16,17 @@ export interface WatchStreamOptions {
   /** Undefined: everything in scope. */
   readonly matches: ((item: Item) => boolean) | undefined;
   readonly bookmarks: boolean;
+  /** How far the cache has come. */
+  readonly revision: () => number;
+  /** The client has seen everything up to this revision, which may lie in the future. */
+  readonly after: number;
   readonly timeoutMs: number;
 }
 
 /** A client this far behind is cut off; it resumes from the last revision it saw. */
 const maxPendingBytes = 16 << 20;
+/** This long before its time is up, a watch says how far it has come, so that the client resumes from there. */
+const farewellMs = 2000;
 /** How many initial objects are encoded between two turns of the event loop. */
 const initialBatch = 500;
 
@@ -33,7 +40,7 @@ export class WatchStream implements Watcher, Flushable {
   readonly scope: string;
   readonly exact: boolean;
   readonly #options: WatchStreamOptions;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #isScheduled = false;
@@ -49,7 +56,7 @@ export class WatchStream implements Watcher, Flushable {
     this.scope = options.scope;
     this.exact = options.exact;
     this.#options = options;
-    this.#timer = setTimeout(() => this.end(), Math.min(options.timeoutMs, 2 ** 31 - 1));
+    this.#timer = this.#farewell(Math.min(options.timeoutMs, 2 ** 31 - 1));
     options.sink.onDrain(() => {
       this.#isBlocked = false;
       this.#onDrained();
@@ -59,14 +66,14 @@ export class WatchStream implements Watcher, Flushable {
   }
 
   /** Sends `items` as they are now, then (if asked) a bookmark that says so, then what changes. */
-  begin(items: readonly Item[], revision: () => number, withBookmark: boolean): void {
+  begin(items: readonly Item[]): void {
     if (this.#isClosed) return;
-    const at = revision();
+    const at = this.#options.revision();
     this.#options.watchers.add(this);
     this.#isBeginning = true;
     void this.#sendInitial(items).then(() => {
       this.#isBeginning = false;
-      if (withBookmark && this.#options.bookmarks) {
+      if (this.#options.bookmarks) {
         this.#pending.unshift(this.#bookmark(at, ',"annotations":{"k8s.io/initial-events-end":"true"}'));
       }
       this.flush();
@@ -79,15 +86,16 @@ export class WatchStream implements Watcher, Flushable {
     if (!this.#isClosed) this.#options.watchers.add(this);
   }
 
-  /** Ends the watch with an error event; `status` is JSON. */
-  fail(status: string): void {
-    this.#push(Buffer.from(`{"type":"ERROR","object":${status}}\n`));
+  /** Ends the watch with an error event. */
+  fail({ status }: StatusError): void {
+    this.#push(Buffer.from(`{"type":"ERROR","object":${JSON.stringify(status)}}\n`));
     this.end();
   }
 
   notify(event: CacheEvent): void {
-    const { matches } = this.#options;
+    const { matches, after } = this.#options;
     const { item, previous } = event;
+    if (event.revision <= after) return;
     const isIn = item !== undefined && (matches === undefined || matches(item));
     const wasIn = previous !== undefined && (matches === undefined || matches(previous));
     if (isIn) this.#push(this.#line(wasIn ? 'MODIFIED' : 'ADDED', item, event));
@@ -139,6 +147,15 @@ export class WatchStream implements Watcher, Flushable {
 
   #drained(): Promise<void> {
     return new Promise((resolve) => (this.#onDrained = resolve));
+  }
+
+  #farewell(timeoutMs: number): NodeJS.Timeout {
+    const { bookmarks, revision } = this.#options;
+    if (!bookmarks || timeoutMs <= farewellMs) return setTimeout(() => this.end(), timeoutMs);
+    return setTimeout(() => {
+      this.progress(revision());
+      this.#timer = setTimeout(() => this.end(), farewellMs);
+    }, timeoutMs - farewellMs);
   }
 
   /** Watchers that want the same form share the encoded line. */
