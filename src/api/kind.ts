@@ -81,6 +81,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   validateStatus(object: T, old: T, context: WriteContext): readonly FieldError[];
   /** Texts of `Warning` headers for a write that goes through. */
   warnings(object: T, old: T | undefined, context: WriteContext): readonly string[];
+  /** The same for a write of the status. */
+  statusWarnings(object: T): readonly string[];
   /** Conditions of an object's row in a table. */
   rowConditions(object: T): readonly RowCondition[];
 }
@@ -124,6 +126,7 @@ export function defineKind<T extends ApiObject>(given: Given<T>): Kind<T> {
     validateUpdate: () => [],
     validateStatus: () => [],
     warnings: () => [],
+    statusWarnings: () => [],
     rowConditions: () => [],
     ...given,
   };

@@ -74,6 +74,10 @@ function formatErrors(value: string, max: number, pattern: RegExp, message: stri
   return isBad ? [tooLong(max), message] : [tooLong(max)];
 }
 
+/** Of the keys and values of labels Kubernetes says what it counts; of names it does not. */
+const inBytes = (errors: readonly string[]): readonly string[] =>
+  errors.map((error) => (error.startsWith('must be no more than') ? error.replace('characters', 'bytes') : error));
+
 /** An RFC 1123 label: what a Namespace or a port is called. */
 export const dnsLabelErrors = (value: string): readonly string[] =>
   label.test(value) && value.length <= 63
@@ -94,7 +98,7 @@ export const wildcardSubdomainErrors = (value: string): readonly string[] =>
 
 /** The value of a label. */
 export const labelValueErrors = (value: string): readonly string[] =>
-  formatErrors(value, 63, labelValue, labelValueMismatch);
+  inBytes(formatErrors(value, 63, labelValue, labelValueMismatch));
 
 /** A name with an optional domain and a slash before it: label keys, classes, application protocols. */
 export function qualifiedNameErrors(value: string): readonly string[] {
@@ -102,11 +106,11 @@ export function qualifiedNameErrors(value: string): readonly string[] {
   if (slash === -1) return namePartErrors(value);
   if (value.includes('/', slash + 1)) {
     return [
-      `a qualified name ${qualifiedMismatch} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+      `a valid label key ${qualifiedMismatch} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
     ];
   }
   const prefix = value.slice(0, slash);
-  const prefixErrors = prefix === '' ? ['must be non-empty'] : dnsSubdomainErrors(prefix);
+  const prefixErrors = prefix === '' ? ['must be non-empty'] : inBytes(dnsSubdomainErrors(prefix));
   const nameErrors = namePartErrors(value.slice(slash + 1));
   if (prefixErrors.length === 0) return nameErrors;
   return [...prefixErrors.map((error) => `prefix part ${error}`), ...nameErrors];
@@ -114,7 +118,7 @@ export function qualifiedNameErrors(value: string): readonly string[] {
 
 function namePartErrors(name: string): readonly string[] {
   if (name === '') return ['name part must be non-empty', `name part ${qualifiedMismatch}`];
-  const errors = formatErrors(name, 63, qualified, qualifiedMismatch);
+  const errors = inBytes(formatErrors(name, 63, qualified, qualifiedMismatch));
   return errors.length === 0 ? none : errors.map((error) => `name part ${error}`);
 }
 

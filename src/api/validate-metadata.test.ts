@@ -101,7 +101,7 @@ test('a bad prefix is reported with the name that it led to', () => {
 test('a bad label key and a bad value are both at metadata.labels', () => {
   const given = { ...metadata, labels: { 'a/b/c': 'ok', app: '-' } };
   assert.deepEqual(start(validateMetadataCreate(given, { namespaced: true, nameErrors: subdomainName })), [
-    'metadata.labels: Invalid value: "a/b/c": a qualified name mu',
+    'metadata.labels: Invalid value: "a/b/c": a valid label key m',
     'metadata.labels: Invalid value: "-": a valid label must be a',
   ]);
 });

@@ -124,7 +124,10 @@ const wrong = [
   { given: { status: true }, want: `${goField} bool into Go struct field Everything.status of type v1.Status` },
   { given: [], want: `${goField} array into Go value of type v1.Everything` },
   { given: 'x', want: `${goField} string into Go value of type v1.Everything` },
-  { given: { ports: [{ target: true }] }, want: `${goField} bool into Go value of type int32` },
+  {
+    given: { ports: [{ target: true }] },
+    want: `${goField} bool into Go struct field Port.ports.target of type int32`,
+  },
   {
     given: { started: 'now' },
     want: 'parsing time "now" as "2006-01-02T15:04:05Z07:00": cannot parse "now" as "2006"',

@@ -1,4 +1,4 @@
-import { refused, wrongInner, wrongNumber, wrongType } from './mismatch.ts';
+import { refused, wrongNumber, wrongType } from './mismatch.ts';
 import type { ScalarType } from './schema.ts';
 import { readMicroTime, readTime } from './times.ts';
 
@@ -37,11 +37,7 @@ function readDouble(value: unknown): number {
 
 function readIntOrString(value: unknown): number | string {
   if (typeof value === 'string') return value;
-  if (typeof value !== 'number') throw wrongInner(value, 'int32');
-  if (!Number.isInteger(value) || value > maxInt32 || value < -maxInt32 - 1) {
-    throw refused(`json: cannot unmarshal number ${value} into Go value of type int32`);
-  }
-  return value + 0;
+  return readInt32(value);
 }
 
 // Digits with one point, then a binary suffix, a decimal suffix or an exponent.

@@ -41,12 +41,6 @@ export class AddressPool {
     return this.#usable - this.used;
   }
 
-  /** Whether `ip` lies in the CIDR, be it an address to hand out or not. */
-  covers(ip: string): boolean {
-    const address = parseAddress(ip);
-    return address !== undefined && contains(this.#range, address);
-  }
-
   /** Whether `ip` is an address of the CIDR that can be handed out. */
   contains(ip: string): boolean {
     return this.#indexOf(ip) !== undefined;

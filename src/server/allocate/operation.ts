@@ -44,7 +44,7 @@ export const alreadyAllocated = {
 /** Kubernetes' words for an address that no range of the cluster has. */
 export const foreignNetwork = 'the provided network does not match the current range';
 
-/** Kubernetes' words for an address that is in the range, but never handed out, such as that of the network itself. */
+/** Kubernetes' words for an address that a dry run does not find in the range. */
 export const addressOutOfRange = (ip: string, cidr: string): string =>
   `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${cidr}`;
 

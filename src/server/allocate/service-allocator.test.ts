@@ -170,7 +170,8 @@ const refused: readonly {
   {
     name: 'the network address',
     given: { clusterIP: '10.0.0.0' },
-    want: `${invalid} spec.clusterIPs: Invalid value: ["10.0.0.0"]: failed to allocate IP 10.0.0.0: the provided IP (10.0.0.0) is not in the valid range. The range of valid IPs is 10.0.0.0/24`,
+    want: `${invalid} spec.clusterIPs: Invalid value: ["10.0.0.0"]: failed to allocate IP 10.0.0.0: the provided network does not match the current range`,
+    dry: `${invalid} spec.clusterIPs: Invalid value: ["10.0.0.0"]: failed to allocate IP 10.0.0.0: the provided IP (10.0.0.0) is not in the valid range. The range of valid IPs is 10.0.0.0/24`,
   },
   {
     name: 'an address in use',

@@ -5,7 +5,7 @@ import type { Claims } from './claims.ts';
 import { addressClaim, isClaimOf, portClaim } from './claim-values.ts';
 import { count } from './counters.ts';
 import type { Conflict, Operation, Wording } from './operation.ts';
-import { addressOutOfRange, alreadyAllocated, foreignNetwork, portOutOfRange } from './operation.ts';
+import { alreadyAllocated, foreignNetwork, portOutOfRange } from './operation.ts';
 import type { Resources } from './resources.ts';
 
 /** Who makes the claims of one operation, and when. */
@@ -40,11 +40,10 @@ export class StoreOperation implements Operation {
     const canonical = canonicalAddress(ip) ?? ip;
     const family = familyOf(ip) ?? 'IPv4';
     const range = this.#resources.ranges.get(family);
-    if (range === undefined || !range.pool.covers(canonical)) throw wording(foreignNetwork);
+    // The address of the network itself, and the last one of IPv4, belong to no range either.
+    if (range === undefined || !range.pool.contains(canonical)) throw wording(foreignNetwork);
     const { pool, counters } = range;
-    if (!count(counters, 'static', pool.claim(canonical))) {
-      throw wording(pool.contains(canonical) ? alreadyAllocated.address : addressOutOfRange(canonical, pool.cidr));
-    }
+    if (!count(counters, 'static', pool.claim(canonical))) throw wording(alreadyAllocated.address);
     this.#reserveAddress(canonical, family, () => wording(alreadyAllocated.address));
   }
 

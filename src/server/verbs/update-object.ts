@@ -189,6 +189,7 @@ function validated(
   ];
   if (errors.length > 0) throw invalid(kindSubject(resource, counted.metadata.name ?? ''), errors);
   if (request.subresource === '') warnings.push(...kind.warnings(counted, old, context.write));
+  if (isStatus) warnings.push(...kind.statusWarnings(counted));
   return counted;
 }
 

@@ -94,6 +94,11 @@ const warnings: readonly { name: string; spec: Written; metadata?: ObjectMeta; w
       'spec.loadBalancerSourceRanges[0]: CIDR value "10.1.2.3/8" is ambiguous in this context (should be "10.0.0.0/8" or "10.1.2.3/32"?)',
     ],
   },
+  {
+    name: 'a distribution that has a better name',
+    spec: { trafficDistribution: 'PreferClose' },
+    want: ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'],
+  },
 ];
 for (const { name, spec, metadata, want } of warnings) {
   test(`warnings for ${name}`, () => {
@@ -104,6 +109,20 @@ for (const { name, spec, metadata, want } of warnings) {
 test('a client cannot set the status on create', () => {
   const service = balancer({ ip: '192.0.2.1' });
   assert.deepEqual(serviceKind.prepareForCreate(service, contextWith()).status, { loadBalancer: {} });
+});
+
+test('a status with unusual addresses is warned of', () => {
+  assert.deepEqual(serviceKind.statusWarnings(balancer({ hostname: 'a' }, { ip: '01.2.3.4' })), [
+    'status.loadBalancer.ingress[1]: non-standard IP address "01.2.3.4" will be considered invalid in a future Kubernetes release: use "1.2.3.4"',
+  ]);
+});
+
+test('an external name keeps no traffic policy, and a wrong one for validation to refuse', () => {
+  const policyAfter = (internalTrafficPolicy: string): unknown => {
+    const service = written({ type: 'ExternalName', externalName: 'db.example.org', internalTrafficPolicy });
+    return serviceKind.prepareForCreate(service, contextWith()).spec.internalTrafficPolicy;
+  };
+  assert.deepEqual([policyAfter('Local'), policyAfter('Elsewhere')], [undefined, 'Elsewhere']);
 });
 
 test('services are selected by address and type', () => {

@@ -8,8 +8,8 @@ import type { Service } from './schema.ts';
 import { service } from './schema.ts';
 import { validateStatus } from './validate-status.ts';
 import { validateCreate, validateUpdate } from './validate.ts';
-import { warningsFor } from './warnings.ts';
-import { wipeTypeDependentFields } from './wipe.ts';
+import { statusWarningsFor, warningsFor } from './warnings.ts';
+import { withoutUnusedPolicy, wipeTypeDependentFields } from './wipe.ts';
 
 /** Service of core/v1. */
 export const serviceKind: Kind<Service> = defineKind<Service>({
@@ -31,8 +31,9 @@ export const serviceKind: Kind<Service> = defineKind<Service>({
   },
   applyDefaults,
   prepareForCreate: (object, context) =>
-    dropGatedFields({ ...object, status: { loadBalancer: {} } }, undefined, context),
-  prepareForUpdate: (object, old, context) => wipeTypeDependentFields(dropGatedFields(object, old, context), old),
+    withoutUnusedPolicy(dropGatedFields({ ...object, status: { loadBalancer: {} } }, undefined, context)),
+  prepareForUpdate: (object, old, context) =>
+    withoutUnusedPolicy(wipeTypeDependentFields(dropGatedFields(object, old, context), old)),
   // KEP-5311
   nameErrors: (name, isPrefix, { gates }) =>
     gates.enabled('RelaxedServiceNameValidation') ? labelName(name, isPrefix) : rfc1035Name(name, isPrefix),
@@ -40,4 +41,5 @@ export const serviceKind: Kind<Service> = defineKind<Service>({
   validateUpdate,
   validateStatus,
   warnings: warningsFor,
+  statusWarnings: statusWarningsFor,
 });

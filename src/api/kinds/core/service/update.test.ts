@@ -233,14 +233,14 @@ const kept = {
   selector: { app: 'web' },
   loadBalancerIP: '192.0.2.1',
   sessionAffinity: 'None',
-  internalTrafficPolicy: 'Cluster',
 };
+const policy = { internalTrafficPolicy: 'Cluster' };
 const wipes: readonly { name: string; old: Written; next: Written; want: object }[] = [
   {
     name: 'to a cluster IP',
     old: everything,
     next: { ...everything, type: 'ClusterIP' },
-    want: { ...kept, ...v4, type: 'ClusterIP' },
+    want: { ...kept, ...policy, ...v4, type: 'ClusterIP' },
   },
   {
     name: 'EXT-6 to an external name',
@@ -254,6 +254,7 @@ const wipes: readonly { name: string; old: Written; next: Written; want: object 
     next: { ...everything, type: 'NodePort' },
     want: {
       ...kept,
+      ...policy,
       ...v4,
       type: 'NodePort',
       ports: [{ port: 80, protocol: 'TCP', targetPort: 80, nodePort: 30080 }],
@@ -266,7 +267,6 @@ for (const { name, old, next, want } of wipes) {
     // What a client sends back is what it has read.
     const before = written(old);
     const { stored, errors } = updating({ ...before, spec: { ...before.spec, ...pick(next) } }, before);
-    // The internal policy of what was another type stays on an external name.
     assert.deepEqual(stored.spec, want);
     assert.deepEqual(errors, []);
   });

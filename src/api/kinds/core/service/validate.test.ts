@@ -130,7 +130,7 @@ const rows: readonly Row[] = [
     name: 'a bad application protocol, before a bad SRV name',
     spec: { ports: [{ port: 80, appProtocol: 'a/b/c', srvServiceName: '_x' }] },
     want: [
-      'spec.ports[0].appProtocol: Invalid value: "a/b/c": a qualified name must consist of …',
+      'spec.ports[0].appProtocol: Invalid value: "a/b/c": a valid label key must consist of …',
       'spec.ports[0].srvServiceName: Invalid value: "_x": a lowercase RFC 1123 label must consist of …',
     ],
   },

@@ -24,8 +24,17 @@ export function warningsFor(service: Service): string[] {
   if (!isAlias && spec.externalName !== undefined && spec.externalName !== '') {
     warnings.push('spec.externalName is ignored when spec.type is not "ExternalName"');
   }
+  if (spec.trafficDistribution === 'PreferClose') {
+    warnings.push('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"');
+  }
   return warnings;
 }
+
+/** What the author of a status should know. The paths name the entry, not its address. */
+export const statusWarningsFor = ({ status }: Service): string[] =>
+  (status.loadBalancer.ingress ?? []).flatMap(({ ip = '' }, index) =>
+    ip === '' ? [] : addressWarnings(`status.loadBalancer.ingress[${index}]`, ip),
+  );
 
 function addForms(
   warnings: string[],

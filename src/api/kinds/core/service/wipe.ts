@@ -36,6 +36,15 @@ export function wipeTypeDependentFields(service: Service, old: Service): Service
   return { ...service, spec, status: keepsLoadBalancer ? service.status : { ...service.status, loadBalancer: {} } };
 }
 
+const trafficPolicies = ['Cluster', 'Local'];
+
+/** An external name has no traffic to steer; Kubernetes never shows its policy. What is no policy, validation refuses. */
+export function withoutUnusedPolicy(service: Service): Service {
+  const { internalTrafficPolicy, ...spec } = service.spec;
+  const isUnused = spec.type === 'ExternalName' && trafficPolicies.includes(internalTrafficPolicy ?? '');
+  return isUnused ? { ...service, spec } : service;
+}
+
 function withoutNodePort(port: ServicePort): ServicePort {
   const { nodePort: _, ...rest } = port;
   return rest;
