@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+
+import { configMapKind } from '../../api/kinds/core/configmap/kind.ts';
+import { eventKind } from '../../api/kinds/core/event/kind.ts';
+import { newEventKind } from '../../api/kinds/events/event/kind.ts';
+import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
+import { openMemoryStore } from '../../store/memory/memory.ts';
+import type { Store } from '../../store/store.ts';
+import { CompactedError } from '../../store/errors.ts';
+import { entryOf, recorder } from './cache.fixture.ts';
+import { CacheHub } from './hub.ts';
+
+const kinds = [configMapKind, leaseKind, eventKind, newEventKind];
+
+const open = (store: Store, onLost: (error: Error) => void = () => undefined): Promise<CacheHub> =>
+  CacheHub.open({ store, kinds, clock: () => 0, onLost, waitMs: 20 });
+
+const put = async (store: Store, path: string): Promise<number> => {
+  const { key, value } = entryOf(path, 1);
+  return (await store.commit([{ key, value }])).revision;
+};
+
+test('what was there is loaded, what happens is followed, and what is foreign is ignored', async () => {
+  await using store = openMemoryStore();
+  await put(store, 'shop/old');
+  const hub = await open(store);
+  const cache = hub.cache(configMapKind);
+  assert.deepEqual([cache.size, hub.revision], [1, store.revision]);
+  const heard = recorder(cache, cache.prefix);
+  cache.watchers.add(heard);
+  const revision = await put(store, 'shop/new');
+  await store.commit([{ key: '/registry/unknown/x', value: '{}' }]);
+  assert.deepEqual(heard.heard, [`new shop/new@${revision}`]);
+  assert.equal(hub.revision, revision + 1);
+  hub.close();
+  await put(store, 'shop/late');
+  assert.equal(cache.size, 2);
+});
+
+test('history reaches back to what the store has kept', async () => {
+  await using store = openMemoryStore();
+  const [first, second] = [await put(store, 'shop/a'), await put(store, 'shop/b')];
+  await store.compact(first);
+  const cache = (await open(store)).cache(configMapKind);
+  assert.equal(cache.since(first - 1), undefined);
+  assert.deepEqual(
+    cache.since(first)?.map(({ revision }) => revision),
+    [second],
+  );
+});
+
+test('history that is lost while opening is an error, not a gap', async () => {
+  await using store = openMemoryStore();
+  const revision = await put(store, 'shop/a');
+  const compacting: Store = Object.create(store, {
+    compacted: { value: store.compacted },
+    commit: { value: store.commit.bind(store) },
+    watch: { value: store.watch.bind(store) },
+    range: {
+      value: async (prefix: string) => {
+        const range = await store.range(prefix);
+        await store.compact(revision);
+        return range;
+      },
+    },
+  }) as Store;
+  await assert.rejects(open(compacting), CompactedError);
+});
+
+test('a view has the cache of the kind that stores it; an unknown kind is a bug', async () => {
+  await using store = openMemoryStore();
+  const hub = await open(store);
+  assert.equal(hub.cache(newEventKind), hub.cache(eventKind));
+  assert.throws(() => hub.cache({ ...configMapKind }), /bug: ConfigMap has no cache/);
+  assert.equal([...hub.caches].length, 3);
+});
+
+suite('waiting for a revision', () => {
+  test('ends at once, in time, or in vain', async () => {
+    await using store = openMemoryStore();
+    const hub = await open(store);
+    assert.equal(await hub.reached(hub.revision), true);
+    const waiting = hub.reached(hub.revision + 1);
+    await put(store, 'shop/a');
+    assert.equal(await waiting, true);
+    assert.equal(await hub.reached(hub.revision + 1), false);
+  });
+});
+
+test('a store that is lost is told once', async () => {
+  const store = openMemoryStore();
+  const lost: Error[] = [];
+  await open(store, (error) => lost.push(error));
+  await store.close();
+  assert.deepEqual(
+    lost.map(({ message }) => message),
+    ['the store is closed'],
+  );
+});
