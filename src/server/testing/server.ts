@@ -4,12 +4,15 @@ import { pino } from 'pino';
 
 import type { GateName } from '../../api/gates.ts';
 import { gatesWith } from '../../api/gates.ts';
+import { configMapKind } from '../../api/kinds/core/configmap/kind.ts';
+import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { openMemoryStore } from '../../store/memory/memory.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApiRequest, BodyReply, Reply, Sink } from '../reply.ts';
 import type { CacheTuning } from '../cache/hub.ts';
 import type { ServerContext } from '../context.ts';
 import { openApi } from '../server.ts';
+import { until } from './until.ts';
 
 export interface TestOptions {
   readonly gates?: Partial<Record<GateName, boolean>>;
@@ -73,6 +76,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     ...(options.cache === undefined ? {} : { cache: options.cache }),
   });
   await api.start({ host: '127.0.0.1', port: 6443 });
+  await until('namespaces are complete', () => areComplete(api.context));
   const handle = (request: ApiRequest): Promise<Reply> => api.handler.handle(request);
   return {
     context: api.context,
@@ -84,6 +88,15 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
       if (options.store === undefined) await store.close();
     },
   };
+}
+
+/** Every live namespace has the objects that come with it, so that nothing is written but what a test writes. */
+function areComplete({ hub }: ServerContext): boolean {
+  const [namespaces, maps] = [hub.cache(namespaceKind), hub.cache(configMapKind)];
+  return namespaces
+    .range(namespaces.prefix)
+    .filter(({ object }) => object.metadata.deletionTimestamp === undefined)
+    .every(({ object }) => maps.get(maps.key(object.metadata.name ?? '', 'kube-root-ca.crt')) !== undefined);
 }
 
 function requestOf(method: string, url: string, { body, type, accept, headers = {} }: Ask): ApiRequest {
