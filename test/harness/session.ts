@@ -1,0 +1,75 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+
+import type { Result } from './command.ts';
+import { run } from './command.ts';
+import type { Fairlead } from './fairlead.ts';
+import { root, startFairlead } from './fairlead.ts';
+import type { Step } from './transcript.ts';
+
+interface Kubeconfig {
+  readonly clusters: readonly [{ readonly cluster: { readonly server: string } }];
+  readonly contexts: readonly [{ readonly context: object }];
+}
+
+/** Another server to run the stories at: do they say what Kubernetes does? */
+const peer = process.env['FAIRLEAD_PEER_KUBECONFIG'];
+
+/** A server, and the commands that are typed at it. */
+export class Session implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #kubectl: string;
+  #server: Fairlead | undefined;
+  #url = '';
+  #namespace = 'default';
+
+  /** Keeps the server's data and everything else in `folder`. */
+  constructor(folder: string, kubectl: string) {
+    this.#folder = folder;
+    this.#kubectl = kubectl;
+  }
+
+  /** Starts the server with a command such as `['server']`; if there is one, ends it first, and goes on with its data. */
+  async start(command: readonly string[], signal?: 'SIGKILL'): Promise<void> {
+    await this.#server?.stop(signal);
+    if (peer === undefined) this.#server = await startFairlead(join(this.#folder, 'data'), command);
+    await this.use(this.#namespace);
+  }
+
+  /** What is not said to be elsewhere is in this namespace from now on. */
+  async use(namespace: string): Promise<void> {
+    this.#namespace = namespace;
+    const config = load(await readFile(this.#server?.kubeconfig ?? peer ?? '', 'utf8')) as Kubeconfig;
+    this.#url = config.clusters[0].cluster.server;
+    const [first, ...others] = config.contexts;
+    const contexts = [{ ...first, context: { ...first.context, namespace } }, ...others];
+    await writeFile(join(this.#folder, 'kubeconfig'), JSON.stringify({ ...config, contexts }));
+  }
+
+  /** Runs one command of a story. */
+  async run({ words: [program, ...args], env, input }: Step): Promise<Result> {
+    if (program === 'kubectl') return this.kubectl(args, { env, input });
+    if (program === 'curl') return this.#curl(args, input);
+    if (program !== 'fairlead') throw new Error(`a story has kubectl, curl and fairlead, not "${program}"`);
+    await this.start(args);
+    return { out: '', err: '', code: 0 };
+  }
+
+  /** Runs kubectl as the administrator, with a home of its own so that nothing is cached across servers. */
+  async kubectl(args: readonly string[], options: { env?: Step['env']; input?: string } = {}): Promise<Result> {
+    const own = { KUBECONFIG: join(this.#folder, 'kubeconfig'), HOME: this.#folder };
+    return run(this.#kubectl, args, { cwd: root, ...options, env: { ...own, ...options.env } });
+  }
+
+  /** The last word is a path of the server. */
+  async #curl(args: readonly string[], input: string): Promise<Result> {
+    const pki = (name: string): string => join(this.#folder, 'data', 'pki', name);
+    const identity = ['--cacert', pki('ca.crt'), '--cert', pki('admin.crt'), '--key', pki('admin.key')];
+    return run('curl', ['-sS', ...identity, ...args.slice(0, -1), `${this.#url}${args.at(-1)}`], { input });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server?.stop();
+  }
+}
