@@ -43,7 +43,7 @@ export async function createObject(
       const object = validated(context, resource, request, allocation.object);
       const outcome = await commitNew(context, resource, request, object, allocation);
       if (outcome !== 'name taken' && outcome !== 'claim lost') return outcome;
-      if (outcome === 'name taken' && --names === 0) throw exists(resource, object.metadata.name ?? '', isGenerated);
+      if (outcome === 'name taken' && --names === 0) throw exists(resource, object.metadata, isGenerated);
     } finally {
       allocation.settle();
     }
@@ -136,7 +136,7 @@ async function commitNew(
 }
 
 /** The name is taken: by a live object, by one that is going, or (for generated names) again and again. */
-function exists(resource: Resource, name: string, isGenerated: boolean): Error {
+function exists(resource: Resource, { namespace = '', name = '' }: ObjectMeta, isGenerated: boolean): Error {
   const subject = subjectOf(resource, name);
   if (isGenerated) {
     const { status } = alreadyExists(subject);
@@ -147,5 +147,7 @@ function exists(resource: Resource, name: string, isGenerated: boolean): Error {
       details: { ...status.details, retryAfterSeconds: 1 },
     });
   }
-  return alreadyExists(subject);
+  const { cache } = resource;
+  const isGoing = cache.get(cache.key(namespace, name))?.object.metadata.deletionTimestamp !== undefined;
+  return alreadyExists(subject, isGoing ? 'object is being deleted: ' : '');
 }
