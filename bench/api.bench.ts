@@ -43,6 +43,7 @@ export async function measureApi(running: Running, progress: (text: string) => v
     const count = clients === 1 ? 500 : 3000;
     results.push({ name, unit: '/s', ...(await measureWrites(running, { clients, count, request: updateRequest })) });
   }
+  await new Promise((resolve) => setTimeout(resolve, 10_000)); // both servers give memory back when they rest
   results.push({ name: 'resident memory, 10,000 Services', unit: 'MB', value: running.residentBytes() / 1e6 });
   progress('list');
   results.push(await measureList(running));

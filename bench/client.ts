@@ -52,6 +52,13 @@ export class Connection {
     this.#socket.write(`GET ${path} HTTP/1.1\r\n${this.#head}\r\n`);
   }
 
+  /** Asks, and never reads the answer. */
+  ignore(path: string): void {
+    this.#socket.removeAllListeners('data');
+    this.#socket.pause();
+    this.#socket.write(`GET ${path} HTTP/1.1\r\n${this.#head}\r\n`);
+  }
+
   close(): void {
     this.#socket.destroy();
   }

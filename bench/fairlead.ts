@@ -7,11 +7,11 @@ import type { Running } from './process.ts';
 
 const token = 'bench-token';
 
-/** This project's API server with its default store, as `fairlead up` runs it. */
-export async function startFairlead(): Promise<Running> {
+/** This project's API server with its default store, as `fairlead up` runs it; `users` are further lines of its token file. */
+export async function startFairlead(users = ''): Promise<Running> {
   const directory = await mkdtemp(join(tmpdir(), 'fairlead-bench-'));
   const tokens = join(directory, 'tokens.csv');
-  await writeFile(tokens, `${token},bench,1,"system:masters"\n`);
+  await writeFile(tokens, `${token},bench,1,"system:masters"\n${users}\n`);
   const program = new URL('../bin/fairlead.js', import.meta.url).pathname;
   const port = await freePort();
   const args = [program, 'up', '--cluster', 'bench', '--parts', 'server', '--data-dir', join(directory, 'data')];

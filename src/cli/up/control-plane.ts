@@ -13,6 +13,7 @@ import { holdDataDirectory } from './data-directory.ts';
 import { kubeconfig } from './kubeconfig.ts';
 import type { ClusterOptions, LogLevel, ServerOptions } from './options.ts';
 import type { RunningServer } from './servers.ts';
+import { returnMemoryWhenIdle } from './idle-memory.ts';
 import { openCluster, startCluster } from './servers.ts';
 import { listenForStop } from './signals.ts';
 import type { State } from './state.ts';
@@ -52,6 +53,7 @@ export async function runControlPlane(
   await whenReady({ directory, state, ca: pki.ca, admin: pki.admin, readyMs });
   stack.defer(() => (directory.lost.aborted ? undefined : directory.remove(stateFile)));
   await directory.write(stateFile, printState(state));
+  stack.use(returnMemoryWhenIdle());
   flushCompileCache(); // at exit it would be too late for a process that is killed
   await firstOf(stop.requested, directory.lost);
   if (!directory.lost.aborted) return 0;
