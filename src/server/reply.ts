@@ -46,6 +46,8 @@ export interface User {
   readonly name: string;
   readonly uid: string;
   readonly groups: readonly string[];
+  /** What else the credentials say, such as the Pod that a token is bound to: key → values. */
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
 export const jsonType = 'application/json';
