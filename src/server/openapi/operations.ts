@@ -58,9 +58,9 @@ const patchTypesOf = (kind: Kind): readonly string[] =>
 
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** `CoreV1`, `RbacAuthorizationV1`: the part of operation IDs that names group and version. */
-function groupVersionWord({ group, version }: Kind): string {
-  const words = (group === '' ? 'core' : group.replace(/\.(?:x-)?k8s\.io$/, '')).split('.');
+/** `CoreV1`, `RbacAuthorizationV1`: the part of operation IDs that names group and version; custom groups in full. */
+function groupVersionWord({ group, version, custom }: Kind): string {
+  const words = (group === '' ? 'core' : custom ? group : group.replace(/\.k8s\.io$/, '')).split(/[.-]/);
   return words.map(capital).join('') + capital(version);
 }
 
