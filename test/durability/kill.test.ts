@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { FairleadServer } from '../process/fairlead.ts';
+import type { Credentials } from '../process/fairlead.ts';
+import { Connection } from '../process/connection.ts';
+import type { TestObject } from '../process/connection.ts';
+import { checkClaims } from './claims.ts';
+import { Follower } from './follower.ts';
+import { readRemains } from './store-copy.ts';
+import { Writer } from './writer.ts';
+
+const rounds = Number(process.env['FAIRLEAD_KILL_ROUNDS'] ?? 200);
+const namespace = 'battle';
+const resources = ['services', 'configmaps'] as const;
+
+test(`${rounds} times kill -9 loses no acknowledged write and leaves none by half`, async (context) => {
+  await using server = await FairleadServer.start();
+  const credentials = await server.credentials();
+  await createNamespace(server, credentials);
+  const writers = Array.from({ length: 6 }, (_, index) => new Writer(`w${index}`, namespace, () => Math.random()));
+  const followers = resources.map((resource) => new Follower(`/api/v1/namespaces/${namespace}/${resource}`));
+  let revision = 0;
+  for (let round = 0; round < rounds; round++) {
+    server.prepare();
+    await disturb(server, credentials, { writers, followers });
+    const since = Math.min(...followers.map((follower) => follower.seen));
+    const remains = await readRemains(join(server.directory, 'clusters', 'fairlead'), since);
+    checkClaims(remains.entries);
+    assert.ok(remains.revision >= revision, `the revision went back from ${revision} to ${remains.revision}`);
+
+    await server.start();
+    using connection = new Connection(server.port, credentials);
+    for (const follower of followers) await follower.catchUp(connection, remains.changes);
+    const objects = await listAll(connection);
+    for (const { metadata } of objects.values()) revision = Math.max(revision, Number(metadata.resourceVersion));
+    for (const writer of writers) for (const path of writer.known.keys()) checkObject(writer, path, objects.get(path));
+    for (const follower of followers) follower.checkEqual(objects);
+    revision = Math.max(revision, remains.revision);
+  }
+  const acknowledged = writers.reduce((sum, writer) => sum + writer.acknowledged, 0);
+  const events = followers.reduce((sum, follower) => sum + follower.count, 0);
+  assert.ok(acknowledged > rounds * 5, `only ${acknowledged} writes: the test proves too little`);
+  context.diagnostic(`${rounds} kills, ${acknowledged} acknowledged writes, ${events} events seen, none lost`);
+});
+
+async function createNamespace(server: FairleadServer, credentials: Credentials): Promise<void> {
+  using connection = new Connection(server.port, credentials);
+  const created = await connection.ask('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
+  assert.equal(created.status, 201);
+}
+
+/** Everyone writes and watches; then the server dies at a moment nobody chose. */
+async function disturb(
+  server: FairleadServer,
+  credentials: Credentials,
+  { writers, followers }: { readonly writers: readonly Writer[]; readonly followers: readonly Follower[] },
+): Promise<void> {
+  using connection = new Connection(server.port, credentials);
+  for (const follower of followers) follower.follow(connection);
+  const running = Promise.all(writers.map((writer) => writer.run(connection)));
+  await Promise.race([running, delay(20 + Math.random() * 120)]); // a writer that is refused fails the test
+  await server.stop('SIGKILL');
+  await running;
+  await Promise.all(followers.map((follower) => follower.ended));
+}
+
+/** path → object */
+async function listAll(connection: Connection): Promise<ReadonlyMap<string, TestObject>> {
+  const objects = new Map<string, TestObject>();
+  for (const resource of resources) {
+    const collection = `/api/v1/namespaces/${namespace}/${resource}`;
+    const { body } = await connection.ask('GET', collection);
+    for (const item of body.items as TestObject[]) objects.set(`${collection}/${item.metadata.name}`, item);
+  }
+  return objects;
+}
+
+/** What was acknowledged is there exactly, unless the one request in doubt has happened after it. */
+function checkObject(writer: Writer, path: string, found: TestObject | undefined): void {
+  const { acknowledged, pending } = writer.known.get(path) ?? assert.fail('unknown');
+  const isAsAcknowledged = found?.metadata.resourceVersion === acknowledged?.metadata.resourceVersion;
+  if (isAsAcknowledged) {
+    if (found !== undefined && acknowledged !== undefined)
+      assert.deepEqual(content(found), content(acknowledged), path);
+  } else {
+    assert.ok(pending !== undefined, `${path}: acknowledged ${text(acknowledged)}, found ${text(found)}`);
+    const hasHappened = pending === 'delete' ? found === undefined : isNewer(found, acknowledged);
+    assert.ok(hasHappened, `${path}: ${pending} in doubt after ${text(acknowledged)}, found ${text(found)}`);
+  }
+  writer.settle(path, found);
+}
+
+const isNewer = (found: TestObject | undefined, than: TestObject | undefined): boolean =>
+  found !== undefined && Number(found.metadata.resourceVersion) > Number(than?.metadata.resourceVersion ?? 0);
+
+/** Items of lists have no kind and apiVersion. */
+const content = ({ kind: _kind, apiVersion: _apiVersion, ...rest }: TestObject): unknown => rest;
+
+const text = (object: TestObject | undefined): string => JSON.stringify(object) ?? 'nothing';

@@ -1,0 +1,42 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { openSqliteStore } from '../../src/store/sqlite/sqlite.ts';
+import type { Change, Entry } from '../../src/store/store.ts';
+
+/** What a dead server left behind. */
+export interface Remains {
+  readonly revision: number;
+  readonly entries: readonly Entry[];
+  /** All changes after the revision that was asked for. */
+  readonly changes: readonly Change[];
+}
+
+/** Reads a copy of the files, so that the server itself meets them as the dead one left them. */
+export async function readRemains(storeDirectory: string, since: number): Promise<Remains> {
+  const copy = await mkdtemp(join(tmpdir(), 'fairlead-remains-'));
+  try {
+    await cp(storeDirectory, copy, { recursive: true });
+    await using store = await openSqliteStore({ path: copy });
+    const { entries, revision } = await store.range('/');
+    return { revision, entries, changes: await changesOf(store, Math.max(since, store.compacted)) };
+  } finally {
+    await rm(copy, { recursive: true });
+  }
+}
+
+async function changesOf(store: Awaited<ReturnType<typeof openSqliteStore>>, since: number): Promise<Change[]> {
+  const changes: Change[] = [];
+  if (since >= store.revision) return changes;
+  const stop = new AbortController();
+  await new Promise<void>((resolve, reject) => {
+    const onChanges = (some: readonly Change[], reached: number): void => {
+      changes.push(...some);
+      if (reached >= store.revision) resolve();
+    };
+    store.watch('/', since, { onChanges, onEnd: reject }, stop.signal).catch(reject);
+  });
+  stop.abort();
+  return changes;
+}

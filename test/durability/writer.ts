@@ -1,0 +1,123 @@
+import type { Connection, TestObject } from '../process/connection.ts';
+
+/** What is known about one object: the last state that was acknowledged, and the request that was not. */
+export interface Known {
+  /** Undefined: it was never there, or its deletion was acknowledged. */
+  readonly acknowledged: TestObject | undefined;
+  /** The last request got no answer: it may have happened or not. */
+  readonly pending: Pending | undefined;
+}
+
+type Pending = 'create' | 'change' | 'delete';
+
+type Kind = 'services' | 'configmaps';
+
+/**
+ * Writes objects that nobody else writes, one request after the other, and remembers what was acknowledged. So at most
+ * one object of a writer is in doubt when the server dies.
+ */
+export class Writer {
+  /** path → what is known */
+  readonly known = new Map<string, Known>();
+  acknowledged = 0;
+  readonly #name: string;
+  readonly #namespace: string;
+  readonly #random: () => number;
+  #count = 0;
+
+  constructor(name: string, namespace: string, random: () => number) {
+    this.#name = name;
+    this.#namespace = namespace;
+    this.#random = random;
+  }
+
+  /** Writes until the connection breaks. */
+  async run(connection: Connection): Promise<void> {
+    for (;;) {
+      const kind: Kind = this.#random() < 0.6 ? 'services' : 'configmaps';
+      const name = `${this.#name}-${Math.floor(this.#random() * 5)}`;
+      if (!(await this.#write(connection, kind, name))) return;
+    }
+  }
+
+  /** Takes over what the server has after its restart, once that was found to be right. */
+  settle(path: string, found: TestObject | undefined): void {
+    this.known.set(path, { acknowledged: found, pending: undefined });
+  }
+
+  /** False: no answer came. */
+  async #write(connection: Connection, kind: Kind, name: string): Promise<boolean> {
+    const collection = `/api/v1/namespaces/${this.#namespace}/${kind}`;
+    const path = `${collection}/${name}`;
+    const before = this.known.get(path)?.acknowledged;
+    const { method, url, body, type, pending } = this.#plan(kind, name, { before, collection });
+    this.known.set(path, { acknowledged: before, pending });
+    try {
+      const answer = await connection.ask(method, url ?? path, body, type);
+      if (answer.status > 201) throw new Refused(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+      this.known.set(path, { acknowledged: pending === 'delete' ? undefined : answer.body, pending: undefined });
+      this.acknowledged++;
+      return true;
+    } catch (error) {
+      if (error instanceof Refused) throw error;
+      return false;
+    }
+  }
+
+  #plan(
+    kind: Kind,
+    name: string,
+    { before, collection }: { readonly before: TestObject | undefined; readonly collection: string },
+  ): Request {
+    const text = `${this.#name} ${this.#count++}`;
+    if (before === undefined) {
+      return { method: 'POST', url: collection, body: this.#object(kind, name, text), pending: 'create' };
+    }
+    const dice = this.#random();
+    if (dice < 0.3) return { method: 'DELETE', pending: 'delete' };
+    if (dice < 0.65) {
+      const { spec } = before;
+      const changed = kind === 'services' ? { spec: { ...spec, ports: ports(this.#random()) } } : { data: { text } };
+      return { method: 'PUT', body: { ...before, ...changed }, pending: 'change' };
+    }
+    const annotations = { text };
+    if (dice < 0.8) {
+      const type = 'application/merge-patch+json';
+      return { method: 'PATCH', body: { metadata: { annotations } }, type, pending: 'change' };
+    }
+    return {
+      method: 'PATCH',
+      url: `${collection}/${name}?fieldManager=applier&force=true`,
+      body: { apiVersion: 'v1', kind: kindOf(kind), metadata: { name, annotations } },
+      type: 'application/apply-patch+yaml',
+      pending: 'change',
+    };
+  }
+
+  #object(kind: Kind, name: string, text: string): unknown {
+    const metadata = { name, annotations: { text } };
+    if (kind === 'configmaps') return { metadata, data: { text } };
+    const type = this.#random() < 0.5 ? 'NodePort' : 'ClusterIP';
+    return { metadata, spec: { type, ports: ports(this.#random()), selector: { app: name } } };
+  }
+}
+
+class Refused extends Error {}
+
+interface Request {
+  readonly method: string;
+  /** Default: the object's path. */
+  readonly url?: string;
+  readonly body?: unknown;
+  readonly type?: string;
+  readonly pending: Pending;
+}
+
+const kindOf = (kind: Kind): string => (kind === 'services' ? 'Service' : 'ConfigMap');
+
+/** One to three ports without node ports: a change gives some up and asks for others. */
+const ports = (random: number): unknown =>
+  Array.from({ length: 1 + Math.floor(random * 3) }, (_, index) => ({
+    name: `p${index}`,
+    port: 80 + index + Math.floor(random * 1000),
+  }));

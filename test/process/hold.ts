@@ -1,0 +1,21 @@
+// Loaded before the command (`node --import`): imports what a server needs, then waits for the end of standard input.
+// A test that restarts a server hundreds of times keeps the next process waiting here, so that a restart costs what
+// opening the store costs and not what starting Node costs. The command itself runs unchanged.
+
+import { once } from 'node:events';
+import module from 'node:module';
+import { isMainThread } from 'node:worker_threads';
+
+// Worker threads inherit --import.
+if (isMainThread) {
+  module.enableCompileCache(); // as the launcher does
+  await Promise.all([
+    import('../../src/server/server.ts'),
+    import('../../src/store/sqlite/sqlite.ts'),
+    import('../../src/server/pki/pki.ts'),
+    import('../../src/cli/server.ts'),
+  ]);
+  process.stdin.resume();
+  module.flushCompileCache(); // a process that is killed never gets to it
+  await once(process.stdin, 'end'); // the test closes it, or has ended
+}
