@@ -7,6 +7,7 @@ import { applyConflict } from './conflict.ts';
 import type { Entry, Writer } from './entries.ts';
 import { encode, entryOf, isEntryOf, storedEntries } from './entries.ts';
 import { compare } from './fields/compare.ts';
+import { ItemError } from './fields/items.ts';
 import { mergeConfiguration } from './fields/merge.ts';
 import type { FieldSet } from './fields/set.ts';
 import { difference, emptySet, intersection, isEmptySet, union, without } from './fields/set.ts';
@@ -45,6 +46,17 @@ const beforeFirstApply = 'before-first-apply';
  */
 export function applyConfiguration(apply: Apply): JsonObject {
   checkConfiguration(apply);
+  try {
+    return applied(apply);
+  } catch (error) {
+    // Other writes may leave list items without a name, which apply cannot tell apart.
+    if (!(error instanceof ItemError) || apply.live === undefined) throw error;
+    const live = asJson(apply.live);
+    throw untypable('live', live, [...typeErrors(live, apply.schema), error.message].slice(0, 1));
+  }
+}
+
+function applied(apply: Apply): JsonObject {
   const live: JsonObject = apply.live === undefined ? {} : asJson(apply.live);
   const writer: Writer = { manager: apply.manager, apiVersion: apply.apiVersion, subresource: apply.subresource ?? '' };
   const entries = entriesOf(apply);
@@ -148,19 +160,19 @@ function checkConfiguration({ config, schema, apiVersion }: Apply): void {
     throw badRequest('metadata.managedFields must be nil');
   }
   const errors = typeErrors(config, schema);
-  if (errors.length > 0) throw untypable(config, errors);
+  if (errors.length > 0) throw untypable('patch', config, errors);
 }
 
 /** Kubernetes answers this with a bare 500. */
-function untypable(config: JsonObject, errors: readonly string[]): StatusError {
-  const metadata = isObject(config['metadata']) ? config['metadata'] : {};
-  const [group, version] = splitVersion(textOf(config['apiVersion']));
+function untypable(which: 'patch' | 'live', object: JsonObject, errors: readonly string[]): StatusError {
+  const metadata = isObject(object['metadata']) ? object['metadata'] : {};
+  const [group, version] = splitVersion(textOf(object['apiVersion']));
   const name = `${textOf(metadata['namespace'])}/${textOf(metadata['name'])}`;
-  const what = `${name}; ${group}/${version}, Kind=${textOf(config['kind'])}`;
+  const what = `${name}; ${group}/${version}, Kind=${textOf(object['kind'])}`;
   const [first] = errors;
   const list =
     errors.length === 1 && first !== undefined ? first : ['errors:', ...errors.map((error) => `  ${error}`)].join('\n');
-  return failure({ code: 500, message: `failed to create typed patch object (${what}): ${list}` });
+  return failure({ code: 500, message: `failed to create typed ${which} object (${what}): ${list}` });
 }
 
 const splitVersion = (apiVersion: string): [group: string, version: string] => {

@@ -1,0 +1,89 @@
+// One small valid object of every kind, for tests that need something to start from.
+
+import type { Kind } from '../../api/kind.ts';
+import { apiVersionOf } from '../../api/kind.ts';
+
+type Content = Readonly<Record<string, unknown>>;
+
+const template = {
+  metadata: { labels: { app: 'web' } },
+  spec: { containers: [{ name: 'web', image: 'example.org/web:1' }] },
+};
+const workload = { selector: { matchLabels: { app: 'web' } }, template };
+const event = { reason: 'Started', message: 'It started', type: 'Normal' };
+
+/** apiVersion and kind → what is in the object beside those and a name */
+const contents: Readonly<Record<string, Content>> = {
+  'v1 Namespace': {},
+  'v1 Service': { spec: { type: 'NodePort', ports: [{ port: 80, name: 'http' }], selector: { app: 'web' } } },
+  'v1 Endpoints': { subsets: [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 80, name: 'http' }] }] },
+  'v1 Pod': { spec: template.spec },
+  'v1 Node': { spec: { podCIDR: '192.0.2.0/26', podCIDRs: ['192.0.2.0/26'] } },
+  'v1 Event': { ...event, involvedObject: { kind: 'Pod', namespace: 'default', name: 'web' } },
+  'v1 ConfigMap': { data: { text: 'a' }, binaryData: { bytes: 'AAEC' } },
+  'v1 Secret': { type: 'Opaque', data: { password: 'c2VjcmV0' } },
+  'v1 ServiceAccount': { automountServiceAccountToken: false },
+  'v1 PodTemplate': { template },
+  'v1 ResourceQuota': { spec: { hard: { pods: '10' } } },
+  'v1 LimitRange': { spec: { limits: [{ type: 'Container', default: { cpu: '100m' } }] } },
+  'apps/v1 Deployment': { spec: workload },
+  'apps/v1 ReplicaSet': { spec: workload },
+  'apps/v1 StatefulSet': { spec: { ...workload, serviceName: 'web' } },
+  'apps/v1 DaemonSet': { spec: workload },
+  'events.k8s.io/v1 Event': {
+    reason: 'Started',
+    type: 'Normal',
+    note: 'It started',
+    action: 'Start',
+    eventTime: '2026-01-01T00:00:00.000001Z',
+    reportingController: 'example.org/controller',
+    reportingInstance: 'controller-1',
+    regarding: { kind: 'Pod', namespace: 'default', name: 'web' },
+  },
+  'coordination.k8s.io/v1 Lease': { spec: { holderIdentity: 'one', leaseDurationSeconds: 15 } },
+  'discovery.k8s.io/v1 EndpointSlice': {
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['192.0.2.1'], conditions: { ready: true } }],
+    ports: [{ port: 80, name: 'http', protocol: 'TCP' }],
+  },
+  'networking.k8s.io/v1 Ingress': {
+    spec: {
+      rules: [
+        {
+          host: 'web.example.org',
+          http: {
+            paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } }],
+          },
+        },
+      ],
+    },
+  },
+  'networking.k8s.io/v1 IngressClass': { spec: { controller: 'example.org/ingress' } },
+  'networking.k8s.io/v1 IPAddress': {
+    spec: { parentRef: { resource: 'services', namespace: 'default', name: 'web' } },
+  },
+  'networking.k8s.io/v1 ServiceCIDR': { spec: { cidrs: ['198.51.100.0/24'] } },
+  'multicluster.x-k8s.io/v1beta1 ServiceImport': { spec: { type: 'ClusterSetIP', ports: [{ port: 80 }] } },
+  'multicluster.x-k8s.io/v1alpha1 ServiceImport': { spec: { type: 'ClusterSetIP', ports: [{ port: 80 }] } },
+  'about.k8s.io/v1 ClusterProperty': { spec: { value: 'east' } },
+  'about.k8s.io/v1beta1 ClusterProperty': { spec: { value: 'east' } },
+  'about.k8s.io/v1alpha1 ClusterProperty': { spec: { value: 'east' } },
+};
+
+/** A valid object of the kind. An IPAddress is its own name. */
+export function manifestOf(
+  kind: Kind,
+  name = 'web',
+): Record<string, unknown> & { readonly metadata: { name: string } } {
+  const apiVersion = apiVersionOf(kind);
+  return {
+    apiVersion,
+    kind: kind.kind,
+    ...contents[`${apiVersion} ${kind.kind}`],
+    metadata: { name: kind.kind === 'IPAddress' ? '10.0.0.77' : name },
+  };
+}
+
+/** The path of all objects of the kind in the namespace `default`. */
+export const collectionOf = ({ group, version, plural, namespaced }: Kind): string =>
+  `${group === '' ? '/api' : `/apis/${group}`}/${version}${namespaced ? '/namespaces/default' : ''}/${plural}`;
