@@ -11,7 +11,7 @@ import { kindSubject, subjectOf } from '../resource.ts';
 import { resetFieldsOf } from './reset-fields.ts';
 import { allocateForCreate } from './allocation.ts';
 import type { Allocation } from './allocation.ts';
-import { dryRunItem, storedValue } from './stored.ts';
+import { dryRunItem, storedValue, writtenItem } from './stored.ts';
 import type { WriteRequest, Written } from './write-request.ts';
 import { timestamp, withMetadata } from './write-request.ts';
 
@@ -126,7 +126,7 @@ async function commitNew(
   const commit = await context.store.commit([{ key, value, expect: 0 }, ...allocation.writes]);
   if (commit.ok) {
     const { revision } = commit;
-    return { item: cache.get(key) ?? cache.item({ key, value, revision, created: revision }), created: true };
+    return { item: writtenItem(resource, { key, value, revision, created: revision }), created: true };
   }
   await context.hub.reached(commit.revision);
   if (commit.key === key) return 'name taken';

@@ -11,7 +11,7 @@ import type { Resource } from '../resource.ts';
 import { kindSubject, subjectOf } from '../resource.ts';
 import { releaseOnDelete } from './allocation.ts';
 import { isHeld } from './finalizers.ts';
-import { dryRunItem, servedObject, storedValue } from './stored.ts';
+import { dryRunItem, servedObject, storedValue, writtenItem } from './stored.ts';
 import { timestamp } from './write-request.ts';
 
 /** What became of a deletion: the object has gone, or is on its way. */
@@ -157,6 +157,6 @@ async function commitDeletion(
     await context.hub.reached(commit.revision);
     return 'again';
   }
-  const revision = value === undefined ? expect : commit.revision;
-  return { item: resource.cache.item({ ...item.entry, value: answer, revision }), gone: value === undefined };
+  const { revision } = commit;
+  return { item: writtenItem(resource, { ...item.entry, value: answer, revision }), gone: value === undefined };
 }

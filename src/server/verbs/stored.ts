@@ -1,5 +1,6 @@
 import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import type { Entry } from '../../store/store.ts';
 import { Item } from '../cache/item.ts';
 import { serialise } from '../cache/layout.ts';
 import type { Resource } from '../resource.ts';
@@ -13,6 +14,12 @@ export const servedObject = ({ kind }: Resource, item: Item): ApiObject =>
   kind.storage === undefined
     ? item.object
     : { ...kind.storage.fromStorage(item.object), kind: kind.kind, apiVersion: apiVersionOf(kind) };
+
+/** What a commit has written: the cache's item, unless it is older or a later write has come first. */
+export function writtenItem({ cache }: Resource, entry: Entry): Item {
+  const cached = cache.get(entry.key);
+  return cached?.revision === entry.revision ? cached : cache.item(entry);
+}
 
 /** What a dry run answers with: an item that no store has seen. */
 export const dryRunItem = ({ cache }: Resource, key: string, value: string, revision: number): Item =>

@@ -1,3 +1,4 @@
+import type { StatusError, Subject } from '../../api/errors.ts';
 import { conflict, failure, invalid, notFound, staleObject } from '../../api/errors.ts';
 import { invalidValue } from '../../api/field-errors.ts';
 import type { Kind } from '../../api/kind.ts';
@@ -11,10 +12,11 @@ import { equalJson } from '../patch/json-value.ts';
 import { settledManagedFields, trackUpdate, withManagedFields } from '../patch/managed.ts';
 import type { Resource } from '../resource.ts';
 import { kindSubject, subjectOf } from '../resource.ts';
+import type { Allocation } from './allocation.ts';
 import { allocateForUpdate, releaseOnDelete } from './allocation.ts';
 import { isHeld } from './finalizers.ts';
 import { resetFieldsOf } from './reset-fields.ts';
-import { dryRunItem, servedObject, storedValue } from './stored.ts';
+import { dryRunItem, servedObject, storedValue, writtenItem } from './stored.ts';
 import type { WriteRequest, Written } from './write-request.ts';
 import { timestamp, withMetadata } from './write-request.ts';
 
@@ -73,39 +75,37 @@ async function tryUpdate(
     const warnings: string[] = [];
     const next = validated(context, resource, request, { next: allocation.object, old, warnings });
     const settled = withManagedFields(next, settledManagedFields(old, next));
-    if (equalJson(settled, old)) {
-      request.warnings.push(...warnings);
-      return { item, created: false };
-    }
-    const value = storedValue(resource, settled);
-    const isGone = settled.metadata.deletionTimestamp !== undefined && isFinished(resource.kind, settled);
-    if (request.dryRun) {
-      request.warnings.push(...warnings);
-      return { item: dryRunItem(resource, item.key, value, item.revision), created: false };
-    }
-    const commit = await context.store.commit([
-      { key: item.key, value: isGone ? undefined : value, expect: item.revision },
-      ...(isGone ? releaseOnDelete(context, resource, old) : allocation.writes),
-    ]);
-    if (commit.ok) {
-      request.warnings.push(...warnings);
-      const written = isGone ? undefined : resource.cache.get(item.key);
-      const exact = written?.revision === commit.revision ? written : undefined;
-      const { key, entry } = item;
-      return {
-        item: exact ?? resource.cache.item({ ...entry, key, value, revision: commit.revision }),
-        created: false,
-      };
-    }
-    await context.hub.reached(commit.revision);
-    if (commit.key !== item.key) {
-      const lost = allocation.conflictFor(commit.key);
-      if (lost !== 'plan again') throw lost;
-    }
-    return 'again';
+    const written = await commitUpdate(context, resource, request, { item, old, next: settled, allocation });
+    if (written !== 'again') request.warnings.push(...warnings); // what was tried in vain is not worth a word
+    return written;
   } finally {
     allocation.settle();
   }
+}
+
+/** Writes the object, or removes it if the last that held it has let go. */
+async function commitUpdate(
+  context: ServerContext,
+  resource: Resource,
+  request: WriteRequest,
+  change: { readonly item: Item; readonly old: ApiObject; readonly next: ApiObject; readonly allocation: Allocation },
+): Promise<Written | 'again'> {
+  const { item, old, next, allocation } = change;
+  if (equalJson(next, old)) return { item, created: false };
+  const value = storedValue(resource, next);
+  if (request.dryRun) return { item: dryRunItem(resource, item.key, value, item.revision), created: false };
+  const isGone = next.metadata.deletionTimestamp !== undefined && isFinished(resource.kind, next);
+  const commit = await context.store.commit([
+    { key: item.key, value: isGone ? undefined : value, expect: item.revision },
+    ...(isGone ? releaseOnDelete(context, resource, old) : allocation.writes),
+  ]);
+  if (commit.ok) {
+    return { item: writtenItem(resource, { ...item.entry, value, revision: commit.revision }), created: false };
+  }
+  await context.hub.reached(commit.revision);
+  const lost = commit.key === item.key ? 'plan again' : allocation.conflictFor(commit.key);
+  if (lost !== 'plan again') throw lost;
+  return 'again';
 }
 
 /** Nothing keeps a terminating object any more. Graceful Pods wait for their own deletion. */
@@ -116,12 +116,7 @@ const isFinished = (kind: Kind, object: ApiObject): boolean =>
 function checkPreconditions(resource: Resource, next: ApiObject, old: ApiObject): void {
   const subject = subjectOf(resource, old.metadata.name ?? '');
   const { uid = '', resourceVersion = '' } = next.metadata;
-  if (uid !== '' && uid !== old.metadata.uid) {
-    throw conflict(
-      subject,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid ?? ''}`,
-    );
-  }
+  if (uid !== '' && uid !== old.metadata.uid) throw otherUid(subject, uid, old.metadata.uid ?? '');
   if (resourceVersion !== '') {
     if (resourceVersion !== old.metadata.resourceVersion) throw conflict(subject, staleObject);
     return;
@@ -132,6 +127,10 @@ function checkPreconditions(resource: Resource, next: ApiObject, old: ApiObject)
     ]);
   }
 }
+
+/** The client meant another object of this name; `actual` is '' when there is none. */
+export const otherUid = (subject: Subject, expected: string, actual: string): StatusError =>
+  conflict(subject, `Precondition failed: UID in precondition: ${expected}, UID in object meta: ${actual}`);
 
 /** What the server keeps of an object's identity, whatever the client sent. */
 function carriedOver(kind: Kind, next: ApiObject, old: ApiObject): ApiObject {

@@ -4,9 +4,10 @@ import type { ServerContext } from '../context.ts';
 import type { ApiRequest } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
+import { subjectOf } from '../resource.ts';
 import { readObject } from './body.ts';
 import { createObject, namespaceMismatch } from './create-object.ts';
-import { updateObject } from './update-object.ts';
+import { otherUid, updateObject } from './update-object.ts';
 import type { Subresource, WriteRequest, Written } from './write-request.ts';
 import { withMetadata } from './write-request.ts';
 import { managerOf, parseWriteOptions } from './write-options.ts';
@@ -34,7 +35,7 @@ export async function update(
   return updateObject(context, resource, write, {
     revise: () => next,
     ...(resource.kind.createOnUpdate && subresource === ''
-      ? { create: () => createObject(context, resource, write, withoutRevision(next)) }
+      ? { create: () => createObject(context, resource, write, asNew(resource, next)) }
       : {}),
   });
 }
@@ -49,14 +50,16 @@ function named(object: ApiObject, info: ResourceRequest): ApiObject {
   if (name !== '' && name !== info.name) {
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${info.name})`);
   }
-  if (name === '' && info.name !== '') {
-    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (name === '') {
+    throw badRequest(`the name of the object (${info.name} based on URL) was undeterminable: name must be provided`);
   }
   if (namespace !== '' && info.namespace !== '' && namespace !== info.namespace) throw namespaceMismatch();
   return withMetadata(object, { name: info.name });
 }
 
-function withoutRevision(object: ApiObject): ApiObject {
-  const { resourceVersion: _, uid: __, ...metadata } = object.metadata;
+/** A revision of what is not there says nothing; a UID means an object that has gone. */
+function asNew(resource: Resource, object: ApiObject): ApiObject {
+  const { resourceVersion: _, uid = '', ...metadata } = object.metadata;
+  if (uid !== '') throw otherUid(subjectOf(resource, metadata.name ?? ''), uid, '');
   return { ...object, metadata };
 }
