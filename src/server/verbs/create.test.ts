@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+
+import type { TestServer } from '../testing/server.ts';
+import { testServer } from '../testing/server.ts';
+
+const services = '/api/v1/namespaces/default/services';
+const maps = '/api/v1/namespaces/default/configmaps';
+const port = { ports: [{ port: 80 }] };
+
+suite('a new object', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await testServer();
+  });
+  after(() => server[Symbol.asyncDispose]());
+
+  test('gets its identity from the server, whatever the client sent', async () => {
+    const { status, body } = await server.ask('POST', maps, {
+      body: {
+        metadata: {
+          name: 'mine',
+          uid: 'chosen',
+          creationTimestamp: '2001-01-01T00:00:00Z',
+          deletionTimestamp: '2001-01-01T00:00:00Z',
+          deletionGracePeriodSeconds: 5,
+          selfLink: '/here',
+        },
+      },
+      headers: { 'user-agent': 'tester/1.0 (linux)' },
+    });
+    assert.equal(status, 201);
+    const { uid, creationTimestamp, resourceVersion, managedFields, ...rest } = body.metadata;
+    assert.match(uid, /^[0-9a-f]{8}-/);
+    assert.match(creationTimestamp, /^20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    assert.equal(resourceVersion, String(server.context.hub.revision));
+    assert.equal(managedFields, undefined, 'nothing of it is owned');
+    assert.deepEqual(rest, { name: 'mine', namespace: 'default' });
+  });
+
+  test('names its manager by the field manager, else by the program', async () => {
+    const body = (name: string): object => ({ metadata: { name }, data: { k: 'v' } });
+    const named = await server.ask('POST', `${maps}?fieldManager=me`, { body: body('managed-a') });
+    const agent = await server.ask('POST', maps, { body: body('managed-b'), headers: { 'user-agent': 'tester/1.0' } });
+    assert.equal(named.body.metadata.managedFields[0].manager, 'me');
+    assert.equal(agent.body.metadata.managedFields[0].manager, 'tester');
+    assert.deepEqual(agent.body.metadata.managedFields[0].fieldsV1, { 'f:data': { '.': {}, 'f:k': {} } });
+  });
+
+  test('has a generation only where its kind counts', async () => {
+    const slice = await server.ask('POST', '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', {
+      body: { metadata: { name: 'a', generation: 7 }, addressType: 'IPv4', endpoints: [] },
+    });
+    assert.equal(slice.body.metadata.generation, 1, slice.text);
+    const service = await server.ask('POST', services, { body: { metadata: { name: 'gen' }, spec: port } });
+    assert.equal(service.body.metadata.generation, undefined);
+  });
+
+  test('may be sent without kind and apiVersion', async () => {
+    const { body } = await server.ask('POST', maps, { body: { metadata: { name: 'bare' } } });
+    assert.deepEqual([body.kind, body.apiVersion], ['ConfigMap', 'v1']);
+  });
+});
+
+suite('what is refused, and in which order', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await testServer();
+    await server.ask('POST', services, { body: { metadata: { name: 'taken' }, spec: port } });
+  });
+  after(() => server[Symbol.asyncDispose]());
+
+  const bad = { metadata: { name: 'Bad_Name' }, spec: port };
+  const table: readonly [
+    name: string,
+    ask: { url?: string; body: unknown; type?: string },
+    status: number,
+    message: RegExp,
+  ][] = [
+    ['options before the body', { url: `${services}?dryRun=no`, body: '{' }, 422, /^CreateOptions/],
+    ['the type of the body before the body', { body: '{', type: 'text/plain' }, 415, /unknown format/],
+    ['a body that is no JSON', { body: '{' }, 400, /^the object provided is unrecognized \(must be of type Service\)/],
+    ['an empty body', { body: '' }, 400, /must be of type Service|EOF/],
+    [
+      'another version',
+      { body: { apiVersion: 'v2', kind: 'Service' } },
+      400,
+      /the API version in the data \(v2\) does not match/,
+    ],
+    ['another kind', { body: { apiVersion: 'v1', kind: 'Pod' } }, 400, /cannot be handled as a Service/],
+    [
+      'another namespace',
+      { body: { metadata: { name: 'a', namespace: 'x' } } },
+      400,
+      /^the namespace of the provided object does not match/,
+    ],
+    [
+      'a namespace that is not there, before what is wrong with the object',
+      { url: '/api/v1/namespaces/absent/services', body: bad },
+      404,
+      /^namespaces "absent" not found$/,
+    ],
+    [
+      'what is wrong with the object',
+      { body: bad },
+      422,
+      /^Service "Bad_Name" is invalid: metadata.name: Invalid value: "Bad_Name"/,
+    ],
+    ['no name', { body: { spec: port } }, 422, /metadata.name: Required value: name or generateName is required/],
+    [
+      'what is wrong before the name that is taken',
+      { body: { metadata: { name: 'taken' }, spec: { ports: [{ port: 0 }] } } },
+      422,
+      /spec.ports\[0\].port/,
+    ],
+    [
+      'a name that is taken',
+      { body: { metadata: { name: 'taken' }, spec: port } },
+      409,
+      /^services "taken" already exists$/,
+    ],
+    [
+      'a revision',
+      { body: { metadata: { name: 'new', resourceVersion: '5' } } },
+      400,
+      /resourceVersion should not be set/,
+    ],
+    [
+      'an unknown field, if strict',
+      { url: `${services}?fieldValidation=Strict`, body: { metadata: { name: 'a' }, spec: { ...port, foo: 1 } } },
+      400,
+      /^Service in version "v1" cannot be handled as a Service: strict decoding error: unknown field "spec.foo"$/,
+    ],
+  ];
+  for (const [name, { url = services, ...ask }, status, message] of table) {
+    test(name, async () => {
+      const answer = await server.ask('POST', url, ask);
+      assert.equal(answer.status, status, answer.text);
+      assert.match(answer.body.message, message);
+    });
+  }
+
+  test('a body past 3 MiB', async () => {
+    const { status, body } = await server.ask('POST', maps, { body: Buffer.alloc(3 * 1024 * 1024 + 1, 32) });
+    assert.equal(status, 413);
+    assert.equal(body.message, 'Request entity too large: limit is 3145728');
+  });
+
+  test('a name whose object is going', async () => {
+    await server.ask('POST', maps, { body: { metadata: { name: 'going', finalizers: ['example.org/a'] } } });
+    await server.ask('DELETE', `${maps}/going`);
+    const { status, body } = await server.ask('POST', maps, { body: { metadata: { name: 'going' } } });
+    assert.equal(status, 409);
+    assert.equal(body.message, 'object is being deleted: configmaps "going" already exists');
+  });
+});
+
+suite('warnings', () => {
+  test('tell of unknown and duplicate fields, each once', async () => {
+    await using server = await testServer();
+    const text = '{"metadata":{"name":"a"},"data":{"k":"1","k":"2"},"foo":1,"bar":{}}';
+    const { status, warnings } = await server.ask('POST', maps, { body: text });
+    assert.equal(status, 201);
+    assert.deepEqual(warnings, [
+      '299 - "unknown field \\"foo\\""',
+      '299 - "unknown field \\"bar\\""',
+      '299 - "duplicate field \\"data.k\\""',
+    ]);
+    const ignored = await server.ask('POST', `${maps}?fieldValidation=Ignore&dryRun=All`, {
+      body: text.replace('"a"', '"b"'),
+    });
+    assert.deepEqual(ignored.warnings, []);
+  });
+
+  test('tell that Endpoints are deprecated, also when listed', async () => {
+    await using server = await testServer();
+    const item = await server.ask('GET', '/api/v1/namespaces/default/endpoints/kubernetes');
+    assert.equal(item.warnings.length, 1);
+    assert.match(
+      item.warnings[0] ?? '',
+      /^299 - "v1 Endpoints is deprecated in v1\.33\+; use discovery\.k8s\.io\/v1 EndpointSlice"$/,
+    );
+    assert.equal((await server.ask('GET', '/api/v1/endpoints')).warnings.length, 1);
+  });
+});
+
+suite('names that the server makes', () => {
+  test('have the prefix and five letters', async () => {
+    await using server = await testServer();
+    const { status, body } = await server.ask('POST', maps, { body: { metadata: { generateName: 'web-' } } });
+    assert.equal(status, 201);
+    assert.match(body.metadata.name, /^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+    assert.equal(body.metadata.generateName, 'web-');
+    const long = await server.ask('POST', maps, { body: { metadata: { generateName: 'a'.repeat(80) } } });
+    assert.equal(long.body.metadata.name.length, 63);
+  });
+
+  test('of namespaces are in their label', async () => {
+    await using server = await testServer();
+    const { body } = await server.ask('POST', '/api/v1/namespaces', { body: { metadata: { generateName: 'e2e-' } } });
+    assert.equal(body.metadata.labels['kubernetes.io/metadata.name'], body.metadata.name);
+  });
+
+  test('that are taken are tried again, eight times', async () => {
+    await using server = await testServer();
+    const context = server.context as { random: () => number };
+    let asked = 0;
+    context.random = () => (asked++ < 10 ? 0 : 0.5);
+    const body = { metadata: { generateName: 'x-' } };
+    const first = await server.ask('POST', maps, { body });
+    const second = await server.ask('POST', maps, { body });
+    assert.equal(first.body.metadata.name, 'x-bbbbb');
+    assert.notEqual(second.body.metadata.name, first.body.metadata.name);
+    asked = 0;
+    context.random = () => {
+      asked++;
+      return 0;
+    };
+    const { status, body: failure } = await server.ask('POST', maps, { body });
+    assert.equal(status, 409);
+    assert.equal(
+      failure.message,
+      'configmaps "x-bbbbb" already exists, the server was not able to generate a unique name for the object',
+    );
+    assert.equal(failure.details.retryAfterSeconds, 1);
+    assert.equal(asked, 8 * 5);
+  });
+});

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+
+import type { TestServer } from '../testing/server.ts';
+import { testServer } from '../testing/server.ts';
+
+const inDefault = (groupVersion: string, resource: string): string =>
+  `/${groupVersion.includes('/') ? 'apis' : 'api'}/${groupVersion}/namespaces/default/${resource}`;
+const maps = inDefault('v1', 'configmaps');
+const services = inDefault('v1', 'services');
+const slices = inDefault('discovery.k8s.io/v1', 'endpointslices');
+const merge = 'application/merge-patch+json';
+
+const service = (name: string, spec: object = {}): object => ({
+  metadata: { name },
+  spec: { ports: [{ port: 80 }], ...spec },
+});
+
+suite('PUT of what is not there', () => {
+  const exported = { apiVersion: 'multicluster.x-k8s.io/v1beta1', kind: 'ServiceExport' };
+  const table: readonly [url: string, content: object, status: 201 | 404][] = [
+    [services, { spec: { ports: [{ port: 80 }] } }, 201],
+    [inDefault('v1', 'endpoints'), {}, 201],
+    [inDefault('v1', 'events'), { involvedObject: { namespace: 'default' } }, 201],
+    [inDefault('coordination.k8s.io/v1', 'leases'), {}, 201],
+    [maps, {}, 404],
+    [inDefault('v1', 'secrets'), {}, 404],
+    [inDefault('v1', 'serviceaccounts'), {}, 404],
+    [inDefault('v1', 'pods'), { spec: { containers: [{ name: 'a', image: 'a' }] } }, 404],
+    [slices, { addressType: 'IPv4' }, 404],
+    [inDefault('networking.k8s.io/v1', 'ingresses'), {}, 404],
+    ['/apis/networking.k8s.io/v1/ingressclasses', {}, 404],
+    ['/api/v1/namespaces', {}, 404],
+    ['/api/v1/nodes', {}, 404],
+    [inDefault('multicluster.x-k8s.io/v1beta1', 'serviceexports'), exported, 404],
+  ];
+  test('creates some kinds and not others', async () => {
+    await using server = await testServer();
+    for (const [url, content, status] of table) {
+      const body = { metadata: { name: 'new' }, ...content };
+      assert.equal((await server.ask('PUT', `${url}/new`, { body })).status, status, url);
+    }
+  });
+
+  test('ignores a revision, and refuses a UID, which means an object that has gone', async () => {
+    await using server = await testServer();
+    const put = (metadata: object): ReturnType<TestServer['ask']> =>
+      server.ask('PUT', `${services}/a`, { body: { ...service('a'), metadata: { name: 'a', ...metadata } } });
+    const gone = await put({ uid: 'old' });
+    assert.equal(gone.status, 409);
+    assert.match(gone.body.message, /UID in precondition: old, UID in object meta: $/);
+    assert.equal((await put({ resourceVersion: '5' })).status, 201);
+  });
+
+  test('through a subresource, or in a namespace that is not there, is a 404', async () => {
+    await using server = await testServer();
+    const status = await server.ask('PUT', `${services}/a/status`, { body: service('a') });
+    assert.equal(status.body.message, 'services "a" not found');
+    const absent = await server.ask('PUT', '/api/v1/namespaces/absent/services/a', { body: service('a') });
+    assert.equal(absent.body.message, 'namespaces "absent" not found');
+    const patched = await server.ask('PATCH', '/api/v1/namespaces/absent/configmaps/a', { type: merge, body: {} });
+    assert.equal(patched.body.message, 'namespaces "absent" not found');
+  });
+});
+
+suite('preconditions', () => {
+  const refusedAs = async (
+    server: TestServer,
+    url: string,
+    body: object,
+  ): Promise<{ readonly status: number; readonly message: string }> => {
+    const answer = await server.ask('PUT', url, { body });
+    return { status: answer.status, message: answer.body.message };
+  };
+
+  test('the name and the namespace are those of the URL', async () => {
+    await using server = await testServer();
+    await server.ask('POST', maps, { body: { metadata: { name: 'a' } } });
+    const table: readonly [metadata: object, message: string][] = [
+      [{ name: 'b' }, 'the name of the object (b) does not match the name on the URL (a)'],
+      [{}, 'the name of the object (a based on URL) was undeterminable: name must be provided'],
+      [
+        { name: 'a', namespace: 'x' },
+        'the namespace of the provided object does not match the namespace sent on the request',
+      ],
+    ];
+    for (const [metadata, message] of table) {
+      assert.deepEqual(await refusedAs(server, `${maps}/a`, { metadata }), { status: 400, message });
+    }
+  });
+
+  test('a revision that is not the current one is a conflict, and so is another UID', async () => {
+    await using server = await testServer();
+    const { body } = await server.ask('POST', maps, { body: { metadata: { name: 'a' } } });
+    await server.ask('PUT', `${maps}/a`, { body: { metadata: { name: 'a' }, data: { k: 'v' } } });
+    const { resourceVersion } = body.metadata;
+    const stale = await server.ask('PUT', `${maps}/a`, { body: { metadata: { name: 'a', resourceVersion } } });
+    assert.deepEqual(stale.body, {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message:
+        'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again',
+      reason: 'Conflict',
+      details: { name: 'a', kind: 'configmaps' },
+      code: 409,
+    });
+    const other = await server.ask('PUT', `${maps}/a`, { body: { metadata: { name: 'a', uid: 'other' } } });
+    assert.equal(other.status, 409);
+    assert.ok(
+      other.body.message.endsWith(
+        `Precondition failed: UID in precondition: other, UID in object meta: ${body.metadata.uid}`,
+      ),
+    );
+  });
+
+  test('some kinds are not updated without a revision', async () => {
+    await using server = await testServer();
+    const exported = { apiVersion: 'multicluster.x-k8s.io/v1beta1', kind: 'ServiceExport', metadata: { name: 'a' } };
+    const table: readonly [url: string, body: object, kind: string][] = [
+      [inDefault('coordination.k8s.io/v1', 'leases'), { metadata: { name: 'a' } }, 'Lease.coordination.k8s.io'],
+      [inDefault('multicluster.x-k8s.io/v1beta1', 'serviceexports'), exported, 'ServiceExport.multicluster.x-k8s.io'],
+    ];
+    for (const [url, body, kind] of table) {
+      await server.ask('POST', url, { body });
+      assert.deepEqual(await refusedAs(server, `${url}/a`, body), {
+        status: 422,
+        message: `${kind} "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update`,
+      });
+    }
+  });
+
+  test('of two writers who have read the same revision, exactly one wins', async () => {
+    await using server = await testServer();
+    const { body } = await server.ask('POST', maps, { body: { metadata: { name: 'a' } } });
+    const { resourceVersion } = body.metadata;
+    const writers = ['one', 'two', 'three'].map((k) =>
+      server.ask('PUT', `${maps}/a`, { body: { metadata: { name: 'a', resourceVersion }, data: { k } } }),
+    );
+    const codes = (await Promise.all(writers)).map(({ status }) => status);
+    assert.deepEqual(codes.toSorted(), [200, 409, 409]);
+  });
+
+  test('writers who name no revision never conflict', async () => {
+    await using server = await testServer();
+    await server.ask('POST', maps, { body: { metadata: { name: 'a' } } });
+    const patches = Array.from({ length: 20 }, (_, index) =>
+      server.ask('PATCH', `${maps}/a`, { type: merge, body: { data: { [`k${index}`]: 'v' } } }),
+    );
+    for (const { status } of await Promise.all(patches)) assert.equal(status, 200);
+    assert.equal(Object.keys((await server.ask('GET', `${maps}/a`)).body.data).length, 20);
+  });
+});
+
+suite('what an update keeps', () => {
+  test('identity stays, whatever the client sends', async () => {
+    await using server = await testServer();
+    const { body } = await server.ask('POST', slices, { body: { metadata: { name: 'a' }, addressType: 'IPv4' } });
+    const sent = {
+      creationTimestamp: '2001-01-01T00:00:00Z',
+      generation: 99,
+      deletionTimestamp: '2001-01-01T00:00:00Z',
+    };
+    const { body: next } = await server.ask('PUT', `${slices}/a`, {
+      body: { metadata: { name: 'a', annotations: { k: 'v' }, ...sent }, addressType: 'IPv4' },
+    });
+    const { uid, creationTimestamp, generation } = body.metadata;
+    assert.deepEqual(
+      [next.metadata.uid, next.metadata.creationTimestamp, next.metadata.generation, next.metadata.deletionTimestamp],
+      [uid, creationTimestamp, generation, undefined],
+    );
+  });
+
+  test('a write that changes nothing but the times of managers writes nothing', async () => {
+    await using server = await testServer();
+    const context = server.context as { clock: () => number };
+    const body = { metadata: { name: 'a', labels: { x: 'y' } }, data: { k: 'v' } };
+    const created = await server.ask('POST', `${maps}?fieldManager=me`, { body });
+    const { resourceVersion } = created.body.metadata;
+    const before = server.context.hub.revision;
+    context.clock = () => Date.now() + 3_600_000;
+    const again: readonly [method: string, ask: { body: object; type?: string }][] = [
+      ['PUT', { body }],
+      ['PATCH', { body: { data: { k: 'v' } }, type: merge }],
+      ['PATCH', { body: [{ op: 'replace', path: '/data/k', value: 'v' }], type: 'application/json-patch+json' }],
+      ['PATCH', { body: {}, type: 'application/strategic-merge-patch+json' }],
+    ];
+    for (const [method, ask] of again) {
+      const { status, body: next } = await server.ask(method, `${maps}/a?fieldManager=me`, ask);
+      assert.equal(status, 200);
+      assert.equal(next.metadata.resourceVersion, resourceVersion, ask.type ?? method);
+    }
+    const apply = { type: 'application/apply-patch+yaml', body: { apiVersion: 'v1', kind: 'ConfigMap', ...body } };
+    const applied = await server.ask('PATCH', `${maps}/a?fieldManager=you`, apply);
+    context.clock = () => Date.now() + 7_200_000;
+    const twice = await server.ask('PATCH', `${maps}/a?fieldManager=you`, apply);
+    assert.equal(twice.body.metadata.resourceVersion, applied.body.metadata.resourceVersion);
+    assert.equal(server.context.hub.revision, before + 1, 'only the first apply wrote: it took ownership');
+  });
+
+  test('the generation rises with what it counts', async () => {
+    await using server = await testServer();
+    const classes = '/apis/networking.k8s.io/v1/ingressclasses';
+    await server.ask('POST', slices, { body: { metadata: { name: 'a' }, addressType: 'IPv4' } });
+    await server.ask('POST', classes, { body: { metadata: { name: 'a' }, spec: { controller: 'example.org/a' } } });
+    const table: readonly [url: string, patch: object, want: number][] = [
+      [`${slices}/a`, { metadata: { annotations: { k: 'v' } } }, 1],
+      [`${slices}/a`, { metadata: { labels: { k: 'v' } } }, 2],
+      [`${slices}/a`, { endpoints: [{ addresses: ['10.1.0.1'] }] }, 3],
+      [`${slices}/a`, { endpoints: [{ addresses: ['10.1.0.1'] }] }, 3],
+      [`${classes}/a`, { metadata: { labels: { k: 'v' } } }, 1],
+      [`${classes}/a`, { spec: { parameters: { kind: 'K', name: 'n', apiGroup: 'example.org' } } }, 2],
+    ];
+    for (const [url, body, want] of table) {
+      const { body: next, text } = await server.ask('PATCH', url, { type: merge, body });
+      assert.equal(next.metadata.generation, want, text);
+    }
+  });
+});
