@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 
 /** What a program printed, and how it ended. */
 export interface Result {
@@ -18,8 +17,18 @@ export interface CommandOptions {
 /** No command of a test takes longer; what does hangs, and is ended. */
 const deadlineMs = 60_000;
 
-/** Runs a program, without a shell, to its end. Rejects only when it cannot be started or does not end. */
-export async function run(file: string, args: readonly string[], options: CommandOptions = {}): Promise<Result> {
+/** A program under way. */
+export interface Running extends Disposable {
+  /** What it has printed to stdout up to now. */
+  readonly printed: string;
+  /** Rejects only when it cannot be started or does not end by itself. */
+  readonly ended: Promise<Result>;
+  /** Resolves when it has printed text that matches; rejects when it ends or the deadline passes before. */
+  prints(pattern: RegExp): Promise<void>;
+}
+
+/** Starts a program, without a shell. */
+export function start(file: string, args: readonly string[], options: CommandOptions = {}): Running {
   const child = spawn(file, args, {
     stdio: 'pipe',
     timeout: deadlineMs,
@@ -30,11 +39,30 @@ export async function run(file: string, args: readonly string[], options: Comman
   // A program that does not read its input may close it first; how it ended says all there is to say.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
-  const [out, err, [code, signal]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close') as Promise<[number | null, string | null]>,
-  ]);
-  if (code === null) throw new Error(`${file} ${args.join(' ')}: ended by ${signal} after:\n${out}${err}`);
-  return { out, err, code };
+  const printed = { out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (printed.out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (printed.err += text));
+  const said = (): string => `${file} ${args.join(' ')}\n${printed.out}${printed.err}`;
+  const ended = once(child, 'close').then(([code, signal]: unknown[]) => {
+    if (typeof code !== 'number') throw new Error(`ended by ${String(signal)}: ${said()}`);
+    return { ...printed, code };
+  });
+  ended.catch(() => undefined); // ended by us, or awaited by who cares
+  return {
+    ended,
+    get printed() {
+      return printed.out;
+    },
+    async prints(pattern) {
+      for (const end = performance.now() + deadlineMs; !pattern.test(printed.out);) {
+        if (child.exitCode !== null || performance.now() > end) throw new Error(`no ${String(pattern)}: ${said()}`);
+        await Promise.race([once(child.stdout, 'data'), once(child, 'close')]);
+      }
+    },
+    [Symbol.dispose]: () => void child.kill('SIGKILL'),
+  };
 }
+
+/** Runs a program, without a shell, to its end. Rejects only when it cannot be started or does not end. */
+export const run = (file: string, args: readonly string[], options: CommandOptions = {}): Promise<Result> =>
+  start(file, args, options).ended;

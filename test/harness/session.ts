@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 
-import type { Result } from './command.ts';
-import { run } from './command.ts';
+import type { CommandOptions, Result, Running } from './command.ts';
+import { run, start } from './command.ts';
 import type { Fairlead } from './fairlead.ts';
 import { root, startFairlead } from './fairlead.ts';
 import type { Step } from './transcript.ts';
@@ -57,9 +57,14 @@ export class Session implements AsyncDisposable {
   }
 
   /** Runs kubectl as the administrator, with a home of its own so that nothing is cached across servers. */
-  async kubectl(args: readonly string[], options: { env?: Step['env']; input?: string } = {}): Promise<Result> {
+  kubectl(args: readonly string[], options: CommandOptions = {}): Promise<Result> {
+    return this.startKubectl(args, options).ended;
+  }
+
+  /** Starts a kubectl that waits for something, such as a watch. */
+  startKubectl(args: readonly string[], options: CommandOptions = {}): Running {
     const own = { KUBECONFIG: join(this.#folder, 'kubeconfig'), HOME: this.#folder };
-    return run(this.#kubectl, args, { cwd: root, ...options, env: { ...own, ...options.env } });
+    return start(this.#kubectl, args, { cwd: root, ...options, env: { ...own, ...options.env } });
   }
 
   /** The last word is a path of the server. */

@@ -79,17 +79,19 @@ const tidy = (text: string): string =>
 
 /** The text with its wildcards filled from what was printed, as far as it fits; equal to it exactly if all fits. */
 export function fill(expected: string, printed: string): string {
-  if (pattern(expected).test(printed)) return printed;
+  const lines = expected.split('\n');
+  if (pattern(lines).test(`${printed}\n`)) return printed;
   const rest = printed.split('\n');
-  const lines = expected.split('\n').map((line) => {
-    const index = rest.findIndex((candidate) => line !== '…' && pattern(line).test(candidate));
+  const filled = lines.map((line) => {
+    const index = rest.findIndex((candidate) => line !== '…' && pattern([line]).test(`${candidate}\n`));
     return index === -1 ? line : (rest.splice(0, index + 1).at(-1) ?? line);
   });
-  return lines.join('\n');
+  return filled.join('\n');
 }
 
-function pattern(text: string): RegExp {
-  const quoted = text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
-  const source = quoted.replaceAll(/^…(?:\n|$)/gm, '(?:.*(?:\n|$))*?').replaceAll('…', '.*');
-  return new RegExp(`^${source}$`);
+function pattern(lines: readonly string[]): RegExp {
+  const sources = lines.map((line) =>
+    line === '…' ? String.raw`(?:.*\n)*?` : `${RegExp.escape(line).replaceAll('…', '.*')}\n`,
+  );
+  return new RegExp(`^${sources.join('')}$`);
 }
