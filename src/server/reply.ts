@@ -27,7 +27,10 @@ export interface Sink {
   onDrain(listener: () => void): void;
   /** The client has gone, or `end` has completed. */
   onClose(listener: () => void): void;
+  /** Ends the stream once everything is sent; a client that does not take it is cut off after a while. */
   end(): void;
+  /** Drops the connection with all that is unsent. */
+  cut(): void;
 }
 
 /** A request, free of the protocol that carried it. */

@@ -9,6 +9,8 @@ import type { Incoming, Outgoing } from './messages.ts';
 const gzipFromBytes = 128 * 1024;
 /** How much of a long list is handed to the socket at once. */
 const pieceLength = 256 * 1024;
+/** How long a client may take to read the end of a watch. */
+const lingerMs = 10_000;
 
 /** Sends a reply over either protocol. Never throws: a client that has gone is not an error. */
 export function writeReply(outgoing: Outgoing, reply: Reply, incoming: Incoming): void {
@@ -100,11 +102,17 @@ function writeStream(outgoing: Outgoing, reply: StreamReply): void {
   // HTTP/2's response has the calls of HTTP/1's; the types of one lack flushHeaders.
   const response = writeHead(outgoing, reply.status, reply.headers) as ServerResponse;
   response.flushHeaders(); // Go's clients wait for them before anything else
+  const cut = (): void => void ('stream' in outgoing ? outgoing.stream : response).destroy();
   const sink: Sink = {
     write: (chunk) => response.write(chunk),
     onDrain: (listener) => void response.on('drain', listener),
     onClose: (listener) => void response.on('close', listener),
-    end: () => void response.end(),
+    end() {
+      response.end();
+      const timer = setTimeout(cut, lingerMs);
+      response.on('close', () => clearTimeout(timer));
+    },
+    cut,
   };
   reply.stream(sink);
 }

@@ -156,6 +156,9 @@ function watchOf(reply: Reply): TestWatch {
     end() {
       ended = true;
     },
+    cut() {
+      ended = true;
+    },
   };
   reply.stream(sink);
   return {

@@ -38,6 +38,10 @@ class Client implements Sink {
     this.ended = true;
   }
 
+  cut(): void {
+    this.ended = true;
+  }
+
   readOn(room = Infinity): void {
     this.#room = room;
     for (const listener of this.#drain) listener();

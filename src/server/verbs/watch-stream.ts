@@ -27,14 +27,14 @@ export interface WatchStreamOptions {
 const maxPendingBytes = 16 << 20;
 /** This long before its time is up, a watch says how far it has come, so that the client resumes from there. */
 const farewellMs = 2000;
-/** How many initial objects are encoded between two turns of the event loop. */
-const initialBatch = 500;
+/** How much of the past is encoded between two turns of the event loop. */
+const batch = { lines: 500, length: 1 << 20 };
 
 /**
  * One client's watch. Changes collect here and leave once per turn of the event loop; a client that does not read is
  * cut off rather than buffered for.
  *
- *     begin / resume ──► initial items ──► live changes ──► close (client gone, timeout, too slow)
+ *     begin / resume ──► initial items or past changes ──► live changes ──► close (client gone, timeout, too slow)
  */
 export class WatchStream implements Watcher, Flushable {
   readonly scope: string;
@@ -46,10 +46,10 @@ export class WatchStream implements Watcher, Flushable {
   #isScheduled = false;
   /** The client has not taken the last write yet. */
   #isBlocked = false;
-  /** Initial items are still going out; changes wait behind them. */
+  /** The past is still going out; changes wait behind it. */
   #isBeginning = false;
   #isClosed = false;
-  /** Lets the initial items go on. */
+  /** Lets the past go on. */
   #onDrained: () => void = () => undefined;
 
   constructor(options: WatchStreamOptions) {
@@ -68,22 +68,22 @@ export class WatchStream implements Watcher, Flushable {
   /** Sends `items` as they are now, then (if asked) a bookmark that says so, then what changes. */
   begin(items: readonly Item[]): void {
     if (this.#isClosed) return;
+    const { matches, presenter, bookmarks } = this.#options;
     const at = this.#options.revision();
-    this.#options.watchers.add(this);
-    this.#isBeginning = true;
-    void this.#sendInitial(items).then(() => {
-      this.#isBeginning = false;
-      if (this.#options.bookmarks) {
-        this.#pending.unshift(this.#bookmark(at, ',"annotations":{"k8s.io/initial-events-end":"true"}'));
-      }
-      this.flush();
-    });
+    this.#follow(
+      items,
+      (item) => (matches === undefined || matches(item) ? eventLine('ADDED', presenter.object(item)) : ''),
+      () => (bookmarks ? this.#bookmark(at, ',"annotations":{"k8s.io/initial-events-end":"true"}') : undefined),
+    );
   }
 
   /** Goes on after what the client has already seen. */
   resume(events: readonly CacheEvent[]): void {
-    for (const event of events) if (this.#inScope(event.key)) this.notify(event);
-    if (!this.#isClosed) this.#options.watchers.add(this);
+    const { presenter } = this.#options;
+    this.#follow(events, (event) => {
+      const told = this.#inScope(event.key) ? this.#toldBy(event) : undefined;
+      return told === undefined ? '' : eventLine(told.type, presenter.object(told.item, event.revision));
+    });
   }
 
   /** Ends the watch with an error event. */
@@ -93,13 +93,8 @@ export class WatchStream implements Watcher, Flushable {
   }
 
   notify(event: CacheEvent): void {
-    const { matches, after } = this.#options;
-    const { item, previous } = event;
-    if (event.revision <= after) return;
-    const isIn = item !== undefined && (matches === undefined || matches(item));
-    const wasIn = previous !== undefined && (matches === undefined || matches(previous));
-    if (isIn) this.#push(this.#line(wasIn ? 'MODIFIED' : 'ADDED', item, event));
-    else if (wasIn) this.#push(this.#line('DELETED', previous, event));
+    const told = this.#toldBy(event);
+    if (told !== undefined) this.#push(this.#line(told.type, told.item, event));
   }
 
   progress(revision: number): void {
@@ -133,14 +128,40 @@ export class WatchStream implements Watcher, Flushable {
     this.#onDrained();
   }
 
-  async #sendInitial(items: readonly Item[]): Promise<void> {
-    const { matches, presenter, sink } = this.#options;
-    for (let at = 0; at < items.length && !this.#isClosed; at += initialBatch) {
-      const lines = items
-        .slice(at, at + initialBatch)
-        .filter((item) => matches === undefined || matches(item))
-        .map((item) => eventLine('ADDED', presenter.object(item)));
-      if (lines.length > 0 && !sink.write(Buffer.from(lines.join('')))) await this.#drained();
+  /** What a change means to this client; undefined: nothing. */
+  #toldBy({ revision, item, previous }: CacheEvent): { readonly type: EventType; readonly item: Item } | undefined {
+    const { matches, after } = this.#options;
+    if (revision <= after) return undefined;
+    const isIn = item !== undefined && (matches === undefined || matches(item));
+    const wasIn = previous !== undefined && (matches === undefined || matches(previous));
+    if (isIn) return { type: wasIn ? 'MODIFIED' : 'ADDED', item };
+    return wasIn ? { type: 'DELETED', item: previous } : undefined;
+  }
+
+  /** Follows the resource from now on, but sends the past first, and `end` between the two. */
+  #follow<T>(past: readonly T[], lineOf: (entry: T) => string, end?: () => Buffer | undefined): void {
+    if (this.#isClosed) return;
+    this.#options.watchers.add(this);
+    const goOn = (): void => {
+      this.#isBeginning = false;
+      const last = end?.();
+      if (last !== undefined) this.#pending.unshift(last);
+      this.flush();
+    };
+    this.#isBeginning = past.length > 0;
+    if (this.#isBeginning) void this.#sendPast(past, lineOf).then(goOn);
+    else goOn();
+  }
+
+  /** At the client's pace, so that a long past is never held whole. */
+  async #sendPast<T>(past: readonly T[], lineOf: (entry: T) => string): Promise<void> {
+    for (let at = 0; at < past.length && !this.#isClosed;) {
+      let text = '';
+      for (const end = at + batch.lines; at < Math.min(end, past.length) && text.length < batch.length; at++) {
+        const entry = past[at];
+        if (entry !== undefined) text += lineOf(entry);
+      }
+      if (text !== '' && !this.#options.sink.write(Buffer.from(text))) await this.#drained();
       else await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -177,7 +198,7 @@ export class WatchStream implements Watcher, Flushable {
     this.#pendingBytes += line.length;
     if (this.#pendingBytes > maxPendingBytes) {
       this.close();
-      this.#options.sink.end();
+      this.#options.sink.cut();
       return;
     }
     if (this.#isScheduled || this.#isBlocked || this.#isBeginning) return;
