@@ -64,8 +64,11 @@ async function download(): Promise<string> {
 }
 
 async function must(file: string, args: readonly string[], cwd: string): Promise<string> {
-  const { out, err, code } = await run(file, args, { cwd });
-  if (code !== 0) throw new Error(`kubectl is missing, and could not be fetched: ${file} ${args.join(' ')}: ${err}`);
+  const what = `kubectl is missing, and could not be fetched: ${file} ${args.join(' ')}`;
+  const { out, err, code } = await run(file, args, { cwd }).catch((cause: unknown) => {
+    throw new Error(`${what}: is ${file} installed?`, { cause });
+  });
+  if (code !== 0) throw new Error(`${what}: ${err}`);
   return out;
 }
 
