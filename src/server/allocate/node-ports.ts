@@ -43,13 +43,15 @@ function withChosenPorts(service: Service, operation: PortOperation): Service {
   const { ports } = service.spec;
   if (ports === undefined) return service;
   const allocates = getsNodePorts(service);
+  const askedFor = new Map<number, number>(); // port → the first node port that is asked for it
+  for (const { port, nodePort = 0 } of ports) if (nodePort !== 0) askedFor.getOrInsert(port, nodePort);
   const byPort = new Map<number, number>(); // port → node port
   const chosen = ports.map((port, index): ServicePort => {
     const { nodePort = 0 } = port;
     if (nodePort === 0 && !allocates) return port;
     const shared = byPort.get(port.port);
     if (shared === undefined) {
-      const asked = ports.find((other) => other.port === port.port && (other.nodePort ?? 0) !== 0)?.nodePort;
+      const asked = askedFor.get(port.port);
       if (asked !== undefined) operation.claimPort(asked, wording(service, index, asked));
       const given = asked ?? takeNodePort(operation);
       byPort.set(port.port, given);

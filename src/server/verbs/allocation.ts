@@ -1,4 +1,6 @@
 import type { StatusError } from '../../api/errors.ts';
+import { invalid } from '../../api/errors.ts';
+import { forbiddenField } from '../../api/field-errors.ts';
 import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
@@ -67,9 +69,25 @@ const nothing = (object: ApiObject): Allocation => ({
   conflictFor: () => 'plan again',
 });
 
-const allocated = (plan: Plan): Allocation => ({
-  object: plan.service,
-  writes: plan.writes,
-  settle: () => plan.settle(),
-  conflictFor: (key) => plan.conflictFor(key) ?? 'plan again',
-});
+/** A commit takes 128 keys: the object, its claims, and when it is deleted the Endpoints of its name. */
+const maxClaims = 126;
+
+function allocated(plan: Plan): Allocation {
+  const { service, writes } = plan;
+  if (writes.length > maxClaims || countClaims(service) > maxClaims) {
+    plan.settle();
+    const why = `a Service may hold, and one change claim and release, at most ${maxClaims} addresses and node ports`;
+    throw invalid({ group: '', resource: 'Service', name: service.metadata.name ?? '' }, [
+      forbiddenField('spec.ports', why),
+    ]);
+  }
+  return {
+    object: service,
+    writes,
+    settle: () => plan.settle(),
+    conflictFor: (key) => plan.conflictFor(key) ?? 'plan again',
+  };
+}
+
+const countClaims = ({ spec: { ports = [], clusterIPs = [] } }: Service): number =>
+  ports.length <= maxClaims / 2 ? 0 : new Set(ports.map(({ nodePort = 0 }) => nodePort)).size + clusterIPs.length;

@@ -13,13 +13,12 @@ export const encodeToken = ({ revision, start }: ContinueToken): string =>
 
 /** Throws a 400 for anything this server did not write. */
 export function decodeToken(text: string): ContinueToken {
-  const token = parse(text);
-  if (token['v'] !== 'meta.k8s.io/v1' || !Number.isSafeInteger(token['rv']) || typeof token['start'] !== 'string') {
+  const { v, rv, start } = parse(text);
+  if (v !== 'meta.k8s.io/v1' || !Number.isSafeInteger(rv) || rv === 0 || typeof start !== 'string') {
     throw invalidToken();
   }
-  const start = token['start'];
   if (start === '' || start.startsWith('/') || start.split('/').includes('..')) throw invalidToken();
-  return { revision: Number(token['rv']), start };
+  return { revision: Number(rv), start };
 }
 
 function parse(text: string): Record<string, unknown> {

@@ -9,21 +9,25 @@ export const protocols: readonly string[] = ['SCTP', 'TCP', 'UDP'];
 
 /** Each port in itself, and its name among the others. */
 export function checkPorts(errors: FieldError[], ports: readonly ServicePort[]): void {
+  const names = new Set<string>();
   for (let index = 0; index < ports.length; index++) {
     const port = ports[index];
-    if (port !== undefined) checkPort(errors, ports, port, index);
+    if (port === undefined) continue;
+    const { name = '' } = port;
+    const path = `spec.ports[${index}]`;
+    if (name !== '') {
+      addAll(errors, `${path}.name`, name, dnsLabelErrors(name));
+      if (names.has(name)) errors.push(duplicate(`${path}.name`, name));
+      names.add(name);
+    } else if (ports.length > 1) {
+      errors.push(required(`${path}.name`));
+    }
+    checkPort(errors, path, port);
   }
 }
 
-function checkPort(errors: FieldError[], ports: readonly ServicePort[], port: ServicePort, index: number): void {
-  const path = `spec.ports[${index}]`;
-  const { name = '', protocol = '', targetPort = 0, appProtocol, srvServiceName } = port;
-  if (name !== '') {
-    addAll(errors, `${path}.name`, name, dnsLabelErrors(name));
-    if (ports.findIndex((other) => other.name === name) < index) errors.push(duplicate(`${path}.name`, name));
-  } else if (ports.length > 1) {
-    errors.push(required(`${path}.name`));
-  }
+function checkPort(errors: FieldError[], path: string, port: ServicePort): void {
+  const { protocol = '', targetPort = 0, appProtocol, srvServiceName } = port;
   addAll(errors, `${path}.port`, port.port, portNumberErrors(port.port));
   if (protocol === '') errors.push(required(`${path}.protocol`));
   else if (!protocols.includes(protocol)) errors.push(notSupported(`${path}.protocol`, protocol, protocols));
@@ -48,14 +52,17 @@ export function checkPortsTogether(errors: FieldError[], type: string, ports: re
     });
   }
   if (ports.length < 2) return;
-  ports.forEach(({ nodePort = 0, protocol }, index) => {
+  const nodePorts = new Set<string>();
+  ports.forEach(({ nodePort = 0, protocol = '' }, index) => {
     if (nodePort === 0) return;
-    const first = ports.findIndex((other) => other.nodePort === nodePort && other.protocol === protocol);
-    if (first < index) errors.push(duplicate(`spec.ports[${index}].nodePort`, nodePort));
+    if (nodePorts.has(`${nodePort} ${protocol}`)) errors.push(duplicate(`spec.ports[${index}].nodePort`, nodePort));
+    nodePorts.add(`${nodePort} ${protocol}`);
   });
+  const numbers = new Set<string>();
   ports.forEach(({ port, protocol = '' }, index) => {
-    const first = ports.findIndex((other) => other.port === port && other.protocol === protocol);
-    if (first < index) errors.push(duplicate(`spec.ports[${index}]`, inGoForm({ port, protocol, targetPort: 0 })));
+    const isTwice = numbers.has(`${port} ${protocol}`);
+    if (isTwice) errors.push(duplicate(`spec.ports[${index}]`, inGoForm({ port, protocol, targetPort: 0 })));
+    numbers.add(`${port} ${protocol}`);
   });
 }
 
