@@ -71,9 +71,13 @@ function checkAnswer({ status, body, text }: Answer, kind: Kind): void {
     assert.equal(typeof body.message, 'string', where);
   }
   if (status < 500) return;
-  // What Kubernetes also answers with 500: apply's undeclared fields, and ranges that are full.
-  assert.match(body.message, /^failed to create typed (patch|live) object|range is full|failed to allocate/, where);
+  // What Kubernetes also answers with 500.
+  assert.match(body.message, knownFailures, where);
 }
+
+/** Fields and items that apply cannot name, revisions of new objects, and ranges that are full. */
+const knownFailures =
+  /^failed to create typed (patch|live) object|^resourceVersion should not be set|range is full|failed to allocate/;
 
 const jsonText = (value: unknown): string => JSON.stringify(value ?? null);
 
