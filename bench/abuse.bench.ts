@@ -25,7 +25,7 @@ interface Probe {
   readonly name: string;
   readonly token: string;
   readonly prepare: readonly [path: string, body: object];
-  request(turn: number): readonly [method: string, path: string, body?: string, type?: string];
+  readonly request: (turn: number) => readonly [method: string, path: string, body?: string, type?: string];
 }
 
 const merge = 'application/merge-patch+json';

@@ -14,7 +14,8 @@ export const cacheOf = (floor = 0, limits: HistoryLimits = generous): ResourceCa
 /** An entry as the store would hold it; `path` is `namespace/name`. */
 export function entryOf(path: string, revision: number, data: Record<string, string> = {}): Entry {
   const [namespace = '', name = ''] = path.split('/');
-  const value = serialise(layoutOf(configMapKind), { metadata: { name, namespace }, ...{ data } });
+  const object = { metadata: { name, namespace }, data };
+  const value = serialise(layoutOf(configMapKind), object);
   return { key: `/registry/configmaps/${path}`, value, revision, created: revision };
 }
 
