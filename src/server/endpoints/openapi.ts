@@ -5,11 +5,11 @@ import type { ApiRequest, Reply } from '../reply.ts';
 import { parseAccept } from '../negotiate/accept.ts';
 import { documentReply } from './document-reply.ts';
 
-/** A year, since the hash in the URL changes with the document. */
-const immutable = {
+/** Kept for a year, since the hash in the URL changes with the document. */
+const immutable = (): Record<string, string> => ({
   'Cache-Control': 'public, immutable',
   Expires: new Date(Date.now() + 31_536_000_000).toUTCString(),
-};
+});
 
 /** `/openapi/v2`, `/openapi/v3` and `/openapi/v3/{group version}`. Undefined: none of them. */
 export function openApiReply(
@@ -27,7 +27,7 @@ export function openApiReply(
   if (document === undefined) return { status: 404, headers: {}, body: '' };
   const hash = query.get('hash');
   if (hash === null) return documentReply(request, document);
-  if (hash === document.hash) return documentReply(request, document, immutable);
+  if (hash === document.hash) return documentReply(request, document, immutable());
   return { status: 301, headers: { Location: `${path}?hash=${document.hash}` }, body: '' };
 }
 

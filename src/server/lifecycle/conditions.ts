@@ -4,6 +4,7 @@ type NamespaceCondition = NonNullable<Namespace['status']['conditions']>[number]
 
 /** Objects of one resource that are still in a namespace. */
 export interface Remaining {
+  /** `configmaps.` or `leases.coordination.k8s.io`. */
   readonly resource: string;
   readonly count: number;
   readonly finalizers: readonly string[];
@@ -54,7 +55,7 @@ function contentCondition(remaining: readonly Remaining[]): NamespaceCondition {
   if (remaining.length === 0) {
     return condition('NamespaceContentRemaining', false, 'ContentRemoved', 'All content successfully removed');
   }
-  const counts = remaining.map(({ resource, count }) => `${resource}. has ${count} resource instances`).sort();
+  const counts = remaining.map(({ resource, count }) => `${resource} has ${count} resource instances`).sort();
   return condition(
     'NamespaceContentRemaining',
     true,

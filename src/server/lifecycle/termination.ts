@@ -18,12 +18,10 @@ const batch = 64;
 
 /** Empties a namespace that is being deleted; true when the namespace itself has gone. */
 export async function terminate(context: ServerContext, name: string): Promise<boolean> {
-  // This write also waits for every write before it, so that nothing created in time is overlooked below.
-  await setConditions(context, name, []);
   for (const cache of contentCaches(context)) await deleteContent(context, cache, name);
-  const remaining = remainingContent(context, name);
-  await setConditions(context, name, remaining);
-  if (remaining.length > 0) return false;
+  await setConditions(context, name, remainingContent(context, name));
+  // The first conditions are a write, which comes after everything that was created while the end was not yet seen.
+  if (remainingContent(context, name).length > 0) return false;
   await finalize(context, name);
   return true;
 }
@@ -59,8 +57,8 @@ function remainingContent(context: ServerContext, namespace: string): readonly R
     .filter(({ count }) => count > 0);
 }
 
-const resourceName = ({ kind }: ResourceCache): string =>
-  kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;
+/** With the dot that Kubernetes leaves behind the core resources. */
+const resourceName = ({ kind }: ResourceCache): string => `${kind.plural}.${kind.group}`;
 
 async function setConditions(context: ServerContext, name: string, remaining: readonly Remaining[]): Promise<void> {
   await revise(context, name, 'status', (namespace) => ({

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+
+import { openMemoryStore } from '../../store/memory/memory.ts';
+import type { Answer, TestServer } from '../testing/server.ts';
+import { testServer } from '../testing/server.ts';
+import { until } from '../testing/until.ts';
+
+const merge = 'application/merge-patch+json';
+const maps = '/api/v1/namespaces/shop/configmaps';
+
+async function withShop(options: Parameters<typeof testServer>[0] = {}): Promise<TestServer> {
+  const server = await testServer(options);
+  await server.ask('POST', '/api/v1/namespaces', { body: { metadata: { name: 'shop' } } });
+  await found(server, `${maps}/kube-root-ca.crt`);
+  return server;
+}
+
+const found = (server: TestServer, url: string): Promise<Answer> =>
+  until(`${url} is there`, async () => {
+    const answer = await server.ask('GET', url);
+    return answer.status === 200 ? answer : undefined;
+  });
+
+const gone = (server: TestServer, url: string): Promise<boolean> =>
+  until(`${url} has gone`, async () => (await server.ask('GET', url)).status === 404);
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+const condition = (answer: Answer, type: string): Condition | undefined =>
+  (answer.body.status?.conditions as Condition[] | undefined)?.find((each) => each.type === type);
+
+suite('a live namespace', () => {
+  test('is active, has its finalizer and its name as a label, which every write restores', async () => {
+    await using server = await withShop();
+    const { body } = await server.ask('GET', '/api/v1/namespaces/shop');
+    assert.deepEqual(
+      [body.status, body.spec, body.metadata.labels],
+      [{ phase: 'Active' }, { finalizers: ['kubernetes'] }, { 'kubernetes.io/metadata.name': 'shop' }],
+    );
+    const patched = await server.ask('PATCH', '/api/v1/namespaces/shop', {
+      type: merge,
+      body: { metadata: { labels: null } },
+    });
+    assert.deepEqual(patched.body.metadata.labels, { 'kubernetes.io/metadata.name': 'shop' });
+  });
+
+  test('has an account and the certificate authority, and gets them back when they go', async () => {
+    await using server = await withShop();
+    const account = '/api/v1/namespaces/shop/serviceaccounts/default';
+    for (const url of [account, `${maps}/kube-root-ca.crt`]) {
+      const { uid } = (await found(server, url)).body.metadata;
+      await server.ask('DELETE', url);
+      await until('another one', async () => (await found(server, url)).body.metadata.uid !== uid);
+    }
+  });
+
+  test('that is steady costs nothing', async () => {
+    await using server = await withShop();
+    const { revision } = server.context.hub;
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(server.context.hub.revision, revision);
+  });
+});
+
+suite('a namespace that is deleted', () => {
+  test('is answered as terminating, loses its content, and goes', async () => {
+    await using server = await withShop();
+    const services = '/api/v1/namespaces/shop/services';
+    await server.ask('POST', services, { body: { metadata: { name: 'web' }, spec: { ports: [{ port: 80 }] } } });
+    for (let index = 0; index < 100; index++)
+      await server.ask('POST', maps, { body: { metadata: { name: `m${index}` } } });
+    const used = server.context.allocator.metrics().clusterIps[0]?.allocated;
+    const { status, body } = await server.ask('DELETE', '/api/v1/namespaces/shop');
+    assert.equal(status, 200);
+    assert.deepEqual([body.kind, body.status.phase], ['Namespace', 'Terminating']);
+    await gone(server, '/api/v1/namespaces/shop');
+    for (const url of [maps, services, '/api/v1/namespaces/shop/serviceaccounts']) {
+      assert.equal((await server.ask('GET', url)).body.items.length, 0, url);
+    }
+    assert.equal(server.context.allocator.metrics().clusterIps[0]?.allocated, Number(used) - 1);
+  });
+
+  test('takes along what is created while its end is not yet seen', async () => {
+    await using server = await withShop();
+    const racing = Array.from({ length: 50 }, (_, index) =>
+      server.ask('POST', maps, { body: { metadata: { name: `race${index}` } } }),
+    );
+    await Promise.all([server.ask('DELETE', '/api/v1/namespaces/shop'), ...racing]);
+    await gone(server, '/api/v1/namespaces/shop');
+    assert.equal((await server.ask('GET', maps)).body.items.length, 0);
+  });
+
+  test('waits for the finalizers of others, says so, and does not spin', async () => {
+    await using server = await withShop();
+    await server.ask('POST', maps, { body: { metadata: { name: 'held', finalizers: ['example.org/a'] } } });
+    const lease = { metadata: { name: 'held', finalizers: ['example.org/a', 'example.org/b'] } };
+    await server.ask('POST', '/apis/coordination.k8s.io/v1/namespaces/shop/leases', { body: lease });
+    await server.ask('DELETE', '/api/v1/namespaces/shop');
+    const waiting = await until('it says what it waits for', async () => {
+      const answer = await server.ask('GET', '/api/v1/namespaces/shop');
+      return condition(answer, 'NamespaceContentRemaining')?.status === 'True' ? answer : undefined;
+    });
+    const told = (type: string): string[] => {
+      const { status = '', reason = '', message = '' } = condition(waiting, type) ?? {};
+      return [status, reason, message];
+    };
+    assert.deepEqual(told('NamespaceContentRemaining'), [
+      'True',
+      'SomeResourcesRemain',
+      'Some resources are remaining: configmaps. has 1 resource instances, leases.coordination.k8s.io has 1 resource instances',
+    ]);
+    assert.deepEqual(told('NamespaceFinalizersRemaining'), [
+      'True',
+      'SomeFinalizersRemain',
+      'Some content in the namespace has finalizers remaining: example.org/a in 2 resource instances, example.org/b in 1 resource instances',
+    ]);
+    assert.deepEqual(told('NamespaceDeletionDiscoveryFailure').slice(0, 2), ['False', 'ResourcesDiscovered']);
+    assert.deepEqual(told('NamespaceDeletionGroupVersionParsingFailure').slice(0, 2), ['False', 'ParsedGroupVersions']);
+    assert.deepEqual(told('NamespaceDeletionContentFailure').slice(0, 2), ['False', 'ContentDeleted']);
+    const { revision } = server.context.hub;
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(server.context.hub.revision, revision);
+    await server.ask('PATCH', `${maps}/held`, { type: merge, body: { metadata: { finalizers: null } } });
+    await server.ask('PATCH', '/apis/coordination.k8s.io/v1/namespaces/shop/leases/held', {
+      type: merge,
+      body: { metadata: { finalizers: null } },
+    });
+    await gone(server, '/api/v1/namespaces/shop');
+  });
+
+  test('waits for its own finalizers, of both kinds', async () => {
+    await using server = await withShop();
+    await server.ask('PUT', '/api/v1/namespaces/shop/finalize', {
+      body: { metadata: { name: 'shop' }, spec: { finalizers: ['kubernetes', 'example.org/spec'] } },
+    });
+    await server.ask('PATCH', '/api/v1/namespaces/shop', {
+      type: merge,
+      body: { metadata: { finalizers: ['example.org/metadata'] } },
+    });
+    await server.ask('DELETE', '/api/v1/namespaces/shop');
+    const emptied = await until('it is empty', async () => {
+      const { body } = await server.ask('GET', '/api/v1/namespaces/shop');
+      return body.spec.finalizers.includes('kubernetes') ? undefined : body;
+    });
+    assert.deepEqual(emptied.spec.finalizers, ['example.org/spec']);
+    await server.ask('PUT', '/api/v1/namespaces/shop/finalize', { body: { metadata: emptied.metadata, spec: {} } });
+    const { body } = await server.ask('GET', '/api/v1/namespaces/shop');
+    assert.deepEqual(body.metadata.finalizers, ['example.org/metadata']);
+    await server.ask('PATCH', '/api/v1/namespaces/shop', { type: merge, body: { metadata: { finalizers: null } } });
+    await gone(server, '/api/v1/namespaces/shop');
+  });
+
+  test('takes nothing new, but lets what is there be changed', async () => {
+    await using server = await withShop();
+    await server.ask('POST', maps, { body: { metadata: { name: 'held', finalizers: ['example.org/a'] } } });
+    await server.ask('DELETE', '/api/v1/namespaces/shop');
+    const { status, body } = await server.ask('POST', maps, { body: { metadata: { name: 'late' } } });
+    assert.equal(status, 403);
+    assert.equal(
+      body.message,
+      'configmaps "late" is forbidden: unable to create new content in namespace shop because it is being terminated',
+    );
+    assert.deepEqual(body.details.causes, [
+      { reason: 'NamespaceTerminating', message: 'namespace shop is being terminated', field: 'metadata.namespace' },
+    ]);
+    const changed = await server.ask('PATCH', `${maps}/held`, { type: merge, body: { data: { k: 'v' } } });
+    assert.equal(changed.status, 200);
+  });
+
+  test('goes on being emptied after a restart', async () => {
+    await using store = openMemoryStore();
+    {
+      await using server = await withShop({ store });
+      await server.ask('POST', maps, { body: { metadata: { name: 'held', finalizers: ['example.org/a'] } } });
+      await server.ask('DELETE', '/api/v1/namespaces/shop');
+    }
+    await using server = await testServer({ store });
+    await server.ask('PATCH', `${maps}/held`, { type: merge, body: { metadata: { finalizers: null } } });
+    await gone(server, '/api/v1/namespaces/shop');
+  });
+
+  test('is not one of those that hold the cluster itself', async () => {
+    await using server = await testServer();
+    for (const name of ['default', 'kube-system', 'kube-public']) {
+      const { status, body } = await server.ask('DELETE', `/api/v1/namespaces/${name}`);
+      assert.equal(status, 403);
+      assert.equal(body.message, `namespaces "${name}" is forbidden: this namespace may not be deleted`);
+    }
+  });
+});
