@@ -74,13 +74,17 @@ export interface Api {
 
 /** Opens the API over a store. */
 export async function openApi(options: ServerOptions): Promise<Api> {
-  const state: { closing: boolean; lost: Error | undefined } = { closing: false, lost: undefined };
+  const state: { started: boolean; closing: boolean; lost: Error | undefined } = {
+    started: false,
+    closing: false,
+    lost: undefined,
+  };
   const context = await openContext(options, (error) => (state.lost = error));
   const documents = { kinds, address: '', version: options.version };
   const checks: readonly HealthCheck[] = [
     { name: 'ping', readyOnly: false, problem: () => undefined },
     { name: 'etcd', readyOnly: false, problem: () => state.lost?.message },
-    { name: 'informer-sync', readyOnly: true, problem: () => undefined },
+    { name: 'informer-sync', readyOnly: true, problem: () => (state.started ? undefined : 'starting') },
     { name: 'shutdown', readyOnly: true, problem: () => (state.closing ? 'shutting down' : undefined) },
   ];
   const metrics = new ServerMetrics(context, options.gates);
@@ -93,6 +97,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       documents.address = `${address.host}:${address.port}`;
       await bootstrap(context, bootstrapOptions(options.serviceCidrs, address));
       loops = startLoops(context, options);
+      state.started = true;
     },
     async drain() {
       state.closing = true;
@@ -121,15 +126,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await api.close();
     throw error;
   });
-  await api.start({ host, port: listener.port });
+  const close = async (): Promise<void> => {
+    await api.drain();
+    await listener.close();
+    await api.close();
+  };
+  await api.start({ host, port: listener.port }).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
   return {
     url: `https://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
     port: listener.port,
-    async close() {
-      await api.drain();
-      await listener.close();
-      await api.close();
-    },
+    close,
   };
 }
 
