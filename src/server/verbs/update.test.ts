@@ -139,7 +139,10 @@ suite('preconditions', () => {
       server.ask('PUT', `${maps}/a`, { body: { metadata: { name: 'a', resourceVersion }, data: { k } } }),
     );
     const codes = (await Promise.all(writers)).map(({ status }) => status);
-    assert.deepEqual(codes.toSorted((a, b) => a - b), [200, 409, 409]);
+    assert.deepEqual(
+      codes.toSorted((a, b) => a - b),
+      [200, 409, 409],
+    );
   });
 
   test('writers who name no revision never conflict', async () => {
