@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:http2';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { after, before, suite, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+
+import { pino } from 'pino';
+
+import { gatesWith } from '../../api/gates.ts';
+import { openMemoryStore } from '../../store/memory/memory.ts';
+import type { Store } from '../../store/store.ts';
+import type { KeyPair } from '../pki/issue.ts';
+import { issue, issueCa } from '../pki/issue.ts';
+import type { RunningServer } from '../server.ts';
+import { startServer } from '../server.ts';
+
+let [store, server]: [Store, RunningServer] = [undefined as never, undefined as never];
+let [ca, admin, stranger]: KeyPair[] = [];
+
+before(async () => {
+  const validity = { now: new Date(), days: 1 };
+  ca = await issueCa('test-ca', validity);
+  const names = { dns: ['localhost'], ips: ['127.0.0.1'] };
+  const serving = await issue(ca, { use: 'server', commonName: 'test', names }, validity);
+  const subject = { use: 'client', commonName: 'admin', groups: ['system:masters'] } as const;
+  admin = await issue(ca, subject, validity);
+  stranger = await issue(await issueCa('other-ca', validity), subject, validity);
+  store = openMemoryStore();
+  server = await startServer({
+    name: 'test',
+    version: '0.0.0',
+    store,
+    listen: { host: '127.0.0.1', port: 0 },
+    tls: { ...serving, ca: ca.cert },
+    gates: gatesWith({}),
+    serviceCidrs: ['10.0.0.0/24'],
+    nodePorts: { from: 30000, to: 32767 },
+    loopbackEndpoints: [],
+    tokens: [{ token: 'secret', user: 'robot', uid: '7', groups: ['system:masters'] }],
+    log: pino({ level: 'silent' }),
+  });
+});
+after(async () => {
+  await server.close();
+  await store.close();
+});
+
+interface Asked {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly as?: KeyPair | undefined;
+}
+
+interface Answered {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly bytes: Buffer;
+}
+
+/** One request over HTTP/1.1 on a connection of its own. */
+function ask(path: string, { method = 'GET', headers = {}, body = '', as }: Asked = {}): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const identity = as === undefined ? {} : { cert: as.cert, key: as.key };
+    const options = { method, headers, ca: ca?.cert, agent: false, ...identity };
+    const sent = request(`${server.url}${path}`, options, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.on('error', reject);
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, bytes: Buffer.concat(chunks) }),
+      );
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+const messageOf = ({ bytes }: Answered): string => (JSON.parse(bytes.toString()) as { message: string }).message;
+const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
+const services = '/api/v1/namespaces/default/services';
+
+suite('who asks', () => {
+  test('a client certificate of our authority, or a token, may do everything', async () => {
+    assert.equal((await ask(services, { as: admin })).status, 200);
+    assert.equal((await ask(services, { headers: bearer('secret') })).status, 200);
+    assert.equal((await ask(services, { headers: { authorization: 'bearer  secret' } })).status, 200);
+  });
+
+  test('a wrong token, or a certificate of another authority, is nobody', async () => {
+    for (const asked of [{ headers: bearer('wrong') }, { as: stranger }]) {
+      const answer = await ask(services, asked);
+      assert.equal(answer.status, 401);
+      assert.equal(messageOf(answer), 'Unauthorized');
+    }
+  });
+
+  test('a good token makes up for a bad certificate', async () => {
+    assert.equal((await ask(services, { as: stranger, headers: bearer('secret') })).status, 200);
+  });
+
+  test('without credentials there is health and version, and reasons for the rest', async () => {
+    for (const path of ['/healthz', '/livez', '/readyz', '/version']) assert.equal((await ask(path)).status, 200, path);
+    const user = 'User "system:anonymous" cannot';
+    const table: readonly [method: string, path: string, message: string][] = [
+      [
+        'GET',
+        services,
+        `services is forbidden: ${user} list resource "services" in API group "" in the namespace "default"`,
+      ],
+      [
+        'GET',
+        `${services}/web`,
+        `services "web" is forbidden: ${user} get resource "services" in API group "" in the namespace "default"`,
+      ],
+      [
+        'GET',
+        '/api/v1/nodes',
+        `nodes is forbidden: ${user} list resource "nodes" in API group "" at the cluster scope`,
+      ],
+      [
+        'PUT',
+        '/apis/networking.k8s.io/v1/namespaces/a/ingresses/b/status',
+        `ingresses.networking.k8s.io "b" is forbidden: ${user} update resource "ingresses/status" in API group "networking.k8s.io" in the namespace "a"`,
+      ],
+      ['GET', '/metrics', `forbidden: ${user} get path "/metrics"`],
+      ['POST', '/a&b', `forbidden: ${user} post path "/a&amp;b"`],
+    ];
+    for (const [method, path, message] of table) {
+      const answer = await ask(path, { method });
+      assert.equal(answer.status, 403, path);
+      assert.equal(messageOf(answer), message);
+    }
+  });
+});
+
+suite('HTTP/1.1', () => {
+  test('a body of three megabytes is taken, a longer one answered with 413', async () => {
+    const maps = '/api/v1/namespaces/default/configmaps';
+    const map = (length: number): string =>
+      JSON.stringify({ metadata: { name: 'big' }, data: { k: 'x'.repeat(length) } });
+    const headers = { 'content-type': 'application/json' };
+    const taken = await ask(`${maps}?dryRun=All`, { method: 'POST', as: admin, headers, body: map(900_000) });
+    assert.equal(taken.status, 201);
+    const refused = await ask(maps, { method: 'POST', as: admin, headers, body: map(3_200_000) });
+    assert.equal(refused.status, 413);
+    assert.equal(messageOf(refused), 'Request entity too large: limit is 3145728');
+  });
+
+  test('a long answer is compressed for those who can read it, a short one for nobody', async () => {
+    const headers = { 'accept-encoding': 'gzip' };
+    const long = await ask('/openapi/v2', { as: admin, headers });
+    assert.equal(long.headers['content-encoding'], 'gzip');
+    assert.match(long.headers.vary ?? '', /Accept-Encoding/);
+    assert.equal((JSON.parse(gunzipSync(long.bytes).toString()) as { swagger: string }).swagger, '2.0');
+    const plain = await ask('/openapi/v2', { as: admin });
+    assert.equal(plain.headers['content-encoding'], undefined);
+    assert.ok(plain.bytes.length > 128 * 1024);
+    assert.equal((await ask(services, { as: admin, headers })).headers['content-encoding'], undefined);
+  });
+
+  test('HEAD has no body', async () => {
+    const { status, bytes } = await ask(`${services}/kubernetes`, { method: 'HEAD', as: admin });
+    assert.deepEqual([status, bytes.length], [200, 0]);
+  });
+
+  test('the headers of a watch come before its first event', async () => {
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const url = `${server.url}${services}?watch=1&resourceVersion=${store.revision}`;
+      request(url, { ca: ca?.cert, cert: admin?.cert, key: admin?.key, agent: false }, resolve)
+        .on('error', reject)
+        .end();
+    });
+    assert.equal(answer.statusCode, 200);
+    assert.equal(answer.headers['content-type'], 'application/json');
+    assert.equal(answer.headers['transfer-encoding'], 'chunked');
+    const line = new Promise<string>((resolve) => answer.once('data', (chunk: Buffer) => resolve(chunk.toString())));
+    await ask(services, {
+      method: 'POST',
+      as: admin,
+      body: JSON.stringify({ metadata: { name: 'seen' }, spec: { ports: [{ port: 80 }] } }),
+    });
+    assert.match(await line, /^\{"type":"ADDED",.*"name":"seen".*\}\n$/);
+    answer.destroy();
+  });
+});
+
+test('HTTP/2 carries many requests and watches on one connection', async () => {
+  const session = connect(server.url, {
+    ca: ca?.cert,
+    ...(admin === undefined ? {} : { cert: admin.cert, key: admin.key }),
+  });
+  try {
+    const answers = Array.from({ length: 20 }, async () => {
+      const stream = session.request({ ':path': `${services}?watch=1&timeoutSeconds=1` });
+      return new Promise<number>((resolve, reject) => {
+        stream.once('response', (headers) => {
+          resolve(Number(headers[':status']));
+          stream.close();
+        });
+        stream.once('error', reject);
+      });
+    });
+    for (const status of await Promise.all(answers)) assert.equal(status, 200);
+  } finally {
+    await new Promise<void>((resolve) => session.close(resolve));
+  }
+});
