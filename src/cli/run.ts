@@ -17,6 +17,8 @@ interface Entry {
 const commands: Readonly<Record<string, Entry>> = {
   up: { summary: 'run everything for one or more clusters', load: () => import('./up.ts') },
   server: { summary: 'run one API server', load: () => import('./server.ts') },
+  user: { summary: 'write a kubeconfig for a person', load: () => import('./user.ts') },
+  ca: { summary: 'show certificates and keys, or rotate them', load: () => import('./ca.ts') },
   gates: { summary: 'list the feature gates and how they are set', load: () => import('./gates.ts') },
   version: { summary: 'print the version', load: () => import('./version.ts') },
 };

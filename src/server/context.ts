@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 
 import type { WriteContext } from '../api/kind.ts';
 import type { Store } from '../store/store.ts';
+import type { Identity } from './access/identity/identity.ts';
 import type { ServiceAllocator } from './allocate/service-allocator.ts';
 import type { CacheHub } from './cache/hub.ts';
 import type { Flusher } from './cache/flusher.ts';
@@ -11,6 +12,7 @@ export interface ServerContext {
   readonly store: Store;
   readonly hub: CacheHub;
   readonly allocator: ServiceAllocator;
+  readonly identity: Identity;
   readonly write: WriteContext;
   readonly flusher: Flusher;
   readonly log: Logger;

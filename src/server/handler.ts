@@ -1,6 +1,7 @@
 import { failure, internalError, isStatusError } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import { authorize } from './access/authorize.ts';
+import { issuerReply } from './access/identity/issuer-documents.ts';
 import type { ServerContext } from './context.ts';
 import type { DocumentOptions } from './endpoints/documents.ts';
 import { describe } from './endpoints/documents.ts';
@@ -88,8 +89,12 @@ export class Handler {
   }
 
   async #answerPath(request: ApiRequest, path: string, query: URLSearchParams): Promise<Reply> {
-    const { documents, checks, metrics } = this.#options;
-    const reply = health(path, query, checks) ?? describe(path, query, { request, options: documents });
+    const { context, documents, checks, metrics } = this.#options;
+    const { accountTokens } = context.identity;
+    const reply =
+      health(path, query, checks) ??
+      describe(path, query, { request, options: documents }) ??
+      (await issuerReply(path, accountTokens, documents.address));
     if (reply !== undefined) return request.method === 'GET' || request.method === 'HEAD' ? reply : methodNotAllowed();
     if (path !== '/metrics') return this.#notFound(path);
     const { body, contentType } = await metrics.text();

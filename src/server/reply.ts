@@ -42,6 +42,10 @@ export interface ApiRequest {
   /** Reads the body; rejects with a 413 past `limit` bytes. */
   body(limit: number): Promise<Buffer>;
   readonly user: User;
+  /** Whom the user wants to be taken for; the handler asks whether they may. */
+  readonly impersonation?: Impersonation | undefined;
+  /** Who really asks, when `user` is somebody they are taken for. */
+  readonly impersonator?: User;
 }
 
 /** Who asks. */
@@ -51,6 +55,14 @@ export interface User {
   readonly groups: readonly string[];
   /** What else the credentials say, such as the Pod that a token is bound to: key → values. */
   readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Whom a request wants to be taken for, as its headers say. */
+export interface Impersonation {
+  readonly user: string;
+  readonly groups: readonly string[];
+  readonly extra: ReadonlyMap<string, readonly string[]>;
+  readonly uid: string;
 }
 
 export const jsonType = 'application/json';

@@ -8,8 +8,10 @@ import type { Gates } from '../api/gates.ts';
 import { kinds } from '../api/kinds/registry.ts';
 import { runCompactor } from '../store/compactor.ts';
 import type { Store } from '../store/store.ts';
-import type { StaticToken } from './access/authenticate.ts';
-import { Authenticator } from './access/authenticate.ts';
+import { createIdentity, defaultIssuer } from './access/identity/identity.ts';
+import { openKeyDirectory } from './access/identity/key-directory.ts';
+import type { StaticToken } from './access/identity/static-tokens.ts';
+import { memoryTokenKeys } from './access/identity/token-keys.ts';
 import { ServiceAllocator } from './allocate/service-allocator.ts';
 import { bootstrap } from './bootstrap/bootstrap.ts';
 import type { BootstrapOptions } from './bootstrap/objects.ts';
@@ -41,6 +43,8 @@ export interface ServerOptions {
   readonly nodePorts: { readonly from: number; readonly to: number };
   readonly loopbackEndpoints: readonly string[];
   readonly tokens: readonly StaticToken[];
+  /** How tokens of service accounts are made. Without a directory their keys live as long as the server. */
+  readonly accountTokens?: { readonly keyDirectory?: string; readonly issuer?: string };
   readonly log: Logger;
   /** How much the watch cache keeps, and how long readers wait for it. */
   readonly cache?: CacheTuning;
@@ -50,11 +54,14 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly url: string;
   readonly port: number;
+  /** Presents another certificate and trusts other authorities from now on, without a break for anybody. */
+  renew(tls: ServerOptions['tls']): void;
   /** Refuses new requests, lets those under way finish, and ends all watches. */
   close(): Promise<void>;
 }
 
 interface Loops {
+  trust(ca: string): void;
   close(): Promise<void>;
 }
 
@@ -67,6 +74,8 @@ export interface Api {
   readonly context: ServerContext;
   /** Writes the objects that every cluster has, and starts the loops that keep them. */
   start(address: { readonly host: string; readonly port: number }): Promise<void>;
+  /** Tells every namespace which authorities sign API servers. */
+  trust(ca: string): void;
   /** Not ready any more: what watches should end and go elsewhere. */
   drain(): Promise<void>;
   close(): Promise<void>;
@@ -99,6 +108,9 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       loops = startLoops(context, options);
       state.started = true;
     },
+    trust(ca) {
+      loops?.trust(ca);
+    },
     async drain() {
       state.closing = true;
       await loops?.close();
@@ -114,12 +126,17 @@ export async function openApi(options: ServerOptions): Promise<Api> {
 /** Starts an API server over a store; resolves when it answers. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const api = await openApi(options);
-  const authenticator = new Authenticator(options.tokens);
+  const { authenticator, certificates } = api.context.identity;
   const { host } = options.listen;
   const listener = await listen({
     ...options.listen,
     tls: options.tls,
-    identify: (request) => authenticator.identify(socketOf(request), request.headers.authorization),
+    identify: (request) =>
+      authenticator.identify({
+        socket: socketOf(request),
+        authorization: request.headers.authorization,
+        protocols: request.headers['sec-websocket-protocol'],
+      }),
     handle: (request) => api.handler.handle(request),
     unauthorized: () => statusReply(unauthorized.status),
   }).catch(async (error: unknown) => {
@@ -138,6 +155,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   return {
     url: `https://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
     port: listener.port,
+    renew(tls) {
+      certificates.trust(tls.ca);
+      listener.renew(tls);
+      api.trust(tls.ca);
+    },
     close,
   };
 }
@@ -146,7 +168,8 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
   const { store, gates, loopbackEndpoints, log } = options;
   const clock = (): number => Date.now();
   const random = (): number => Math.random();
-  const [hub, allocator] = await Promise.all([
+  const { keyDirectory, issuer = defaultIssuer } = options.accountTokens ?? {};
+  const [hub, allocator, keys] = await Promise.all([
     CacheHub.open({
       ...options.cache,
       store,
@@ -158,11 +181,16 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
       },
     }),
     ServiceAllocator.open({ store, serviceCidrs: options.serviceCidrs, nodePorts: options.nodePorts, random }),
+    keyDirectory === undefined
+      ? memoryTokenKeys(clock)
+      : openKeyDirectory({ path: keyDirectory, clock, onDamaged: (message) => log.warn(message) }),
   ]);
+  const { tls, tokens } = options;
   return {
     store,
     hub,
     allocator,
+    identity: createIdentity({ ca: tls.ca, tokens, keys, issuer, hub, clock, uid: randomUUID }),
     write: { gates, loopbackEndpoints },
     flusher: new Flusher(),
     log,
@@ -203,6 +231,7 @@ function startLoops(context: ServerContext, { store, tls, log }: ServerOptions):
     expireEvents(context).catch((error: unknown) => log.warn({ err: error }, 'old events not deleted'));
   }, eventExpiryMs);
   return {
+    trust: (ca) => namespaces.trust(ca),
     async close() {
       clearInterval(bookmarks);
       clearInterval(expiry);

@@ -1,4 +1,4 @@
-import type { StaticToken } from '../../server/access/authenticate.ts';
+import type { StaticToken } from '../../server/access/identity/static-tokens.ts';
 import { UsageError } from '../errors.ts';
 
 /**

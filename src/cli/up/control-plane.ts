@@ -2,12 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
 import type { Logger } from 'pino';
 import type { KeyPair } from '../../server/pki/issue.ts';
-import type { StaticToken } from '../../server/access/authenticate.ts';
-import type { Pki } from '../../server/pki/pki.ts';
+import type { StaticToken } from '../../server/access/identity/static-tokens.ts';
+import type { Pki, PkiOptions } from '../../server/pki/pki.ts';
 import { ensurePki } from '../../server/pki/pki.ts';
 import { messageOf, FatalError, UsageError } from '../errors.ts';
 import { firstServiceIp } from '../options/cidr.ts';
 import { parseTokenFile } from '../options/tokens.ts';
+import { followCertificates } from './certificates.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { holdDataDirectory } from './data-directory.ts';
 import { kubeconfig } from './kubeconfig.ts';
@@ -75,24 +76,40 @@ async function startServers(
     opening,
     createLog(options.logLevel),
     readTokens(options.tokenFile),
-    ensurePki({
-      directory: directory.at('pki'),
-      serving: options.clusters.map(({ name, serviceCidrs }) => ({
-        cluster: name,
-        serviceIps: serviceCidrs.map(firstServiceIp),
-        ...(options.certificateNames === undefined ? {} : { extra: options.certificateNames }),
-      })),
-      now: new Date(),
-    }),
+    ensurePki(pkiOptions(options, directory)),
   ]);
   for (const [file, reason] of pki.renewed) log.info({ file, reason }, 'certificate made');
   for (const warning of options.gates.warnings) log.warn(warning);
   const setup = { ...options, directory, pki, gates: options.gates.gates, tokens, log, stack };
   const servers = await allOrFirstError(opened.map(({ cluster, open }) => startCluster(cluster, open, setup)));
   const clusters = servers.map(({ cluster, url }) => ({ name: cluster.name, server: url }));
-  await directory.write('kubeconfig', kubeconfig({ clusters, ca: pki.ca, admin: pki.admin }));
+  const publish = ({ ca, admin }: Pki): Promise<void> =>
+    directory.write('kubeconfig', kubeconfig({ clusters, ca, user: { name: 'admin', ...admin } }));
+  await publish(pki);
+  stack.use(
+    followCertificates({
+      path: directory.at('pki'),
+      log,
+      async renew() {
+        const next = await ensurePki(pkiOptions(options, directory));
+        for (const [file, reason] of next.renewed) log.info({ file, reason }, 'certificate made');
+        for (const server of servers) server.renew(next);
+        await publish(next);
+      },
+    }),
+  );
   return { servers, pki };
 }
+
+const pkiOptions = (options: ControlPlaneOptions, directory: DataDirectory): PkiOptions => ({
+  directory: directory.at('pki'),
+  serving: options.clusters.map(({ name, serviceCidrs }) => ({
+    cluster: name,
+    serviceIps: serviceCidrs.map(firstServiceIp),
+    ...(options.certificateNames === undefined ? {} : { extra: options.certificateNames }),
+  })),
+  now: new Date(),
+});
 
 /** Waits for all before it fails, so that what did start is known to the stack that closes it. */
 async function allOrFirstError<T extends readonly unknown[] | []>(

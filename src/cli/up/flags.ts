@@ -17,6 +17,12 @@ export const serverFlags: readonly Flag[] = [
     default: '30000-32767',
   },
   { name: 'token-auth-file', value: 'FILE', description: 'CSV of token,user,uid,"group1,group2"' },
+  {
+    name: 'service-account-issuer',
+    value: 'URL',
+    description: 'who makes the tokens of service accounts',
+    default: 'https://kubernetes.default.svc.cluster.local',
+  },
   { name: 'feature-gates', value: 'A=true,...', description: 'see `fairlead gates`', repeatable: true },
   { name: 'log-level', value: 'LEVEL', description: 'trace, debug, info, warn, error or silent', default: 'warn' },
 ];

@@ -4,12 +4,11 @@ import type { KeyPair } from '../../server/pki/issue.ts';
 export interface KubeconfigContent {
   readonly clusters: readonly { readonly name: string; readonly server: string }[];
   readonly ca: string;
-  readonly admin: KeyPair;
+  readonly user: KeyPair & { readonly name: string };
 }
 
 /** A kubeconfig with one context per cluster, named like it; the first is the current one. It is JSON, which is YAML. */
-export function kubeconfig({ clusters, ca, admin }: KubeconfigContent): string {
-  const user = 'admin';
+export function kubeconfig({ clusters, ca, user }: KubeconfigContent): string {
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
@@ -18,11 +17,11 @@ export function kubeconfig({ clusters, ca, admin }: KubeconfigContent): string {
       name,
       cluster: { server, 'certificate-authority-data': base64(ca) },
     })),
-    contexts: clusters.map(({ name }) => ({ name, context: { cluster: name, user } })),
+    contexts: clusters.map(({ name }) => ({ name, context: { cluster: name, user: user.name } })),
     users: [
       {
-        name: user,
-        user: { 'client-certificate-data': base64(admin.cert), 'client-key-data': base64(admin.key) },
+        name: user.name,
+        user: { 'client-certificate-data': base64(user.cert), 'client-key-data': base64(user.key) },
       },
     ],
   };

@@ -31,6 +31,7 @@ export interface ServerOptions {
   readonly store: StoreKind;
   readonly nodePorts: PortRange;
   readonly tokenFile: string | undefined;
+  readonly issuer: string | undefined;
   readonly gates: GateSettings;
   readonly logLevel: LogLevel;
 }
@@ -53,6 +54,7 @@ export function readServerOptions(settings: Settings): ServerOptions {
     store: readFlag(settings, 'store', parseStore, 'sqlite'),
     nodePorts: readFlag(settings, 'service-node-port-range', parsePortRange, { from: 30000, to: 32767 }),
     tokenFile: readFlag<string | undefined>(settings, 'token-auth-file', nonEmpty, undefined),
+    issuer: readFlag<string | undefined>(settings, 'service-account-issuer', parseIssuer, undefined),
     gates: flagError('feature-gates', gates, () => parseFeatureGates(gates)),
     logLevel: readFlag(settings, 'log-level', oneOf(logLevels), 'warn'),
   };
@@ -125,6 +127,14 @@ function parseStore(text: string): StoreKind {
   const kind = oneOf(['memory', 'sqlite', 'etcd'])(text);
   if (kind === 'etcd') throw new UsageError('the etcd store is not available yet: use sqlite or memory');
   return kind;
+}
+
+/** An OpenID issuer: others put `/.well-known/openid-configuration` behind it. */
+function parseIssuer(text: string): string {
+  const url = URL.parse(text);
+  const isIssuer = url?.protocol === 'https:' && url.search === '' && url.hash === '';
+  if (!isIssuer) throw new UsageError('expected a URL such as https://kubernetes.example.org');
+  return text;
 }
 
 function nonEmpty(text: string): string {

@@ -33,7 +33,7 @@ test('state.json has what scripts need', () => {
 });
 
 test('the kubeconfig has a context per cluster, the first is current', () => {
-  const text = kubeconfig({ clusters: state.clusters, ca: 'CA', admin: { cert: 'CERT', key: 'KEY' } });
+  const text = kubeconfig({ clusters: state.clusters, ca: 'CA', user: { name: 'admin', cert: 'CERT', key: 'KEY' } });
   assert.deepEqual(load(text), {
     apiVersion: 'v1',
     kind: 'Config',

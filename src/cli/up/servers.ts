@@ -1,7 +1,8 @@
 import { isIPv6 } from 'node:net';
 import type { Logger } from 'pino';
 import type { Gates } from '../../api/gates.ts';
-import type { StaticToken } from '../../server/access/authenticate.ts';
+import type { StaticToken } from '../../server/access/identity/static-tokens.ts';
+import type { KeyPair } from '../../server/pki/issue.ts';
 import type { Pki } from '../../server/pki/pki.ts';
 import type { startServer as startServerType } from '../../server/server.ts';
 import type { Store } from '../../store/store.ts';
@@ -11,10 +12,15 @@ import type { PortRange } from '../options/ports.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { ClusterOptions, StoreKind } from './options.ts';
 
+/** The folder of the data directory with the keys of tokens, a folder a cluster. */
+export const tokenKeys = 'token-keys';
+
 /** An API server that answers. */
 export interface RunningServer {
   readonly cluster: ClusterOptions;
   readonly url: string;
+  /** Goes on with other certificates. */
+  renew(pki: Pki): void;
 }
 
 /** A cluster that only lacks a certificate to be served. */
@@ -31,6 +37,8 @@ export interface ServerSetup {
   readonly gates: Gates;
   readonly nodePorts: PortRange;
   readonly tokens: readonly StaticToken[];
+  /** Who makes the tokens of service accounts, if not Kubernetes' name for the server. */
+  readonly issuer: string | undefined;
   readonly log: Logger;
   /** The flag that moves a taken port, for the error. */
   readonly portFlag: string;
@@ -54,27 +62,39 @@ export async function startCluster(
   { startServer, store }: OpenCluster,
   setup: ServerSetup,
 ): Promise<RunningServer> {
-  const serving = setup.pki.serving.get(cluster.name);
-  if (serving === undefined) throw new Error(`bug: no certificate was made for cluster "${cluster.name}"`);
   try {
     const server = await startServer({
       name: cluster.name,
       version,
       store,
       listen: cluster.listen,
-      tls: { ...serving, ca: setup.pki.ca },
+      tls: tlsOf(cluster, setup.pki),
       gates: setup.gates,
       serviceCidrs: cluster.serviceCidrs,
       nodePorts: setup.nodePorts,
       loopbackEndpoints: cluster.loopbackEndpoints,
       tokens: setup.tokens,
+      accountTokens: {
+        keyDirectory: setup.directory.at(tokenKeys, cluster.name),
+        ...(setup.issuer === undefined ? {} : { issuer: setup.issuer }),
+      },
       log: setup.log.child({ cluster: cluster.name }),
     });
     setup.stack.defer(() => server.close());
-    return { cluster, url: localUrl(cluster.listen.host, server.port) };
+    return {
+      cluster,
+      url: localUrl(cluster.listen.host, server.port),
+      renew: (pki) => server.renew(tlsOf(cluster, pki)),
+    };
   } catch (error) {
     throw listenError(error, cluster, setup.portFlag);
   }
+}
+
+function tlsOf({ name }: ClusterOptions, { serving, ca }: Pki): KeyPair & { readonly ca: string } {
+  const pair = serving.get(name);
+  if (pair === undefined) throw new Error(`bug: no certificate was made for cluster "${name}"`);
+  return { ...pair, ca };
 }
 
 /** How clients on this machine reach a listener: all addresses include loopback. */

@@ -19,7 +19,8 @@ export async function bootstrap(context: ServerContext, options: BootstrapOption
 }
 
 /** Creates the object unless it exists; the endpoints of the server follow its address. */
-export async function ensure(context: ServerContext, { kind, namespace, content }: InitialObject): Promise<void> {
+export async function ensure(context: ServerContext, initial: InitialObject): Promise<void> {
+  const { kind, namespace, content, isKept = false } = initial;
   const resource: Resource = { kind, cache: context.hub.cache(kind) };
   const object = kind.applyDefaults(decode<ApiObject>(kind.schema, content).object);
   const name = object.metadata.name ?? '';
@@ -30,7 +31,7 @@ export async function ensure(context: ServerContext, { kind, namespace, content 
     return;
   }
   const isEndpoints = kind.plural === 'endpoints' || kind.plural === 'endpointslices';
-  if (isEndpoints) {
+  if (isEndpoints || isKept) {
     const { metadata: _, ...rest } = object;
     await updateObject(context, resource, request, { revise: (old) => ({ ...old, ...rest }) });
   }

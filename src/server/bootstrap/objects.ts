@@ -12,6 +12,8 @@ export interface InitialObject {
   readonly kind: Kind;
   readonly namespace: string;
   readonly content: Readonly<Record<string, unknown>>;
+  /** Put right when its content differs; otherwise what exists is left alone. */
+  readonly isKept?: true;
 }
 
 export const initialNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];

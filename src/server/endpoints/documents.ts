@@ -1,4 +1,5 @@
 import type { Kind } from '../../api/kind.ts';
+import { issuerPaths } from '../access/identity/issuer-documents.ts';
 import { aggregatedDiscovery } from '../discovery/aggregated.ts';
 import type { Document } from '../discovery/document.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from '../discovery/legacy.ts';
@@ -63,6 +64,7 @@ const optionalReply = (request: ApiRequest, document: Document | undefined): Rep
 
 function rootPaths(kinds: readonly Kind[]): string[] {
   const paths = new Set([
+    ...issuerPaths,
     '/api',
     '/apis',
     '/healthz',

@@ -3,6 +3,7 @@ import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
+import { isImpersonationHeader, readImpersonation } from '../access/identity/impersonation.ts';
 import type { ApiRequest, Reply, User } from '../reply.ts';
 import { readBody } from './body.ts';
 import type { Incoming, Outgoing } from './messages.ts';
@@ -14,7 +15,7 @@ export interface ListenerOptions {
   readonly port: number;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
   /** Who the request comes from; undefined: credentials were given and none was right. */
-  identify(request: Incoming): User | undefined;
+  identify(request: Incoming): User | undefined | Promise<User | undefined>;
   /** Must not reject: every failure is a reply. */
   handle(request: ApiRequest): Promise<Reply>;
   /** The reply to a request whose credentials are wrong. */
@@ -24,6 +25,8 @@ export interface ListenerOptions {
 /** An open port. `close` stops accepting, lets requests finish, and cuts what remains after a grace period. */
 export interface Listener {
   readonly port: number;
+  /** New connections get this certificate; those that are open go on. */
+  renew(tls: ListenerOptions['tls']): void;
   close(graceMs?: number): Promise<void>;
 }
 
@@ -63,11 +66,17 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : options.port;
-  return { port, close: (graceMs = 5000) => connections.close(graceMs) };
+  return {
+    port,
+    renew: ({ cert, key, ca }) => server.setSecureContext({ cert, key, ca, minVersion: 'TLSv1.2' }),
+    close: (graceMs = 5000) => connections.close(graceMs),
+  };
 }
 
 async function serve(incoming: Incoming, outgoing: Outgoing, options: ListenerOptions): Promise<void> {
-  const user = options.identify(incoming);
+  const identified = options.identify(incoming);
+  // Only a token that is new here takes a while; nobody else waits for a tick.
+  const user = identified instanceof Promise ? await identified : identified;
   if (user === undefined) {
     incoming.resume();
     writeReply(outgoing, options.unauthorized(), incoming);
@@ -77,14 +86,18 @@ async function serve(incoming: Incoming, outgoing: Outgoing, options: ListenerOp
     method: incoming.method ?? 'GET',
     url: incoming.url ?? '/',
     header(name) {
+      if (isCredential(name)) return undefined; // they have served: nothing behind this must see or log them
       const value = incoming.headers[name];
       return Array.isArray(value) ? value.join(',') : value;
     },
     body: (limit) => readBody(incoming, limit),
     user,
+    impersonation: readImpersonation(incoming.rawHeaders),
   };
   writeReply(outgoing, await options.handle(request), incoming);
 }
+
+const isCredential = (header: string): boolean => header === 'authorization' || isImpersonationHeader(header);
 
 /** What Node could not parse as HTTP gets one plain answer, if the socket still takes one. */
 function rejectMalformed(socket: Socket): void {

@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
 
 import { configMapKind } from '../../api/kinds/core/configmap/kind.ts';
+import type { ConfigMap } from '../../api/kinds/core/configmap/schema.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { serviceAccountKind } from '../../api/kinds/core/serviceaccount/kind.ts';
 import { ensure } from '../bootstrap/bootstrap.ts';
 import type { CacheEvent } from '../cache/history.ts';
+import type { Item } from '../cache/item.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { Watcher } from '../cache/watchers.ts';
 import type { ServerContext } from '../context.ts';
@@ -21,7 +23,7 @@ const retryMs = { first: 50, most: 5000 };
  */
 export class NamespaceLifecycle {
   readonly #context: ServerContext;
-  readonly #ca: string;
+  #ca: string;
   readonly #log: Logger;
   readonly #watchers: { readonly cache: ResourceCache; readonly watcher: Watcher }[] = [];
   /** Names to look at; a name is looked at once at a time. */
@@ -46,10 +48,19 @@ export class NamespaceLifecycle {
       const cache = this.#context.hub.cache(kind);
       this.#follow(cache, (event) => {
         const [namespace = '', name = ''] = event.key.slice(cache.prefix.length).split('/');
-        if (event.item === undefined && (name === rootCaName || name === defaultAccount)) this.#enqueue(namespace);
+        if (name !== rootCaName && name !== defaultAccount) return;
+        if (event.item === undefined || (kind === configMapKind && this.#isOutdated(event.item))) {
+          this.#enqueue(namespace);
+        }
       });
     }
-    for (const item of namespaces.range(namespaces.prefix)) this.#enqueue(item.key.slice(namespaces.prefix.length));
+    this.#enqueueAll();
+  }
+
+  /** Publishes these authorities from now on. */
+  trust(ca: string): void {
+    this.#ca = ca;
+    this.#enqueueAll();
   }
 
   /** Nothing runs any more when it resolves. */
@@ -64,6 +75,16 @@ export class NamespaceLifecycle {
     const watcher: Watcher = { scope: cache.prefix, exact: false, notify, progress: () => undefined };
     cache.watchers.add(watcher);
     this.#watchers.push({ cache, watcher });
+  }
+
+  #isOutdated(item: Item): boolean {
+    const { data } = item.object as ConfigMap; // what that cache holds
+    return data?.['ca.crt'] !== this.#ca;
+  }
+
+  #enqueueAll(): void {
+    const namespaces = this.#context.hub.cache(namespaceKind);
+    for (const item of namespaces.range(namespaces.prefix)) this.#enqueue(item.key.slice(namespaces.prefix.length));
   }
 
   #enqueue(name: string): void {
@@ -115,6 +136,7 @@ export class NamespaceLifecycle {
     await ensure(this.#context, {
       kind: configMapKind,
       namespace,
+      isKept: true,
       content: {
         metadata: {
           name: rootCaName,

@@ -39,6 +39,33 @@ export async function issueCa(commonName: string, validity: Validity): Promise<K
   return { cert: cert.toString('pem'), key: await privatePem(crypto, keys.privateKey) };
 }
 
+/**
+ * The certificate of `ca` again, signed by `signer`: whoever trusts only `signer` trusts through it what `ca` signs.
+ */
+export async function crossSign(ca: string, signer: KeyPair, validity: Validity): Promise<string> {
+  const { x509, crypto } = await loadX509();
+  const subject = new x509.X509Certificate(ca);
+  const issuer = new x509.X509Certificate(signer.cert);
+  const publicKey = await subject.publicKey.export(crypto as globalThis.Crypto);
+  const { KeyUsageFlags } = x509;
+  const cert = await x509.X509CertificateGenerator.create({
+    subject: subject.subjectName,
+    issuer: issuer.subjectName,
+    serialNumber: randomSerial(crypto),
+    ...datesOf(validity),
+    signingAlgorithm: algorithm,
+    publicKey,
+    signingKey: await importPrivatePem(crypto, signer.key),
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(publicKey),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer),
+    ],
+  });
+  return cert.toString('pem');
+}
+
 /** Whom a certificate is for: a server with names and addresses, or a user with groups. */
 export type Subject =
   | { readonly use: 'server'; readonly commonName: string; readonly names: SubjectNames }

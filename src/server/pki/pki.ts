@@ -1,14 +1,18 @@
-import { join } from 'node:path';
-import { makePrivateDirectory, readIfPresent, writePrivateFile } from './files.ts';
+import type { Authority } from './authority.ts';
+import { createAuthority, readAuthority, rotateAuthority, trusted, withChain } from './authority.ts';
+import { makePrivateDirectory } from './files.ts';
 import type { KeyPair, Subject } from './issue.ts';
-import { issue, issueCa } from './issue.ts';
+import { issue } from './issue.ts';
+import { readPair, writePair } from './pairs.ts';
 import { renewalReason } from './renewal.ts';
 
 /** The certificates of one data directory. */
 export interface Pki {
-  /** The authority's certificate, PEM; clients and servers trust it. */
+  /** What clients and servers trust, PEM: the authority, and the one before it while that is being replaced. */
   readonly ca: string;
   readonly admin: KeyPair;
+  /** Part of Fairlead → what it shows to API servers. */
+  readonly parts: ReadonlyMap<string, KeyPair>;
   /** Cluster name → what its API server presents. */
   readonly serving: ReadonlyMap<string, KeyPair>;
   /** What was made anew, and why: file name → reason. Empty on most starts. */
@@ -27,41 +31,60 @@ export interface ServingRequest {
 export interface PkiOptions {
   readonly directory: string;
   readonly serving: readonly ServingRequest[];
+  /** The parts that need an identity of their own; none by default. */
+  readonly parts?: readonly string[];
   readonly now: Date;
 }
 
-const caDays = 3650;
 const leafDays = 365;
 const adminSubject: Subject = { use: 'client', commonName: 'kubernetes-admin', groups: ['system:masters'] };
 
-/** Reads the certificates of a directory and makes those that are missing, near expiry or for other names. */
-export async function ensurePki({ directory, serving, now }: PkiOptions): Promise<Pki> {
+/** The user as which a part of Fairlead acts. */
+export const partUser = (part: string): string => `system:fairlead:${part}`;
+
+/**
+ * Reads the certificates of a directory and makes those that are missing, near expiry or for other names. An authority
+ * near its end is rotated, so that nobody is cut off.
+ */
+export async function ensurePki({ directory, serving, parts = [], now }: PkiOptions): Promise<Pki> {
   await makePrivateDirectory(directory);
   const renewed = new Map<string, string>();
-  const ensure = async (name: string, ca: KeyPair | undefined, subject: Subject | undefined): Promise<KeyPair> => {
+  const authority = await ensureAuthority(directory, now, renewed);
+  const ensure = async (name: string, subject: Subject): Promise<KeyPair> => {
     const stored = await readPair(directory, name);
-    const reason = renewalReason(stored, { ca: ca?.cert, subject }, now);
+    const reason = renewalReason(stored, { ca: authority.pair.cert, subject }, now);
     if (reason === undefined && stored !== undefined) return stored;
-    const made =
-      ca === undefined || subject === undefined
-        ? await issueCa('fairlead-ca', { now, days: caDays })
-        : await issue(ca, subject, { now, days: leafDays });
+    const made = await issue(authority.pair, subject, { now, days: leafDays });
     await writePair(directory, name, made);
     renewed.set(name, reason ?? 'missing');
     return made;
   };
-
-  const ca = await ensure('ca', undefined, undefined);
-  const [admin, ...pairs] = await Promise.all([
-    ensure('admin', ca, adminSubject),
-    ...serving.map((request) => ensure(`apiserver-${request.cluster}`, ca, servingSubject(request))),
+  const [admin, servingPairs, partPairs] = await Promise.all([
+    ensure('admin', adminSubject),
+    Promise.all(
+      serving.map(async (request): Promise<[string, KeyPair]> => {
+        const pair = await ensure(`apiserver-${request.cluster}`, servingSubject(request));
+        return [request.cluster, withChain(authority, pair)];
+      }),
+    ),
+    Promise.all(
+      parts.map(async (part): Promise<[string, KeyPair]> => [
+        part,
+        await ensure(`part-${part}`, { use: 'client', commonName: partUser(part), groups: [] }),
+      ]),
+    ),
   ]);
-  const byCluster = new Map<string, KeyPair>();
-  serving.forEach(({ cluster }, index) => {
-    const pair = pairs[index];
-    if (pair !== undefined) byCluster.set(cluster, pair);
-  });
-  return { ca: ca.cert, admin, serving: byCluster, renewed };
+  return { ca: trusted(authority), admin, serving: new Map(servingPairs), parts: new Map(partPairs), renewed };
+}
+
+async function ensureAuthority(directory: string, now: Date, renewed: Map<string, string>): Promise<Authority> {
+  const stored = await readAuthority(directory);
+  const reason = renewalReason(stored?.pair, { ca: undefined, subject: undefined }, now);
+  if (stored !== undefined && reason === undefined) return stored;
+  renewed.set('ca', reason ?? 'missing');
+  return stored !== undefined && reason === 'near expiry'
+    ? rotateAuthority(directory, stored.pair, now)
+    : createAuthority(directory, now);
 }
 
 /** The names under which clients reach an API server, from this machine and from inside its cluster. */
@@ -82,20 +105,3 @@ export function servingSubject({ serviceIps, extra }: ServingRequest): Subject {
     },
   };
 }
-
-async function readPair(directory: string, name: string): Promise<KeyPair | undefined> {
-  const [cert, key] = await Promise.all(pathsOf(directory, name).map(readIfPresent));
-  return cert === undefined || key === undefined ? undefined : { cert, key };
-}
-
-/** The key first: a certificate without its key would be taken for damage, a key alone for nothing. */
-async function writePair(directory: string, name: string, pair: KeyPair): Promise<void> {
-  const [certPath, keyPath] = pathsOf(directory, name);
-  await writePrivateFile(keyPath, pair.key);
-  await writePrivateFile(certPath, pair.cert);
-}
-
-const pathsOf = (directory: string, name: string): [cert: string, key: string] => [
-  join(directory, `${name}.crt`),
-  join(directory, `${name}.key`),
-];

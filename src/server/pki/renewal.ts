@@ -19,7 +19,8 @@ export function renewalReason(
   if (cert === undefined) return 'unreadable certificate';
   if (!holdsKey(cert, pair.key)) return 'key does not fit the certificate';
   if (isNearExpiry(cert, now)) return 'near expiry';
-  if (wanted.ca !== undefined && !isSignedBy(cert, wanted.ca)) return 'signed by another authority';
+  if (wanted.ca !== undefined && !isSignedBy(cert, new X509Certificate(wanted.ca)))
+    return 'signed by another authority';
   if (wanted.subject !== undefined && !isFor(cert, wanted.subject)) return 'made for other names';
   return undefined;
 }
@@ -32,7 +33,15 @@ export function namesOf(cert: X509Certificate): SubjectNames {
   return { dns: valuesOf('DNS:'), ips: valuesOf('IP Address:').map(canonicalIp) };
 }
 
-function readCertificate(pem: string): X509Certificate | undefined {
+/** Every certificate in a text, in order. */
+export const readCertificates = (pem: string): readonly X509Certificate[] =>
+  Array.from(
+    pem.matchAll(/-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs),
+    ([text]) => new X509Certificate(text),
+  );
+
+/** The first certificate in a text; undefined when it is damaged. */
+export function readCertificate(pem: string): X509Certificate | undefined {
   try {
     return new X509Certificate(pem);
   } catch {
@@ -53,10 +62,9 @@ function isNearExpiry(cert: X509Certificate, now: Date): boolean {
   return now < cert.validFromDate || cert.validToDate.getTime() - now.getTime() < life * renewalShare;
 }
 
-function isSignedBy(cert: X509Certificate, caPem: string): boolean {
-  const ca = new X509Certificate(caPem);
-  return cert.checkIssued(ca) && cert.verify(ca.publicKey);
-}
+/** Whether `ca` itself signed the certificate. */
+export const isSignedBy = (cert: X509Certificate, ca: X509Certificate): boolean =>
+  cert.checkIssued(ca) && cert.verify(ca.publicKey);
 
 function isFor(cert: X509Certificate, subject: Subject): boolean {
   const lines = cert.subject.split('\n');

@@ -4,6 +4,7 @@ import { metadataPresenter } from '../negotiate/metadata.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
 import { convertedPresenter, storedPresenter } from '../negotiate/presenter.ts';
 import { parseIncludeObject, tablePresenter } from '../negotiate/table.ts';
+import { requestToken } from '../access/identity/token-request.ts';
 import type { ServerContext } from '../context.ts';
 import type { ApiRequest, Reply } from '../reply.ts';
 import { jsonReply, methodNotAllowed } from '../reply.ts';
@@ -30,6 +31,7 @@ export async function answerResource(
   info: ResourceRequest,
   asked: Asked,
 ): Promise<Reply> {
+  if (info.subresource === 'token') return requestToken(context, info, asked);
   const { deprecation } = resource.kind;
   if (deprecation !== undefined) asked.warnings.push(deprecation);
   const presenter = presenterFor(context, resource, info, asked.request);

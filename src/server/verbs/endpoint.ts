@@ -24,6 +24,7 @@ function subresourceEndpoint(kind: Resource['kind'], { subresource, verb, namesp
   if (kind.namespaced && namespace === '') return 'absent';
   if (subresource === 'status' && kind.hasStatus)
     return ['get', 'update', 'patch'].includes(verb) ? 'serves' : 'refuses';
+  if (subresource === 'token' && kind.plural === 'serviceaccounts') return verb === 'create' ? 'serves' : 'refuses';
   if (subresource === 'finalize' && kind.plural === 'namespaces') return verb === 'update' ? 'serves' : 'refuses';
   return 'absent';
 }

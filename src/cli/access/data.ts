@@ -1,0 +1,55 @@
+// What commands that work beside a running server read of its data directory. They do not take its lock.
+
+import { join } from 'node:path';
+import type { Authority } from '../../server/pki/authority.ts';
+import { readAuthority } from '../../server/pki/authority.ts';
+import { readIfPresent } from '../../server/pki/files.ts';
+import { FatalError } from '../errors.ts';
+
+/** A cluster that was started in a data directory. */
+export interface KnownCluster {
+  readonly name: string;
+  readonly server: string;
+}
+
+/** The folder of a data directory with its certificates. */
+export const pkiOf = (dataDir: string): string => join(dataDir, 'pki');
+
+/** The authority of a data directory. */
+export async function authorityOf(dataDir: string): Promise<Authority> {
+  const authority = await readAuthority(pkiOf(dataDir)).catch((error: unknown) => {
+    throw new FatalError(`cannot read ${pkiOf(dataDir)}: run this as the user that runs the server`, { cause: error });
+  });
+  if (authority === undefined) throw notStarted(dataDir);
+  return authority;
+}
+
+/** The clusters in the kubeconfig that the server wrote; it stays when the server ends. */
+export async function clustersOf(dataDir: string): Promise<readonly KnownCluster[]> {
+  const text = await readIfPresent(join(dataDir, 'kubeconfig'));
+  if (text === undefined) throw notStarted(dataDir);
+  // Written by us as JSON; anything else is read as having no clusters.
+  const { clusters } = JSON.parse(text) as {
+    readonly clusters: readonly { readonly name: string; readonly cluster: { readonly server: string } }[];
+  };
+  return clusters.map(({ name, cluster }) => ({ name, server: cluster.server }));
+}
+
+/** The process that serves a data directory; undefined when none does. */
+export async function serverOf(dataDir: string): Promise<number | undefined> {
+  const state = await readIfPresent(join(dataDir, 'state.json'));
+  const pid = Number(/"pid":\s*(\d+)/.exec(state ?? '')?.[1] ?? 0);
+  return pid > 0 && isAlive(pid) ? pid : undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'; // somebody else's, but there
+  }
+}
+
+const notStarted = (dataDir: string): FatalError =>
+  new FatalError(`${dataDir} has no certificates: start a server in it first, or pass its --data-dir`);

@@ -1,0 +1,54 @@
+import { nodeKind } from '../../../api/kinds/core/node/kind.ts';
+import { podKind } from '../../../api/kinds/core/pod/kind.ts';
+import { secretKind } from '../../../api/kinds/core/secret/kind.ts';
+import { serviceAccountKind } from '../../../api/kinds/core/serviceaccount/kind.ts';
+import type { Kind } from '../../../api/kind.ts';
+import type { ApiObject } from '../../../api/metadata.ts';
+import type { CacheHub } from '../../cache/hub.ts';
+import type { KubernetesClaims } from './claims.ts';
+
+/** Finds an object by kind and name; '' is the namespace of nodes. */
+export type Lookup = (kind: Kind, namespace: string, name: string) => ApiObject | undefined;
+
+/** Looks objects up in the watch cache. */
+export const lookupIn =
+  (hub: CacheHub): Lookup =>
+  (kind, namespace, name) => {
+    const cache = hub.cache(kind);
+    return cache.get(cache.key(namespace, name))?.object;
+  };
+
+/** What is being deleted is still good for this long, as in Kubernetes. */
+const deletionLeewayMs = 60_000;
+const invalidated = 'service account token has been invalidated';
+
+/**
+ * Why a token no longer stands for its account, in Kubernetes' words; undefined when it does. The account and what the
+ * token is bound to must exist and be the same objects as when the token was made.
+ */
+export function boundObjectError(claims: KubernetesClaims, lookup: Lookup, now: number): string | undefined {
+  const { namespace, serviceaccount, pod, secret, node } = claims;
+  const account = lookup(serviceAccountKind, namespace, serviceaccount.name);
+  if (account === undefined) return `serviceaccounts "${serviceaccount.name}" not found`;
+  if (isGone(account, now)) return `service account ${namespace}/${serviceaccount.name} has been deleted`;
+  if (account.metadata.uid !== serviceaccount.uid) {
+    return `service account UID (${account.metadata.uid ?? ''}) does not match claim (${serviceaccount.uid})`;
+  }
+  const check = (kind: Kind, where: string, bound: { readonly name: string; readonly uid?: string }, word: string) => {
+    const object = lookup(kind, where, bound.name);
+    if (object === undefined || isGone(object, now)) return invalidated;
+    if (object.metadata.uid === bound.uid) return undefined;
+    return `${word} UID (${object.metadata.uid ?? ''}) does not match service account ${word} ref claim (${bound.uid ?? ''})`;
+  };
+  return (
+    (secret === undefined ? undefined : check(secretKind, namespace, secret, 'secret')) ??
+    (pod === undefined ? undefined : check(podKind, namespace, pod, 'pod')) ??
+    // The node of a Pod only tells where it runs.
+    (node === undefined || pod !== undefined ? undefined : check(nodeKind, '', node, 'node'))
+  );
+}
+
+function isGone({ metadata }: ApiObject, now: number): boolean {
+  const { deletionTimestamp } = metadata;
+  return deletionTimestamp !== undefined && Date.parse(deletionTimestamp) < now - deletionLeewayMs;
+}

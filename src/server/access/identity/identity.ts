@@ -1,0 +1,48 @@
+import type { CacheHub } from '../../cache/hub.ts';
+import { Authenticator } from './authenticator.ts';
+import { lookupIn } from './bound-objects.ts';
+import { ClientCertificates } from './certificates.ts';
+import { ServiceAccountTokens } from './service-account-tokens.ts';
+import type { StaticToken } from './static-tokens.ts';
+import { StaticTokens } from './static-tokens.ts';
+import type { TokenKeys } from './token-keys.ts';
+
+/** Everything a server knows about who is who. */
+export interface Identity {
+  readonly certificates: ClientCertificates;
+  readonly accountTokens: ServiceAccountTokens;
+  readonly authenticator: Authenticator;
+}
+
+export interface IdentityOptions {
+  /** The authorities whose client certificates are trusted, PEM. */
+  readonly ca: string;
+  readonly tokens: readonly StaticToken[];
+  readonly keys: TokenKeys;
+  readonly issuer: string;
+  readonly hub: CacheHub;
+  readonly clock: () => number;
+  readonly uid: () => string;
+}
+
+/** The issuer of tokens unless another is named: Kubernetes' own name for the API server. */
+export const defaultIssuer = 'https://kubernetes.default.svc.cluster.local';
+
+/** Puts the ways to tell a user together. The issuer is also the audience, unless a token asks for another. */
+export function createIdentity({ ca, tokens, keys, issuer, hub, clock, uid }: IdentityOptions): Identity {
+  const certificates = new ClientCertificates(ca, clock);
+  const accountTokens = new ServiceAccountTokens({
+    keys,
+    issuer,
+    audiences: [issuer],
+    lookup: lookupIn(hub),
+    clock,
+    uid,
+  });
+  const staticTokens = new StaticTokens(tokens);
+  return {
+    certificates,
+    accountTokens,
+    authenticator: new Authenticator({ certificates, staticTokens, accountTokens }),
+  };
+}

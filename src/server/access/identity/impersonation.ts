@@ -1,0 +1,131 @@
+import { badRequest } from '../../../api/errors.ts';
+import { dnsLabelErrors, dnsSubdomainErrors } from '../../../api/names.ts';
+import type { ApiRequest, Impersonation, User } from '../../reply.ts';
+import { accountGroups } from './claims.ts';
+import { anonymous } from './verdict.ts';
+
+/** One thing that a user must be allowed to `impersonate`. */
+export interface ImpersonatedThing {
+  readonly group: '' | 'authentication.k8s.io';
+  readonly resource: 'users' | 'groups' | 'serviceaccounts' | 'uids' | 'userextras';
+  /** The key of a userextra. */
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const prefix = 'impersonate-';
+const extraPrefix = 'impersonate-extra-';
+const authenticatedGroup = 'system:authenticated';
+const unauthenticatedGroup = 'system:unauthenticated';
+
+/**
+ * What the impersonation headers of a request ask for; undefined when there are none. `rawHeaders` has names and values
+ * by turns, as sent: a group may contain a comma, so values that were joined cannot be told apart again.
+ */
+export function readImpersonation(rawHeaders: readonly string[]): Impersonation | undefined {
+  const groups: string[] = [];
+  const extra = new Map<string, readonly string[]>();
+  let user: string | undefined;
+  let uid: string | undefined;
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const header = rawHeaders[index] ?? '';
+    if (!isImpersonationHeader(header)) continue;
+    const name = header.toLowerCase();
+    const value = utf8(rawHeaders[index + 1] ?? '');
+    if (name === 'impersonate-user') user ??= value;
+    else if (name === 'impersonate-uid') uid ??= value;
+    else if (name === 'impersonate-group') groups.push(value);
+    else if (name.startsWith(extraPrefix)) {
+      const key = decoded(name.slice(extraPrefix.length));
+      extra.set(key, [...(extra.get(key) ?? []), value]);
+    }
+  }
+  const isAsked = (user ?? '') !== '' || (uid ?? '') !== '' || groups.length > 0 || extra.size > 0;
+  return isAsked ? { user: user ?? '', uid: uid ?? '', groups, extra } : undefined;
+}
+
+/** Whether a header is one of these, in whatever case it was sent. */
+export const isImpersonationHeader = (name: string): boolean =>
+  // The length of the shortest comes first: this runs for every header of every request.
+  name.length >= prefix.length && (name[0] === 'i' || name[0] === 'I') && name.toLowerCase().startsWith(prefix);
+
+/** Node reads the bytes of a header as Latin-1; names are UTF-8. */
+const utf8 = (value: string): string => Buffer.from(value, 'latin1').toString();
+
+function decoded(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key; // kept as it is, as in Kubernetes
+  }
+}
+
+/**
+ * The request as the user that it asks to be taken for. `allow` throws a 403 for what the real user may not impersonate,
+ * and is asked about each thing in turn.
+ */
+export function actingAs(
+  request: ApiRequest,
+  asked: Impersonation,
+  allow: (user: User, thing: ImpersonatedThing) => void,
+): ApiRequest {
+  for (const thing of impersonatedThings(asked)) allow(request.user, thing);
+  return { ...request, user: impersonatedUser(asked), impersonator: request.user, impersonation: undefined };
+}
+
+/** Everything that must be allowed, in the order in which Kubernetes asks. Throws a 400 when no user is named. */
+export function impersonatedThings(asked: Impersonation): readonly ImpersonatedThing[] {
+  const { user, groups, extra, uid } = asked;
+  const extras = [...extra].flatMap(([key, values]) => values.map((value) => ({ key, value })));
+  if (user === '') throw withoutUser(asked);
+  const core = { group: '', subresource: '', namespace: '' } as const;
+  const own = { group: 'authentication.k8s.io', subresource: '', namespace: '' } as const;
+  const account = splitAccountName(user);
+  return [
+    account === undefined
+      ? { ...core, resource: 'users', name: user }
+      : { ...core, resource: 'serviceaccounts', ...account },
+    ...groups.map((name) => ({ ...core, resource: 'groups', name }) as const),
+    ...extras.map(({ key, value }) => ({ ...own, resource: 'userextras', subresource: key, name: value }) as const),
+    ...(uid === '' ? [] : [{ ...own, resource: 'uids', name: uid } as const]),
+  ];
+}
+
+/** The user that a request goes on as, once everything was allowed. */
+export function impersonatedUser({ user, groups, extra, uid }: Impersonation): User {
+  const account = splitAccountName(user);
+  const own = groups.length === 0 && account !== undefined ? accountGroups(account.namespace) : groups;
+  return {
+    name: user,
+    uid,
+    groups: [...own, ...missingGroup(user, own)],
+    ...(extra.size === 0 ? {} : { extra: Object.fromEntries(extra) }),
+  };
+}
+
+/** Everybody is known or unknown, unless the request has said so itself. */
+function missingGroup(user: string, groups: readonly string[]): readonly string[] {
+  if (user === anonymous.name) return groups.includes(unauthenticatedGroup) ? [] : [unauthenticatedGroup];
+  return groups.includes(authenticatedGroup) || groups.includes(unauthenticatedGroup) ? [] : [authenticatedGroup];
+}
+
+/** The parts of a service account's user name; undefined when it is not one. */
+function splitAccountName(user: string): { readonly namespace: string; readonly name: string } | undefined {
+  const parts = user.split(':');
+  const [system, word, namespace = '', name = ''] = parts;
+  if (parts.length !== 4 || system !== 'system' || word !== 'serviceaccount') return undefined;
+  const isValid = dnsLabelErrors(namespace).length === 0 && dnsSubdomainErrors(name).length === 0;
+  return isValid ? { namespace, name } : undefined;
+}
+
+/** As Go prints the references that Kubernetes has made of the headers by then. */
+function withoutUser({ groups, extra, uid }: Impersonation): Error {
+  const own = 'authentication.k8s.io/v1';
+  const references = [
+    ...groups.map((name) => `{Group  ${name}    }`),
+    ...[...extra].flatMap(([key, values]) => values.map((value) => `{UserExtra  ${value}  ${own}  ${key}}`)),
+    ...(uid === '' ? [] : [`{UID  ${uid}  ${own}  }`]),
+  ];
+  return badRequest(`requested [${references.join(' ')}] without impersonating a user`);
+}

@@ -1,0 +1,156 @@
+// The keys of a cluster as files, one a key: `20261115T091745Z-KID.key`. Every server over the directory uses all of
+// them, so a key that is added signs from then on and one that is removed revokes its tokens, both without a restart.
+
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { makePrivateDirectory, writePrivateFile } from '../../pki/files.ts';
+import type { TokenKey, TokenKeys } from './token-keys.ts';
+import { generateTokenKey, longestTokenSeconds, readTokenKey } from './token-keys.ts';
+
+export interface KeyDirectoryOptions {
+  readonly path: string;
+  readonly clock: () => number;
+  /** Called with words for a log when a file there is not a key, or the directory cannot be read. */
+  onDamaged(message: string): void;
+}
+
+/** A key signs for this long before it is replaced. */
+const signingMs = 90 * 24 * 60 * 60_000;
+/** Servers' clocks may differ by this much. */
+const skewMs = 60_000;
+/** A change this young may be followed by another with the same time stamp. */
+const settledMs = 1000;
+
+/** Opens the keys in a directory, and makes the first one if there is none. */
+export async function openKeyDirectory(options: KeyDirectoryOptions): Promise<TokenKeys> {
+  await makePrivateDirectory(options.path);
+  const keys = new KeyDirectory(options);
+  await keys.signing();
+  return keys;
+}
+
+/** Makes a new key, which signs from now on. */
+export async function addKey(path: string, now: number): Promise<TokenKey> {
+  await makePrivateDirectory(path);
+  const pem = generateTokenKey();
+  const created = Math.floor(now / 1000) * 1000; // what its name can say
+  const key = readTokenKey(pem, created);
+  if (key === undefined) throw new Error('bug: a new token key cannot be read');
+  await writePrivateFile(join(path, fileName(key)), pem);
+  return key;
+}
+
+/** The keys in a directory, the newest first, and the files that are none. */
+export async function listKeys(
+  path: string,
+): Promise<{ readonly keys: readonly TokenKey[]; readonly damaged: readonly string[] }> {
+  const keys: TokenKey[] = [];
+  const damaged: string[] = [];
+  for (const name of await namesIn(path)) {
+    const created = createdAt(name);
+    if (created === undefined) continue; // a file being written, or somebody's note
+    const pem = await readFile(join(path, name), 'utf8').catch(() => ''); // removed meanwhile
+    const key = readTokenKey(pem, created);
+    if (key === undefined) damaged.push(name);
+    else keys.push(key);
+  }
+  return { keys: keys.toSorted((a, b) => b.created - a.created || (a.kid < b.kid ? 1 : -1)), damaged };
+}
+
+class KeyDirectory implements TokenKeys {
+  readonly #options: KeyDirectoryOptions;
+  #keys: readonly TokenKey[] = [];
+  #byKid: ReadonlyMap<string, TokenKey> = new Map();
+  /** When the directory had last changed when it was read; undefined: read it again. */
+  #seen: number | undefined;
+  #refreshing: Promise<void> | undefined;
+
+  constructor(options: KeyDirectoryOptions) {
+    this.#options = options;
+  }
+
+  get(kid: string): TokenKey | undefined {
+    return this.#byKid.get(kid);
+  }
+
+  all(): readonly TokenKey[] {
+    return this.#keys;
+  }
+
+  async signing(): Promise<TokenKey> {
+    await this.refresh();
+    const now = this.#options.clock();
+    const newest = this.#keys[0];
+    if (newest !== undefined && now - newest.created < signingMs) return newest;
+    const made = await addKey(this.#options.path, now);
+    await this.#removeExpired(made);
+    this.#seen = undefined;
+    await this.refresh();
+    return this.get(made.kid) ?? made;
+  }
+
+  /** Whoever asks while it runs shares the run, unless theirs might have begun too early to see a new key. */
+  async refresh(): Promise<void> {
+    const running = this.#refreshing;
+    if (running !== undefined) await running;
+    this.#refreshing ??= this.#readSafely().finally(() => (this.#refreshing = undefined));
+    await this.#refreshing;
+  }
+
+  /** Keys that cannot be read again go on as they were. */
+  async #readSafely(): Promise<void> {
+    try {
+      await this.#read();
+    } catch (error) {
+      this.#options.onDamaged(`token keys cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { path, onDamaged } = this.#options;
+    const changed = await stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => undefined, // removed with all its keys
+    );
+    if (changed !== undefined && changed === this.#seen) return;
+    const { keys, damaged } = await listKeys(path);
+    for (const name of damaged) onDamaged(`${join(path, name)} is not a private key for ES256: remove it`);
+    this.#keys = keys;
+    this.#byKid = new Map(keys.map((key) => [key.kid, key]));
+    // The file system's own clock: the injected one may be anywhere.
+    this.#seen = changed === undefined || Date.now() - changed < settledMs ? undefined : changed;
+  }
+
+  /** A key whose successor is older than any token may become has no valid token left. */
+  async #removeExpired(newest: TokenKey): Promise<void> {
+    const now = this.#options.clock();
+    const lastMs = longestTokenSeconds * 1000 + skewMs;
+    const expired = this.#keys.filter((_, index) => {
+      const successor = this.#keys[index - 1] ?? newest;
+      return now - successor.created > lastMs;
+    });
+    for (const key of expired) await rm(join(this.#options.path, fileName(key)), { force: true });
+  }
+}
+
+async function namesIn(path: string): Promise<readonly string[]> {
+  try {
+    return await readdir(path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+const fileName = ({ created, kid }: TokenKey): string =>
+  `${new Date(created).toISOString().replaceAll(/[-:]|\.\d+/g, '')}-${kid}.key`;
+
+/** The time in the name of a key file; undefined for other files. */
+function createdAt(name: string): number | undefined {
+  const parts = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-.*\.key$/.exec(name);
+  if (parts === null) return undefined;
+  const [, year, month, day, hour, minute, second] = parts;
+  const time = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  return Number.isNaN(time) ? undefined : time;
+}

@@ -1,0 +1,75 @@
+import { invalid, notFound } from '../../../api/errors.ts';
+import { invalidValue } from '../../../api/field-errors.ts';
+import type { TokenRequest } from '../../../api/kinds/authentication/tokenrequest/kind.ts';
+import { tokenRequestKind } from '../../../api/kinds/authentication/tokenrequest/kind.ts';
+import { serviceAccountKind } from '../../../api/kinds/core/serviceaccount/kind.ts';
+import type { ServerContext } from '../../context.ts';
+import { negotiate } from '../../negotiate/accept.ts';
+import type { ApiRequest, Reply } from '../../reply.ts';
+import { jsonReply } from '../../reply.ts';
+import type { ResourceRequest } from '../../request.ts';
+import { readObject } from '../../verbs/body.ts';
+import { namespaceMismatch } from '../../verbs/create-object.ts';
+import { parseWriteOptions } from '../../verbs/write-options.ts';
+import { timestamp } from '../../verbs/write-request.ts';
+import { bindingClaims } from './binding.ts';
+import { lookupIn } from './bound-objects.ts';
+import { longestTokenSeconds } from './token-keys.ts';
+
+const { group, version, kind } = tokenRequestKind;
+
+/** POST `serviceaccounts/NAME/token`: a new token of the account. */
+export async function requestToken(
+  context: ServerContext,
+  info: ResourceRequest,
+  { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
+): Promise<Reply> {
+  const { namespace, name } = info;
+  negotiate(request.header('accept'), []);
+  const { fieldValidation } = parseWriteOptions(info.query, 'CreateOptions');
+  const body = await readObject(request, tokenRequestKind, fieldValidation);
+  warnings.push(...body.warnings);
+  const asked = tokenRequestKind.applyDefaults(body.object as TokenRequest); // decoded by that kind's schema
+  checkIdentity(asked, info);
+  const lookup = lookupIn(context.hub);
+  const account = lookup(serviceAccountKind, namespace, name);
+  if (account === undefined) throw notFound({ group: '', resource: serviceAccountKind.plural, name });
+  const errors = tokenRequestKind.validateCreate(asked, context.write);
+  if (errors.length > 0) throw invalid({ group, resource: kind, name: '' }, errors);
+
+  const { spec } = asked;
+  const uid = account.metadata.uid ?? '';
+  const bound = bindingClaims(spec.boundObjectRef, { namespace, name }, lookup);
+  const seconds = shortened(spec.expirationSeconds ?? 0, warnings);
+  const { accountTokens } = context.identity;
+  const audiences = spec.audiences === null || spec.audiences.length === 0 ? accountTokens.audiences : spec.audiences;
+  const now = context.clock();
+  const token = await accountTokens.sign({
+    audiences,
+    seconds,
+    claims: { namespace, serviceaccount: { name, uid }, ...bound },
+  });
+  const answer = {
+    kind,
+    apiVersion: `${group}/${version}`,
+    metadata: { ...asked.metadata, name, namespace, uid, creationTimestamp: timestamp(now) },
+    spec: { audiences, expirationSeconds: seconds, boundObjectRef: spec.boundObjectRef ?? null },
+    status: { token, expirationTimestamp: timestamp(now + seconds * 1000) },
+  };
+  return jsonReply(201, `${JSON.stringify(answer)}\n`);
+}
+
+/** A name and a namespace may be left out; if they are there they must be the URL's. */
+function checkIdentity({ metadata }: TokenRequest, { namespace, name }: ResourceRequest): void {
+  if ((metadata.namespace ?? '') !== '' && metadata.namespace !== namespace) throw namespaceMismatch();
+  if ((metadata.name ?? '') === '' || metadata.name === name) return;
+  throw invalid({ group, resource: kind, name }, [
+    invalidValue('metadata.name', metadata.name, 'must match the service account name if specified'),
+  ]);
+}
+
+function shortened(seconds: number, warnings: string[]): number {
+  if (seconds <= longestTokenSeconds) return seconds;
+  warnings.push(`requested expiration of ${seconds} seconds shortened to ${longestTokenSeconds} seconds`);
+  return longestTokenSeconds;
+}
