@@ -66,7 +66,7 @@ const qualified = ({ group, resource }: Subject): string => (group === '' ? reso
 const detailsOf = ({ group, resource, name }: Subject): StatusDetails => ({
   ...(name === undefined || name === '' ? {} : { name }),
   ...(group === '' ? {} : { group }),
-  kind: resource,
+  ...(resource === '' ? {} : { kind: resource }),
 });
 
 export const notFound = (subject: Subject): StatusError =>

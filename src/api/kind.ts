@@ -48,6 +48,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly namespaced: boolean;
   readonly schema: StructSchema;
   readonly verbs: readonly Verb[];
+  /** False: a question that is answered on the spot, such as an access review. It has `create` and no objects. */
+  readonly stored: boolean;
   /** `status` has its own endpoint, and the main one leaves it alone. */
   readonly hasStatus: boolean;
   /** As a custom resource in Kubernetes: no strategic merge, no update without a revision, kind in list items. */
@@ -111,6 +113,7 @@ export function defineKind<T extends ApiObject>(given: Given<T>): Kind<T> {
     shortNames: [],
     categories: [],
     verbs: allVerbs,
+    stored: true,
     hasStatus: false,
     custom: false,
     generation: 'none',

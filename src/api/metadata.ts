@@ -125,7 +125,7 @@ export const condition = struct(`${meta}.Condition`, 'One aspect of an object’
 });
 export type Condition = Infer<typeof condition>;
 
-const labelSelectorRequirement = struct(
+export const labelSelectorRequirement = struct(
   `${meta}.LabelSelectorRequirement`,
   'A key, an operator and values that a label must meet.',
   {

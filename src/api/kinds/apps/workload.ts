@@ -5,13 +5,13 @@ import type { FieldError } from '../../field-errors.ts';
 import { forbiddenField, invalidValue, notSupported, required } from '../../field-errors.ts';
 import type { Column } from '../../kind.ts';
 import type { ApiObject } from '../../metadata.ts';
-import { labelValueErrors, qualifiedNameErrors } from '../../names.ts';
 import { matchesLabels } from '../../selectors/labels.ts';
 import { podSpecDefaults } from '../core/pod/defaults.ts';
 import type { PodTemplateSpec } from '../core/pod/schema.ts';
 import { podTemplateErrors } from '../core/pod/validate.ts';
 import type { LabelSelector } from './selector.ts';
 import { requirementsOf, selectorText } from './selector.ts';
+import { labelSelectorErrors } from './validate-selector.ts';
 
 /** The part of a workload's spec that says which Pods are its own and how they look. */
 export interface WorkloadSpec {
@@ -45,36 +45,10 @@ export function workloadErrors({ spec }: Workload, names: WorkloadNames): readon
 function selectorErrors({ selector }: WorkloadSpec, { selectorOf }: WorkloadNames): readonly FieldError[] {
   if (selector === undefined) return [required('spec.selector')];
   const { matchLabels = {}, matchExpressions = [] } = selector;
-  const errors = [
-    ...Object.entries(matchLabels).flatMap(([key, value]) => [
-      ...qualifiedNameErrors(key).map((problem) => invalidValue('spec.selector.matchLabels', key, problem)),
-      ...labelValueErrors(value).map((problem) => invalidValue('spec.selector.matchLabels', value, problem)),
-    ]),
-    ...matchExpressions.flatMap((expression, index) => expressionErrors(expression, index)),
-  ];
+  const errors = [...labelSelectorErrors('spec.selector', selector)];
   if (Object.keys(matchLabels).length + matchExpressions.length === 0) {
     errors.push(invalidValue('spec.selector', selector, `empty selector is invalid for ${selectorOf}`));
   }
-  return errors;
-}
-
-type Expression = NonNullable<LabelSelector['matchExpressions']>[number];
-
-function expressionErrors({ key, operator, values = [] }: Expression, index: number): readonly FieldError[] {
-  const path = `spec.selector.matchExpressions[${index}]`;
-  const errors: FieldError[] = [];
-  if (operator === 'In' || operator === 'NotIn') {
-    if (values.length === 0) {
-      errors.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
-    }
-  } else if (operator === 'Exists' || operator === 'DoesNotExist') {
-    if (values.length > 0) {
-      errors.push(
-        forbiddenField(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"),
-      );
-    }
-  } else errors.push(invalidValue(`${path}.operator`, operator, 'not a valid selector operator'));
-  errors.push(...qualifiedNameErrors(key).map((problem) => invalidValue(`${path}.key`, key, problem)));
   return errors;
 }
 

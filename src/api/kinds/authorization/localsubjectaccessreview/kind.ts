@@ -1,0 +1,61 @@
+import type { FieldError } from '../../../field-errors.ts';
+import { invalidValue } from '../../../field-errors.ts';
+import { defineKind } from '../../../kind.ts';
+import { objectSchema } from '../../../metadata.ts';
+import { subdomainName } from '../../../names.ts';
+import type { Infer } from '../../../schema/infer.ts';
+import { always } from '../../../schema/schema.ts';
+import { accessReviewStatus, asPrinted, metadataErrors } from '../attributes.ts';
+import { specErrors, subjectAccessReviewSpec } from '../subjectaccessreview/spec.ts';
+
+/** A question about one namespace, so that the right to ask can be given for one. */
+export const localSubjectAccessReview = objectSchema(
+  'io.k8s.api.authorization.v1.LocalSubjectAccessReview',
+  'Asks whether a user or group may do something in one namespace.',
+  {
+    spec: always(2, subjectAccessReviewSpec, 'Who would like to do what. Names the namespace of the review.', {
+      required: true,
+    }),
+    status: always(3, accessReviewStatus, 'The answer.'),
+  },
+);
+
+export type LocalSubjectAccessReview = Infer<typeof localSubjectAccessReview>;
+
+function placeErrors({ metadata, spec }: LocalSubjectAccessReview): FieldError[] {
+  const { resourceAttributes, nonResourceAttributes } = spec;
+  const namespace = resourceAttributes?.namespace ?? '';
+  const isElsewhere = resourceAttributes !== undefined && namespace !== (metadata.namespace ?? '');
+  return [
+    ...(isElsewhere
+      ? [invalidValue('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace')]
+      : []),
+    ...(nonResourceAttributes === undefined
+      ? []
+      : [
+          invalidValue(
+            'spec.nonResourceAttributes',
+            asPrinted(nonResourceAttributes),
+            'disallowed on this kind of request',
+          ),
+        ]),
+  ];
+}
+
+/** LocalSubjectAccessReview of authorization.k8s.io/v1. */
+export const localSubjectAccessReviewKind = defineKind<LocalSubjectAccessReview>({
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  kind: 'LocalSubjectAccessReview',
+  plural: 'localsubjectaccessreviews',
+  namespaced: true,
+  stored: false,
+  verbs: ['create'],
+  schema: localSubjectAccessReview,
+  nameErrors: subdomainName,
+  validateCreate: (review) => [
+    ...specErrors(review.spec),
+    ...metadataErrors(review.metadata, true),
+    ...placeErrors(review),
+  ],
+});
