@@ -85,7 +85,7 @@ suite('who asks', () => {
   test('a client certificate of our authority, or a token, may do everything', async () => {
     assert.equal((await ask(services, { as: admin })).status, 200);
     assert.equal((await ask(services, { headers: bearer('secret') })).status, 200);
-    assert.equal((await ask(services, { headers: { authorization: 'bearer  secret' } })).status, 200);
+    assert.equal((await ask(services, { headers: { authorization: 'bearer secret' } })).status, 200);
   });
 
   test('a wrong token, or a certificate of another authority, is nobody', async () => {
@@ -94,6 +94,13 @@ suite('who asks', () => {
       assert.equal(answer.status, 401);
       assert.equal(messageOf(answer), 'Unauthorized');
     }
+  });
+
+  test('what is no bearer token is no credential', async () => {
+    for (const authorization of ['Basic c2VjcmV0', 'Bearer', 'Bearer  secret']) {
+      assert.equal((await ask(services, { headers: { authorization } })).status, 403, authorization);
+    }
+    assert.equal((await ask(services, { as: admin, headers: { authorization: 'Basic c2VjcmV0' } })).status, 200);
   });
 
   test('a good token makes up for a bad certificate', async () => {

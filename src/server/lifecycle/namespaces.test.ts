@@ -50,7 +50,7 @@ suite('a live namespace', () => {
     assert.deepEqual(patched.body.metadata.labels, { 'kubernetes.io/metadata.name': 'shop' });
   });
 
-  test('has an account and the certificate authority, and gets them back when they go', async () => {
+  test('has an account and the certificate authority, and gets them back when they go or change', async () => {
     await using server = await withShop();
     const account = '/api/v1/namespaces/shop/serviceaccounts/default';
     for (const url of [account, `${maps}/kube-root-ca.crt`]) {
@@ -58,6 +58,13 @@ suite('a live namespace', () => {
       await server.ask('DELETE', url);
       await until('another one', async () => (await found(server, url)).body.metadata.uid !== uid);
     }
+    const edited = { type: merge, body: { data: { 'ca.crt': 'forged' }, metadata: { labels: { mine: 'yes' } } } };
+    await server.ask('PATCH', `${maps}/kube-root-ca.crt`, edited);
+    const restored = await until('the authority is restored', async () => {
+      const answer = await server.ask('GET', `${maps}/kube-root-ca.crt`);
+      return answer.body.data['ca.crt'] === 'CA' ? answer : undefined;
+    });
+    assert.deepEqual(restored.body.metadata.labels, { mine: 'yes' });
   });
 
   test('that is steady costs nothing', async () => {
