@@ -108,7 +108,7 @@ export class ServiceAccountTokens {
       this.#known.delete(token);
       return unknownToken;
     }
-    if (now / 1000 > claims.exp + leewaySeconds) {
+    if (now / 1000 >= claims.exp + leewaySeconds) {
       this.#known.delete(token);
       return refused('service account token has expired');
     }

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+
+import { Recent } from './recent.ts';
+
+test('it holds what was used last', () => {
+  const recent = new Recent<string, number>(2);
+  recent.set('a', 1);
+  recent.set('b', 2);
+  assert.equal(recent.get('a'), 1);
+  recent.set('c', 3); // b was used longest ago
+  assert.deepEqual([recent.get('a'), recent.get('b'), recent.get('c')], [1, undefined, 3]);
+});
+
+test('it never holds more than it may, and never a wrong value', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(20), fc.boolean())), (steps) => {
+      const recent = new Recent<number, number>(5);
+      for (const [key, isWrite] of steps) {
+        if (isWrite) recent.set(key, key * 2);
+        else assert.ok([undefined, key * 2].includes(recent.get(key)));
+        assert.ok(recent.size <= 5);
+      }
+    }),
+  );
+});
