@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { test } from 'node:test';
+
+import { isStatusError } from '../../api/errors.ts';
+import { readBody } from './body.ts';
+
+function incoming(headers: Record<string, string> = {}): IncomingMessage {
+  const message = new IncomingMessage(new Socket());
+  Object.assign(message.headers, headers);
+  return message;
+}
+
+const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => 'read',
+    (error: unknown) => (isStatusError(error) ? error.status.code : error),
+  );
+
+test('a body is read whole, up to the limit', async () => {
+  const message = incoming();
+  const body = readBody(message, 6);
+  message.push('abc');
+  message.push('def');
+  message.push(null);
+  assert.equal((await body).toString(), 'abcdef');
+});
+
+test('a body past the limit is a 413, whether its length was told or not', async () => {
+  const message = incoming();
+  const body = codeOf(readBody(message, 6));
+  message.push('abcdefg');
+  assert.equal(await body, 413);
+  assert.equal(await codeOf(readBody(incoming({ 'content-length': '7' }), 6)), 413);
+});
+
+test('a body that does not come is a 504', async () => {
+  const message = incoming();
+  const body = codeOf(readBody(message, 6, 5));
+  message.push('abc');
+  assert.equal(await body, 504);
+});
