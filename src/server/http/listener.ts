@@ -42,6 +42,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     minVersion: 'TLSv1.2',
     maxHeaderSize: 64 * 1024, // bearer tokens and impersonation headers outgrow Node's 16 KiB
     maxSessionMemory: 64,
+    handshakeTimeout: 20_000,
+    keepAlive: true, // a client whose machine has gone is noticed, and its watches end
+    keepAliveInitialDelay: 15_000,
     settings: { maxConcurrentStreams: 2000, initialWindowSize: 256 * 1024 },
     http1Options: {
       // Go's clients keep idle connections for 90 s; closing first would reset a POST in flight.
@@ -53,7 +56,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const connections = trackConnections(server);
 
   server.on('request', (incoming: Incoming, outgoing: Outgoing) => void serve(incoming, outgoing, options));
-  server.on('clientError', (_error: Error, socket: Socket) => rejectMalformed(socket));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => rejectMalformed(error, socket));
   server.on('sessionError', () => undefined); // the session closes itself
   server.on('tlsClientError', () => undefined); // a failed handshake has nobody to tell
 
@@ -100,10 +103,16 @@ async function serve(incoming: Incoming, outgoing: Outgoing, options: ListenerOp
 const isCredential = (header: string): boolean => header === 'authorization' || isImpersonationHeader(header);
 
 /** What Node could not parse as HTTP gets one plain answer, if the socket still takes one. */
-function rejectMalformed(socket: Socket): void {
-  if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
+  const status = refusals.get(code) ?? '400 Bad Request';
+  if (socket.writable) socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   else socket.destroy();
 }
+
+const refusals = new Map([
+  ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
+  ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
+]);
 
 function trackConnections(server: Http2SecureServer): { close(graceMs: number): Promise<void> } {
   const sockets = new Set<TLSSocket>();
