@@ -28,5 +28,6 @@ export const selfSubjectReviewKind = defineKind<SelfSubjectReview>({
   namespaced: false,
   schema: selfSubjectReview,
   verbs: ['create'],
+  stored: false,
   nameErrors: subdomainName,
 });

@@ -52,6 +52,7 @@ export const tokenRequestKind = defineKind<TokenRequest>({
   namespaced: true,
   schema: tokenRequest,
   verbs: ['create'],
+  stored: false,
   nameErrors: subdomainName,
   applyDefaults: (request) => ({
     ...request,

@@ -35,5 +35,6 @@ export const tokenReviewKind = defineKind<TokenReview>({
   namespaced: false,
   schema: tokenReview,
   verbs: ['create'],
+  stored: false,
   nameErrors: subdomainName,
 });
