@@ -13,11 +13,16 @@ export interface Remains {
   readonly changes: readonly Change[];
 }
 
-/** Reads a copy of the files, so that the server itself meets them as the dead one left them. */
-export async function readRemains(storeDirectory: string, since: number): Promise<Remains> {
+/** A copy of the files of a dead server, to be read while the next one meets them as they were left. */
+export async function copyStore(directory: string): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), 'fairlead-remains-'));
+  await cp(directory, copy, { recursive: true });
+  return copy;
+}
+
+/** Reads a copy and removes it. */
+export async function readRemains(copy: string, since: number): Promise<Remains> {
   try {
-    await cp(storeDirectory, copy, { recursive: true });
     await using store = await openSqliteStore({ path: copy });
     const { entries, revision } = await store.range('/');
     return { revision, entries, changes: await changesOf(store, Math.max(since, store.compacted)) };
