@@ -4,6 +4,7 @@ import type { WriteContext } from '../api/kind.ts';
 import type { Store } from '../store/store.ts';
 import type { Identity } from './access/identity/identity.ts';
 import type { ServiceAllocator } from './allocate/service-allocator.ts';
+import type { Authorizer } from './access/authorize.ts';
 import type { CacheHub } from './cache/hub.ts';
 import type { Flusher } from './cache/flusher.ts';
 
@@ -12,6 +13,7 @@ export interface ServerContext {
   readonly store: Store;
   readonly hub: CacheHub;
   readonly allocator: ServiceAllocator;
+  readonly access: Authorizer;
   readonly identity: Identity;
   readonly write: WriteContext;
   readonly flusher: Flusher;

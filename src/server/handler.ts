@@ -1,6 +1,6 @@
 import { failure, internalError, isStatusError } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
-import { authorize } from './access/authorize.ts';
+import { actingAs } from './access/identity/impersonation.ts';
 import { issuerReply } from './access/identity/issuer-documents.ts';
 import type { ServerContext } from './context.ts';
 import type { DocumentOptions } from './endpoints/documents.ts';
@@ -14,6 +14,7 @@ import { methodNotAllowed, pathNotFound, resourceNotFound, statusReply } from '.
 import type { RequestInfo } from './request.ts';
 import { parseRequest } from './request.ts';
 import type { Resource } from './resource.ts';
+import { answerReview } from './reviews/answer.ts';
 import { StoreUnavailableError } from '../store/errors.ts';
 import { warningHeaders } from './warnings.ts';
 import { answerResource } from './verbs/answer.ts';
@@ -27,20 +28,24 @@ export interface HandlerOptions {
   readonly metrics: ServerMetrics;
 }
 
+/** A resource with its objects, or a kind that has none. */
+type Served = Resource | { readonly kind: Kind; readonly cache: undefined };
+
 /** Answers requests: what `kubectl` reaches over HTTPS, and what parts in the same process call directly. */
 export class Handler {
   readonly #options: HandlerOptions;
   /** group/version/plural → what is served there */
-  readonly #resources: ReadonlyMap<string, Resource>;
+  readonly #kinds: ReadonlyMap<string, Served>;
   readonly #groups: ReadonlySet<string>;
 
   constructor(options: HandlerOptions) {
     this.#options = options;
     this.#groups = new Set(options.kinds.map(({ group }) => group));
-    this.#resources = new Map(
+    const { hub } = options.context;
+    this.#kinds = new Map(
       options.kinds.map((kind) => [
         `${kind.group}/${kind.version}/${kind.plural}`,
-        { kind, cache: options.context.hub.cache(kind) },
+        { kind, cache: kind.stored ? hub.cache(kind) : undefined },
       ]),
     );
   }
@@ -49,9 +54,7 @@ export class Handler {
   async handle(request: ApiRequest): Promise<Reply> {
     const { context, metrics } = this.#options;
     const info = parseRequest(request.method, request.url);
-    const resource = info.isResource
-      ? this.#resources.get(`${info.group}/${info.version}/${info.resource}`)
-      : undefined;
+    const resource = info.isResource ? this.#kinds.get(`${info.group}/${info.version}/${info.resource}`) : undefined;
     const measured = metrics.begin(info, { isServed: resource !== undefined, type: request.header('content-type') });
     const warnings: string[] = [];
     const reply = await this.#answer(request, info, { resource, warnings }).catch((error: unknown) =>
@@ -77,15 +80,17 @@ export class Handler {
   async #answer(
     request: ApiRequest,
     info: RequestInfo,
-    { resource, warnings }: { readonly resource: Resource | undefined; readonly warnings: string[] },
+    { resource, warnings }: { readonly resource: Served | undefined; readonly warnings: string[] },
   ): Promise<Reply> {
-    authorize(request.user, info);
+    this.#options.context.access.require(request.user, info);
     checkTimeout(info);
     if (!info.isResource) return this.#answerPath(request, info.path, info.query);
-    const endpoint = resource === undefined ? 'absent' : endpointOf(resource, info);
+    const endpoint = resource === undefined ? 'absent' : endpointOf(resource.kind, info);
     if (resource === undefined || endpoint === 'absent') return this.#notFound(info.path);
     if (endpoint === 'refuses') return methodNotAllowed();
-    return answerResource(this.#options.context, resource, info, { request, warnings });
+    const { context } = this.#options;
+    if (resource.cache === undefined) return answerReview(context, resource.kind, info, { request, warnings });
+    return answerResource(context, resource, info, { request, warnings });
   }
 
   async #answerPath(request: ApiRequest, path: string, query: URLSearchParams): Promise<Reply> {

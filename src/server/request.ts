@@ -1,3 +1,5 @@
+import { parseFieldSelector } from '../api/selectors/fields.ts';
+
 /** What a request asks for, read from its method and URL alone. */
 export type RequestInfo = ResourceRequest | NonResourceRequest;
 
@@ -138,7 +140,13 @@ function verbOf(method: string, name: string, query: URLSearchParams): ResourceV
 export const isTrue = (value: string | null): boolean =>
   value !== null && value.toLowerCase() !== 'false' && value !== '0';
 
-/** `fieldSelector=metadata.name=x` names an object, which access rules go by. */
+/** `fieldSelector=metadata.name=x` names an object, which access rules go by: so it is read as the selection reads it. */
 function selectedName(query: URLSearchParams): string {
-  return /(?:^|,)metadata\.name==?([^,\\=]+)(?:,|$)/.exec(query.get('fieldSelector') ?? '')?.[1] ?? '';
+  const selector = query.get('fieldSelector');
+  if (selector === null || !selector.includes('metadata.name')) return '';
+  try {
+    return parseFieldSelector(selector).find(({ path, equal }) => path === 'metadata.name' && equal)?.value ?? '';
+  } catch {
+    return ''; // the selection refuses it, for those who may read at all
+  }
 }

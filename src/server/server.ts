@@ -12,6 +12,9 @@ import { createIdentity, defaultIssuer } from './access/identity/identity.ts';
 import { openKeyDirectory } from './access/identity/key-directory.ts';
 import type { StaticToken } from './access/identity/static-tokens.ts';
 import { memoryTokenKeys } from './access/identity/token-keys.ts';
+import { Authorizer } from './access/authorize.ts';
+import { RoleAggregation } from './access/rbac/aggregation.ts';
+import { ensureDefaultRoles } from './access/rbac/defaults/ensure.ts';
 import { ServiceAllocator } from './allocate/service-allocator.ts';
 import { bootstrap } from './bootstrap/bootstrap.ts';
 import type { BootstrapOptions } from './bootstrap/objects.ts';
@@ -105,7 +108,8 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     async start(address) {
       documents.address = `${address.host}:${address.port}`;
       await bootstrap(context, bootstrapOptions(options.serviceCidrs, address));
-      loops = startLoops(context, options);
+      await ensureDefaultRoles(context);
+      loops = await startLoops(context, options);
       state.started = true;
     },
     trust(ca) {
@@ -190,6 +194,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     store,
     hub,
     allocator,
+    access: new Authorizer(hub),
     identity: createIdentity({ ca: tls.ca, tokens, keys, issuer, hub, clock, uid: randomUUID }),
     write: { gates, loopbackEndpoints },
     flusher: new Flusher(),
@@ -215,8 +220,8 @@ function bootstrapOptions(
   };
 }
 
-/** What runs beside the requests: namespaces, old events, bookmarks, compaction. */
-function startLoops(context: ServerContext, { store, tls, log }: ServerOptions): Loops {
+/** What runs beside the requests: namespaces, roles, ended Pods, old events, bookmarks, compaction. */
+async function startLoops(context: ServerContext, { store, tls, log }: ServerOptions): Promise<Loops> {
   const stop = new AbortController();
   const namespaces = new NamespaceLifecycle(context, tls.ca);
   namespaces.start();
@@ -230,6 +235,8 @@ function startLoops(context: ServerContext, { store, tls, log }: ServerOptions):
     // Only the store can fail here, and it says so elsewhere.
     expireEvents(context).catch((error: unknown) => log.warn({ err: error }, 'old events not deleted'));
   }, eventExpiryMs);
+  const aggregation = new RoleAggregation(context);
+  await aggregation.start();
   return {
     trust: (ca) => namespaces.trust(ca),
     async close() {
@@ -237,6 +244,7 @@ function startLoops(context: ServerContext, { store, tls, log }: ServerOptions):
       clearInterval(expiry);
       stop.abort();
       await namespaces.close();
+      await aggregation.close();
       await compaction;
     },
   };

@@ -5,6 +5,12 @@ import { daemonSetKind } from './apps/daemonset/kind.ts';
 import { deploymentKind } from './apps/deployment/kind.ts';
 import { replicaSetKind } from './apps/replicaset/kind.ts';
 import { statefulSetKind } from './apps/statefulset/kind.ts';
+import { selfSubjectReviewKind } from './authentication/selfsubjectreview/kind.ts';
+import { tokenReviewKind } from './authentication/tokenreview/kind.ts';
+import { localSubjectAccessReviewKind } from './authorization/localsubjectaccessreview/kind.ts';
+import { selfSubjectAccessReviewKind } from './authorization/selfsubjectaccessreview/kind.ts';
+import { selfSubjectRulesReviewKind } from './authorization/selfsubjectrulesreview/kind.ts';
+import { subjectAccessReviewKind } from './authorization/subjectaccessreview/kind.ts';
 import { leaseKind } from './coordination/lease/kind.ts';
 import { configMapKind } from './core/configmap/kind.ts';
 import { endpointsKind } from './core/endpoints/kind.ts';
@@ -28,6 +34,10 @@ import { ingressKind } from './networking/ingress/kind.ts';
 import { ingressClassKind } from './networking/ingressclass/kind.ts';
 import { ipAddressKind } from './networking/ipaddress/kind.ts';
 import { serviceCidrKind } from './networking/servicecidr/kind.ts';
+import { clusterRoleKind } from './rbac/clusterrole/kind.ts';
+import { clusterRoleBindingKind } from './rbac/clusterrolebinding/kind.ts';
+import { roleKind } from './rbac/role/kind.ts';
+import { roleBindingKind } from './rbac/rolebinding/kind.ts';
 
 /** All kinds; the version that stores one comes before its other versions. */
 export const kinds: readonly Kind[] = [
@@ -48,6 +58,16 @@ export const kinds: readonly Kind[] = [
   statefulSetKind,
   daemonSetKind,
   newEventKind,
+  selfSubjectReviewKind,
+  tokenReviewKind,
+  localSubjectAccessReviewKind,
+  selfSubjectAccessReviewKind,
+  selfSubjectRulesReviewKind,
+  subjectAccessReviewKind,
+  clusterRoleBindingKind,
+  clusterRoleKind,
+  roleBindingKind,
+  roleKind,
   leaseKind,
   endpointSliceKind,
   ingressKind,

@@ -1,33 +1,87 @@
 import { failure, forbidden } from '../../api/errors.ts';
+import type { CacheHub } from '../cache/hub.ts';
 import type { User } from '../reply.ts';
 import type { RequestInfo } from '../request.ts';
+import type { Attributes } from './rbac/attributes.ts';
+import { attributesOf } from './rbac/attributes.ts';
+import { describeGrant } from './rbac/grants.ts';
+import { Policy } from './rbac/policy.ts';
 
-/** What anyone may read. */
-const publicPaths = /^\/(?:healthz|livez|readyz|version)(?:\/.*)?$/;
+/** Its members may do everything, whatever roles there are: the way back in. */
+export const mastersGroup = 'system:masters';
 
-/**
- * Throws a 403 for what the user may not do: without credentials there is only health and version. Whoever has
- * credentials of this server may do everything.
- */
-export function authorize(user: User, info: RequestInfo): void {
-  if (user.groups.includes('system:authenticated')) return;
-  if (!info.isResource) {
-    if (info.verb === 'get' && publicPaths.test(info.path)) return;
-    throw failure({
-      code: 403,
-      reason: 'Forbidden',
-      message: `forbidden: User "${user.name}" cannot ${info.verb} path ${JSON.stringify(escaped(info.path))}`,
-      details: {},
-    });
-  }
-  const { group, resource, subresource, namespace, name, verb } = info;
-  const where = namespace === '' ? 'at the cluster scope' : `in the namespace "${namespace}"`;
-  const what = subresource === '' ? resource : `${resource}/${subresource}`;
-  throw forbidden(
-    { group, resource, ...(name === '' ? {} : { name: escaped(name) }) },
-    `User "${user.name}" cannot ${verb} resource "${escaped(what)}" in API group "${group}" ${where}`,
-  );
+/** Probes have no credentials; these paths tell them nothing but `ok`. */
+const openPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);
+
+/** What was decided, and why as far as there is something to say. */
+export interface Decision {
+  readonly allowed: boolean;
+  readonly reason: string;
 }
+
+/** Decides who may do what: members of `system:masters` everything, everybody else what roles allow. */
+export class Authorizer {
+  readonly policy: Policy;
+
+  constructor(hub: CacheHub) {
+    this.policy = new Policy(hub);
+  }
+
+  isAllowed(user: User, attributes: Attributes): boolean {
+    return isMaster(user) || isOpen(attributes) || this.policy.grantFor(user, attributes) !== undefined;
+  }
+
+  /** The same with a reason, which costs more. */
+  decide(user: User, attributes: Attributes): Decision {
+    if (isMaster(user) || isOpen(attributes)) return { allowed: true, reason: '' };
+    const grant = this.policy.grantFor(user, attributes);
+    if (grant !== undefined) return { allowed: true, reason: `RBAC: allowed by ${describeGrant(grant)}` };
+    const { missing } = this.policy.rulesFor(user, attributes.isResource ? attributes.namespace : '');
+    return { allowed: false, reason: missing.length === 0 ? '' : `RBAC: ${aggregate(missing)}` };
+  }
+
+  /** Throws Kubernetes' 403 unless the request is allowed. */
+  require(user: User, info: RequestInfo): void {
+    if (isMaster(user)) return;
+    this.requireAttributes(user, attributesOf(info));
+  }
+
+  /** The same for what a request turns out to need beside its own verb. */
+  requireAttributes(user: User, attributes: Attributes): void {
+    if (this.isAllowed(user, attributes)) return;
+    throw refusal(user, attributes, this.decide(user, attributes).reason);
+  }
+}
+
+export const isMaster = ({ groups }: User): boolean => groups.includes(mastersGroup);
+
+const isOpen = (attributes: Attributes): boolean => !attributes.isResource && openPaths.has(attributes.path);
+
+/** Several errors as Kubernetes prints them. */
+const aggregate = (texts: readonly string[]): string =>
+  texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`;
+
+function refusal(user: User, attributes: Attributes, reason: string): Error {
+  const why = `${escaped(refusedText(user, attributes))}${reason === '' ? '' : `: ${reason}`}`;
+  if (!attributes.isResource) {
+    return failure({ code: 403, reason: 'Forbidden', message: `forbidden: ${why}`, details: {} });
+  }
+  const { group, resource, name } = attributes;
+  return forbidden({ group, resource, ...(name === '' ? {} : { name }) }, why);
+}
+
+function refusedText({ name: user }: User, attributes: Attributes): string {
+  // A method that no verb stands for has none to name.
+  const verb = attributes.verb === 'unsupported' ? '' : attributes.verb;
+  const who = `User ${quote(user)} cannot ${verb}`;
+  if (!attributes.isResource) return `${who} path ${quote(attributes.path)}`;
+  const { group, resource, subresource, namespace } = attributes;
+  const what = subresource === '' ? resource : `${resource}/${subresource}`;
+  const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${quote(namespace)}`;
+  return `${who} resource ${quote(what)} in API group ${quote(group)} ${where}`;
+}
+
+const quote = (text: string): string => JSON.stringify(text);
 
 /** What a client sent must not come back as markup. */
 const escaped = (text: string): string =>

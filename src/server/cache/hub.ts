@@ -19,7 +19,7 @@ export interface CacheTuning {
 
 export interface HubOptions extends CacheTuning {
   readonly store: Store;
-  /** The kinds that are stored; views of them share their cache. */
+  /** The kinds that are served. Views share the cache of the kind that stores them; what is not stored has none. */
   readonly kinds: readonly Kind[];
   readonly clock: () => number;
   /** The store's watch broke: nothing new will be seen. */
@@ -43,7 +43,7 @@ export class CacheHub {
   private constructor(options: HubOptions, floor: number) {
     const { limits = defaultLimits, kinds } = options;
     const caches = kinds
-      .filter((kind) => kind.storage === undefined)
+      .filter((kind) => kind.stored && kind.storage === undefined)
       .map((kind) => new ResourceCache(kind, floor, limits));
     this.#options = options;
     this.#byPrefix = new Map(caches.map((cache) => [cache.prefix, cache]));

@@ -86,7 +86,15 @@ async function revise(
   change: (namespace: Namespace) => Namespace,
 ): Promise<void> {
   const resource: Resource = { kind: namespaceKind, cache: context.hub.cache(namespaceKind) };
-  const request = { namespace: '', name, subresource, dryRun: false, manager: 'fairlead', warnings: [] };
+  const request = {
+    user: undefined,
+    namespace: '',
+    name,
+    subresource,
+    dryRun: false,
+    manager: 'fairlead',
+    warnings: [],
+  };
   // The cache of namespaces holds namespaces.
   await updateObject(context, resource, request, { revise: (old: ApiObject) => change(old as Namespace) });
 }

@@ -10,6 +10,8 @@ const template = {
   spec: { containers: [{ name: 'web', image: 'example.org/web:1' }] },
 };
 const workload = { selector: { matchLabels: { app: 'web' } }, template };
+const rule = { verbs: ['get'], apiGroups: [''], resources: ['services'] };
+const binding = { subjects: [{ kind: 'User', name: 'alice' }] };
 const event = { reason: 'Started', message: 'It started', type: 'Normal' };
 
 /** apiVersion and kind → what is in the object beside those and a name */
@@ -63,6 +65,10 @@ const contents: Readonly<Record<string, Content>> = {
     spec: { parentRef: { resource: 'services', namespace: 'default', name: 'web' } },
   },
   'networking.k8s.io/v1 ServiceCIDR': { spec: { cidrs: ['198.51.100.0/24'] } },
+  'rbac.authorization.k8s.io/v1 Role': { rules: [rule] },
+  'rbac.authorization.k8s.io/v1 ClusterRole': { rules: [rule] },
+  'rbac.authorization.k8s.io/v1 RoleBinding': { ...binding, roleRef: { kind: 'Role', name: 'web' } },
+  'rbac.authorization.k8s.io/v1 ClusterRoleBinding': { ...binding, roleRef: { kind: 'ClusterRole', name: 'web' } },
   'multicluster.x-k8s.io/v1beta1 ServiceImport': { spec: { type: 'ClusterSetIP', ports: [{ port: 80 }] } },
   'multicluster.x-k8s.io/v1alpha1 ServiceImport': { spec: { type: 'ClusterSetIP', ports: [{ port: 80 }] } },
   'about.k8s.io/v1 ClusterProperty': { spec: { value: 'east' } },

@@ -8,7 +8,8 @@ import { configMapKind } from '../../api/kinds/core/configmap/kind.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { openMemoryStore } from '../../store/memory/memory.ts';
 import type { Store } from '../../store/store.ts';
-import type { ApiRequest, BodyReply, Reply, Sink } from '../reply.ts';
+import { readImpersonation } from '../access/identity/impersonation.ts';
+import type { ApiRequest, BodyReply, Reply, Sink, User } from '../reply.ts';
 import type { CacheTuning } from '../cache/hub.ts';
 import type { ServerContext } from '../context.ts';
 import { openApi } from '../server.ts';
@@ -52,10 +53,23 @@ export interface TestWatch {
   close(): void;
 }
 
-export interface TestServer extends AsyncDisposable {
-  readonly context: ServerContext;
+/** Somebody who asks; everybody but `system:anonymous` is authenticated. */
+export interface TestUser {
+  readonly name: string;
+  readonly groups?: readonly string[];
+}
+
+/** What a user of the server can do. */
+export interface TestClient {
   ask(method: string, url: string, ask?: Ask): Promise<Answer>;
   watch(url: string, accept?: string): Promise<TestWatch>;
+}
+
+/** A server; what is asked without `as` is asked by an administrator. */
+export interface TestServer extends TestClient, AsyncDisposable {
+  readonly context: ServerContext;
+  /** The server as somebody else reaches it. */
+  as(user: TestUser): TestClient;
 }
 
 /** Starts a server and waits until its namespaces are complete. */
@@ -78,10 +92,15 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
   await api.start({ host: '127.0.0.1', port: 6443 });
   await until('namespaces are complete', () => areComplete(api.context));
   const handle = (request: ApiRequest): Promise<Reply> => api.handler.handle(request);
+  const client = (user: User): TestClient => ({
+    ask: async (method, url, ask = {}) => answerOf(await handle({ ...requestOf(method, url, ask), user })),
+    watch: async (url, accept) =>
+      watchOf(await handle({ ...requestOf('GET', url, accept === undefined ? {} : { accept }), user })),
+  });
   return {
     context: api.context,
-    ask: async (method, url, ask = {}) => answerOf(await handle(requestOf(method, url, ask))),
-    watch: async (url, accept) => watchOf(await handle(requestOf('GET', url, accept === undefined ? {} : { accept }))),
+    ...client(administrator),
+    as: ({ name, groups = [] }) => client({ name, uid: '', groups: [...groups, authenticatedGroup(name)] }),
     async [Symbol.asyncDispose]() {
       await api.drain();
       await api.close();
@@ -99,7 +118,12 @@ function areComplete({ hub }: ServerContext): boolean {
     .every(({ object }) => maps.get(maps.key(object.metadata.name ?? '', 'kube-root-ca.crt')) !== undefined);
 }
 
-function requestOf(method: string, url: string, { body, type, accept, headers = {} }: Ask): ApiRequest {
+const administrator: User = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
+
+const authenticatedGroup = (name: string): string =>
+  name === 'system:anonymous' ? 'system:unauthenticated' : 'system:authenticated';
+
+function requestOf(method: string, url: string, { body, type, accept, headers = {} }: Ask): Omit<ApiRequest, 'user'> {
   const all: Record<string, string | undefined> = { 'content-type': type, accept, ...headers };
   const bytes =
     body === undefined
@@ -115,7 +139,7 @@ function requestOf(method: string, url: string, { body, type, accept, headers = 
       if (bytes.length > limit) throw (await import('../reply.ts')).tooLarge(limit);
       return bytes;
     },
-    user: { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] },
+    impersonation: readImpersonation(Object.entries(headers).flat()),
   };
 }
 

@@ -34,6 +34,7 @@ export async function applyPatch(
   const config = readConfiguration(await request.body(maxBodyBytes), options, warnings);
   checkConfiguration(config, kind, info);
   const write: WriteRequest = {
+    user: request.user,
     namespace: info.namespace,
     name: info.name,
     subresource: subresourceOf(info),

@@ -2,6 +2,7 @@ import { alreadyExists, badRequest, failure, invalid } from '../../api/errors.ts
 import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { generateName } from '../../api/names.ts';
 import { validateMetadataCreate } from '../../api/validate-metadata.ts';
+import { checkGrants } from '../access/rbac/writes.ts';
 import { checkNamespace } from '../admission/namespace.ts';
 import type { ServerContext } from '../context.ts';
 import { trackUpdate, withManagedFields } from '../patch/managed.ts';
@@ -32,6 +33,7 @@ export async function createObject(
   const { kind } = resource;
   const identified = identify(context, resource, request, given);
   checkNamespace(context, resource, request.namespace, identified.metadata.name ?? '');
+  checkGrants(context, resource, request, { next: identified, old: undefined });
   const isGenerated = (identified.metadata.name ?? '') === '' && (identified.metadata.generateName ?? '') !== '';
   let names = isGenerated ? nameAttempts : 1;
   for (let attempt = 0; attempt < claimAttempts; attempt++) {

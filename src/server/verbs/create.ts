@@ -18,6 +18,7 @@ export async function create(
   const body = await readObject(request, resource.kind, options.fieldValidation);
   warnings.push(...body.warnings);
   const write: WriteRequest = {
+    user: request.user,
     namespace: info.namespace,
     name: body.object.metadata.name ?? '',
     subresource: '',

@@ -1,5 +1,5 @@
+import type { Kind } from '../../api/kind.ts';
 import type { ResourceRequest } from '../request.ts';
-import type { Resource } from '../resource.ts';
 
 /** Whether a path means anything for a resource, and whether it does what is asked. */
 export type Endpoint = 'absent' | 'refuses' | 'serves';
@@ -7,20 +7,21 @@ export type Endpoint = 'absent' | 'refuses' | 'serves';
 const itemVerbs: readonly string[] = ['get', 'update', 'patch', 'delete'];
 
 /** What there is at the path of a request, for the verb that it brings. */
-export function endpointOf({ kind }: Resource, info: ResourceRequest): Endpoint {
+export function endpointOf(kind: Kind, info: ResourceRequest): Endpoint {
   const { verb, name, namespace, subresource } = info;
   if (namespace !== '' && !kind.namespaced) return 'absent';
   if (subresource !== '') return subresourceEndpoint(kind, info);
   // A field selector may have named the object of a list or a watch; the path is the collection's all the same.
   const isItem = name !== '' && verb !== 'list' && verb !== 'watch';
   const isEverywhere = kind.namespaced && namespace === '';
-  if (isEverywhere && isItem) return 'absent';
+  if ((isEverywhere || !kind.stored) && isItem) return 'absent';
+  if (isEverywhere && !kind.stored) return 'absent';
   if (isEverywhere && verb !== 'list' && verb !== 'watch') return 'refuses';
   const fits = isItem ? itemVerbs.includes(verb) : !itemVerbs.includes(verb);
   return fits && (kind.verbs as readonly string[]).includes(verb) ? 'serves' : 'refuses';
 }
 
-function subresourceEndpoint(kind: Resource['kind'], { subresource, verb, namespace }: ResourceRequest): Endpoint {
+function subresourceEndpoint(kind: Kind, { subresource, verb, namespace }: ResourceRequest): Endpoint {
   if (kind.namespaced && namespace === '') return 'absent';
   if (subresource === 'status' && kind.hasStatus)
     return ['get', 'update', 'patch'].includes(verb) ? 'serves' : 'refuses';

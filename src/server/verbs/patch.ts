@@ -50,6 +50,7 @@ export async function patch(
   const options = parseWriteOptions(info.query, 'PatchOptions');
   const body = parsePatch(await request.body(maxBodyBytes), options);
   const write: WriteRequest = {
+    user: request.user,
     namespace: info.namespace,
     name: info.name,
     subresource: subresourceOf(info),

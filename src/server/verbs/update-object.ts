@@ -5,6 +5,7 @@ import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { validateMetadataUpdate } from '../../api/validate-metadata.ts';
+import { checkGrants, requireCreate } from '../access/rbac/writes.ts';
 import { requireNamespace } from '../admission/namespace.ts';
 import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
@@ -47,6 +48,8 @@ export async function updateObject(
     if (item === undefined) {
       requireNamespace(context, resource, request.namespace);
       if (revision.create === undefined) throw notFound(subjectOf(resource, request.name));
+      requireNamespace(context, resource, request.namespace);
+      requireCreate(context, resource, request);
       return await revision.create();
     }
     const written = await tryUpdate(context, resource, request, { item, revision });
@@ -68,6 +71,7 @@ async function tryUpdate(
 ): Promise<Written | 'again'> {
   const old = servedObject(resource, item);
   const revised = revision.revise(old);
+  checkGrants(context, resource, request, { next: revised, old });
   checkPreconditions(resource, revised, old);
   const tracked = track(context, resource, request, { revised: carriedOver(resource.kind, revised, old), old });
   const allocation = allocateForUpdate(context, resource, { next: tracked, old }, request.dryRun);

@@ -24,6 +24,7 @@ export async function update(
   warnings.push(...body.warnings);
   const subresource = subresourceOf(info);
   const write: WriteRequest = {
+    user: request.user,
     namespace: info.namespace,
     name: info.name,
     subresource,

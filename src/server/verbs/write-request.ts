@@ -1,11 +1,14 @@
 import type { ApiObject } from '../../api/metadata.ts';
 import type { Item } from '../cache/item.ts';
+import type { User } from '../reply.ts';
 
 /** Through which endpoint an object is written; '' is the object itself. */
 export type Subresource = '' | 'status' | 'finalize';
 
 /** What every write brings with it, whichever verb it came by. */
 export interface WriteRequest {
+  /** Who writes, for what is given to others; undefined: the server itself. */
+  readonly user: User | undefined;
   readonly namespace: string;
   readonly name: string;
   readonly subresource: Subresource;

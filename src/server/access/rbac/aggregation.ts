@@ -1,0 +1,121 @@
+import type { Logger } from 'pino';
+
+import { isStatusError } from '../../../api/errors.ts';
+import { requirementsOf } from '../../../api/kinds/apps/selector.ts';
+import type { ClusterRole } from '../../../api/kinds/rbac/clusterrole/kind.ts';
+import { clusterRoleKind } from '../../../api/kinds/rbac/clusterrole/kind.ts';
+import type { PolicyRule } from '../../../api/kinds/rbac/policy-rule.ts';
+import { matchesLabels } from '../../../api/selectors/labels.ts';
+import type { Watcher } from '../../cache/watchers.ts';
+import type { ServerContext } from '../../context.ts';
+import { equalJson } from '../../patch/json-value.ts';
+import type { Resource } from '../../resource.ts';
+import { updateObject } from '../../verbs/update-object.ts';
+
+const manager = 'clusterrole-aggregation-controller';
+const retryMs = 1000;
+
+/** The rules that a role gathers from others, in the order of its selectors and then of names, each once. */
+export function gatheredRules(role: ClusterRole, others: Iterable<ClusterRole>): readonly PolicyRule[] {
+  const sorted = [...others].toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
+  /** as JSON, which tells them apart */
+  const rules = new Map<string, PolicyRule>();
+  for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
+    const requirements = requirementsOf(selector);
+    if (requirements === undefined) continue; // validation lets no such selector through
+    for (const { metadata, rules: given } of sorted) {
+      if (metadata.name === role.metadata.name || !matchesLabels(requirements, metadata.labels)) continue;
+      for (const rule of given ?? []) rules.getOrInsert(JSON.stringify(rule), rule);
+    }
+  }
+  return [...rules.values()];
+}
+
+/** Keeps the rules of every ClusterRole with an aggregationRule what the roles it selects say. */
+export class RoleAggregation {
+  readonly #context: ServerContext;
+  readonly #resource: Resource;
+  readonly #log: Logger;
+  readonly #watcher: Watcher;
+  /** Held, since the cache keeps bytes and would parse them for every look. */
+  readonly #roles = new Map<string, ClusterRole>();
+  #working: Promise<void> | undefined;
+  #isStale = false;
+  #isClosed = false;
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(context: ServerContext) {
+    const cache = context.hub.cache(clusterRoleKind);
+    this.#context = context;
+    this.#resource = { kind: clusterRoleKind, cache };
+    this.#log = context.log.child({ loop: 'aggregation' });
+    this.#watcher = {
+      scope: cache.prefix,
+      exact: false,
+      notify: ({ key, item }) => {
+        this.#take(key, item?.object as ClusterRole | undefined);
+        void this.settled(); // never rejects
+      },
+      progress: () => undefined,
+    };
+  }
+
+  /** Follows the roles from now on; resolves when those there are have been gathered. */
+  async start(): Promise<void> {
+    const { cache } = this.#resource;
+    cache.watchers.add(this.#watcher);
+    for (const { key, object } of cache.range(cache.prefix)) this.#take(key, object as ClusterRole);
+    await this.settled();
+  }
+
+  /** Resolves when every role has what it gathers. */
+  settled(): Promise<void> {
+    this.#isStale = true;
+    this.#working ??= this.#work().finally(() => (this.#working = undefined));
+    return this.#working;
+  }
+
+  /** Nothing runs any more when it resolves. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    this.#resource.cache.watchers.remove(this.#watcher);
+    await this.#working;
+  }
+
+  #take(key: string, role: ClusterRole | undefined): void {
+    if (role === undefined) this.#roles.delete(key);
+    else this.#roles.set(key, role);
+  }
+
+  /** Goes round until a round changes nothing, since roles that gather are gathered too. */
+  async #work(): Promise<void> {
+    while (this.#isStale && !this.#isClosed) {
+      this.#isStale = false;
+      try {
+        for (const role of this.#roles.values()) if (role.aggregationRule !== undefined) await this.#gather(role);
+      } catch (error) {
+        if (this.#isClosed) return;
+        this.#log.warn({ err: error }, 'roles not gathered; trying again');
+        this.#retry = setTimeout(() => void this.settled(), retryMs); // never rejects
+        return;
+      }
+    }
+  }
+
+  async #gather(role: ClusterRole): Promise<void> {
+    const rules = gatheredRules(role, this.#roles.values());
+    if (equalJson(rules, role.rules ?? [])) return;
+    const { name = '' } = role.metadata;
+    const request = { user: undefined, namespace: '', name, subresource: '' as const, dryRun: false };
+    await updateObject(
+      this.#context,
+      this.#resource,
+      { ...request, manager, warnings: [] },
+      // Only what still gathers; a write in between is seen as a change of its own.
+      { revise: (old) => ((old as ClusterRole).aggregationRule === undefined ? old : { ...old, rules }) },
+    ).catch((error: unknown) => {
+      if (!isStatusError(error) || error.status.code !== 404) throw error;
+    });
+  }
+}

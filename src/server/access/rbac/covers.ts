@@ -1,0 +1,83 @@
+import type { PolicyRule } from '../../../api/kinds/rbac/policy-rule.ts';
+import { matchesPath } from './rules.ts';
+
+/** One verb on one resource of one group, for one name or all; or one verb on one path. */
+export type Permission =
+  | { readonly verb: string; readonly group: string; readonly resource: string; readonly name: string | undefined }
+  | { readonly verb: string; readonly path: string };
+
+/** How many permissions a set of rules stands for, counted without listing them. */
+export const countPermissions = (rules: readonly PolicyRule[]): number =>
+  rules.reduce((sum, { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }) => {
+    const things = apiGroups.length * resources.length * Math.max(resourceNames.length, 1) + nonResourceURLs.length;
+    return sum + (verbs ?? []).length * things;
+  }, 0);
+
+/** Takes rules apart, so that one rule of the holder must cover each part alone. */
+export function* permissionsOf(rules: readonly PolicyRule[]): Generator<Permission, void> {
+  for (const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } of rules) {
+    const names = resourceNames.length === 0 ? [undefined] : resourceNames;
+    for (const group of apiGroups)
+      for (const resource of resources)
+        for (const verb of verbs ?? []) for (const name of names) yield { verb, group, resource, name };
+    for (const path of nonResourceURLs) for (const verb of verbs ?? []) yield { verb, path };
+  }
+}
+
+/** The permissions in `wanted` that `held` does not give. */
+export const uncovered = (held: readonly PolicyRule[], wanted: readonly PolicyRule[]): readonly Permission[] =>
+  permissionsOf(wanted)
+    .filter((permission) => !held.some((rule) => covers(rule, permission)))
+    .toArray();
+
+/** Whether a rule gives a permission. What is wanted may itself have wildcards, which only a wildcard covers. */
+function covers(rule: PolicyRule, permission: Permission): boolean {
+  const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
+  if (!hasOrAll(verbs ?? [], permission.verb)) return false;
+  if ('path' in permission) {
+    return resourceNames.length === 0 && nonResourceURLs.some((pattern) => matchesPath(pattern, permission.path));
+  }
+  const { group, resource, name } = permission;
+  return (
+    hasOrAll(apiGroups, group) &&
+    coversResource(resources, resource) &&
+    (resourceNames.length === 0 || (name !== undefined && resourceNames.includes(name)))
+  );
+}
+
+const hasOrAll = (words: readonly string[], word: string): boolean => words.includes('*') || words.includes(word);
+
+function coversResource(resources: readonly string[], wanted: string): boolean {
+  if (hasOrAll(resources, wanted)) return true;
+  const slash = wanted.indexOf('/');
+  return slash >= 0 && resources.includes(`*${wanted.slice(slash)}`);
+}
+
+/**
+ * Permissions as Kubernetes lists them in a refusal, one a line, in order; those that differ in the verb alone are one:
+ *
+ *     {APIGroups:[""], Resources:["pods"], ResourceNames:["a"], Verbs:["get" "list"]}
+ */
+export function describePermissions(permissions: readonly Permission[]): string {
+  /** everything but the verbs → the verbs */
+  const verbsOf = new Map<string, Set<string>>();
+  for (const permission of permissions) {
+    verbsOf.getOrInsertComputed(placeOf(permission), () => new Set()).add(permission.verb);
+  }
+  const lines = [...verbsOf].flatMap(([place, verbs]) => {
+    const isPath = place.startsWith('NonResourceURLs');
+    const groups = isPath ? [...verbs].map((verb) => [verb]) : [[...verbs]];
+    return groups.map((group) => `{${place}, Verbs:${quoted(group)}}`);
+  });
+  return lines.sort().join('\n');
+}
+
+function placeOf(permission: Permission): string {
+  if ('path' in permission) return `NonResourceURLs:${quoted([permission.path])}`;
+  const { group, resource, name } = permission;
+  const names = name === undefined ? '' : `, ResourceNames:${quoted([name])}`;
+  return `APIGroups:${quoted([group])}, Resources:${quoted([resource])}${names}`;
+}
+
+/** A list of strings as Go prints it: `["a" "b"]`. */
+export const quoted = (words: readonly string[]): string => `[${words.map((word) => JSON.stringify(word)).join(' ')}]`;

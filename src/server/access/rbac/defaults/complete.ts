@@ -1,0 +1,56 @@
+import type { Binding, Subject } from '../../../../api/kinds/rbac/binding.ts';
+import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
+import type { Role } from '../../../../api/kinds/rbac/role/kind.ts';
+import type { ApiObject, ObjectMeta } from '../../../../api/metadata.ts';
+import { equalJson } from '../../../patch/json-value.ts';
+import { uncovered } from '../covers.ts';
+import { autoupdateAnnotation } from './role-table.ts';
+
+/** The role with what it lacks of the default one; the same object when it lacks nothing. Nothing is taken away. */
+export function completeRole<T extends Role | ClusterRole>(existing: T, standard: T): T {
+  if (isKept(existing)) return existing;
+  const metadata = completeMetadata(existing.metadata, standard.metadata);
+  if ('aggregationRule' in standard) return completeAggregation(existing, standard, metadata);
+  const held = existing.rules ?? [];
+  const missing = (standard.rules ?? []).filter((rule) => uncovered(held, [rule]).length > 0);
+  if (missing.length === 0 && metadata === existing.metadata) return existing;
+  return { ...existing, metadata, rules: [...held, ...missing] };
+}
+
+/** The binding with the subjects it lacks. One that an administrator made for another role is left alone. */
+export function completeBinding<T extends Binding>(existing: T, standard: T): T {
+  if (isKept(existing) || !equalJson(existing.roleRef, standard.roleRef)) return existing;
+  const metadata = completeMetadata(existing.metadata, standard.metadata);
+  const held = existing.subjects ?? [];
+  const missing = (standard.subjects ?? []).filter((subject) => !held.some((other) => isSame(subject, other)));
+  if (missing.length === 0 && metadata === existing.metadata) return existing;
+  return { ...existing, metadata, subjects: [...held, ...missing] };
+}
+
+/** The administrator looks after it alone. */
+const isKept = ({ metadata }: ApiObject): boolean => metadata.annotations?.[autoupdateAnnotation] === 'false';
+
+const isSame = (a: Subject, b: Subject): boolean =>
+  a.kind === b.kind && a.name === b.name && (a.namespace ?? '') === (b.namespace ?? '');
+
+/** The rules of such a role are those of others, and not for us to complete. */
+function completeAggregation<T extends ClusterRole>(existing: T, standard: ClusterRole, metadata: ObjectMeta): T {
+  const held = existing.aggregationRule?.clusterRoleSelectors ?? [];
+  const wanted = standard.aggregationRule?.clusterRoleSelectors ?? [];
+  const missing = wanted.filter((selector) => !held.some((other) => equalJson(selector, other)));
+  if (missing.length === 0 && metadata === existing.metadata) return existing;
+  return { ...existing, metadata, aggregationRule: { clusterRoleSelectors: [...held, ...missing] } };
+}
+
+/** Labels and annotations that are there keep their values. */
+function completeMetadata(existing: ObjectMeta, standard: ObjectMeta): ObjectMeta {
+  const { labels = {}, annotations = {} } = existing;
+  const lacks = (held: object, wanted: object = {}): boolean =>
+    Object.keys(wanted).some((key) => !Object.hasOwn(held, key));
+  if (!lacks(labels, standard.labels) && !lacks(annotations, standard.annotations)) return existing;
+  return {
+    ...existing,
+    labels: { ...standard.labels, ...labels },
+    annotations: { ...standard.annotations, ...annotations },
+  };
+}

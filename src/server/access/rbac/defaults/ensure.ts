@@ -1,0 +1,64 @@
+import { isStatusError } from '../../../../api/errors.ts';
+import type { Kind } from '../../../../api/kind.ts';
+import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
+import { clusterRoleKind } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
+import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
+import { clusterRoleBindingKind } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
+import type { RoleBinding } from '../../../../api/kinds/rbac/rolebinding/kind.ts';
+import { roleBindingKind } from '../../../../api/kinds/rbac/rolebinding/kind.ts';
+import type { Role } from '../../../../api/kinds/rbac/role/kind.ts';
+import { roleKind } from '../../../../api/kinds/rbac/role/kind.ts';
+import type { ApiObject } from '../../../../api/metadata.ts';
+import type { ServerContext } from '../../../context.ts';
+import type { Resource } from '../../../resource.ts';
+import { createObject } from '../../../verbs/create-object.ts';
+import { updateObject } from '../../../verbs/update-object.ts';
+import type { WriteRequest } from '../../../verbs/write-request.ts';
+import { completeBinding, completeRole } from './complete.ts';
+import { fairleadBindings, fairleadRoles, leaseBinding, leaseRole } from './fairlead.ts';
+import { kubernetesBindings, kubernetesRoles } from './kubernetes.ts';
+
+/** Creates the default roles and bindings that are missing, and completes those that are there. */
+export async function ensureDefaultRoles(context: ServerContext): Promise<void> {
+  // All at once: the store makes one write of them.
+  await Promise.all([
+    ...[...kubernetesRoles, ...fairleadRoles].map((standard) =>
+      ensure(context, clusterRoleKind, standard, (old) => completeRole(old as ClusterRole, standard)),
+    ),
+    ...[...kubernetesBindings, ...fairleadBindings].map((standard) =>
+      ensure(context, clusterRoleBindingKind, standard, (old) => completeBinding(old as ClusterRoleBinding, standard)),
+    ),
+    ensure(context, roleKind, leaseRole, (old) => completeRole(old as Role, leaseRole)),
+    ensure(context, roleBindingKind, leaseBinding, (old) => completeBinding(old as RoleBinding, leaseBinding)),
+  ]);
+}
+
+async function ensure(
+  context: ServerContext,
+  kind: Kind,
+  standard: ApiObject,
+  complete: (old: ApiObject) => ApiObject,
+): Promise<void> {
+  const resource: Resource = { kind, cache: context.hub.cache(kind) };
+  const { name = '', namespace = '' } = standard.metadata;
+  const request: WriteRequest = {
+    user: undefined,
+    namespace,
+    name,
+    subresource: '',
+    dryRun: false,
+    manager: 'fairlead',
+    warnings: [],
+  };
+  const item = resource.cache.get(resource.cache.key(namespace, name));
+  if (item === undefined) {
+    await createObject(context, resource, request, standard).catch(ignoreExisting);
+  } else if (complete(item.object) !== item.object) {
+    await updateObject(context, resource, request, { revise: complete });
+  }
+}
+
+/** Another server over the same store was first. */
+function ignoreExisting(error: unknown): void {
+  if (!isStatusError(error) || error.status.reason !== 'AlreadyExists') throw error;
+}

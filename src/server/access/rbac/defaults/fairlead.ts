@@ -1,0 +1,96 @@
+// The roles of our own kinds and parts. Each part has a user of its own with the least that its work needs.
+
+import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
+import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
+import type { RoleBinding } from '../../../../api/kinds/rbac/rolebinding/kind.ts';
+import type { Role } from '../../../../api/kinds/rbac/role/kind.ts';
+import type { PolicyRule } from '../../../../api/kinds/rbac/policy-rule.ts';
+import { binding, change, local, on, read, role, user } from './role-table.ts';
+
+/** Today's group and the seed's. */
+const clusterSet = 'multicluster.x-k8s.io|multicluster.k8s.io';
+
+const events = on('|events.k8s.io', 'events', 'create patch update');
+const services = on('', 'services', read);
+const slices = on('discovery.k8s.io', 'endpointslices', read);
+const imports = on(clusterSet, 'serviceimports importedservices', read);
+
+/** Part → what it may do. */
+export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
+  controllers: [
+    services,
+    on('', 'pods nodes', read),
+    on('', 'endpoints', `${read} ${change}`),
+    on('discovery.k8s.io', 'endpointslices', `${read} ${change}`),
+    on('', 'services/finalizers endpoints/finalizers', 'update'),
+    on('', 'namespaces', `${read} delete`),
+    on('', 'namespaces/finalize namespaces/status', 'patch update'),
+    // Anything can have an owner, and is collected when the owner has gone.
+    on('*', '*', `${read} delete patch`),
+    events,
+  ],
+  dns: [services, slices, imports, on('', 'endpoints namespaces nodes pods', read)],
+  proxy: [services, slices, imports, on('', 'nodes', read), on('networking.k8s.io', 'servicecidrs', read), events],
+  loadbalancer: [
+    on('', 'services', `${read} patch update`),
+    on('', 'services/status', 'patch update'),
+    on('', 'nodes', read),
+    slices,
+    events,
+  ],
+  multicluster: [
+    on('', 'services', `${read} ${change}`),
+    on('', 'namespaces', read),
+    on('discovery.k8s.io', 'endpointslices', `${read} ${change}`),
+    on(clusterSet, 'serviceexports', `${read} patch update`),
+    on(clusterSet, 'serviceimports importedservices', `${read} ${change}`),
+    on(clusterSet, 'serviceexports/status serviceimports/status importedservices/status', 'patch update'),
+    on(clusterSet, 'serviceexports/finalizers serviceimports/finalizers importedservices/finalizers', 'update'),
+    on('about.k8s.io', 'clusterproperties', read),
+    events,
+  ],
+  publisher: [services, slices, imports, on('', 'nodes', read), events],
+};
+
+/** The user that a part acts as. */
+export const partUser = (part: string): string => `system:fairlead:${part}`;
+
+const roleOf = (part: string): string => `fairlead:${part}`;
+
+export const fairleadRoles: readonly ClusterRole[] = [
+  role(
+    'fairlead:aggregate-to-view',
+    [
+      on(clusterSet, 'serviceexports serviceexports/status serviceimports serviceimports/status', read),
+      on('multicluster.k8s.io', 'importedservices importedservices/status', read),
+      on('about.k8s.io', 'clusterproperties', read),
+    ],
+    ['view'],
+  ),
+  // Imports are missing on purpose, as endpoints are: they say where traffic goes. A role of its own, so that an
+  // administrator can take exporting out of `edit` with one label and give it namespace by namespace (MCS-30).
+  role('fairlead:export-services', [on(clusterSet, 'serviceexports', change)], ['edit']),
+  ...Object.entries(partRules).map(([part, rules]) => role(roleOf(part), rules)),
+];
+
+export const fairleadBindings: readonly ClusterRoleBinding[] = Object.keys(partRules).map((part) =>
+  binding(roleOf(part), [user(partUser(part))]),
+);
+
+/** Where parts keep the leases by which they elect a leader and tell that they live. */
+const leaseNamespace = 'kube-system';
+const leaseHolders = ['controllers', 'loadbalancer', 'multicluster', 'publisher'];
+
+export const leaseRole: Role = local(
+  leaseNamespace,
+  role('fairlead:leases', [on('coordination.k8s.io', 'leases', `${read} ${change}`)]),
+);
+
+export const leaseBinding: RoleBinding = local(
+  leaseNamespace,
+  binding(
+    'fairlead:leases',
+    leaseHolders.map((part) => user(partUser(part))),
+    'Role',
+  ),
+);

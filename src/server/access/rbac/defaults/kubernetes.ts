@@ -1,0 +1,100 @@
+// The roles and bindings that Kubernetes ships, as far as they concern kinds that this server has.
+
+import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
+import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
+import { binding, change, gathered, getting, group, on, read, role, user } from './role-table.ts';
+
+const everyVerb = 'create delete deletecollection get list patch update watch';
+const report = 'create patch update';
+
+export const kubernetesRoles: readonly ClusterRole[] = [
+  role('cluster-admin', [on('*', '*', '*'), { verbs: ['*'], nonResourceURLs: ['*'] }]),
+  gathered('admin'),
+  gathered('edit', ['admin']),
+  gathered('view', ['edit']),
+  role(
+    'system:aggregate-to-admin',
+    [
+      on('authorization.k8s.io', 'localsubjectaccessreviews', 'create'),
+      on('rbac.authorization.k8s.io', 'rolebindings roles', everyVerb),
+    ],
+    ['admin'],
+  ),
+  // Endpoints and their slices are missing on purpose: who writes them can send traffic across namespaces.
+  role(
+    'system:aggregate-to-edit',
+    [
+      on('', 'pods/attach pods/exec pods/portforward pods/proxy secrets services/proxy', read),
+      on('', 'serviceaccounts', 'impersonate'),
+      on('', 'pods pods/attach pods/exec pods/portforward pods/proxy', change),
+      on('', 'pods/eviction', 'create'),
+      on('', 'configmaps secrets serviceaccounts services services/proxy', change),
+      on('', 'serviceaccounts/token', 'create'),
+      on('|events.k8s.io', 'events', change),
+      on(
+        'apps',
+        'daemonsets deployments deployments/rollback deployments/scale replicasets replicasets/scale statefulsets statefulsets/scale',
+        change,
+      ),
+      on('networking.k8s.io', 'ingresses', change),
+      on('coordination.k8s.io', 'leases', everyVerb),
+    ],
+    ['edit'],
+  ),
+  // Secrets are missing on purpose, and so are roles: neither may be read by somebody who may only look.
+  role(
+    'system:aggregate-to-view',
+    [
+      on('', 'configmaps endpoints pods serviceaccounts services services/status', read),
+      on('', 'limitranges namespaces/status pods/log pods/status resourcequotas resourcequotas/status', read),
+      on('', 'namespaces', read),
+      on('|events.k8s.io', 'events', read),
+      on('discovery.k8s.io', 'endpointslices', read),
+      on(
+        'apps',
+        'daemonsets daemonsets/status deployments deployments/scale deployments/status replicasets replicasets/scale replicasets/status statefulsets statefulsets/scale statefulsets/status',
+        read,
+      ),
+      on('networking.k8s.io', 'ingresses ingresses/status', read),
+    ],
+    ['view'],
+  ),
+  role('system:discovery', [
+    getting('/api /api/* /apis /apis/* /healthz /livez /openapi /openapi/* /readyz /version /version/'),
+  ]),
+  role('system:public-info-viewer', [getting('/healthz /livez /readyz /version /version/')]),
+  role('system:basic-user', [
+    on('authorization.k8s.io', 'selfsubjectaccessreviews selfsubjectrulesreviews', 'create'),
+    on('authentication.k8s.io', 'selfsubjectreviews', 'create'),
+  ]),
+  role('system:monitoring', [
+    getting('/healthz /healthz/* /livez /livez/* /metrics /metrics/slis /readyz /readyz/*'),
+    on('', 'nodes/metrics', 'get'),
+  ]),
+  role('system:service-account-issuer-discovery', [
+    getting('/.well-known/openid-configuration /.well-known/openid-configuration/ /openid/v1/jwks /openid/v1/jwks/'),
+  ]),
+  role('system:auth-delegator', [
+    on('authentication.k8s.io', 'tokenreviews', 'create'),
+    on('authorization.k8s.io', 'subjectaccessreviews', 'create'),
+  ]),
+  role('system:kube-dns', [on('', 'endpoints services', 'list watch')]),
+  role('system:node-proxier', [
+    on('', 'endpoints services', 'list watch'),
+    on('', 'nodes', read),
+    on('|events.k8s.io', 'events', report),
+    on('networking.k8s.io', 'servicecidrs', 'list watch'),
+    on('discovery.k8s.io', 'endpointslices', 'list watch'),
+  ]),
+];
+
+export const kubernetesBindings: readonly ClusterRoleBinding[] = [
+  binding('cluster-admin', [group('system:masters')]),
+  binding('system:basic-user', [group('system:authenticated')]),
+  binding('system:discovery', [group('system:authenticated')]),
+  binding('system:public-info-viewer', [group('system:authenticated'), group('system:unauthenticated')]),
+  binding('system:monitoring', [group('system:monitoring')]),
+  binding('system:service-account-issuer-discovery', [group('system:serviceaccounts')]),
+  binding('system:kube-dns', [{ kind: 'ServiceAccount', name: 'kube-dns', namespace: 'kube-system' }]),
+  binding('system:node-proxier', [user('system:kube-proxy')]),
+];
