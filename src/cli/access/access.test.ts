@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+
+import { addKey } from '../../server/access/identity/key-directory.ts';
+import { ensurePki } from '../../server/pki/pki.ts';
+import { isSignedBy, readCertificates } from '../../server/pki/renewal.ts';
+import { run } from '../run.ts';
+import { kubeconfig } from '../up/kubeconfig.ts';
+
+interface Kubeconfig {
+  readonly 'current-context': string;
+  readonly clusters: readonly { readonly name: string; readonly cluster: Readonly<Record<string, string>> }[];
+  readonly contexts: readonly { readonly name: string }[];
+  readonly users: readonly [{ readonly name: string; readonly user: Readonly<Record<string, string>> }];
+}
+
+/** A data directory as a server leaves it. */
+describe('fairlead user and fairlead ca', () => {
+  let root = '';
+  let dataDir = '';
+  const start = async (): Promise<void> => {
+    const names = ['east', 'west'];
+    const serving = names.map((cluster) => ({ cluster, serviceIps: [] }));
+    const { ca, admin } = await ensurePki({ directory: join(dataDir, 'pki'), serving, now: new Date() });
+    const clusters = names.map((name, index) => ({ name, server: `https://127.0.0.1:${6443 + index}` }));
+    await writeFile(join(dataDir, 'kubeconfig'), kubeconfig({ clusters, ca, user: { name: 'admin', ...admin } }));
+    for (const name of names) await addKey(join(dataDir, 'token-keys', name), Date.now());
+  };
+  before(async () => {
+    root = await mkdtemp(join(tmpdir(), 'fairlead-access-'));
+    dataDir = join(root, 'data');
+    await start();
+  });
+  after(() => rm(root, { recursive: true, force: true }));
+
+  const fairlead = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
+    const printed = { out: '', err: '' };
+    const code = await run([...args, '--data-dir', dataDir], {
+      out: (text) => (printed.out += text),
+      err: (text) => (printed.err += text),
+    });
+    return { code, ...printed };
+  };
+  const decoded = (text: string | undefined): string => Buffer.from(text ?? '', 'base64').toString();
+  const certificateOf = (text: string): X509Certificate =>
+    new X509Certificate(decoded((JSON.parse(text) as Kubeconfig).users[0].user['client-certificate-data']));
+
+  test('user add writes a kubeconfig that only its owner can read', async () => {
+    const file = join(root, 'alice.kubeconfig');
+    const { code, out, err } = await fairlead('user', 'add', 'alice', '--group', 'a', '--group', 'b', '-o', file);
+    assert.equal(code, 0, err);
+    assert.equal(out, '');
+    assert.match(err, /alice\.kubeconfig: user "alice", good until \d{4}-\d\d-\d\d\n$/);
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
+    const config = JSON.parse(await readFile(file, 'utf8')) as Kubeconfig;
+    assert.equal(config['current-context'], 'east');
+    assert.deepEqual(
+      config.clusters.map(({ name, cluster }) => [name, cluster['server']]),
+      [
+        ['east', 'https://127.0.0.1:6443'],
+        ['west', 'https://127.0.0.1:6444'],
+      ],
+    );
+    const ca = await readFile(join(dataDir, 'pki', 'ca.crt'), 'utf8');
+    assert.equal(decoded(config.clusters[0]?.cluster['certificate-authority-data']), ca);
+    const cert = certificateOf(await readFile(file, 'utf8'));
+    assert.equal(cert.subject, 'O=a\nO=b\nCN=alice');
+    assert.ok(isSignedBy(cert, new X509Certificate(ca)));
+    assert.ok(decoded(config.users[0].user['client-key-data']).includes('PRIVATE KEY'));
+    assert.equal((await readdir(join(dataDir, 'pki'))).filter((name) => name.includes('alice')).length, 0);
+  });
+
+  test('user add takes the clusters and the time that are asked for', async () => {
+    const { out } = await fairlead('user', 'add', 'bob', '--cluster', 'west', '--expires', '2h', '-o', '-');
+    const config = JSON.parse(out) as Kubeconfig;
+    assert.deepEqual(
+      config.contexts.map(({ name }) => name),
+      ['west'],
+    );
+    assert.equal(config['current-context'], 'west');
+    const left = certificateOf(out).validToDate.getTime() - Date.now();
+    assert.ok(left > 7_100_000 && left < 7_201_000, String(left));
+  });
+
+  const mistakes: readonly (readonly [args: string, code: number, want: RegExp])[] = [
+    ['user', 2, /missing required argument 'action'/],
+    ['user add', 2, /missing required argument 'name'/],
+    ['user remove alice', 2, /unknown action "remove" of user: expected add$/],
+    ['user add system:admin', 2, /user "system:admin": names that begin with "system:" are the system's own$/],
+    ['user add alice --expires soon', 2, /invalid argument "soon" for "--expires" flag: expected a duration/],
+    ['user add alice --expires 99999d', 2, /--expires is after the end of the certificate authority/],
+    ['user add alice --cluster north', 2, /no cluster "north" in this data directory: there are east, west$/],
+    ['user add alice -o /nowhere/at/all', 1, /cannot write \/nowhere\/at\/all: ENOENT/],
+    ['ca renew', 2, /unknown action "renew" of ca: expected rotate/],
+    ['ca --finish', 2, /belong to `fairlead ca rotate`$/],
+    ['ca rotate --finish --tokens', 2, /pass one of them$/],
+    ['ca rotate --finish', 1, /no rotation is under way: begin one with `fairlead ca rotate`$/],
+  ];
+  for (const [args, code, want] of mistakes) {
+    test(`fairlead ${args}: says what to do`, async () => {
+      const { err, ...answer } = await fairlead(...args.split(' '));
+      assert.equal(answer.code, code, err);
+      assert.match(err.trimEnd(), want);
+    });
+  }
+
+  test('user add never writes over a file', async () => {
+    const file = join(root, 'taken');
+    await writeFile(file, 'mine');
+    const { code, err } = await fairlead('user', 'add', 'carl', '-o', file);
+    assert.equal(code, 1);
+    assert.match(err, /it exists: remove it or pass -o FILE/);
+    assert.equal(await readFile(file, 'utf8'), 'mine');
+  });
+
+  test('a directory without a server is told apart', async () => {
+    const printed: string[] = [];
+    const code = await run(['ca', '--data-dir', root], {
+      out: () => undefined,
+      err: (text) => void printed.push(text),
+    });
+    assert.equal(code, 1);
+    assert.match(printed.join(''), /has no certificates: start a server in it first, or pass its --data-dir/);
+  });
+
+  test('ca shows what there is and when it expires', async () => {
+    const { out } = await fairlead('ca');
+    const [heading = '', first = '', ...rows] = out.trimEnd().split('\n');
+    assert.match(heading, /^NAME +SUBJECT +EXPIRES +NOTE$/);
+    assert.match(first, /^ca +CN=fairlead-ca +\d{4}-\d\d-\d\d +signs and is trusted, 36\d\d days left$/);
+    assert.deepEqual(
+      rows.map((row) => row.split(' ')[0]),
+      ['admin', 'apiserver-east', 'apiserver-west', 'tokens-east', 'tokens-west'],
+    );
+    const listed = JSON.parse((await fairlead('ca', '-o', 'json')).out) as { name: string }[];
+    assert.equal(listed.length, 6);
+  });
+
+  test('ca rotate --tokens adds a key, and the old one stays', async () => {
+    const { out } = await fairlead('ca', 'rotate', '--tokens');
+    assert.match(out, /^east: tokens are signed with .{43} from now on; .*\nwest: /);
+    assert.equal((await readdir(join(dataDir, 'token-keys', 'east'))).length, 2);
+  });
+
+  test('ca rotate, then --finish once servers have new certificates', async () => {
+    const before = new X509Certificate(await readFile(join(dataDir, 'pki', 'ca.crt')));
+    const begun = await fairlead('ca', 'rotate');
+    assert.equal(begun.code, 0, begun.err);
+    assert.match(begun.out, /servers get their certificates when they start/);
+
+    const again = await fairlead('ca', 'rotate');
+    assert.match(again.err, /a rotation is under way: end it with `fairlead ca rotate --finish` first/);
+    const early = await fairlead('ca', 'rotate', '--finish');
+    assert.match(
+      early.err,
+      /admin, apiserver-east, apiserver-west still of the old certificate authority: start the server/,
+    );
+
+    await start();
+    const { out } = await fairlead('user', 'add', 'dora', '-o', '-');
+    const config = JSON.parse(out) as Kubeconfig;
+    const trust = readCertificates(decoded(config.clusters[0]?.cluster['certificate-authority-data']));
+    assert.equal(trust.length, 2);
+    assert.ok(!isSignedBy(certificateOf(out), before));
+    assert.match((await fairlead('ca')).out, /ca-previous +CN=fairlead-ca +\S+ +still trusted/);
+
+    assert.match(
+      (await fairlead('ca', 'rotate', '--finish')).out,
+      /the old certificate authority is not trusted any more/,
+    );
+    assert.doesNotMatch((await fairlead('ca')).out, /previous/);
+  });
+});

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+
+import { finishRotation, readAuthority, rotateAuthority, trusted } from './authority.ts';
+import { issue } from './issue.ts';
+import { ensurePki, partUser } from './pki.ts';
+import { readCertificates } from './renewal.ts';
+
+const day = 86_400_000;
+
+describe('rotation of the authority', () => {
+  let directory = '';
+  const now = new Date();
+  const ensure = (at = now): ReturnType<typeof ensurePki> =>
+    ensurePki({ directory, serving: [{ cluster: 'east', serviceIps: [] }], parts: ['dns'], now: at });
+  /** Whether openssl accepts a certificate, given what is trusted and what was sent along. */
+  const accepts = async (trust: string, chain: string): Promise<boolean> => {
+    const [leaf = '', ...others] = readCertificates(chain).map(String);
+    const file = async (name: string, text: string): Promise<string> => {
+      await writeFile(join(directory, '..', name), text);
+      return join(directory, '..', name);
+    };
+    const args = ['verify', '-x509_strict', '-CAfile', await file('trust', trust)];
+    if (others.length > 0) args.push('-untrusted', await file('others', others.join('\n')));
+    try {
+      execFileSync('openssl', [...args, await file('leaf', leaf)], { stdio: 'pipe' });
+      return true;
+    } catch {
+      return false; // openssl says no by its exit code
+    }
+  };
+
+  before(async () => {
+    directory = join(await mkdtemp(join(tmpdir(), 'fairlead-authority-')), 'pki');
+  });
+  after(() => rm(join(directory, '..'), { recursive: true, force: true }));
+
+  test('old and new clients trust servers, and servers trust both, until it is finished', async () => {
+    const before = await ensure();
+    const oldCa = before.ca;
+    const oldKeys = await readAuthority(directory);
+    assert.ok(oldKeys);
+    const oldUser = await issue(oldKeys.pair, { use: 'client', commonName: 'alice', groups: [] }, { now, days: 1 });
+    await rotateAuthority(directory, oldKeys.pair, now);
+
+    const during = await ensure();
+    assert.deepEqual(new Set(during.renewed.keys()), new Set(['admin', 'apiserver-east', 'part-dns']));
+    const serving = during.serving.get('east')?.cert ?? '';
+    const [newCa = ''] = readCertificates(during.ca).map(String);
+    assert.equal(readCertificates(during.ca).length, 2);
+    assert.equal(await accepts(oldCa, serving), true, 'a client that knows only the old authority');
+    assert.equal(await accepts(newCa, serving), true, 'a client that knows only the new one');
+    assert.equal(await accepts(during.ca, oldUser.cert), true, 'a server sees an old certificate');
+    assert.equal(await accepts(during.ca, during.admin.cert), true);
+    assert.equal(await accepts(newCa, oldUser.cert), false);
+    assert.deepEqual([...(await ensure()).renewed], [], 'once is enough');
+    const users = await Promise.all(
+      (await readdir(directory)).map(async (name) => ({
+        name,
+        mode: (await stat(join(directory, name))).mode & 0o777,
+      })),
+    );
+    assert.deepEqual(
+      users.filter(({ mode }) => mode !== 0o600),
+      [],
+    );
+
+    await finishRotation(directory);
+    const afterwards = await ensure();
+    assert.deepEqual([...afterwards.renewed], []);
+    assert.equal(readCertificates(afterwards.ca).length, 1);
+    assert.equal(afterwards.ca.trim(), newCa.trim());
+    assert.equal(await accepts(afterwards.ca, oldUser.cert), false);
+    assert.equal(await accepts(oldCa, afterwards.serving.get('east')?.cert ?? ''), false);
+  });
+
+  test('an authority near its end is rotated at a start, so that nobody is cut off', async () => {
+    const old = (await ensure()).ca;
+    const later = new Date(now.getTime() + 2800 * day);
+    const { ca, renewed } = await ensure(later);
+    assert.equal(renewed.get('ca'), 'near expiry');
+    assert.equal(readCertificates(ca).length, 2);
+    assert.ok(ca.includes(old.trim()));
+    await finishRotation(directory);
+  });
+
+  test('a cross certificate of another authority counts for nothing', async () => {
+    await ensure();
+    const authority = await readAuthority(directory);
+    assert.ok(authority);
+    const other = new X509Certificate(authority.pair.cert).toString();
+    await writeFile(join(directory, 'ca-previous.crt'), other);
+    await writeFile(join(directory, 'ca-cross.crt'), 'damaged');
+    const read = await readAuthority(directory);
+    assert.ok(read);
+    assert.equal(read.rotation, undefined);
+    assert.equal(trusted(read), await readFile(join(directory, 'ca.crt'), 'utf8'));
+    await finishRotation(directory);
+  });
+
+  test('each part of Fairlead has its own identity, and no group', async () => {
+    const { parts } = await ensure();
+    const part = new X509Certificate(parts.get('dns')?.cert ?? '');
+    assert.equal(part.subject, `CN=${partUser('dns')}`);
+    assert.equal(partUser('dns'), 'system:fairlead:dns');
+    assert.deepEqual(part.keyUsage, ['1.3.6.1.5.5.7.3.2']);
+  });
+});
