@@ -121,8 +121,9 @@ function checkOwners(errors: FieldError[], owners: readonly OwnerReference[]): v
 }
 
 function checkOwner(errors: FieldError[], path: string, owner: OwnerReference): void {
-  const version = owner.apiVersion.slice(owner.apiVersion.lastIndexOf('/') + 1);
-  if (version === '') errors.push(invalidValue(`${path}.apiVersion`, owner.apiVersion, 'version must not be empty'));
+  const [first = '', version = first, ...more] = owner.apiVersion.split('/');
+  if (version === '' || more.length > 0)
+    errors.push(invalidValue(`${path}.apiVersion`, owner.apiVersion, 'version must not be empty'));
   for (const field of ['kind', 'name', 'uid'] as const) {
     if (owner[field] === '') errors.push(invalidValue(`${path}.${field}`, '', 'must not be empty'));
   }

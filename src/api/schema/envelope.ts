@@ -14,7 +14,7 @@ const magic = Uint8Array.of(0x6b, 0x38, 0x73, 0x00); // k8s\0
 /** Opens a body of `application/vnd.kubernetes.protobuf`. Throws a `ProtobufError`. */
 export function decodeEnvelope(bytes: Uint8Array): Envelope {
   if (bytes.length < magic.length || magic.some((byte, index) => bytes[index] !== byte)) {
-    throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix 6b 38 73 00');
+    throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
   }
   const reader = new WireReader(bytes, magic.length);
   let envelope: Envelope = { apiVersion: '', kind: '', raw: new Uint8Array(), contentType: '' };

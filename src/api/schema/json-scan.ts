@@ -13,17 +13,32 @@ export const tooDeep = (): JsonError => new JsonError(`exceeded max depth of ${m
 
 /** Duplicate keys as `duplicate field "spec.ports"`, in document order. Throws a `JsonError` where JSON.parse would. */
 export function scanJson(text: string): readonly string[] {
-  const scanner: Scanner = { text, at: 0, duplicates: new Set() };
+  return [...scan(text, undefined).duplicates.keys()];
+}
+
+/** `problems` about fields of the text (unknown and duplicate ones) in the order in which a reader meets them. */
+export function sortProblems(text: string, problems: readonly string[]): readonly string[] {
+  const keys = new Map<string, number>();
+  const { duplicates } = scan(text, keys);
+  const placeOf = (problem: string): number => duplicates.get(problem) ?? keys.get(problem) ?? text.length;
+  return problems.toSorted((left, right) => placeOf(left) - placeOf(right));
+}
+
+function scan(text: string, keys: Map<string, number> | undefined): Scanner {
+  const scanner: Scanner = { text, at: 0, duplicates: new Map(), keys };
   scanValue(scanner, '', 0);
   skipSpace(scanner);
   if (scanner.at < text.length) throw unexpected(scanner, 'after top-level value');
-  return [...scanner.duplicates];
+  return scanner;
 }
 
 interface Scanner {
   readonly text: string;
   at: number;
-  readonly duplicates: Set<string>;
+  /** `duplicate field "spec.ports"` → where the second one stands */
+  readonly duplicates: Map<string, number>;
+  /** `unknown field "spec.port"`, should it be one → where it stands */
+  readonly keys: Map<string, number> | undefined;
 }
 
 const isSpace = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9;
@@ -70,7 +85,8 @@ function scanObject(scanner: Scanner, path: string, depth: number): void {
     if (scanner.text[scanner.at] !== '"') throw unexpected(scanner, 'looking for beginning of object key string');
     const key = scanString(scanner);
     const keyPath = path === '' ? key : `${path}.${key}`;
-    if (seen.has(key)) scanner.duplicates.add(`duplicate field ${JSON.stringify(keyPath)}`);
+    if (seen.has(key)) note(scanner.duplicates, `duplicate field ${JSON.stringify(keyPath)}`, scanner.at);
+    if (scanner.keys !== undefined) note(scanner.keys, `unknown field ${JSON.stringify(keyPath)}`, scanner.at);
     seen.add(key);
     skipSpace(scanner);
     if (scanner.text[scanner.at] !== ':') throw unexpected(scanner, 'after object key');
@@ -78,6 +94,10 @@ function scanObject(scanner: Scanner, path: string, depth: number): void {
     scanValue(scanner, keyPath, depth);
     if (endsAfter(scanner, '}', 'after object key:value pair')) return;
   }
+}
+
+function note(places: Map<string, number>, problem: string, at: number): void {
+  if (!places.has(problem)) places.set(problem, at);
 }
 
 function scanArray(scanner: Scanner, path: string, depth: number): void {

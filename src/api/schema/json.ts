@@ -3,7 +3,7 @@
 // keys. Only then the slow scanner looks for it. Counting adds about 5 µs to the
 // 14 µs of JSON.parse for a Service of 1.9 KB (medians on a busy 2-core machine).
 
-import { JsonError, maxJsonDepth, scanJson, tooDeep } from './json-scan.ts';
+import { JsonError, maxJsonDepth, scanJson, sortProblems, tooDeep } from './json-scan.ts';
 
 export { JsonError };
 
@@ -21,6 +21,16 @@ export function parseJson(text: string): ParsedJson {
   const value = parse(text);
   return { value, duplicates: countKeys(value) === colons ? noDuplicates : scanJson(text) };
 }
+
+/** Unknown and duplicate fields of a JSON text in the order in which they stand there. */
+export const inTextOrder = (
+  text: string,
+  unknown: readonly string[],
+  duplicates: readonly string[],
+): readonly string[] =>
+  unknown.length === 0 || duplicates.length === 0
+    ? [...unknown, ...duplicates]
+    : sortProblems(text, [...unknown, ...duplicates]);
 
 function parse(text: string): unknown {
   try {

@@ -108,7 +108,7 @@ describe('a patch is refused', () => {
   }
 
   test('where it is none', () => {
-    const message = 'json: cannot unmarshal object into Go value of type jsonpatch.Patch';
+    const message = 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp';
     assert.deepEqual(refusal(document, { op: 'add' }), { code: 400, reason: 'BadRequest', message });
     assert.equal(refusal(document, [1]).code, 400);
   });

@@ -153,7 +153,9 @@ function define(object: Record<string, unknown>, key: string, value: unknown): v
 }
 
 const undecodable = (value: unknown): StatusError =>
-  badRequest(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type jsonpatch.Patch`);
+  badRequest(
+    `error decoding patch: json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type []handlers.jsonPatchOp`,
+  );
 
 const jsonTypeOf = (value: unknown): string => {
   if (value === null) return 'null';

@@ -1,14 +1,17 @@
 import { badRequest, failure } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
-import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { decode, DecodeError } from '../../api/schema/decode.ts';
-import { JsonError, parseJson } from '../../api/schema/json.ts';
+import type { ParsedJson } from '../../api/schema/json.ts';
+import { inTextOrder, JsonError, parseJson } from '../../api/schema/json.ts';
+import { isJsonObject } from '../../api/schema/json-object.ts';
 import { decodeEnvelope, decodeProtobuf, ProtobufError } from '../../api/schema/protobuf.ts';
 import { parseYaml, YamlError } from '../../api/schema/yaml.ts';
 import { acceptedTypes } from '../negotiate/accept.ts';
 import type { ApiRequest } from '../reply.ts';
+import { checkType, noVersion, unrecognised } from './body-type.ts';
 import type { FieldValidation } from './write-options.ts';
+import { withMetadata } from './write-request.ts';
 
 /** Larger bodies are refused before they are parsed. */
 export const maxBodyBytes = 3 * 1024 * 1024;
@@ -26,8 +29,15 @@ export async function readObject(request: ApiRequest, kind: Kind, validation: Fi
   const bytes = await request.body(maxBodyBytes);
   if (type === 'protobuf') return { object: fromProtobuf(bytes, kind), warnings: [] };
   const { value, duplicates } = parseText(bytes, type, kind);
-  checkType(value, kind);
-  return decodeObject(value, kind, { validation, duplicates });
+  checkType(value, kind, bytes);
+  const inOrder = (unknown: readonly string[]): readonly string[] =>
+    type === 'json' ? inTextOrder(bytes.toString(), unknown, duplicates) : [...duplicates, ...unknown];
+  try {
+    return decodeObject(value, kind, { validation, duplicates, inOrder });
+  } catch (error) {
+    if (error instanceof DecodeError) throw cannotHandle(kind, error.message);
+    throw error;
+  }
 }
 
 /** The short name of the Content-Type; a missing one means JSON. */
@@ -50,80 +60,77 @@ export const unsupportedType = (accepted: string): Error =>
     message: `the body of the request was in an unknown format - accepted media types include: ${accepted}`,
   });
 
+/** A 415 for a patch of no type that the kind takes; of custom resources Kubernetes says which those are. */
+export const unsupportedPatch = (kind: Kind, types: readonly string[]): Error =>
+  kind.custom
+    ? unsupportedType(types.filter((type) => !type.includes('strategic')).join(', '))
+    : failure({
+        code: 415,
+        reason: 'UnsupportedMediaType',
+        message: '415: Unsupported Media Type',
+        details: {},
+      });
+
 /** Text as a value, whatever its syntax. */
-export function parseText(
-  bytes: Buffer,
-  type: 'json' | 'yaml',
-  kind: Kind,
-): { readonly value: unknown; readonly duplicates: readonly string[] } {
-  const source = utf8(bytes);
+function parseText(bytes: Buffer, type: 'json' | 'yaml', kind: Kind): ParsedJson {
+  const source = bytes.toString(); // invalid UTF-8 becomes U+FFFD, as Go's decoder has it
   try {
     return type === 'json' ? parseJson(source) : parseYaml(source);
   } catch (error) {
-    if (error instanceof JsonError) throw unrecognised(kind, `json parse error: ${error.message}`, source);
-    if (error instanceof YamlError) throw unrecognised(kind, `yaml parse error: ${error.message}`, source);
+    if (error instanceof JsonError) throw unrecognised(kind, noVersion(error.message), bytes);
+    if (error instanceof YamlError) throw unrecognised(kind, error.message, bytes);
     throw error;
-  }
-}
-
-/** Invalid UTF-8 becomes U+FFFD, as Go's decoder has it. */
-const utf8 = (bytes: Buffer): string => bytes.toString('utf8');
-
-const unrecognised = (kind: Kind, why: string, source: string): Error =>
-  badRequest(
-    `the object provided is unrecognized (must be of type ${kind.kind}): couldn't get version/kind; ${why} (${Buffer.from(source.slice(0, 30)).toString('hex').slice(0, 30)} ...)`,
-  );
-
-/** The apiVersion and kind in a body must be those of the URL; built-in kinds may leave them out. */
-function checkType(value: unknown, kind: Kind): void {
-  const given = typeof value === 'object' && value !== null ? (value as { apiVersion?: unknown; kind?: unknown }) : {};
-  const expected = apiVersionOf(kind);
-  if (kind.custom && (given.kind === undefined || given.kind === '')) {
-    throw badRequest(`Object 'Kind' is missing in '${JSON.stringify(value).slice(0, 200)}'`);
-  }
-  if (given.apiVersion !== undefined && given.apiVersion !== '' && given.apiVersion !== expected) {
-    throw badRequest(
-      `the API version in the data (${text(given.apiVersion)}) does not match the expected API version (${expected})`,
-    );
-  }
-  if (given.kind !== undefined && given.kind !== '' && given.kind !== kind.kind) {
-    throw badRequest(
-      `${text(given.kind)} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: no kind ${JSON.stringify(given.kind)} is registered for this resource`,
-    );
   }
 }
 
 /** A value of a client in a message: strings as they are, anything else as JSON. */
 export const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? ''));
 
+/** How strictly a value is read. */
+export interface Strictness {
+  readonly validation: FieldValidation;
+  /** What is wrong with the text itself: duplicate keys. */
+  readonly duplicates: readonly string[];
+  /** Those and the unknown fields, in the order in which they are told. */
+  inOrder(unknown: readonly string[]): readonly string[];
+}
+
 /** A value as an object of the kind; unknown and duplicate fields are refused, told or ignored as asked. */
-export function decodeObject(
-  value: unknown,
-  kind: Kind,
-  { validation, duplicates }: { readonly validation: FieldValidation; readonly duplicates: readonly string[] },
-): DecodedBody {
+export function decodeObject(value: unknown, kind: Kind, { validation, duplicates, inOrder }: Strictness): DecodedBody {
+  const { object, unknown } = decode<ApiObject>(kind.schema, value);
+  const read = emptiesManagers(value) ? withMetadata(object, { managedFields: [] }) : object;
+  if (validation === 'Ignore' || unknown.length + duplicates.length === 0) return { object: read, warnings: [] };
+  const problems = inOrder(unknown);
+  if (validation === 'Warn') return { object: read, warnings: problems };
+  throw new DecodeError(`strict decoding error: ${problems.slice(0, 100).join(', ')}`);
+}
+
+/** An empty list of managers is more than none: it asks to forget them. Decoding drops empty lists. */
+function emptiesManagers(value: unknown): boolean {
+  const metadata = isJsonObject(value) ? value['metadata'] : undefined;
+  const sent = isJsonObject(metadata) ? metadata['managedFields'] : undefined;
+  return Array.isArray(sent) && sent.length === 0;
+}
+
+export const cannotHandle = (kind: Kind, why: string): Error =>
+  badRequest(`${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: ${why}`);
+
+function fromProtobuf(bytes: Buffer, kind: Kind): ApiObject {
+  const envelope = envelopeOf(bytes, kind);
+  checkType({ apiVersion: envelope.apiVersion, kind: envelope.kind }, kind, bytes);
   try {
-    const { object, unknown } = decode<ApiObject>(kind.schema, value);
-    const problems = [...unknown, ...duplicates];
-    if (problems.length === 0 || validation === 'Ignore') return { object, warnings: [] };
-    if (validation === 'Warn') return { object, warnings: problems };
-    throw badRequest(cannotHandle(kind, `strict decoding error: ${problems.slice(0, 100).join(', ')}`));
+    return decodeProtobuf<ApiObject>(kind.schema, envelope.raw);
   } catch (error) {
-    if (error instanceof DecodeError) throw badRequest(cannotHandle(kind, error.message));
+    if (error instanceof ProtobufError) throw cannotHandle(kind, error.message);
     throw error;
   }
 }
 
-export const cannotHandle = (kind: Kind, why: string): string =>
-  `${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: ${why}`;
-
-function fromProtobuf(bytes: Buffer, kind: Kind): ApiObject {
+function envelopeOf(bytes: Buffer, kind: Kind): ReturnType<typeof decodeEnvelope> {
   try {
-    const envelope = decodeEnvelope(bytes);
-    checkType({ apiVersion: envelope.apiVersion, kind: envelope.kind }, kind);
-    return decodeProtobuf<ApiObject>(kind.schema, envelope.raw);
+    return decodeEnvelope(bytes);
   } catch (error) {
-    if (error instanceof ProtobufError) throw badRequest(cannotHandle(kind, error.message));
+    if (error instanceof ProtobufError) throw unrecognised(kind, error.message, bytes);
     throw error;
   }
 }

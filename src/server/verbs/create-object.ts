@@ -43,6 +43,7 @@ export async function createObject(
     const allocation = allocateForCreate(context, resource, named, request.dryRun);
     try {
       const object = validated(context, resource, request, allocation.object);
+      refuseRevision(given);
       const outcome = await commitNew(context, resource, request, object, allocation);
       if (outcome !== 'name taken' && outcome !== 'claim lost') return outcome;
       if (outcome === 'name taken' && --names === 0) throw exists(resource, object.metadata, isGenerated);
@@ -66,13 +67,10 @@ function identify(context: ServerContext, { kind }: Resource, request: WriteRequ
     deletionTimestamp: _deletion,
     deletionGracePeriodSeconds: _grace,
     selfLink: _selfLink,
-    resourceVersion,
+    resourceVersion: _revision,
     namespace = '',
     ...kept
   } = given.metadata;
-  if (resourceVersion !== undefined && resourceVersion !== '') {
-    throw badRequest('resourceVersion should not be set on objects to be created');
-  }
   if (kind.namespaced && namespace !== '' && namespace !== request.namespace) throw namespaceMismatch();
   const metadata: ObjectMeta = {
     ...kept,
@@ -93,6 +91,12 @@ function identify(context: ServerContext, { kind }: Resource, request: WriteRequ
     resetFields: resetFieldsOf(kind, ''),
   });
   return withManagedFields(object, managedFields);
+}
+
+/** A new object has no revision yet. Kubernetes finds out last, in its store, and blames itself. */
+function refuseRevision({ metadata: { resourceVersion = '' } }: ApiObject): void {
+  if (!/^\d+$/.test(resourceVersion) || Number(resourceVersion) === 0) return;
+  throw failure({ code: 500, message: 'resourceVersion should not be set on objects to be created' });
 }
 
 export const namespaceMismatch = (): Error =>

@@ -4,6 +4,7 @@ import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { readObject } from './body.ts';
 import { createObject } from './create-object.ts';
+import { withUniqueOwners } from './owners.ts';
 import type { WriteRequest, Written } from './write-request.ts';
 import { managerOf, parseWriteOptions } from './write-options.ts';
 
@@ -16,15 +17,16 @@ export async function create(
 ): Promise<Written> {
   const options = parseWriteOptions(info.query, 'CreateOptions');
   const body = await readObject(request, resource.kind, options.fieldValidation);
-  warnings.push(...body.warnings);
+  const sent = withUniqueOwners(body.object, body.warnings);
+  warnings.push(...sent.warnings);
   const write: WriteRequest = {
     user: request.user,
     namespace: info.namespace,
-    name: body.object.metadata.name ?? '',
+    name: sent.object.metadata.name ?? '',
     subresource: '',
     dryRun: options.dryRun,
     manager: managerOf(options, request.header('user-agent')),
     warnings,
   };
-  return createObject(context, resource, write, resource.kind.applyDefaults(body.object));
+  return createObject(context, resource, write, resource.kind.applyDefaults(sent.object));
 }

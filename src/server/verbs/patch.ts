@@ -1,36 +1,89 @@
-import { badRequest, invalid, isStatusError } from '../../api/errors.ts';
-import { invalidValue } from '../../api/field-errors.ts';
+import { badRequest, failure } from '../../api/errors.ts';
+import { causesOf, invalidValue, joinErrors } from '../../api/field-errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import { DecodeError } from '../../api/schema/decode.ts';
+import { isJsonObject } from '../../api/schema/json-object.ts';
+import type { ParsedJson } from '../../api/schema/json.ts';
+import { JsonError, parseJson } from '../../api/schema/json.ts';
+import { goWord } from '../../api/schema/mismatch.ts';
 import type { ServerContext } from '../context.ts';
 import { applyJsonPatch } from '../patch/json.ts';
 import { applyMergePatch } from '../patch/merge.ts';
 import { asJson } from '../patch/managed.ts';
+import { printGo } from '../patch/go-text.ts';
 import { applyStrategicMergePatch } from '../patch/strategic.ts';
 import type { ApiRequest } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
-import { kindSubject } from '../resource.ts';
 import { applyPatch } from './apply.ts';
-import { decodeObject, maxBodyBytes, mediaType, unsupportedType } from './body.ts';
-import { JsonError, parseJson } from '../../api/schema/json.ts';
-import { subresourceOf } from './update.ts';
+import { decodeObject, maxBodyBytes, mediaType, unsupportedPatch } from './body.ts';
+import { typeProblem } from './body-type.ts';
+import { withUniqueOwners } from './owners.ts';
+import { named, subresourceOf } from './update.ts';
 import { updateObject } from './update-object.ts';
 import type { WriteRequest, Written } from './write-request.ts';
 import type { WriteOptions } from './write-options.ts';
 import { managerOf, parseWriteOptions } from './write-options.ts';
 
-/** Computes a patched document from an object's JSON. */
-type Patcher = (document: Record<string, unknown>, body: unknown, kind: Kind) => unknown;
+/** One way to patch. */
+interface Patcher {
+  /** Undefined: there is nothing to change. Throws a 400 for a body that is no patch of this type. */
+  read(body: unknown): unknown;
+  /** The patched document of an object's JSON. */
+  apply(document: Record<string, unknown>, body: unknown, kind: Kind): unknown;
+  /** How messages show the patch that made a bad object. */
+  shown(patched: unknown, body: unknown): string;
+  /** Stands before what is wrong with the patch itself. */
+  readonly told: string;
+}
 
 const patchers = new Map<string, Patcher>([
-  ['application/json-patch+json', (document, body) => applyJsonPatch(document, body)],
-  ['application/merge-patch+json', (document, body) => applyMergePatch(document, body)],
+  [
+    'application/json-patch+json',
+    {
+      read: (body) => (body === null ? [] : body),
+      apply: applyJsonPatch,
+      shown: (patched) => JSON.stringify(patched),
+      told: 'json patch ',
+    },
+  ],
+  [
+    'application/merge-patch+json',
+    {
+      read: mergePatchOf,
+      apply: applyMergePatch,
+      shown: (patched) => JSON.stringify(patched),
+      told: '',
+    },
+  ],
   [
     'application/strategic-merge-patch+json',
-    (document, body, kind) => applyStrategicMergePatch(document, body, kind.schema),
+    {
+      read: strategicPatchOf,
+      apply: (document, body, kind) => applyStrategicMergePatch(document, body, kind.schema),
+      shown: (_, body) => printGo(body),
+      told: '',
+    },
   ],
 ]);
+
+function mergePatchOf(body: unknown): unknown {
+  if (body === null) throw badRequest('Invalid JSON Patch');
+  if (isJsonObject(body)) return body;
+  throw badRequest(`error decoding patch: ${notAnObject(body)}`);
+}
+
+/** It is about the fields of the object; what the object is, it cannot change. */
+function strategicPatchOf(body: unknown): unknown {
+  if (body === null) return {};
+  if (!isJsonObject(body)) throw badRequest(notAnObject(body));
+  const { kind: _, apiVersion: __, ...fields } = body;
+  return fields;
+}
+
+const notAnObject = (body: unknown): string =>
+  `json: cannot unmarshal ${goWord(body)} into Go value of type map[string]interface {}`;
 
 const applyType = 'application/apply-patch+yaml';
 
@@ -45,10 +98,12 @@ export async function patch(
   if (type === applyType) return applyPatch(context, resource, info, { request, warnings });
   const patcher = patchers.get(type);
   if (patcher === undefined || (resource.kind.custom && type.includes('strategic'))) {
-    throw unsupportedType(acceptedPatches(resource.kind));
+    throw unsupportedPatch(resource.kind, [...patchers.keys(), applyType]);
   }
   const options = parseWriteOptions(info.query, 'PatchOptions');
-  const body = parsePatch(await request.body(maxBodyBytes), options);
+  const parsed = parsePatch(await request.body(maxBodyBytes), type);
+  const body = patcher.read(parsed.value);
+  const problems = [...parsed.duplicates, ...unknownInOperations(body)].map((problem) => patcher.told + problem);
   const write: WriteRequest = {
     user: request.user,
     namespace: info.namespace,
@@ -60,66 +115,72 @@ export async function patch(
   };
   return updateObject(context, resource, write, {
     revise: (old) => {
-      const patched = patcher(asJson(old), body.value, resource.kind);
-      return revised(context, resource, { old, patched, options, duplicates: body.duplicates, warnings });
+      const patched = patcher.apply(asJson(old), body, resource.kind);
+      const shown = (): string => patcher.shown(patched, body);
+      return revised(resource.kind, info, { patched, shown, options, problems, warnings });
     },
   });
 }
 
-const acceptedPatches = (kind: Kind): string =>
-  [...patchers.keys(), applyType].filter((type) => !(kind.custom && type.includes('strategic'))).join(', ');
-
-function parsePatch(
-  bytes: Buffer,
-  { fieldValidation }: WriteOptions,
-): { readonly value: unknown; readonly duplicates: readonly string[] } {
+function parsePatch(bytes: Buffer, type: string): ParsedJson {
   try {
-    const { value, duplicates } = parseJson(bytes.toString());
-    return { value, duplicates: fieldValidation === 'Ignore' ? [] : duplicates };
+    return parseJson(bytes.toString());
   } catch (error) {
-    if (error instanceof JsonError) throw badRequest(`error decoding patch: ${error.message}`);
-    throw error;
+    if (!(error instanceof JsonError)) throw error;
+    throw badRequest(type.includes('strategic') ? error.message : `error decoding patch: ${error.message}`);
   }
+}
+
+const operationFields = ['op', 'from', 'path', 'value'];
+
+/** Keys that no operation of a JSON patch has. */
+function unknownInOperations(body: unknown): readonly string[] {
+  if (!Array.isArray(body)) return [];
+  return body.flatMap((operation: unknown, index) =>
+    Object.keys(isJsonObject(operation) ? operation : {})
+      .filter((key) => !operationFields.includes(key))
+      .map((key) => `unknown field "[${index}].${key}"`),
+  );
 }
 
 /** The patched document as an object again. A patch that makes a bad one is a 422 about the patch. */
 function revised(
-  context: ServerContext,
-  resource: Resource,
+  kind: Kind,
+  info: ResourceRequest,
   patch: {
-    readonly old: ApiObject;
     readonly patched: unknown;
+    readonly shown: () => string;
     readonly options: WriteOptions;
-    readonly duplicates: readonly string[];
+    /** What is wrong with the patch itself. */
+    readonly problems: readonly string[];
     readonly warnings: string[];
   },
 ): ApiObject {
-  const { kind } = resource;
-  const { old, patched, options, duplicates, warnings } = patch;
+  const { patched, shown, options, problems, warnings } = patch;
+  const wrongType = typeProblem(patched, kind);
+  if (wrongType !== undefined) throw badPatch(shown(), wrongType.why);
   try {
-    const { object, warnings: told } = decodeObject(patched, kind, { validation: options.fieldValidation, duplicates });
-    for (const warning of told) if (!warnings.includes(warning)) warnings.push(warning);
-    checkIdentity(resource, object, old);
-    return kind.applyDefaults(object);
+    const { object, warnings: told } = decodeObject(patched, kind, {
+      validation: options.fieldValidation,
+      duplicates: problems,
+      inOrder: (unknown) => [...problems, ...unknown],
+    });
+    const next = withUniqueOwners(named(object, info), told, ' after mutating admission happens');
+    for (const warning of next.warnings) if (!warnings.includes(warning)) warnings.push(warning);
+    return kind.applyDefaults(next.object);
   } catch (error) {
-    if (!isStatusError(error) || error.status.code !== 400) throw error;
-    throw invalid(kindSubject(resource, old.metadata.name ?? ''), [
-      invalidValue('patch', JSON.stringify(patched)?.slice(0, 2000), error.message),
-    ]);
+    if (error instanceof DecodeError) throw badPatch(shown(), error.message);
+    throw error;
   }
 }
 
-/** A patch cannot rename an object or move it. */
-function checkIdentity(resource: Resource, next: ApiObject, old: ApiObject): void {
-  const { name = '', namespace } = next.metadata;
-  if (name !== old.metadata.name) {
-    throw badRequest(
-      `the name of the object (${name}) does not match the name on the URL (${old.metadata.name ?? ''})`,
-    );
-  }
-  if (namespace !== old.metadata.namespace && resource.kind.namespaced) {
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  }
-  const { kind = resource.kind.kind } = next;
-  if (kind !== resource.kind.kind) throw badRequest(`a patch cannot change the kind to ${kind}`);
+/** Kubernetes does not say here which object it is about. */
+function badPatch(shown: string, why: string): Error {
+  const errors = [invalidValue('patch', shown, why)];
+  return failure({
+    code: 422,
+    reason: 'Invalid',
+    message: ` "" is invalid: ${joinErrors(errors)}`,
+    details: { causes: causesOf(errors) },
+  });
 }

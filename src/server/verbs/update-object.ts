@@ -46,7 +46,6 @@ export async function updateObject(
   for (let attempt = 0; attempt < attempts; attempt++) {
     const item = resource.cache.get(key);
     if (item === undefined) {
-      requireNamespace(context, resource, request.namespace);
       if (revision.create === undefined) throw notFound(subjectOf(resource, request.name));
       requireNamespace(context, resource, request.namespace);
       requireCreate(context, resource, request);
@@ -72,7 +71,7 @@ async function tryUpdate(
   const old = servedObject(resource, item);
   const revised = revision.revise(old);
   checkGrants(context, resource, request, { next: revised, old });
-  checkPreconditions(resource, revised, old);
+  checkRevision(resource, revised, old);
   const tracked = track(context, resource, request, { revised: carriedOver(resource.kind, revised, old), old });
   const allocation = allocateForUpdate(context, resource, { next: tracked, old }, request.dryRun);
   try {
@@ -116,14 +115,16 @@ async function commitUpdate(
 const isFinished = (kind: Kind, object: ApiObject): boolean =>
   !isHeld(kind, object) && (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
-/** The UID and the revision that the client sent, if any, must be those of the stored object. */
-function checkPreconditions(resource: Resource, next: ApiObject, old: ApiObject): void {
-  const subject = subjectOf(resource, old.metadata.name ?? '');
-  const { uid = '', resourceVersion = '' } = next.metadata;
-  if (uid !== '' && uid !== old.metadata.uid) throw otherUid(subject, uid, old.metadata.uid ?? '');
-  if (resourceVersion !== '') {
-    if (resourceVersion !== old.metadata.resourceVersion) throw conflict(subject, staleObject);
-    return;
+/** The revision that the client sent, if any, must be that of the stored object; 0 means any. */
+function checkRevision(resource: Resource, next: ApiObject, old: ApiObject): void {
+  const { resourceVersion = '' } = next.metadata;
+  if (!/^\d*$/.test(resourceVersion)) {
+    const why = `strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`;
+    throw failure({ code: 500, message: why }); // Kubernetes blames itself
+  }
+  if (Number(resourceVersion) > 0) {
+    if (resourceVersion === old.metadata.resourceVersion) return;
+    throw conflict(subjectOf(resource, old.metadata.name ?? ''), staleObject);
   }
   if (!resource.kind.unconditionalUpdate) {
     throw invalid(kindSubject(resource, old.metadata.name ?? ''), [
@@ -131,10 +132,6 @@ function checkPreconditions(resource: Resource, next: ApiObject, old: ApiObject)
     ]);
   }
 }
-
-/** The client meant another object of this name; `actual` is '' when there is none. */
-export const otherUid = (subject: Subject, expected: string, actual: string): StatusError =>
-  conflict(subject, `Precondition failed: UID in precondition: ${expected}, UID in object meta: ${actual}`);
 
 /** What the server keeps of an object's identity, whatever the client sent. */
 function carriedOver(kind: Kind, next: ApiObject, old: ApiObject): ApiObject {
@@ -146,13 +143,15 @@ function carriedOver(kind: Kind, next: ApiObject, old: ApiObject): ApiObject {
     ...(uid === undefined ? {} : { uid: next.metadata.uid ?? uid }),
     ...(generation === undefined ? {} : { generation }),
     ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
-    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-    ...(deletionGracePeriodSeconds === undefined ? {} : { deletionGracePeriodSeconds }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
-  const { selfLink: _selfLink, ...sent } = next.metadata;
-  const { deletionTimestamp: _, deletionGracePeriodSeconds: __, generation: ___, ...metadata } = sent;
-  return { ...next, kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: { ...metadata, ...kept } };
+  const { selfLink: _selfLink, generation: _, ...sent } = next.metadata;
+  // What a client may leave out, but not change.
+  const marks = {
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    ...(deletionGracePeriodSeconds === undefined ? {} : { deletionGracePeriodSeconds }),
+  };
+  return { ...next, kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: { ...marks, ...sent, ...kept } };
 }
 
 function track(

@@ -52,14 +52,19 @@ suite('PUT of what is not there', () => {
     assert.equal((await put({ resourceVersion: '5' })).status, 201);
   });
 
-  test('through a subresource, or in a namespace that is not there, is a 404', async () => {
+  test('through a status creates as well, but not the status', async () => {
     await using server = await testServer();
-    const status = await server.ask('PUT', `${services}/a/status`, { body: service('a') });
-    assert.equal(status.body.message, 'services "a" not found');
+    const body = { ...service('a'), status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } };
+    const { status, body: created } = await server.ask('PUT', `${services}/a/status`, { body });
+    assert.deepEqual([status, created.status], [201, { loadBalancer: {} }]);
+  });
+
+  test('in a namespace that is not there is a 404, of the namespace if the object would have been created', async () => {
+    await using server = await testServer();
     const absent = await server.ask('PUT', '/api/v1/namespaces/absent/services/a', { body: service('a') });
     assert.equal(absent.body.message, 'namespaces "absent" not found');
     const patched = await server.ask('PATCH', '/api/v1/namespaces/absent/configmaps/a', { type: merge, body: {} });
-    assert.equal(patched.body.message, 'namespaces "absent" not found');
+    assert.equal(patched.body.message, 'configmaps "a" not found');
   });
 });
 
@@ -163,15 +168,27 @@ suite('what an update keeps', () => {
     const sent = {
       creationTimestamp: '2001-01-01T00:00:00Z',
       generation: 99,
-      deletionTimestamp: '2001-01-01T00:00:00Z',
     };
     const { body: next } = await server.ask('PUT', `${slices}/a`, {
       body: { metadata: { name: 'a', annotations: { k: 'v' }, ...sent }, addressType: 'IPv4' },
     });
     const { uid, creationTimestamp, generation } = body.metadata;
     assert.deepEqual(
-      [next.metadata.uid, next.metadata.creationTimestamp, next.metadata.generation, next.metadata.deletionTimestamp],
-      [uid, creationTimestamp, generation, undefined],
+      [next.metadata.uid, next.metadata.creationTimestamp, next.metadata.generation],
+      [uid, creationTimestamp, generation],
+    );
+  });
+
+  test('nobody marks an object for deletion by writing it', async () => {
+    await using server = await testServer();
+    await server.ask('POST', maps, { body: { metadata: { name: 'a' } } });
+    const metadata = { name: 'a', deletionTimestamp: '2001-01-01T00:00:00Z', deletionGracePeriodSeconds: 3 };
+    const { status, body } = await server.ask('PUT', `${maps}/a`, { body: { metadata } });
+    assert.equal(status, 422);
+    assert.equal(
+      body.message,
+      'ConfigMap "a" is invalid: [metadata.deletionTimestamp: Invalid value: "2001-01-01T00:00:00Z": field is immutable, ' +
+        'metadata.deletionGracePeriodSeconds: Invalid value: 3: field is immutable]',
     );
   });
 

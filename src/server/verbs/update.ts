@@ -1,4 +1,4 @@
-import { badRequest } from '../../api/errors.ts';
+import { badRequest, conflict } from '../../api/errors.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { ServerContext } from '../context.ts';
 import type { ApiRequest } from '../reply.ts';
@@ -7,7 +7,8 @@ import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
 import { readObject } from './body.ts';
 import { createObject, namespaceMismatch } from './create-object.ts';
-import { otherUid, updateObject } from './update-object.ts';
+import { withUniqueOwners } from './owners.ts';
+import { updateObject } from './update-object.ts';
 import type { Subresource, WriteRequest, Written } from './write-request.ts';
 import { withMetadata } from './write-request.ts';
 import { managerOf, parseWriteOptions } from './write-options.ts';
@@ -21,7 +22,8 @@ export async function update(
 ): Promise<Written> {
   const options = parseWriteOptions(info.query, 'UpdateOptions');
   const body = await readObject(request, resource.kind, options.fieldValidation);
-  warnings.push(...body.warnings);
+  const sent = withUniqueOwners(body.object, body.warnings);
+  warnings.push(...sent.warnings);
   const subresource = subresourceOf(info);
   const write: WriteRequest = {
     user: request.user,
@@ -32,10 +34,14 @@ export async function update(
     manager: managerOf(options, request.header('user-agent')),
     warnings,
   };
-  const next = resource.kind.applyDefaults(named(body.object, info));
+  const next = resource.kind.applyDefaults(named(sent.object, info));
   return updateObject(context, resource, write, {
-    revise: () => next,
-    ...(resource.kind.createOnUpdate && subresource === ''
+    revise: (old) => {
+      checkUid(resource, next, old.metadata.uid);
+      return next;
+    },
+    // A status creates too, as in Kubernetes: without itself, since nobody creates a status.
+    ...(resource.kind.createOnUpdate
       ? { create: () => createObject(context, resource, write, asNew(resource, next)) }
       : {}),
   });
@@ -45,8 +51,8 @@ export async function update(
 export const subresourceOf = ({ subresource }: ResourceRequest): Subresource =>
   subresource === 'status' || subresource === 'finalize' ? subresource : '';
 
-/** The body's name and namespace must be the URL's, or absent. */
-function named(object: ApiObject, info: ResourceRequest): ApiObject {
+/** The object in the URL's namespace; the name it brings must be the URL's. */
+export function named(object: ApiObject, info: ResourceRequest): ApiObject {
   const { name = '', namespace = '' } = object.metadata;
   if (name !== '' && name !== info.name) {
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${info.name})`);
@@ -55,12 +61,19 @@ function named(object: ApiObject, info: ResourceRequest): ApiObject {
     throw badRequest(`the name of the object (${info.name} based on URL) was undeterminable: name must be provided`);
   }
   if (namespace !== '' && info.namespace !== '' && namespace !== info.namespace) throw namespaceMismatch();
-  return withMetadata(object, { name: info.name });
+  return withMetadata(object, { name: info.name, ...(info.namespace === '' ? {} : { namespace: info.namespace }) });
 }
 
 /** A revision of what is not there says nothing; a UID means an object that has gone. */
 function asNew(resource: Resource, object: ApiObject): ApiObject {
-  const { resourceVersion: _, uid = '', ...metadata } = object.metadata;
-  if (uid !== '') throw otherUid(subjectOf(resource, metadata.name ?? ''), uid, '');
+  checkUid(resource, object, '');
+  const { resourceVersion: _, uid: __, ...metadata } = object.metadata;
   return { ...object, metadata };
+}
+
+/** A body that names a UID is about that object and no other; `stored` is '' when there is none. */
+function checkUid(resource: Resource, { metadata: { name = '', uid = '' } }: ApiObject, stored = ''): void {
+  if (uid === '' || uid === stored) return;
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${stored}`;
+  throw conflict(subjectOf(resource, name), why);
 }

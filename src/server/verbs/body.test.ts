@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+
+import { testServer } from '../testing/server.ts';
+
+const maps = '/api/v1/namespaces/default/configmaps';
+const unrecognised = 'the object provided is unrecognized (must be of type ConfigMap): ';
+const noType = `${unrecognised}couldn't get version/kind; json parse error: `;
+const noStruct = String.raw`into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
+const cannotHandle = 'ConfigMap in version "v1" cannot be handled as a ConfigMap: ';
+
+suite('a body that is refused', () => {
+  // Kubernetes' own answers, word for word; the sources of the words are its JSON, YAML and protobuf decoders.
+  const table: readonly (readonly [body: string, message: string, type?: string])[] = [
+    ['', `${noType}unexpected end of JSON input (<empty>)`],
+    [' ', `${noType}unexpected end of JSON input (20)`],
+    ['{', `${noType}unexpected end of JSON input ({)`],
+    ['{a:1}', `${noType}invalid character 'a' looking for beginning of object key string ({a:1})`],
+    [
+      '{"metadata":{"name":"a"}}{"metadata":{"name":"b"}}',
+      `${noType}invalid character '{' after top-level value ({"metadata":{"name":"a"}}{"met ...)`,
+    ],
+    ['5', `${noType}json: cannot unmarshal number ${noStruct} (35)`],
+    ['[]', `${noType}json: cannot unmarshal array ${noStruct} (5b5d)`],
+    ['{"kind":5}', `${noType}json: cannot unmarshal number into Go struct field .kind of type string ({"kind":5})`],
+    ['{"apiVersion":"a/b/c"}', `${unrecognised}unexpected GroupVersion string: a/b/c ({"apiVersion":"a/b/c"})`],
+    [
+      '{"apiVersion":"v2"}',
+      'ConfigMap in version "v2" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "v2"',
+    ],
+    [
+      '{"kind":"Secret"}',
+      'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion',
+    ],
+    [
+      '{"kind":"ConfigMapList","apiVersion":"v1"}',
+      'ConfigMapList in version "v1" cannot be handled as a ConfigMap: converting (v1.ConfigMapList) to (core.ConfigMap): unknown conversion',
+    ],
+    [
+      '{"kind":"Deployment","apiVersion":"apps/v1"}',
+      'Deployment in version "v1" cannot be handled as a ConfigMap: converting (v1.Deployment) to (core.ConfigMap): unknown conversion',
+    ],
+    [
+      '{"data":{"x":1}}',
+      `${cannotHandle}json: cannot unmarshal number into Go struct field ConfigMap.data of type string`,
+    ],
+    [
+      '{"z":1,"data":{"x":"1","x":"2"},"metadata":{"y":1}}',
+      `${cannotHandle}strict decoding error: unknown field "z", duplicate field "data.x", unknown field "metadata.y"`,
+    ],
+    [
+      '{"apiVersion":"v1"}',
+      `${unrecognised}provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] ({"apiVersion":"v1"})`,
+      'application/vnd.kubernetes.protobuf',
+    ],
+  ];
+  for (const [body, message, type = 'application/json'] of table) {
+    test(`${type} ${body}`, async () => {
+      await using server = await testServer();
+      const answer = await server.ask('POST', `${maps}?fieldValidation=Strict`, { body, type });
+      assert.deepEqual([answer.status, answer.body.message], [400, message]);
+    });
+  }
+});
+
+test('the new Event is not the old one, though they are stored as one', async () => {
+  await using server = await testServer();
+  const { body } = await server.ask('POST', '/api/v1/namespaces/default/events', {
+    body: { apiVersion: 'events.k8s.io/v1', kind: 'Event', metadata: { name: 'a' } },
+  });
+  assert.equal(
+    body.message,
+    'the API version in the data (events.k8s.io/v1) does not match the expected API version (v1)',
+  );
+});
+
+suite('owners', () => {
+  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' };
+  const start = '299 - ".metadata.ownerReferences contains duplicate entries';
+  const end =
+    '; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u"';
+  const metadata = { name: 'a', ownerReferences: [owner, owner] };
+
+  test('are kept once, and a repetition is told', async () => {
+    await using server = await testServer();
+    for (const [method, url] of [
+      ['POST', maps],
+      ['PUT', `${maps}/a`],
+    ] as const) {
+      const { body, warnings } = await server.ask(method, url, { body: { metadata } });
+      assert.equal(body.metadata.ownerReferences.length, 1);
+      assert.deepEqual(warnings, [`${start}${end}`]);
+    }
+    const patched = await server.ask('PATCH', `${maps}/a`, {
+      type: 'application/merge-patch+json',
+      body: { metadata },
+    });
+    assert.deepEqual(patched.warnings, [`${start} after mutating admission happens${end}`]);
+  });
+
+  test('of a version that is none are refused', async () => {
+    await using server = await testServer();
+    const { body } = await server.ask('POST', maps, {
+      body: { metadata: { name: 'a', ownerReferences: [{ ...owner, apiVersion: 'a/b/c' }] } },
+    });
+    assert.equal(
+      body.message,
+      'ConfigMap "a" is invalid: metadata.ownerReferences.apiVersion: Invalid value: "a/b/c": version must not be empty',
+    );
+  });
+});
+
+test('an empty list of managers forgets them', async () => {
+  await using server = await testServer();
+  await server.ask('POST', maps, { body: { metadata: { name: 'a' }, data: { k: 'v' } } });
+  const body = { metadata: { name: 'a', managedFields: [] }, data: { k: 'v' } };
+  const put = await server.ask('PUT', `${maps}/a`, { body });
+  assert.equal(put.body.metadata.managedFields, undefined);
+});
