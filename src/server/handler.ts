@@ -57,9 +57,13 @@ export class Handler {
     const resource = info.isResource ? this.#kinds.get(`${info.group}/${info.version}/${info.resource}`) : undefined;
     const measured = metrics.begin(info, { isServed: resource !== undefined, type: request.header('content-type') });
     const warnings: string[] = [];
-    const reply = await this.#answer(request, info, { resource, warnings }).catch((error: unknown) =>
-      this.#failed(error, request),
-    );
+    const acting = this.#actingAs(request);
+    const reply =
+      'user' in acting
+        ? await this.#answer(acting, info, { resource, warnings }).catch((error: unknown) =>
+            this.#failed(error, request),
+          )
+        : acting;
     measured.answered(reply.status);
     const headers = {
       'Audit-Id': request.header('audit-id') ?? context.uid(),
@@ -75,6 +79,20 @@ export class Handler {
         reply.stream(sink);
       },
     };
+  }
+
+  /** The request as whom it asks to be taken for; a refusal when they may not. */
+  #actingAs(request: ApiRequest): ApiRequest | Reply {
+    const { impersonation } = request;
+    if (impersonation === undefined) return request;
+    const { access } = this.#options.context;
+    try {
+      return actingAs(request, impersonation, (user, thing) =>
+        access.requireAttributes(user, { isResource: true, verb: 'impersonate', ...thing }),
+      );
+    } catch (error) {
+      return this.#failed(error, request);
+    }
   }
 
   async #answer(

@@ -51,8 +51,10 @@ const roles: Readonly<Record<string, string>> = {
 /** Those that are rightly not of the authority. */
 const foreign: Readonly<Record<string, string>> = { 'ca-previous': '', 'ca-cross': '' };
 
+const byName = (left: string, right: string): number => (left < right ? -1 : 1);
+
 const authorityFirst = (left: string, right: string): number =>
-  Number(right.startsWith('ca')) - Number(left.startsWith('ca')) || (left < right ? -1 : 1);
+  Number(right.startsWith('ca')) - Number(left.startsWith('ca')) || byName(left, right);
 
 function left(cert: X509Certificate, now: Date): string {
   const days = Math.floor((cert.validToDate.getTime() - now.getTime()) / 86_400_000);
@@ -63,7 +65,7 @@ async function keys(dataDir: string): Promise<readonly InventoryRow[]> {
   const root = join(dataDir, tokenKeys);
   const clusters = await readdir(root).catch(() => []); // none before the first start
   const lists = await Promise.all(
-    clusters.toSorted().map(async (cluster) => {
+    clusters.toSorted(byName).map(async (cluster) => {
       const found = await listKeys(join(root, cluster));
       return found.keys.map(({ kid, created }, index) => ({
         name: `tokens-${cluster}`,

@@ -6,7 +6,7 @@ export interface CertificateOptions {
   /** The directory of the certificates. */
   readonly path: string;
   /** Makes what is missing or near expiry, and hands it to the servers. */
-  renew(): Promise<void>;
+  readonly renew: () => Promise<void>;
   readonly log: Logger;
 }
 

@@ -12,7 +12,7 @@ export interface KeyDirectoryOptions {
   readonly path: string;
   readonly clock: () => number;
   /** Called with words for a log when a file there is not a key, or the directory cannot be read. */
-  onDamaged(message: string): void;
+  readonly onDamaged: (message: string) => void;
 }
 
 /** A key signs for this long before it is replaced. */

@@ -68,7 +68,7 @@ const changes: readonly {
   readonly name: string;
   readonly claims?: KubernetesClaims;
   readonly audiences?: readonly string[];
-  change(world: TokenWorld): void;
+  readonly change: (world: TokenWorld) => void;
   /** What is wrong with it; undefined: nothing this server knows. `ok`: nothing is. */
   readonly want: string | undefined;
 }[] = [
@@ -273,7 +273,7 @@ describe('forged tokens', () => {
           fc.record({
             at: fc.nat(good.length),
             remove: fc.nat(3),
-            insert: fc.string({ unit: fc.constantFrom(...alphabet), maxLength: 3 }),
+            insert: fc.string({ unit: fc.constantFrom(...Array.from(alphabet)), maxLength: 3 }),
           }),
           { minLength: 1, maxLength: 4 },
         ),
@@ -305,7 +305,12 @@ test('a key that another server made is looked for once it is used', async () =>
   const key = world.keys.add();
   const { refreshes } = world.keys;
   const token = await new SignJWT({
-    ...{ aud: [issuer], exp: 1772370000, iat: 1772366400, nbf: 1772366400, iss: issuer, jti: 'x' },
+    aud: [issuer],
+    exp: 1772370000,
+    iat: 1772366400,
+    nbf: 1772366400,
+    iss: issuer,
+    jti: 'x',
     sub: 'system:serviceaccount:shop:cart',
     'kubernetes.io': cart,
   })
