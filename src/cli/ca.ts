@@ -6,7 +6,7 @@ import { addKey } from '../server/access/identity/key-directory.ts';
 import type { Authority } from '../server/pki/authority.ts';
 import { finishRotation, rotateAuthority } from '../server/pki/authority.ts';
 import { readPair } from '../server/pki/pairs.ts';
-import { isSignedBy, readCertificate } from '../server/pki/renewal.ts';
+import { isSignedBy, readCertificate, readCertificates } from '../server/pki/renewal.ts';
 import { authorityOf, clustersOf, pkiOf, serverOf } from './access/data.ts';
 import { inventory } from './access/inventory.ts';
 import { FatalError, UsageError } from './errors.ts';
@@ -73,7 +73,7 @@ async function rotated(dataDir: string, { pair, rotation }: Authority): Promise<
   const { pair: next } = await rotateAuthority(pkiOf(dataDir), pair, new Date());
   return [
     'a new certificate authority signs from now on; the old one stays trusted',
-    await untilServed(dataDir, next.cert),
+    await untilServed(dataDir, `${next.cert}\n${pair.cert}`),
     'next: give people new files with `fairlead user add`, then run `fairlead ca rotate --finish`',
     '',
   ].join('\n');
@@ -87,7 +87,11 @@ async function finished(dataDir: string, { pair, rotation }: Authority): Promise
     throw new FatalError(`${waiting.join(', ')} still of the old certificate authority: ${start}`);
   }
   await finishRotation(pkiOf(dataDir));
-  return 'the old certificate authority is not trusted any more; files made before the rotation do not work now\n';
+  return [
+    'the old certificate authority is not trusted any more; files made before the rotation do not work now',
+    await untilServed(dataDir, pair.cert),
+    '',
+  ].join('\n');
 }
 
 async function rotateTokens(dataDir: string): Promise<string> {
@@ -101,17 +105,22 @@ async function rotateTokens(dataDir: string): Promise<string> {
 
 const servedWithinMs = 15_000;
 
-/** Waits until a running server has made its certificates anew; it does so by itself. */
+/** Waits until a running server trusts exactly `ca`; it sees to that itself, and writes its kubeconfig last. */
 async function untilServed(dataDir: string, ca: string): Promise<string> {
-  const later = 'servers get their certificates when they start';
-  if ((await serverOf(dataDir)) === undefined) return later;
+  if ((await serverOf(dataDir)) === undefined) return 'no server runs here: certificates change when one starts';
+  const wanted = fingerprints(ca);
   const end = performance.now() + servedWithinMs;
-  while ((await signedByOthers(dataDir, ca)).length > 0) {
-    if (performance.now() > end) return `the server has not made its certificates anew: see its log, or restart it`;
+  while ((await clustersOf(dataDir)).some((cluster) => fingerprints(cluster.ca) !== wanted)) {
+    if (performance.now() > end) return 'the running server has not followed: see its log, or restart it';
     await delay(50);
   }
-  return 'the running server has its new certificates';
+  return 'the running server has followed';
 }
+
+const fingerprints = (pem: string): string =>
+  readCertificates(pem)
+    .map(({ fingerprint256 }) => fingerprint256)
+    .join(' ');
 
 /** The certificates of servers and of the administrator that the authority did not sign. */
 async function signedByOthers(dataDir: string, ca: string): Promise<readonly string[]> {

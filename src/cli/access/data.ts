@@ -10,6 +10,8 @@ import { FatalError } from '../errors.ts';
 export interface KnownCluster {
   readonly name: string;
   readonly server: string;
+  /** The authorities that clients trust, PEM. */
+  readonly ca: string;
 }
 
 /** The folder of a data directory with its certificates. */
@@ -28,11 +30,19 @@ export async function authorityOf(dataDir: string): Promise<Authority> {
 export async function clustersOf(dataDir: string): Promise<readonly KnownCluster[]> {
   const text = await readIfPresent(join(dataDir, 'kubeconfig'));
   if (text === undefined) throw notStarted(dataDir);
-  // Written by us as JSON; anything else is read as having no clusters.
-  const { clusters } = JSON.parse(text) as {
-    readonly clusters: readonly { readonly name: string; readonly cluster: { readonly server: string } }[];
-  };
-  return clusters.map(({ name, cluster }) => ({ name, server: cluster.server }));
+  const { clusters } = JSON.parse(text) as Kubeconfig; // as the server writes it
+  return clusters.map(({ name, cluster }) => ({
+    name,
+    server: cluster.server,
+    ca: Buffer.from(cluster['certificate-authority-data'], 'base64').toString(),
+  }));
+}
+
+interface Kubeconfig {
+  readonly clusters: readonly {
+    readonly name: string;
+    readonly cluster: { readonly server: string; readonly 'certificate-authority-data': string };
+  }[];
 }
 
 /** The process that serves a data directory; undefined when none does. */
