@@ -7,6 +7,7 @@ import type { ServiceAllocator } from './allocate/service-allocator.ts';
 import type { Authorizer } from './access/authorize.ts';
 import type { CacheHub } from './cache/hub.ts';
 import type { Flusher } from './cache/flusher.ts';
+import type { WatchLimits } from './limits/watch-limits.ts';
 
 /** What every verb works with. */
 export interface ServerContext {
@@ -17,6 +18,7 @@ export interface ServerContext {
   readonly identity: Identity;
   readonly write: WriteContext;
   readonly flusher: Flusher;
+  readonly watches: WatchLimits;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;

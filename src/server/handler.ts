@@ -7,6 +7,9 @@ import type { DocumentOptions } from './endpoints/documents.ts';
 import { describe } from './endpoints/documents.ts';
 import type { HealthCheck } from './endpoints/health.ts';
 import { health } from './endpoints/health.ts';
+import type { FlowControl } from './limits/flow-control.ts';
+import { tooManyRequests } from './limits/flow-control.ts';
+import { classify, costOf } from './limits/lane.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { finish } from './negotiate/finish.ts';
 import type { ApiRequest, Reply } from './reply.ts';
@@ -26,6 +29,7 @@ export interface HandlerOptions {
   readonly documents: DocumentOptions;
   readonly checks: readonly HealthCheck[];
   readonly metrics: ServerMetrics;
+  readonly limits: FlowControl;
 }
 
 /** A resource with its objects, or a kind that has none. */
@@ -58,12 +62,7 @@ export class Handler {
     const measured = metrics.begin(info, { isServed: resource !== undefined, type: request.header('content-type') });
     const warnings: string[] = [];
     const acting = this.#actingAs(request);
-    const reply =
-      'user' in acting
-        ? await this.#answer(acting, info, { resource, warnings }).catch((error: unknown) =>
-            this.#failed(error, request),
-          )
-        : acting;
+    const reply = 'user' in acting ? await this.#inTurn(acting, info, { resource, warnings }) : acting;
     measured.answered(reply.status);
     const headers = {
       'Audit-Id': request.header('audit-id') ?? context.uid(),
@@ -93,6 +92,35 @@ export class Handler {
     } catch (error) {
       return this.#failed(error, request);
     }
+  }
+
+  /** Answers once the user's turn has come; a long list keeps its place until it is sent. */
+  async #inTurn(
+    request: ApiRequest,
+    info: RequestInfo,
+    asked: { readonly resource: Served | undefined; readonly warnings: string[] },
+  ): Promise<Reply> {
+    const { context, limits } = this.#options;
+    const turn = classify(request.user, request.remote, info);
+    const cost = costOf(info, asked.resource?.cache?.size ?? 0);
+    const entry = limits.enter(turn, cost);
+    // Nothing is awaited when there is no wait: a tick more for everyone would be a cost for everyone.
+    if (entry !== 'admitted' && (await entry) !== 'admitted') return tooManyRequests();
+    if (entry !== 'admitted' && request.isGone?.() === true) {
+      limits.leave(turn, cost);
+      return tooManyRequests(); // which nobody reads
+    }
+    const reply = await this.#answer(request, info, asked).catch((error: unknown) => this.#failed(error, request));
+    if ('stream' in reply || typeof reply.body === 'string' || Buffer.isBuffer(reply.body)) {
+      limits.leave(turn, cost);
+      return reply;
+    }
+    let isReleased = false;
+    const release = (): void => {
+      if (!isReleased) limits.leave(turn, cost);
+      isReleased = true;
+    };
+    return { ...reply, release, pace: () => context.flusher.turn(turn.flow) };
   }
 
   async #answer(

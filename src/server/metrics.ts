@@ -3,6 +3,9 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { Gates } from '../api/gates.ts';
 import { gateNames, gateSpecs } from '../api/gates.ts';
 import type { ServerContext } from './context.ts';
+import { gauge } from './gauge.ts';
+import type { FlowControl } from './limits/flow-control.ts';
+import { flowControlMetrics } from './limits/metrics.ts';
 import type { RequestInfo, ResourceRequest } from './request.ts';
 
 const labels = ['verb', 'dry_run', 'group', 'version', 'resource', 'subresource', 'scope', 'component'] as const;
@@ -26,10 +29,9 @@ export class ServerMetrics {
   readonly #registry = new Registry();
   readonly #requests: Counter;
   readonly #durations: Histogram;
-  readonly #inFlight: Gauge;
   readonly #watches: Gauge;
 
-  constructor(context: ServerContext, gates: Gates) {
+  constructor(context: ServerContext, gates: Gates, limits: FlowControl) {
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
     this.#requests = new Counter({
@@ -45,13 +47,6 @@ export class ServerMetrics {
       buckets: durationBuckets,
       registers,
     });
-    this.#inFlight = new Gauge({
-      name: 'apiserver_current_inflight_requests',
-      help: 'Requests that are being answered.',
-      labelNames: ['request_kind'],
-      registers,
-    });
-    for (const kind of ['mutating', 'readOnly']) this.#inFlight.set({ request_kind: kind }, 0);
     this.#watches = new Gauge({
       name: 'apiserver_longrunning_requests',
       help: 'Watches that are open.',
@@ -70,6 +65,7 @@ export class ServerMetrics {
       }
     });
     allocatorMetrics(registers, context);
+    flowControlMetrics(registers, limits, context.watches);
   }
 
   /**
@@ -81,13 +77,10 @@ export class ServerMetrics {
     { isServed, type = '' }: { readonly isServed: boolean; readonly type?: string | undefined },
   ): Measured {
     const started = performance.now();
-    const kind = { request_kind: isMutating(info) ? 'mutating' : 'readOnly' };
-    this.#inFlight.inc(kind);
     const described =
       info.isResource && isServed ? labelsOf(info, type) : { ...none, verb: verbs[info.verb] ?? 'OTHER' };
     return {
       answered: (code) => {
-        this.#inFlight.dec(kind);
         this.#requests.inc({ ...described, code: String(code) });
         if (info.verb !== 'watch') this.#durations.observe(described, (performance.now() - started) / 1000);
       },
@@ -103,27 +96,6 @@ export class ServerMetrics {
   async text(): Promise<{ readonly body: string; readonly contentType: string }> {
     return { body: await this.#registry.metrics(), contentType: this.#registry.contentType };
   }
-}
-
-type Set = (values: Record<string, string>, value: number) => void;
-
-function gauge(
-  registers: Registry[],
-  name: string,
-  help: string,
-  labelNames: string[],
-  collect: (set: Set) => void,
-): void {
-  new Gauge({
-    name,
-    help,
-    labelNames,
-    registers,
-    collect() {
-      this.reset();
-      collect((values, value) => this.set(values, value));
-    },
-  });
 }
 
 function allocatorMetrics(registers: Registry[], { allocator }: ServerContext): void {
@@ -142,8 +114,6 @@ function allocatorMetrics(registers: Registry[], { allocator }: ServerContext): 
     set({}, allocator.metrics().nodePorts.available),
   );
 }
-
-const isMutating = (info: RequestInfo): boolean => info.isResource && !['get', 'list', 'watch'].includes(info.verb);
 
 const verbs: Readonly<Record<string, string>> = {
   create: 'POST',

@@ -9,6 +9,10 @@ export interface BodyReply {
   readonly headers: Headers;
   /** Pieces are written one by one, so that a long list is never one string. */
   readonly body: string | Buffer | Iterable<string>;
+  /** Waited for between two pieces, so that others get their turn. */
+  readonly pace?: () => Promise<void>;
+  /** Called when the pieces are sent, or when nobody takes them any more; more than once does no harm. */
+  readonly release?: () => void;
 }
 
 export interface StreamReply {
@@ -46,6 +50,10 @@ export interface ApiRequest {
   readonly impersonation?: Impersonation | undefined;
   /** Who really asks, when `user` is somebody they are taken for. */
   readonly impersonator?: User;
+  /** The address that it came from; undefined in one process. */
+  readonly remote?: string | undefined;
+  /** Whether nobody waits for the answer any more. */
+  readonly isGone?: () => boolean;
 }
 
 /** Who asks. */

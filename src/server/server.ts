@@ -27,7 +27,12 @@ import type { HealthCheck } from './endpoints/health.ts';
 import type { Incoming } from './http/messages.ts';
 import { listen } from './http/listener.ts';
 import { expireEvents } from './lifecycle/event-expiry.ts';
+import { FlowControl } from './limits/flow-control.ts';
+import type { LimitOptions } from './limits/options.ts';
+import { defaultLimits } from './limits/options.ts';
+import { WatchLimits } from './limits/watch-limits.ts';
 import { NamespaceLifecycle } from './lifecycle/namespaces.ts';
+import { PodReaper } from './lifecycle/pod-reaper.ts';
 import { ServerMetrics } from './metrics.ts';
 import { statusReply } from './reply.ts';
 
@@ -51,6 +56,8 @@ export interface ServerOptions {
   readonly log: Logger;
   /** How much the watch cache keeps, and how long readers wait for it. */
   readonly cache?: CacheTuning;
+  /** What clients may take; default: Kubernetes' numbers. */
+  readonly limits?: Partial<LimitOptions>;
 }
 
 /** An API server that answers. */
@@ -99,8 +106,9 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     { name: 'informer-sync', readyOnly: true, problem: () => (state.started ? undefined : 'starting') },
     { name: 'shutdown', readyOnly: true, problem: () => (state.closing ? 'shutting down' : undefined) },
   ];
-  const metrics = new ServerMetrics(context, options.gates);
-  const handler = new Handler({ context, kinds, documents, metrics, checks });
+  const limits = new FlowControl({ ...defaultLimits, ...options.limits });
+  const metrics = new ServerMetrics(context, options.gates, limits);
+  const handler = new Handler({ context, kinds, documents, metrics, checks, limits });
   let loops: Loops | undefined;
   return {
     handler,
@@ -121,6 +129,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       for (const { watchers } of context.hub.caches) for (const watcher of watchers) watcher.end?.();
     },
     async close() {
+      limits[Symbol.dispose]();
       context.hub.close();
       await context.allocator.close();
     },
@@ -198,6 +207,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     identity: createIdentity({ ca: tls.ca, tokens, keys, issuer, hub, clock, uid: randomUUID }),
     write: { gates, loopbackEndpoints },
     flusher: new Flusher(),
+    watches: new WatchLimits({ ...defaultLimits, ...options.limits }),
     log,
     clock,
     uid: randomUUID,
@@ -235,6 +245,7 @@ async function startLoops(context: ServerContext, { store, tls, log }: ServerOpt
     // Only the store can fail here, and it says so elsewhere.
     expireEvents(context).catch((error: unknown) => log.warn({ err: error }, 'old events not deleted'));
   }, eventExpiryMs);
+  const reaper = new PodReaper(context);
   const aggregation = new RoleAggregation(context);
   await aggregation.start();
   return {
@@ -242,6 +253,7 @@ async function startLoops(context: ServerContext, { store, tls, log }: ServerOpt
     async close() {
       clearInterval(bookmarks);
       clearInterval(expiry);
+      reaper.close();
       stop.abort();
       await namespaces.close();
       await aggregation.close();

@@ -7,7 +7,7 @@ import { isImpersonationHeader, readImpersonation } from '../access/identity/imp
 import type { ApiRequest, Reply, User } from '../reply.ts';
 import { readBody } from './body.ts';
 import type { Incoming, Outgoing } from './messages.ts';
-import { writeReply } from './write.ts';
+import { isClosed, writeReply } from './write.ts';
 
 export interface ListenerOptions {
   readonly host: string;
@@ -96,6 +96,8 @@ async function serve(incoming: Incoming, outgoing: Outgoing, options: ListenerOp
     body: (limit) => readBody(incoming, limit),
     user,
     impersonation: readImpersonation(incoming.rawHeaders),
+    remote: incoming.socket?.remoteAddress,
+    isGone: () => isClosed(outgoing),
   };
   writeReply(outgoing, await options.handle(request), incoming);
 }

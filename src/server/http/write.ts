@@ -15,13 +15,18 @@ const lingerMs = 10_000;
 /** Sends a reply over either protocol. Never throws: a client that has gone is not an error. */
 export function writeReply(outgoing: Outgoing, reply: Reply, incoming: Incoming): void {
   outgoing.on('error', () => undefined); // reset by the client
+  if ('release' in reply && reply.release !== undefined) {
+    if (isClosed(outgoing)) reply.release();
+    else outgoing.on('close', reply.release);
+  }
   if (isClosed(outgoing)) return;
   if ('stream' in reply) writeStream(outgoing, reply);
   else if (incoming.method === 'HEAD') writeHead(outgoing, reply.status, reply.headers).end();
   else writeBody(outgoing, reply, incoming);
 }
 
-const isClosed = (outgoing: Outgoing): boolean =>
+/** Whether the client has gone. */
+export const isClosed = (outgoing: Outgoing): boolean =>
   outgoing.destroyed || ('stream' in outgoing && (outgoing.stream === undefined || outgoing.stream.destroyed));
 
 /** Both classes have this call; their common type lacks a signature TypeScript can call. */
@@ -57,7 +62,10 @@ function writePieces(outgoing: Outgoing, reply: BodyReply, body: Iterable<string
     writeBody(outgoing, { ...reply, body: first.value }, incoming);
     return;
   }
-  const readable = Readable.from(chained([first.value, second.value], pieces), { objectMode: true, highWaterMark: 2 });
+  const readable = Readable.from(chained([first.value, second.value], pieces, reply.pace), {
+    objectMode: true,
+    highWaterMark: 2,
+  });
   if (acceptsGzip(incoming)) {
     compress(outgoing, reply, readable);
     return;
@@ -82,13 +90,21 @@ function* grouped(strings: Iterable<string>): Generator<Buffer, void> {
 }
 
 /** Other requests get their turn between two pieces. */
-async function* chained(head: readonly Buffer[], tail: Iterable<Buffer>): AsyncGenerator<Buffer, void> {
+async function* chained(
+  head: readonly Buffer[],
+  tail: Iterator<Buffer, void>,
+  pace: () => Promise<void> = nextTurn,
+): AsyncGenerator<Buffer, void> {
   yield* head;
-  for (const piece of tail) {
-    await new Promise((resolve) => setImmediate(resolve));
-    yield piece;
+  for (;;) {
+    await pace(); // before the piece is made, which is the work
+    const { done, value } = tail.next();
+    if (done === true) return;
+    yield value;
   }
 }
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const acceptsGzip = (incoming: Incoming): boolean => /\bgzip\b/.test(String(incoming.headers['accept-encoding'] ?? ''));
 
@@ -104,7 +120,14 @@ function writeStream(outgoing: Outgoing, reply: StreamReply): void {
   response.flushHeaders(); // Go's clients wait for them before anything else
   const cut = (): void => void ('stream' in outgoing ? outgoing.stream : response).destroy();
   const sink: Sink = {
-    write: (chunk) => response.write(chunk),
+    write(chunk) {
+      // Node would cork the socket until the next tick, and encrypt what all watches send in one go.
+      const socket = 'stream' in outgoing ? undefined : outgoing.socket;
+      socket?.cork();
+      const isTaken = response.write(chunk);
+      socket?.uncork();
+      return isTaken;
+    },
     onDrain: (listener) => void response.on('drain', listener),
     onClose: (listener) => void response.on('close', listener),
     end() {

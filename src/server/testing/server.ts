@@ -146,6 +146,7 @@ function requestOf(method: string, url: string, { body, type, accept, headers = 
 function answerOf(reply: Reply): Answer {
   if ('stream' in reply) throw new Error('a stream was not expected; use watch()');
   const text = textOf(reply);
+  reply.release?.();
   const warnings = [reply.headers['Warning'] ?? []].flat();
   return { status: reply.status, headers: reply.headers, text, body: parsed(text), warnings };
 }

@@ -42,7 +42,7 @@ export async function answerResource(
     case 'list':
       return list(context, resource, info, presenter);
     case 'watch':
-      return watch(context, resource, info, presenter);
+      return watch(context, resource, info, { request, presenter });
     case 'create':
       return writtenReply(await create(context, resource, info, asked), presenter);
     case 'update':

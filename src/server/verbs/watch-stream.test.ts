@@ -118,6 +118,7 @@ suite('delivery', () => {
     await turn();
     assert.deepEqual(client.names, ['a']);
     client.readOn();
+    await turn();
     assert.deepEqual(client.names, ['a', 'b', 'c']);
     stream.close();
   });

@@ -3,6 +3,7 @@ import type { Flushable, Flusher } from '../cache/flusher.ts';
 import type { CacheEvent } from '../cache/history.ts';
 import type { Item } from '../cache/item.ts';
 import type { Watcher, Watchers } from '../cache/watchers.ts';
+import type { Holder, OpenWatch, WatchLimits } from '../limits/watch-limits.ts';
 import type { EventType, Presenter } from '../negotiate/presenter.ts';
 import type { Sink } from '../reply.ts';
 
@@ -13,6 +14,9 @@ export interface WatchStreamOptions {
   readonly exact: boolean;
   readonly watchers: Watchers;
   readonly flusher: Flusher;
+  /** Whose watch it is, and what all watches may hold; default: a watch on its own. */
+  readonly flow?: string;
+  readonly limits?: WatchLimits;
   /** Undefined: everything in scope. */
   readonly matches: ((item: Item) => boolean) | undefined;
   readonly bookmarks: boolean;
@@ -28,7 +32,9 @@ const maxPendingBytes = 16 << 20;
 /** This long before its time is up, a watch says how far it has come, so that the client resumes from there. */
 const farewellMs = 2000;
 /** How much of the past is encoded between two turns of the event loop. */
-const batch = { lines: 500, length: 1 << 20 };
+const batch = { lines: 500, length: 1 << 18 };
+/** How much goes to the socket at once: what is encrypted in one go holds up everyone else. */
+const chunkBytes = 1 << 18;
 
 /**
  * One client's watch. Changes collect here and leave once per turn of the event loop; a client that does not read is
@@ -36,13 +42,17 @@ const batch = { lines: 500, length: 1 << 20 };
  *
  *     begin / resume ──► initial items or past changes ──► live changes ──► close (client gone, timeout, too slow)
  */
-export class WatchStream implements Watcher, Flushable {
+export class WatchStream implements Watcher, Flushable, Holder {
   readonly scope: string;
   readonly exact: boolean;
+  readonly flow: string;
   readonly #options: WatchStreamOptions;
+  readonly #open: OpenWatch | undefined;
   #timer: NodeJS.Timeout;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
+  /** Bytes of the last write, while the client has not taken them. */
+  #unsentBytes = 0;
   #isScheduled = false;
   /** The client has not taken the last write yet. */
   #isBlocked = false;
@@ -55,12 +65,16 @@ export class WatchStream implements Watcher, Flushable {
   constructor(options: WatchStreamOptions) {
     this.scope = options.scope;
     this.exact = options.exact;
+    this.flow = options.flow ?? '';
     this.#options = options;
+    this.#open = options.limits?.open(this.flow, this);
     this.#timer = this.#farewell(Math.min(options.timeoutMs, 2 ** 31 - 1));
     options.sink.onDrain(() => {
       this.#isBlocked = false;
+      this.#open?.release(this.#unsentBytes);
+      this.#unsentBytes = 0;
       this.#onDrained();
-      this.flush();
+      if (!this.#isScheduled && !this.#isBeginning && this.#pending.length > 0) this.#schedule();
     });
     options.sink.onClose(() => this.close());
   }
@@ -101,22 +115,33 @@ export class WatchStream implements Watcher, Flushable {
     if (this.#options.bookmarks && !this.#isBeginning) this.#push(this.#bookmark(revision, ''));
   }
 
-  flush(): void {
+  flush(): number {
     this.#isScheduled = false;
-    if (this.#isClosed || this.#isBlocked || this.#isBeginning || this.#pending.length === 0) return;
-    const [first] = this.#pending;
-    const chunk = this.#pending.length === 1 && first !== undefined ? first : Buffer.concat(this.#pending);
-    this.#pending = [];
-    this.#pendingBytes = 0;
-    this.#isBlocked = !this.#options.sink.write(chunk);
+    if (this.#isClosed || this.#isBlocked || this.#isBeginning || this.#pending.length === 0) return 0;
+    const chunk = this.#takeChunk();
+    this.#write(chunk);
+    if (this.#pending.length > 0 && !this.#isBlocked) this.#schedule();
+    return chunk.length;
   }
 
   /** Ends the stream in order; what is pending goes out first. */
   end(): void {
     if (this.#isClosed) return;
-    this.flush();
+    if (!this.#isBlocked && !this.#isBeginning && this.#pending.length > 0) {
+      this.#options.sink.write(Buffer.concat(this.#pending));
+    }
     this.close();
     this.#options.sink.end();
+  }
+
+  /** What is held for the client here and in its socket. */
+  get pendingBytes(): number {
+    return this.#pendingBytes + this.#unsentBytes;
+  }
+
+  cut(): void {
+    this.close();
+    this.#options.sink.cut();
   }
 
   close(): void {
@@ -124,7 +149,11 @@ export class WatchStream implements Watcher, Flushable {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#options.watchers.remove(this);
+    this.#open?.release(this.pendingBytes);
+    this.#open?.close();
     this.#pending = [];
+    this.#pendingBytes = 0;
+    this.#unsentBytes = 0;
     this.#onDrained();
   }
 
@@ -161,8 +190,8 @@ export class WatchStream implements Watcher, Flushable {
         const entry = past[at];
         if (entry !== undefined) text += lineOf(entry);
       }
-      if (text !== '' && !this.#options.sink.write(Buffer.from(text))) await this.#drained();
-      else await new Promise((resolve) => setImmediate(resolve));
+      if (text !== '' && !this.#write(Buffer.from(text))) await this.#drained();
+      else await this.#options.flusher.turn(this.flow);
     }
   }
 
@@ -196,14 +225,42 @@ export class WatchStream implements Watcher, Flushable {
     if (this.#isClosed) return;
     this.#pending.push(line);
     this.#pendingBytes += line.length;
-    if (this.#pendingBytes > maxPendingBytes) {
-      this.close();
-      this.#options.sink.cut();
-      return;
-    }
-    if (this.#isScheduled || this.#isBlocked || this.#isBeginning) return;
+    this.#open?.hold(line.length);
+    if (this.#pendingBytes > maxPendingBytes) this.cut();
+    else if (!this.#isScheduled && !this.#isBlocked && !this.#isBeginning) this.#schedule();
+  }
+
+  #schedule(): void {
     this.#isScheduled = true;
     this.#options.flusher.schedule(this);
+  }
+
+  /** The next lines, as much as one write should have. */
+  #takeChunk(): Buffer {
+    let count = 0;
+    let bytes = 0;
+    for (const line of this.#pending) {
+      if (count > 0 && bytes + line.length > chunkBytes) break;
+      bytes += line.length;
+      count++;
+    }
+    const lines = count === this.#pending.length ? this.#pending : this.#pending.slice(0, count);
+    this.#pending = lines === this.#pending ? [] : this.#pending.slice(count);
+    this.#pendingBytes -= bytes;
+    this.#open?.release(bytes);
+    const [only] = lines;
+    return lines.length === 1 && only !== undefined ? only : Buffer.concat(lines, bytes);
+  }
+
+  /** False: the client has to take it before more is sent. */
+  #write(chunk: Buffer): boolean {
+    const isTaken = this.#options.sink.write(chunk);
+    if (!isTaken && !this.#isClosed) {
+      this.#unsentBytes = chunk.length;
+      this.#open?.hold(chunk.length);
+    }
+    this.#isBlocked = !isTaken;
+    return isTaken;
   }
 
   #inScope(key: string): boolean {

@@ -2,7 +2,9 @@ import type { StatusError } from '../../api/errors.ts';
 import { failure } from '../../api/errors.ts';
 import type { ServerContext } from '../context.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
-import type { Reply, Sink } from '../reply.ts';
+import { tooManyRequests } from '../limits/flow-control.ts';
+import { flowOf, isAdministrator } from '../limits/lane.ts';
+import type { ApiRequest, Reply, Sink } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import type { Selection } from '../selection.ts';
@@ -12,7 +14,14 @@ import { parseWatchOptions, revisionTooLarge } from './read-options.ts';
 import { WatchStream } from './watch-stream.ts';
 
 /** Follows the changes of a resource for as long as the client stays. */
-export function watch(context: ServerContext, resource: Resource, info: ResourceRequest, presenter: Presenter): Reply {
+export function watch(
+  context: ServerContext,
+  resource: Resource,
+  info: ResourceRequest,
+  { request, presenter }: { readonly request: ApiRequest; readonly presenter: Presenter },
+): Reply {
+  const flow = flowOf(request.user, request.remote);
+  if (!context.watches.mayOpen(flow, isAdministrator(request.user))) return tooManyRequests();
   const options = parseWatchOptions(info.query);
   const selection = parseSelection(resource.kind, info.query);
   const key = resource.cache.onlyKey(info.namespace, info.name || selection.name);
@@ -20,7 +29,7 @@ export function watch(context: ServerContext, resource: Resource, info: Resource
   return {
     status: 200,
     headers: { 'Content-Type': presenter.contentType, 'Cache-Control': 'no-cache, private' },
-    stream: (sink) => start(context, resource, { options, selection, key, scope, presenter, sink }),
+    stream: (sink) => start(context, resource, { options, selection, key, scope, presenter, sink, flow }),
   };
 }
 
@@ -32,13 +41,14 @@ interface Start {
   readonly scope: string;
   readonly presenter: Presenter;
   readonly sink: Sink;
+  readonly flow: string;
 }
 
 /**
  * Where a watch begins: without a revision (or with 0) the current objects come first as ADDED; otherwise the changes
  * after that revision do. State and subscription are taken in one go, so nothing falls between them.
  */
-function start({ hub, flusher, random }: ServerContext, { cache }: Resource, request: Start): void {
+function start({ hub, flusher, watches, random }: ServerContext, { cache }: Resource, request: Start): void {
   const { options, selection, key, scope } = request;
   const { revision = 0, sendInitialEvents } = options;
   const isResumed = revision > 0 && sendInitialEvents !== true;
@@ -49,6 +59,8 @@ function start({ hub, flusher, random }: ServerContext, { cache }: Resource, req
     exact: key !== undefined,
     watchers: cache.watchers,
     flusher,
+    flow: request.flow,
+    limits: watches,
     matches: selection.matches,
     bookmarks: options.bookmarks,
     revision: () => hub.revision,

@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+
+import type { QueueLimits, Refusal } from './fair-queue.ts';
+import { FairQueue } from './fair-queue.ts';
+
+const roomy: QueueLimits = { seats: 100, seatsPerFlow: 100, seatsPerTurn: 100, waiting: 100, waitingPerFlow: 100 };
+
+/** A queue with a log: `alice1` is alice's first request. */
+class Run {
+  readonly limits: QueueLimits;
+  readonly queue: FairQueue;
+  readonly log: string[] = [];
+  /** What runs, in the order it started. */
+  readonly running: { readonly flow: string; readonly cost: number; readonly name: string }[] = [];
+  readonly waiting: { readonly flow: string; readonly cost: number; readonly name: string }[] = [];
+  readonly startedInTurn = new Map<string, number>();
+  readonly #counts = new Map<string, number>();
+  wantsTurn = false;
+
+  constructor(limits: Partial<QueueLimits>) {
+    this.limits = { ...roomy, ...limits };
+    this.queue = new FairQueue(this.limits, () => (this.wantsTurn = true));
+  }
+
+  ask(flow: string, cost = 1, now = 0): void {
+    const count = (this.#counts.get(flow) ?? 0) + 1;
+    this.#counts.set(flow, count);
+    const request = { flow, cost, name: `${flow}${count}` };
+    if (this.queue.enter(flow, cost)) {
+      this.#started(request);
+      return;
+    }
+    this.waiting.push(request);
+    const waiter = {
+      start: (): void => {
+        this.waiting.splice(this.waiting.indexOf(request), 1);
+        this.#started(request);
+      },
+      refuse: (why: Refusal): void => {
+        this.waiting.splice(this.waiting.indexOf(request), 1);
+        this.log.push(`${request.name} ${why}`);
+      },
+    };
+    this.queue.wait(flow, cost, { waiter, now });
+  }
+
+  finish(index = 0): void {
+    const [request] = this.running.splice(index, 1);
+    if (request !== undefined) this.queue.leave(request.flow, request.cost);
+  }
+
+  turn(): void {
+    this.wantsTurn = false;
+    this.startedInTurn.clear();
+    this.queue.nextTurn();
+  }
+
+  #started(request: { readonly flow: string; readonly cost: number; readonly name: string }): void {
+    this.running.push(request);
+    this.startedInTurn.set(request.flow, (this.startedInTurn.get(request.flow) ?? 0) + request.cost);
+    this.log.push(request.name);
+  }
+}
+
+/** `alice` asks, `alice:5` for five seats, `done` ends the oldest that runs, `turn` is the next turn of the loop. */
+function play(limits: Partial<QueueLimits>, script: string): string {
+  const run = new Run(limits);
+  for (const word of script.split(' ')) {
+    const [name = '', cost = '1'] = word.split(':');
+    if (name === 'done') run.finish();
+    else if (name === 'turn') run.turn();
+    else run.ask(name, Number(cost));
+  }
+  return run.log.join(' ');
+}
+
+suite('who starts when', () => {
+  const table: readonly { name: string; limits: Partial<QueueLimits>; given: string; want: string }[] = [
+    { name: 'what has room starts at once', limits: {}, given: 'a a b', want: 'a1 a2 b1' },
+    {
+      name: 'without a free seat it waits for one',
+      limits: { seats: 1 },
+      given: 'a b done',
+      want: 'a1 b1',
+    },
+    {
+      name: 'one with many waiting does not hold up another',
+      limits: { seats: 1 },
+      given: 'a a a a b done done done done',
+      want: 'a1 b1 a2 a3 a4',
+    },
+    {
+      name: 'flows with a backlog take turns',
+      limits: { seats: 1 },
+      given: 'a a a a b b b done done done done done done',
+      want: 'a1 b1 a2 b2 a3 b3 a4',
+    },
+    {
+      name: 'who asks for more at once gets its next turn later',
+      limits: { seats: 1 },
+      given: 'x a:3 a:3 b b b b b done done done done done done done',
+      want: 'x1 a1 b1 b2 b3 a2 b4 b5',
+    },
+    {
+      name: 'one flow never has all seats',
+      limits: { seats: 4, seatsPerFlow: 2 },
+      given: 'a a a a b',
+      want: 'a1 a2 b1',
+    },
+    {
+      name: 'a flow starts so many in one turn of the loop, the rest in the next',
+      limits: { seatsPerTurn: 2 },
+      given: 'a a a a a b turn turn',
+      want: 'a1 a2 b1 a3 a4 a5',
+    },
+    {
+      name: 'what has been answered in the same turn counts too',
+      limits: { seatsPerTurn: 1 },
+      given: 'a done a b turn',
+      want: 'a1 b1 a2',
+    },
+    {
+      name: 'a request wider than what is free starts all the same',
+      limits: { seats: 2 },
+      given: 'a b:10 c done done',
+      want: 'a1 b1 c1',
+    },
+    {
+      name: 'a flow has so many places to wait in',
+      limits: { seats: 1, waitingPerFlow: 1 },
+      given: 'a a a b',
+      want: 'a1 a3 queue-full',
+    },
+    {
+      name: 'when all places are taken, the longest queue gives one up',
+      limits: { seats: 1, waiting: 3 },
+      given: 'a a a a b done done done',
+      want: 'a1 a4 queue-full b1 a2 a3',
+    },
+    {
+      name: 'but not for one that would be as long',
+      limits: { seats: 1, waiting: 2 },
+      given: 'a a b c b',
+      want: 'a1 c1 queue-full b2 queue-full',
+    },
+  ];
+  for (const { name, limits, given, want } of table) test(name, () => assert.equal(play(limits, given), want));
+});
+
+test('who has waited too long is refused, the others go on waiting', () => {
+  const run = new Run({ seats: 1 });
+  run.ask('a');
+  for (const now of [10, 20, 30]) run.ask('b', 1, now);
+  run.ask('c', 1, 15);
+  run.queue.expire(21);
+  assert.deepEqual(run.log, ['a1', 'b1 time-out', 'b2 time-out', 'c1 time-out']);
+  run.finish();
+  assert.equal(run.log.at(-1), 'b3');
+});
+
+test('a queue at rest asks for no turns and remembers nobody', () => {
+  const run = new Run({ seats: 1 });
+  run.ask('a');
+  run.ask('b');
+  run.turn();
+  assert.equal(run.wantsTurn, false, 'who waits for a seat is served when one is free');
+  run.finish();
+  run.finish();
+  assert.equal(run.wantsTurn, true);
+  run.turn();
+  assert.deepEqual([run.wantsTurn, run.queue.seats, run.queue.waiting], [false, 0, 0]);
+});
+
+suite('whatever happens', () => {
+  const limits = fc.record({
+    seats: fc.integer({ min: 1, max: 8 }),
+    seatsPerFlow: fc.integer({ min: 1, max: 8 }),
+    seatsPerTurn: fc.constantFrom(1, 2, 4, Infinity),
+    waiting: fc.integer({ min: 1, max: 20 }),
+    waitingPerFlow: fc.integer({ min: 1, max: 10 }),
+  });
+  const step = fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({ ask: fc.constantFrom('a', 'b', 'c', 'd'), cost: fc.integer({ min: 1, max: 5 }) }),
+    },
+    { weight: 3, arbitrary: fc.record({ finish: fc.nat(20) }) },
+    { weight: 2, arbitrary: fc.constant('turn' as const) },
+  );
+  const apply = (run: Run, given: typeof step extends fc.Arbitrary<infer T> ? T : never): void => {
+    if (given === 'turn') run.turn();
+    else if ('ask' in given) run.ask(given.ask, given.cost);
+    else if (run.running.length > 0) run.finish(given.finish % run.running.length);
+  };
+  const seatsOf = (run: Run, flow?: string): number =>
+    run.running.filter((one) => flow === undefined || one.flow === flow).reduce((sum, { cost }) => sum + cost, 0);
+  const flows = ['a', 'b', 'c', 'd'];
+  const widest = 5;
+
+  test('bounds hold, nobody waits who could run, and order is kept', () => {
+    fc.assert(
+      fc.property(limits, fc.array(step, { maxLength: 200 }), (given, steps) => {
+        const run = new Run(given);
+        for (const each of steps) {
+          apply(run, each);
+          assert.equal(run.queue.seats, seatsOf(run));
+          assert.equal(run.queue.waiting, run.waiting.length);
+          assert.ok(seatsOf(run) < given.seats + widest);
+          assert.ok(run.waiting.length <= given.waiting);
+          for (const flow of flows) {
+            const started = run.startedInTurn.get(flow) ?? 0;
+            const waits = run.waiting.filter((one) => one.flow === flow).length;
+            assert.ok(seatsOf(run, flow) < given.seatsPerFlow + widest);
+            assert.ok(started < given.seatsPerTurn + widest);
+            assert.ok(waits <= given.waitingPerFlow);
+            const couldRun =
+              seatsOf(run) < given.seats && seatsOf(run, flow) < given.seatsPerFlow && started < given.seatsPerTurn;
+            assert.ok(waits === 0 || !couldRun, `${flow} waits beside free seats`);
+          }
+        }
+        for (const flow of flows) {
+          const numbers = run.log
+            .filter((name) => /^.\d+$/.test(name) && name.startsWith(flow))
+            .map((name) => Number(name.slice(1)));
+          assert.deepEqual(
+            numbers,
+            numbers.toSorted((x, y) => x - y),
+            'order within a flow',
+          );
+        }
+      }),
+    );
+  });
+
+  test('everyone gets a turn in the end, and a newcomer soon', () => {
+    fc.assert(
+      fc.property(limits, fc.integer({ min: 1, max: 5 }), (given, cost) => {
+        const run = new Run({ ...given, waiting: 100, waitingPerFlow: 50 });
+        for (let index = 0; index < 40; index++) run.ask('abuser', cost);
+        run.ask('second');
+        let finished = 0;
+        while (!run.log.includes('second1')) {
+          assert.ok(finished++ <= given.seats + 2, 'a newcomer is next when a seat is free');
+          run.finish();
+          run.turn();
+        }
+        while (run.waiting.length > 0) {
+          run.finish();
+          run.turn();
+        }
+        assert.equal(run.log.length, 41);
+      }),
+    );
+  });
+
+  test('flows that always want more get the same share', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 }), (costA, costB) => {
+        const run = new Run({ seats: 1, seatsPerTurn: Infinity });
+        const got = { a: 0, b: 0 };
+        for (let index = 0; index < 200; index++) {
+          while (run.waiting.filter(({ flow }) => flow === 'a').length < 2) run.ask('a', costA);
+          while (run.waiting.filter(({ flow }) => flow === 'b').length < 2) run.ask('b', costB);
+          const [first] = run.running;
+          if (first?.flow === 'a') got.a += costA;
+          else got.b += costB;
+          run.finish();
+        }
+        assert.ok(Math.abs(got.a - got.b) <= 3 * (costA + costB), `${got.a} against ${got.b}`);
+      }),
+    );
+  });
+});

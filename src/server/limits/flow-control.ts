@@ -1,0 +1,136 @@
+import type { BodyReply } from '../reply.ts';
+import { textReply } from '../reply.ts';
+import type { Refusal, Waiter } from './fair-queue.ts';
+import { FairQueue } from './fair-queue.ts';
+import type { Classified } from './lane.ts';
+import type { LaneName, LimitOptions } from './options.ts';
+import { laneLimits } from './options.ts';
+
+/** What has happened in a lane since the start, for metrics. */
+export interface LaneCounts {
+  dispatched: number;
+  refused: Record<Refusal, number>;
+  waits: Waits;
+}
+
+/** How long requests waited that did not run at once: a histogram, in seconds. */
+export interface Waits {
+  sum: number;
+  count: number;
+  /** How many waited at most as long as the bucket of the same place says. */
+  readonly atMost: number[];
+}
+
+/** The buckets of `Waits`, in seconds. */
+export const waitBuckets = [0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30] as const;
+
+interface Lane {
+  readonly queue: FairQueue;
+  readonly counts: LaneCounts;
+}
+
+/** Whether a request runs: at once, or after a wait that may end in a refusal. */
+export type Entry = 'admitted' | Promise<'admitted' | Refusal>;
+
+/** Shares the server between users: who may run, who waits, who is told to come back. */
+export class FlowControl implements Disposable {
+  readonly #lanes: Readonly<Record<LaneName, Lane>>;
+  readonly #clock: () => number;
+  readonly #inFlight = { mutating: 0, readOnly: 0 };
+  readonly #timer: NodeJS.Timeout;
+
+  /** `clock` is in milliseconds and never goes back. */
+  constructor(options: LimitOptions, clock: () => number = () => performance.now()) {
+    const limits = laneLimits(options);
+    const lane = (name: LaneName): Lane => {
+      const queue: FairQueue = new FairQueue(limits[name], () => setImmediate(() => queue.nextTurn()));
+      return {
+        queue,
+        counts: {
+          dispatched: 0,
+          refused: { 'queue-full': 0, 'time-out': 0 },
+          waits: { sum: 0, count: 0, atMost: waitBuckets.map(() => 0) },
+        },
+      };
+    };
+    this.#lanes = {
+      exempt: lane('exempt'),
+      leases: lane('leases'),
+      mutating: lane('mutating'),
+      readOnly: lane('readOnly'),
+    };
+    this.#clock = clock;
+    this.#timer = setInterval(() => this.#expire(options.maxWaitMs), 1000).unref();
+  }
+
+  /** A request wants to run. Once admitted it must `leave` exactly once. */
+  enter(request: Classified, cost: number): Entry {
+    const { queue, counts } = this.#lanes[request.lane];
+    if (!queue.enter(request.flow, cost)) return this.#wait(request, cost);
+    counts.dispatched++;
+    this.#inFlight[request.isMutating ? 'mutating' : 'readOnly']++;
+    return 'admitted';
+  }
+
+  leave(request: Classified, cost: number): void {
+    this.#inFlight[request.isMutating ? 'mutating' : 'readOnly']--;
+    this.#lanes[request.lane].queue.leave(request.flow, cost);
+  }
+
+  /** Requests under way. */
+  get inFlight(): { readonly mutating: number; readonly readOnly: number } {
+    return this.#inFlight;
+  }
+
+  /** The lanes and what has happened in them. */
+  *lanes(): Generator<LaneCounts & { readonly name: string; readonly seats: number; readonly waiting: number }> {
+    for (const [name, { queue, counts }] of Object.entries(this.#lanes)) {
+      yield { ...counts, name, seats: queue.seats, waiting: queue.waiting };
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    for (const { queue } of Object.values(this.#lanes)) queue.expire(Infinity);
+  }
+
+  #wait(request: Classified, cost: number): Promise<'admitted' | Refusal> {
+    const { queue, counts } = this.#lanes[request.lane];
+    const since = this.#clock();
+    return new Promise((resolve) => {
+      const end = (outcome: 'admitted' | Refusal): void => {
+        record(counts.waits, (this.#clock() - since) / 1000);
+        resolve(outcome);
+      };
+      const waiter: Waiter = {
+        start: () => {
+          counts.dispatched++;
+          this.#inFlight[request.isMutating ? 'mutating' : 'readOnly']++;
+          end('admitted');
+        },
+        refuse: (why) => {
+          counts.refused[why]++;
+          end(why);
+        },
+      };
+      queue.wait(request.flow, cost, { waiter, now: since });
+    });
+  }
+
+  #expire(maxWaitMs: number): void {
+    const before = this.#clock() - maxWaitMs;
+    for (const { queue } of Object.values(this.#lanes)) queue.expire(before);
+  }
+}
+
+function record(waits: Waits, seconds: number): void {
+  waits.count++;
+  waits.sum += seconds;
+  for (const [index, bucket] of waitBuckets.entries()) {
+    if (seconds <= bucket) waits.atMost[index] = (waits.atMost[index] ?? 0) + 1;
+  }
+}
+
+/** Kubernetes' answer when it has too much to do: clients wait a second and come back. */
+export const tooManyRequests = (): BodyReply =>
+  textReply(429, 'Too many requests, please try again later.\n', { 'Retry-After': '1' });
