@@ -88,6 +88,18 @@ test('schemas carry the extensions that patches and apply need', () => {
   });
 });
 
+test('a subresource that takes another kind is described by that kind', () => {
+  const { paths, components } = parsed(openApiDocument(servedKinds, 'api/v1'));
+  const post = paths?.['/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token']?.['post'];
+  const tokenRequest = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' };
+  assert.equal(post?.['operationId'], 'createCoreV1NamespacedServiceAccountToken');
+  assert.deepEqual(post?.['x-kubernetes-group-version-kind'], tokenRequest);
+  assert.deepEqual(
+    components?.['schemas']?.['io.k8s.api.authentication.v1.TokenRequest']?.['x-kubernetes-group-version-kind'],
+    [tokenRequest],
+  );
+});
+
 /** Every `$ref` of a document, with the names it may point at. */
 function danglingRefs(text: string, prefix: string, names: ReadonlySet<string>): readonly string[] {
   return [...text.matchAll(/"\$ref":"([^"]+)"/g)]

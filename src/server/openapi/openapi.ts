@@ -6,6 +6,7 @@ import { always, list, optional, string, struct } from '../../api/schema/schema.
 import type { Document } from '../discovery/document.ts';
 import { hashOf, jsonDocument, oncePer } from '../discovery/document.ts';
 import { groupsOf } from '../discovery/groups.ts';
+import { subresourcesOf } from '../discovery/subresources.ts';
 import { kubernetesVersion } from '../discovery/version.ts';
 import type { Dialect } from './components.ts';
 import { reachableStructs, scalarDefinitions, structDefinition } from './components.ts';
@@ -87,7 +88,13 @@ function listSchemaOf(kind: Kind): StructSchema {
 /** The named schemas of `served`; `all` kinds are needed for what belongs to every group. */
 function definitions(all: readonly Kind[], served: readonly Kind[], dialect: Dialect): object {
   const lists = served.filter(({ verbs }) => verbs.includes('list'));
-  const structs = reachableStructs([...served.map(({ schema }) => schema), ...lists.map(listSchemaOf), ...metaSchemas]);
+  const below = served.flatMap(subresourcesOf).flatMap(({ schema }) => schema ?? []);
+  const structs = reachableStructs([
+    ...served.map(({ schema }) => schema),
+    ...below,
+    ...lists.map(listSchemaOf),
+    ...metaSchemas,
+  ]);
   const gvks = groupVersionKinds(all, served);
   const entries = [...structs].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const described = entries.map(([name, schema]) => {
@@ -112,8 +119,14 @@ function groupVersionKinds(
     [schema.name, [{ group, version, kind }]],
     [`${schema.name}List`, [{ group, version, kind: `${kind}List` }]],
   ]);
+  const below = served
+    .flatMap(subresourcesOf)
+    .flatMap(({ schema, responseKind }): [string, readonly GroupVersionKind[]][] =>
+      schema === undefined || responseKind === undefined ? [] : [[schema.name, [responseKind]]],
+    );
   return new Map([
     ...own,
+    ...below,
     [`${metaV1}.DeleteOptions`, everywhere.map((place) => ({ ...place, kind: 'DeleteOptions' }))],
     [`${metaV1}.WatchEvent`, everywhere.map((place) => ({ ...place, kind: 'WatchEvent' }))],
     [`${metaV1}.Status`, [{ group: '', version: 'v1', kind: 'Status' }]],

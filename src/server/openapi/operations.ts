@@ -1,6 +1,7 @@
 // The operations of a kind in a form of neither OpenAPI version; paths.ts writes them in both.
 
 import type { Kind } from '../../api/kind.ts';
+import type { StructSchema } from '../../api/schema/schema.ts';
 import type { Subresource } from '../discovery/subresources.ts';
 import { subresourcesOf } from '../discovery/subresources.ts';
 import { metaV1 } from './meta-schemas.ts';
@@ -123,6 +124,18 @@ const create = (kind: Kind, gvk: GroupVersionKind): Operation => ({
   codes: [200, 201, 202],
 });
 
+const createBelow = (
+  kind: Kind,
+  gvk: GroupVersionKind,
+  { suffix, schema }: { readonly suffix: string; readonly schema: StructSchema },
+): Operation => ({
+  ...create(kind, gvk),
+  id: idOf(kind, 'create', suffix),
+  description: `create ${suffix.toLowerCase()} of a ${kind.kind}`,
+  body: { schema: schema.name, contentTypes: objectTypes, required: true },
+  answer: schema.name,
+});
+
 const deleteCollection = (kind: Kind, gvk: GroupVersionKind): Operation => ({
   method: 'delete',
   id: `delete${groupVersionWord(kind)}Collection${kind.namespaced ? 'Namespaced' : ''}${kind.kind}`,
@@ -155,10 +168,11 @@ function itemOperations(kind: Kind, gvk: GroupVersionKind): readonly Operation[]
   ];
 }
 
-function subresourceOperations(kind: Kind, { name, verbs, responseKind }: Subresource): readonly Operation[] {
-  const gvk = responseKind ?? { group: kind.group, version: kind.version, kind: kind.kind };
+function subresourceOperations(kind: Kind, { name, verbs, ...own }: Subresource): readonly Operation[] {
+  const gvk = own.responseKind ?? { group: kind.group, version: kind.version, kind: kind.kind };
   const suffix = capital(name);
   return [
+    ...(verbs.includes('create') ? [createBelow(kind, gvk, { suffix, schema: own.schema ?? kind.schema })] : []),
     ...(verbs.includes('get') ? [read(kind, gvk, suffix)] : []),
     ...(verbs.includes('update') ? [replace(kind, gvk, suffix)] : []),
     ...(verbs.includes('patch') ? [patch(kind, gvk, suffix)] : []),
