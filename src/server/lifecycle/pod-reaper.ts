@@ -1,6 +1,7 @@
 import { isStatusError } from '../../api/errors.ts';
 import { podKind } from '../../api/kinds/core/pod/kind.ts';
 import type { Item } from '../cache/item.ts';
+import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { Watcher } from '../cache/watchers.ts';
 import type { ServerContext } from '../context.ts';
 import { deleteObject } from '../verbs/delete-object.ts';
@@ -19,14 +20,15 @@ export class PodReaper implements Watcher {
   readonly #context: ServerContext;
   /** key → when to remove it, in milliseconds */
   readonly #due = new Map<string, number>();
+  readonly #pods: ResourceCache;
   readonly #timer: NodeJS.Timeout;
 
   constructor(context: ServerContext) {
     this.#context = context;
-    const cache = context.hub.cache(podKind);
-    this.scope = cache.prefix;
-    for (const item of cache.range(cache.prefix)) this.#note(item);
-    cache.watchers.add(this);
+    this.#pods = context.hub.cache(podKind);
+    this.scope = this.#pods.prefix;
+    for (const item of this.#pods.range(this.scope)) this.#note(item);
+    this.#pods.watchers.add(this);
     this.#timer = setInterval(() => void this.#reap(), intervalMs); // it reports its own failures
   }
 
@@ -41,7 +43,7 @@ export class PodReaper implements Watcher {
 
   close(): void {
     clearInterval(this.#timer);
-    this.#context.hub.cache(podKind).watchers.remove(this);
+    this.#pods.watchers.remove(this);
   }
 
   #note(item: Item): void {
