@@ -34,7 +34,15 @@ for (const [args, want] of usage) {
 }
 
 test('help starts with an example', async () => {
-  for (const args of [[], ['--help'], ['up', '--help'], ['server', '--help'], ['gates', '--help']]) {
+  for (const args of [
+    [],
+    ['--help'],
+    ['up', '--help'],
+    ['server', '--help'],
+    ['user', '--help'],
+    ['ca', '--help'],
+    ['gates', '--help'],
+  ]) {
     const { code, out, err } = await capture(args);
     assert.equal(code, 0);
     assert.match(out, /^Example:\n {2}fairlead /, args.join(' '));

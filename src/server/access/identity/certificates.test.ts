@@ -201,8 +201,10 @@ describe('who a connection is', () => {
     assert.ok(ca !== undefined && otherCa !== undefined && presented !== undefined);
     const [old, next] = [await issued(alice), await issued({ ...alice, commonName: 'new-alice' }, otherCa)];
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const resuming = new Agent({ keepAlive: false }); // new connections with the TLS session of the one before
     try {
       assert.deepEqual([await userOf({ as: old, agent }), await userOf({ as: next })], ['alice', 401]);
+      assert.equal(await userOf({ as: old, agent: resuming }), 'alice');
 
       const renewed = await issued(serving, otherCa);
       server.renew({ ...renewed, ca: `${otherCa.cert}\n${ca.cert}` });
@@ -211,8 +213,10 @@ describe('who a connection is', () => {
       server.renew({ ...renewed, ca: otherCa.cert });
       assert.deepEqual([await userOf({ as: old, agent }), await userOf({ as: next })], [401, 'new-alice']);
       assert.equal(await userOf({ as: old }), 401);
+      assert.equal(await userOf({ as: old, agent: resuming }), 401);
     } finally {
       agent.destroy();
+      resuming.destroy();
       server.renew({ ...presented, ca: ca.cert });
     }
   });
