@@ -63,6 +63,9 @@ export function failure({ code, reason, message, details }: Failure): StatusErro
 
 const qualified = ({ group, resource }: Subject): string => (group === '' ? resource : `${resource}.${group}`);
 
+/** A name as Go's %q prints it. */
+const quoted = ({ name = '' }: Subject): string => JSON.stringify(name);
+
 const detailsOf = ({ group, resource, name }: Subject): StatusDetails => ({
   ...(name === undefined || name === '' ? {} : { name }),
   ...(group === '' ? {} : { group }),
@@ -73,7 +76,7 @@ export const notFound = (subject: Subject): StatusError =>
   failure({
     code: 404,
     reason: 'NotFound',
-    message: `${qualified(subject)} "${subject.name ?? ''}" not found`,
+    message: `${qualified(subject)} ${quoted(subject)} not found`,
     details: detailsOf(subject),
   });
 
@@ -81,7 +84,7 @@ export const alreadyExists = (subject: Subject, prefix = ''): StatusError =>
   failure({
     code: 409,
     reason: 'AlreadyExists',
-    message: `${prefix}${qualified(subject)} "${subject.name ?? ''}" already exists`,
+    message: `${prefix}${qualified(subject)} ${quoted(subject)} already exists`,
     details: detailsOf(subject),
   });
 
@@ -93,7 +96,7 @@ export const conflict = (subject: Subject, why: string): StatusError =>
   failure({
     code: 409,
     reason: 'Conflict',
-    message: `Operation cannot be fulfilled on ${qualified(subject)} "${subject.name ?? ''}": ${why}`,
+    message: `Operation cannot be fulfilled on ${qualified(subject)} ${quoted(subject)}: ${why}`,
     details: detailsOf(subject),
   });
 
@@ -101,7 +104,7 @@ export const forbidden = (subject: Subject, why: string, causes: readonly Status
   failure({
     code: 403,
     reason: 'Forbidden',
-    message: `${qualified(subject)}${subject.name === undefined ? '' : ` "${subject.name}"`} is forbidden: ${why}`,
+    message: `${qualified(subject)}${subject.name === undefined ? '' : ` ${quoted(subject)}`} is forbidden: ${why}`,
     details: { ...detailsOf(subject), ...(causes.length > 0 ? { causes } : {}) },
   });
 
@@ -110,7 +113,7 @@ export const invalid = (subject: Subject, errors: readonly FieldError[]): Status
   failure({
     code: 422,
     reason: 'Invalid',
-    message: `${qualified(subject)} "${subject.name ?? ''}" is invalid: ${joinErrors(errors)}`,
+    message: `${qualified(subject)} ${quoted(subject)} is invalid: ${joinErrors(errors)}`,
     details: { ...detailsOf(subject), causes: causesOf(errors) },
   });
 

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+
+import { kinds } from '../../../../api/kinds/registry.ts';
+import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
+import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
+import { openMemoryStore } from '../../../../store/memory/memory.ts';
+import type { TestServer } from '../../../testing/server.ts';
+import { testServer } from '../../../testing/server.ts';
+import { completeBinding, completeRole } from './complete.ts';
+import { fairleadBindings, fairleadRoles, partRules } from './fairlead.ts';
+import { kubernetesBindings, kubernetesRoles } from './kubernetes.ts';
+import { binding, gathered, group, on, role, user } from './role-table.ts';
+
+const standard = role('r', [on('', 'pods', 'get list'), on('apps', 'deployments', 'get')]);
+const kept = { 'rbac.authorization.kubernetes.io/autoupdate': 'false' };
+const extra = on('', 'secrets', 'get');
+
+const roleRows: readonly { name: string; existing: ClusterRole; want: ClusterRole }[] = [
+  { name: 'one that is complete stays', existing: standard, want: standard },
+  {
+    name: 'a missing rule is added, an extra one kept',
+    existing: { ...standard, rules: [extra, on('', 'pods', 'get list')] },
+    want: { ...standard, rules: [extra, on('', 'pods', 'get list'), on('apps', 'deployments', 'get')] },
+  },
+  {
+    name: 'rules that come to the same are enough',
+    existing: { ...standard, rules: [on('*', '*', '*')] },
+    want: { ...standard, rules: [on('*', '*', '*')] },
+  },
+  {
+    name: 'a rule that lacks a verb gets the whole rule beside it',
+    existing: { ...standard, rules: [on('', 'pods', 'get'), on('apps', 'deployments', 'get')] },
+    want: {
+      ...standard,
+      rules: [on('', 'pods', 'get'), on('apps', 'deployments', 'get'), on('', 'pods', 'get list')],
+    },
+  },
+  {
+    name: 'with autoupdate false nothing is added',
+    existing: { metadata: { name: 'r', annotations: kept }, rules: [] },
+    want: { metadata: { name: 'r', annotations: kept }, rules: [] },
+  },
+  {
+    name: 'labels and annotations are added, and those there keep their values',
+    existing: {
+      ...standard,
+      metadata: { name: 'r', labels: { 'kubernetes.io/bootstrapping': 'mine' }, annotations: { a: 'b' } },
+    },
+    want: {
+      ...standard,
+      metadata: {
+        name: 'r',
+        labels: { 'kubernetes.io/bootstrapping': 'mine' },
+        annotations: { ...standard.metadata.annotations, a: 'b' },
+      },
+    },
+  },
+];
+
+describe('a default role is completed', () => {
+  for (const { name, existing, want } of roleRows) {
+    test(name, () => {
+      const completed = completeRole(existing, standard);
+      assert.deepEqual(completed, want);
+      assert.equal(completeRole(completed, standard), completed, 'twice changes nothing');
+    });
+  }
+
+  test('an aggregation gets the selectors it lacks, and its rules are left to it', () => {
+    const own = { clusterRoleSelectors: [{ matchLabels: { mine: 'true' } }] };
+    const completed = completeRole({ ...gathered('view'), rules: [extra], aggregationRule: own }, gathered('view'));
+    assert.deepEqual(completed.aggregationRule?.clusterRoleSelectors, [
+      { matchLabels: { mine: 'true' } },
+      { matchLabels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } },
+    ]);
+    assert.deepEqual(completed.rules, [extra]);
+  });
+
+  test('a binding gets the subjects it lacks, unless it is for another role or kept', () => {
+    const wanted = binding('b', [group('one'), group('two')]);
+    const completed = completeBinding({ ...wanted, subjects: [user('me'), group('two')] }, wanted);
+    assert.deepEqual(completed.subjects, [user('me'), group('two'), group('one')]);
+    assert.equal(completeBinding(completed, wanted), completed);
+    const other: ClusterRoleBinding = { ...wanted, subjects: [], roleRef: { ...wanted.roleRef, name: 'x' } };
+    assert.equal(completeBinding(other, wanted), other);
+    const own: ClusterRoleBinding = { ...wanted, subjects: [], metadata: { name: 'b', annotations: kept } };
+    assert.equal(completeBinding(own, wanted), own);
+  });
+});
+
+const rbac = '/apis/rbac.authorization.k8s.io/v1';
+const merge = 'application/merge-patch+json';
+
+const snapshot = async (server: TestServer): Promise<Record<string, string>> => {
+  const lists = await Promise.all(
+    ['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'].map((plural) =>
+      server.ask('GET', `${rbac}/${plural}`),
+    ),
+  );
+  const items = lists.flatMap(({ body }) => body.items as ClusterRole[]);
+  return Object.fromEntries(items.map(({ metadata: { uid, resourceVersion } }) => [uid ?? '', resourceVersion ?? '']));
+};
+
+describe('at start', () => {
+  test('every default role is there and bound, and a restart writes nothing', async () => {
+    await using store = openMemoryStore();
+    let before: Record<string, string>;
+    {
+      await using server = await testServer({ store });
+      for (const { metadata } of [...kubernetesRoles, ...fairleadRoles]) {
+        const url = `${rbac}/clusterroles/${metadata.name}`;
+        assert.equal((await server.ask('GET', url)).status, 200, url);
+      }
+      for (const { metadata } of [...kubernetesBindings, ...fairleadBindings]) {
+        const url = `${rbac}/clusterrolebindings/${metadata.name}`;
+        assert.equal((await server.ask('GET', url)).status, 200, url);
+      }
+      before = await snapshot(server);
+    }
+    await using server = await testServer({ store });
+    assert.deepEqual(await snapshot(server), before);
+  });
+
+  test('what an administrator changed is kept, and what is missing is completed', async () => {
+    await using store = openMemoryStore();
+    const get = async (server: TestServer, path: string): Promise<ClusterRole & { subjects: unknown[] }> =>
+      (await server.ask('GET', `${rbac}/${path}`)).body;
+    {
+      await using server = await testServer({ store });
+      const patch = async (path: string, body: object): Promise<void> =>
+        assert.equal((await server.ask('PATCH', `${rbac}/${path}`, { body, type: merge })).status, 200);
+      await patch('clusterroles/system:basic-user', { rules: [extra] });
+      await patch('clusterroles/system:monitoring', { metadata: { annotations: kept }, rules: [] });
+      await patch('clusterrolebindings/system:discovery', { subjects: [user('me')] });
+      await patch('clusterrolebindings/system:basic-user', { metadata: { annotations: kept }, subjects: [] });
+      await patch('clusterroles/fairlead:dns', { metadata: { labels: { mine: 'yes' } } });
+      assert.equal((await server.ask('DELETE', `${rbac}/clusterroles/view`)).status, 200);
+    }
+    await using server = await testServer({ store });
+    const basic = await get(server, 'clusterroles/system:basic-user');
+    assert.deepEqual(basic.rules?.[0], extra);
+    assert.equal(basic.rules?.length, 3);
+    assert.deepEqual((await get(server, 'clusterroles/system:monitoring')).rules, []);
+    assert.deepEqual((await get(server, 'clusterrolebindings/system:discovery')).subjects, [
+      user('me'),
+      group('system:authenticated'),
+    ]);
+    assert.deepEqual((await get(server, 'clusterrolebindings/system:basic-user')).subjects ?? [], []);
+    assert.equal((await get(server, 'clusterroles/fairlead:dns')).metadata.labels?.['mine'], 'yes');
+    assert.ok(JSON.stringify((await get(server, 'clusterroles/view')).rules).includes('services'));
+  });
+
+  test('two servers over one store come to the same', async () => {
+    await using store = openMemoryStore();
+    const servers = await Promise.all([testServer({ store }), testServer({ store })]);
+    const [one, two] = servers;
+    assert.deepEqual(await snapshot(one), await snapshot(two));
+    for (const server of servers) await server[Symbol.asyncDispose]();
+  });
+});
+
+describe('the roles of our parts', () => {
+  test('name kinds that are served, and nothing wholesale but what collecting garbage needs', () => {
+    const known = new Set(kinds.map(({ group: name, plural }) => `${name}/${plural}`));
+    for (const [part, rules] of Object.entries(partRules)) {
+      for (const { apiGroups = [], resources = [], verbs } of rules) {
+        assert.ok(!verbs?.includes('*'), part);
+        if (resources.includes('*')) {
+          assert.equal(part, 'controllers');
+          assert.ok(!verbs?.includes('create') && !verbs?.includes('update'));
+          continue;
+        }
+        for (const resource of resources) {
+          const [plural = ''] = resource.split('/');
+          assert.ok(
+            apiGroups.some((name) => known.has(`${name}/${plural}`)),
+            `${part}: ${resource}`,
+          );
+        }
+      }
+    }
+  });
+
+  test('read no secrets and change no roles, but for the collector of garbage', () => {
+    for (const [part, rules] of Object.entries(partRules)) {
+      if (part === 'controllers') continue;
+      assert.ok(!JSON.stringify(rules).match(/secrets|roles|rolebindings|impersonate/), part);
+    }
+  });
+
+  test('keep leases in kube-system alone', async () => {
+    await using server = await testServer();
+    const body = { metadata: { name: 'leader' }, spec: { holderIdentity: 'me' } };
+    const create = async (part: string, namespace: string): Promise<number> =>
+      (
+        await server
+          .as({ name: `system:fairlead:${part}` })
+          .ask('POST', `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases?dryRun=All`, { body })
+      ).status;
+    assert.equal(await create('controllers', 'kube-system'), 201);
+    assert.equal(await create('multicluster', 'kube-system'), 201);
+    assert.equal(await create('controllers', 'default'), 403);
+    assert.equal(await create('dns', 'kube-system'), 403);
+  });
+});
