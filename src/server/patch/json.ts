@@ -23,7 +23,7 @@ interface Run {
 /** Applies a JSON patch (RFC 6902). The document and the body stay as they are. */
 export function applyJsonPatch(document: JsonObject, body: unknown): unknown {
   if (!isList(body)) throw undecodable(body);
-  for (const operation of body) if (!isObject(operation)) throw undecodable(operation);
+  for (const operation of body) if (!isObject(operation)) throw undecodable(operation, 'handlers.jsonPatchOp');
   if (body.length > maxOperations) throw tooManyOperations(body.length);
 
   // One copy that the operations may write to: copying the path of each would make long patches quadratic.
@@ -39,11 +39,8 @@ function applyOperation(run: Run, operation: JsonObject): void {
       return add(run, path, valueOf(operation));
     case 'remove':
       return void remove(run, path);
-    case 'replace': {
-      const value = valueOf(operation);
-      read(run.document, path);
-      return replace(run, path, value);
-    }
+    case 'replace':
+      return replace(run, path, valueOf(operation));
     case 'move': {
       const from = pointerOf(operation, 'from');
       if (isPrefix(from, path)) {
@@ -63,9 +60,8 @@ function applyOperation(run: Run, operation: JsonObject): void {
 
 function add(run: Run, path: readonly string[], value: unknown): void {
   const { container, key } = locate(run.document, path);
-  if (container === undefined) run.document = value;
-  else if (Array.isArray(container))
-    container.splice(key === '-' ? container.length : indexIn(container, key, 1), 0, value);
+  if (container === undefined) throw rejected();
+  if (Array.isArray(container)) container.splice(key === '-' ? container.length : indexIn(container, key, 1), 0, value);
   else define(container, key, value);
 }
 
@@ -86,7 +82,7 @@ function remove(run: Run, path: readonly string[]): unknown {
 }
 
 function copy(run: Run, from: readonly string[], path: readonly string[]): void {
-  const value = read(run.document, from);
+  const value = valueAt(run.document, from);
   // Copies of copies double the document with every operation.
   run.copiedBytes += Buffer.byteLength(JSON.stringify(value));
   if (run.copiedBytes > maxCopiedBytes) throw rejected();
@@ -95,22 +91,21 @@ function copy(run: Run, from: readonly string[], path: readonly string[]): void 
 
 function test(run: Run, path: readonly string[], operation: JsonObject): void {
   const expected = Object.hasOwn(operation, 'value') ? operation['value'] : null;
-  if (!equalJson(read(run.document, path), expected)) throw rejected();
+  if (!equalJson(valueAt(run.document, path), expected)) throw rejected();
 }
 
 function pointerOf(operation: JsonObject, field: 'path' | 'from'): string[] {
   const pointer = operation[field];
-  if (typeof pointer !== 'string' || (pointer !== '' && !pointer.startsWith('/'))) throw rejected();
+  if (typeof pointer !== 'string' || (pointer !== '' && !pointer.includes('/'))) throw rejected();
+  // What stands before the first slash is not looked at, in Kubernetes' library.
   return pointer
     .split('/')
     .slice(1)
     .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-function valueOf(operation: JsonObject): unknown {
-  if (!Object.hasOwn(operation, 'value')) throw rejected();
-  return structuredClone(operation['value']);
-}
+/** A value that was left out is null. */
+const valueOf = (operation: JsonObject): unknown => structuredClone(operation['value'] ?? null);
 
 const isPrefix = (prefix: readonly string[], path: readonly string[]): boolean =>
   prefix.length <= path.length && prefix.every((token, index) => token === path[index]);
@@ -122,6 +117,14 @@ function read(document: unknown, path: readonly string[]): unknown {
     value = child(value, token);
   }
   return value;
+}
+
+/** What is at a path; null where its last key is missing, so that a test for null proves absence. */
+function valueAt(document: unknown, path: readonly string[]): unknown {
+  const { container, key } = locate(document, path);
+  if (container === undefined) return document;
+  const isMissing = !Array.isArray(container) && !Object.hasOwn(container, key);
+  return isMissing ? null : child(container, key);
 }
 
 function locate(document: unknown, path: readonly string[]): Location {
@@ -140,11 +143,12 @@ function child(container: Container, key: string): unknown {
   return container[key];
 }
 
-/** The index a token names; `beyond` is 1 where one past the end is allowed. */
+/** The index a token names, from the end if negative; `beyond` is 1 where one past the end is allowed. */
 function indexIn(items: readonly unknown[], token: string, beyond: 0 | 1): number {
-  const index = /^(?:0|[1-9]\d*)$/.test(token) ? Number(token) : Infinity;
-  if (index >= items.length + beyond) throw rejected();
-  return index;
+  const size = items.length + beyond;
+  const index = /^[+-]?\d+$/.test(token) ? Number(token) : Infinity;
+  if (index >= size || index < -size) throw rejected();
+  return index < 0 ? index + size : index;
 }
 
 /** Sets an own property, even where the key is `__proto__`, to which an assignment would give another meaning. */
@@ -152,10 +156,8 @@ function define(object: Record<string, unknown>, key: string, value: unknown): v
   Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
-const undecodable = (value: unknown): StatusError =>
-  badRequest(
-    `error decoding patch: json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type []handlers.jsonPatchOp`,
-  );
+const undecodable = (value: unknown, type = '[]handlers.jsonPatchOp'): StatusError =>
+  badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${type}`);
 
 const jsonTypeOf = (value: unknown): string => {
   if (value === null) return 'null';

@@ -3,6 +3,7 @@ import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { decode, DecodeError } from '../../api/schema/decode.ts';
+import { goWord } from '../../api/schema/mismatch.ts';
 import { parseYaml, YamlError } from '../../api/schema/yaml.ts';
 import type { ServerContext } from '../context.ts';
 import { applyConfiguration } from '../patch/apply.ts';
@@ -15,7 +16,7 @@ import { subjectOf } from '../resource.ts';
 import { maxBodyBytes, text } from './body.ts';
 import { createObject } from './create-object.ts';
 import { resetFieldsOf } from './reset-fields.ts';
-import { subresourceOf } from './update.ts';
+import { named, subresourceOf, withoutRevision } from './update.ts';
 import { updateObject } from './update-object.ts';
 import type { WriteRequest, Written } from './write-request.ts';
 import { timestamp } from './write-request.ts';
@@ -32,7 +33,7 @@ export async function applyPatch(
   const { kind } = resource;
   const options = parseWriteOptions(info.query, 'ApplyOptions');
   const config = readConfiguration(await request.body(maxBodyBytes), options, warnings);
-  checkConfiguration(config, kind, info);
+  checkType(config, kind);
   const write: WriteRequest = {
     user: request.user,
     namespace: info.namespace,
@@ -54,15 +55,15 @@ export async function applyPatch(
       resetFields: resetFieldsOf(kind, write.subresource),
       now: timestamp(context.clock()),
     });
-    return kind.applyDefaults(decode<ApiObject>(kind.schema, merged).object);
+    return kind.applyDefaults(named(asObject(merged, config, kind), info));
   };
   return updateObject(context, resource, write, {
     revise: apply,
-    ...(write.subresource === ''
+    ...(write.subresource === '' || kind.createOnUpdate
       ? {
           create: () => {
-            refuseIdentity(config, resource, info.name);
-            return createObject(context, resource, write, apply(undefined));
+            refuseUid(config, resource, info.name);
+            return createObject(context, resource, write, withoutRevision(apply(undefined)));
           },
         }
       : {}),
@@ -76,68 +77,48 @@ function readConfiguration(bytes: Buffer, { fieldValidation }: WriteOptions, war
       throw badRequest(`error strict decoding YAML: ${duplicates.join(', ')}`);
     }
     if (fieldValidation === 'Warn') warnings.push(...duplicates);
-    if (!isObject(value)) throw badRequest('error decoding YAML: an apply configuration must be an object');
-    return value;
+    if (value === null) return {};
+    if (isObject(value)) return value;
+    const why = `json: cannot unmarshal ${goWord(value)} into Go value of type map[string]interface {}`;
+    throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
   } catch (error) {
-    if (error instanceof YamlError) throw badRequest(`error decoding YAML: ${error.message}`);
+    if (error instanceof YamlError)
+      throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error.message}`);
     throw error;
   }
 }
 
-function checkConfiguration(config: JsonObject, kind: Kind, info: ResourceRequest): void {
-  const expected = apiVersionOf(kind);
-  if (config['kind'] !== kind.kind) {
-    throw badRequest(
-      `invalid object type: ${text(config['apiVersion'])}, Kind=${text(config['kind'])}, expected ${expected}, Kind=${kind.kind}`,
-    );
-  }
-  if (config['apiVersion'] !== expected) {
-    throw badRequest(
-      `Incorrect version specified in apply patch. Specified patch version: ${text(config['apiVersion'])}, expected: ${expected}`,
-    );
-  }
-  const metadata = isObject(config['metadata']) ? config['metadata'] : {};
-  if ('managedFields' in metadata && metadata['managedFields'] !== null)
-    throw badRequest('metadata.managedFields must be nil');
-  const { name = info.name, namespace = info.namespace } = metadata;
-  if (name !== info.name) {
-    throw badRequest(`the name of the object (${text(name)}) does not match the name on the URL (${info.name})`);
-  }
-  if (kind.namespaced && namespace !== info.namespace) {
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  }
-  checkDeclared(config, kind, info);
+/** A configuration says of what kind it is, and that is the kind of the URL. */
+function checkType(config: JsonObject, kind: Kind): void {
+  const [apiVersion, name] = [config['apiVersion'], config['kind']].map((text) =>
+    typeof text === 'string' ? text : '',
+  );
+  if (apiVersion === apiVersionOf(kind) && name === kind.kind) return;
+  const [first = '', second, ...more] = (apiVersion ?? '').split('/');
+  const [group, version] = more.length > 0 ? ['', ''] : second === undefined ? ['', first] : [first, second];
+  throw badRequest(`invalid object type: ${group}/${version}, Kind=${name}`);
 }
 
-/** Unlike other writes, apply refuses what the schema does not declare, whatever the client asked for. */
-function checkDeclared(config: JsonObject, kind: Kind, info: ResourceRequest): void {
-  const where = `(${kind.namespaced ? `${info.namespace}/` : '/'}${info.name}; ${kind.group}/${kind.version}, Kind=${kind.kind})`;
-  const typed = (why: string): Error =>
-    failure({ code: 500, message: `failed to create typed patch object ${where}: ${why}` });
+/** What merging gave, as an object. What no rule of merging refuses may still not be one, such as a wrong time. */
+function asObject(merged: JsonObject, config: JsonObject, kind: Kind): ApiObject {
   try {
-    const { unknown } = decode(kind.schema, config);
-    if (unknown.length > 0) {
-      throw typed(
-        unknown
-          .map((text) => `${text.replace(/^unknown field "(.*)"$/, '.$1')}: field not declared in schema`)
-          .join('\n'),
-      );
-    }
+    return decode<ApiObject>(kind.schema, merged).object;
   } catch (error) {
-    if (error instanceof DecodeError) throw typed(error.message);
-    throw error;
+    if (!(error instanceof DecodeError)) throw error;
+    const { namespace = '', name = '' } = isObject(config['metadata']) ? config['metadata'] : {};
+    const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
+    const what = `(${text(namespace)}/${text(name)}; ${type})`;
+    const message = `failed to convert new object ${what} to proper version: unable to convert unstructured object to ${type}: ${error.message}`;
+    throw failure({ code: 500, message });
   }
 }
 
-/** An object that is not there has neither the UID nor the revision that the configuration names. */
-function refuseIdentity(config: JsonObject, resource: Resource, name: string): void {
-  const metadata = isObject(config['metadata']) ? config['metadata'] : {};
-  for (const field of ['uid', 'resourceVersion'] as const) {
-    const value = metadata[field];
-    if (value === undefined || value === null || value === '') continue;
-    throw conflict(
-      subjectOf(resource, name),
-      `${field} mismatch: the provided object specified ${field} ${text(value)}, and no existing object was found`,
-    );
-  }
+/** An object that is not there does not have the UID that the configuration names. */
+function refuseUid(config: JsonObject, resource: Resource, name: string): void {
+  const { uid = '' } = isObject(config['metadata']) ? config['metadata'] : {};
+  if (uid === '' || uid === null) return;
+  throw conflict(
+    subjectOf(resource, name),
+    `uid mismatch: the provided object specified uid ${text(uid)}, and no existing object was found`,
+  );
 }

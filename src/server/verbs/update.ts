@@ -67,6 +67,11 @@ export function named(object: ApiObject, info: ResourceRequest): ApiObject {
 /** A revision of what is not there says nothing; a UID means an object that has gone. */
 function asNew(resource: Resource, object: ApiObject): ApiObject {
   checkUid(resource, object, '');
+  return withoutRevision(object);
+}
+
+/** The object as one that was never stored. */
+export function withoutRevision(object: ApiObject): ApiObject {
   const { resourceVersion: _, uid: __, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
