@@ -34,10 +34,10 @@ export async function answerReview(
   return jsonReply(201, `${JSON.stringify({ kind: kind.kind, apiVersion: apiVersionOf(kind), ...rest })}\n`);
 }
 
-/** The question with the namespace of the URL. */
+/** The question with the namespace of the URL, if its kind is in one. */
 function placed(kind: Kind, info: ResourceRequest, object: ApiObject): ApiObject {
   const { namespace = '', ...metadata } = object.metadata;
-  if (!kind.namespaced) return object;
+  if (!kind.namespaced) return { ...object, metadata };
   if (namespace !== '' && namespace !== info.namespace) throw namespaceMismatch();
   return { ...object, metadata: { ...metadata, namespace: info.namespace } };
 }

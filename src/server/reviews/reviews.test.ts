@@ -230,6 +230,43 @@ describe('access reviews', () => {
         '.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "": must match metadata.namespace',
     },
   ];
+  test('each requirement of a selector is looked at', async () => {
+    const requirements = [
+      { key: '', operator: 'Foo' },
+      { key: 'a', operator: 'In' },
+      { key: 'b', operator: 'Exists', values: ['x'] },
+      { key: 'c', operator: 'NotIn', values: ['-'] },
+    ];
+    const resourceAttributes = { ...pods, fieldSelector: { requirements }, labelSelector: { requirements } };
+    const { body } = await server.ask('POST', `${reviews}/selfsubjectaccessreviews`, {
+      body: { spec: { resourceAttributes } },
+    });
+    const causes: readonly { field: string; message: string }[] = body.details.causes;
+    assert.deepEqual(
+      causes.map(({ field, message }) => `${field.replace('spec.resourceAttributes.', '')}: ${message.slice(0, 40)}`),
+      [
+        'fieldSelector.requirements[0].key: Required value: must be specified',
+        'fieldSelector.requirements[1].values: Required value: must be specified when `',
+        'fieldSelector.requirements[2].values: Forbidden: may not be specified when `op',
+        'labelSelector.requirements[0].key: Invalid value: "": name part must be non',
+        'labelSelector.requirements[0].key: Invalid value: "": name part must consis',
+        'labelSelector.requirements[1].values: Required value: must be specified when `',
+        'labelSelector.requirements[2].values: Forbidden: may not be specified when `op',
+        'labelSelector.requirements[3].values[0]: Invalid value: "-": a valid label must b',
+      ],
+    );
+  });
+
+  test('a namespace on a review that is in none is left out', async () => {
+    const { status, body } = await ask(
+      'bob',
+      'selfsubjectaccessreviews',
+      { resourceAttributes: pods },
+      { namespace: 'x' },
+    );
+    assert.deepEqual([status, body.metadata], [201, {}]);
+  });
+
   for (const { name, plural, body, message } of invalid) {
     test(`a review with ${name} is a 422`, async () => {
       const answer = await server.ask('POST', `${reviews}/${plural}`, { body });

@@ -1,6 +1,6 @@
 // What an access review asks about, which all three kinds of them share.
 import type { FieldError } from '../../field-errors.ts';
-import { invalidValue, required } from '../../field-errors.ts';
+import { invalidValue } from '../../field-errors.ts';
 import type { ObjectMeta } from '../../metadata.ts';
 import { labelSelectorRequirement } from '../../metadata.ts';
 import type { Infer } from '../../schema/infer.ts';
@@ -85,20 +85,6 @@ export function questionErrors({ resourceAttributes: resource, nonResourceAttrib
   }
   return [];
 }
-
-/** What is wrong with the selectors of a question; comes after what is wrong with its subject. */
-export const selectorErrors = ({ resourceAttributes: resource }: Question): FieldError[] =>
-  (['fieldSelector', 'labelSelector'] as const).flatMap((field) => {
-    const selector = resource?.[field];
-    if (selector === undefined) return [];
-    const path = `spec.resourceAttributes.${field}`;
-    const { rawSelector = '', requirements = [] } = selector;
-    if (rawSelector !== '' && requirements.length > 0) {
-      return [invalidValue(`${path}.rawSelector`, rawSelector, 'may not specified at the same time as requirements')];
-    }
-    if (rawSelector !== '' || requirements.length > 0) return [];
-    return [required(`${path}.requirements`, `when ${path} is specified, requirements or rawSelector is required`)];
-  });
 
 /** Kubernetes prints these by the names of its own fields. */
 export const asPrinted = ({ path = '', verb = '' }: Infer<typeof nonResourceAttributes>): object => ({

@@ -53,10 +53,13 @@ describe('exports follow roles', () => {
     const owner = server.as({ name: 'olivia' });
     for (const groupVersion of groups) {
       for (const namespace of ['default', 'kube-system']) {
-        assert.equal((await server.ask('POST', exports(groupVersion, namespace), anExport(groupVersion))).status, 201);
+        const created = await server.ask('POST', exports(groupVersion, namespace), anExport(groupVersion));
+        assert.equal(created.status, 201);
+        assert.match(created.warnings[0] ?? '', /should not be exported to other clusters/);
       }
       for (const namespace of ['shop', 'vault']) {
-        assert.equal((await owner.ask('POST', exports(groupVersion, namespace), anExport(groupVersion))).status, 201);
+        const created = await owner.ask('POST', exports(groupVersion, namespace), anExport(groupVersion));
+        assert.deepEqual([created.status, created.warnings], [201, []]);
       }
     }
   });

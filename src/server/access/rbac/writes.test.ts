@@ -339,6 +339,22 @@ describe('nobody hands out more than they hold', () => {
       message: 'rolebindings.rbac.authorization.k8s.io "nope" not found',
     },
     {
+      name: 'binding nothing',
+      user: 'bob',
+      url: `${local}/rolebindings`,
+      body: binding('Role', ''),
+      status: 400,
+      message: 'Name parameter required.',
+    },
+    {
+      name: 'binding a role of no namespace',
+      user: 'bob',
+      url: `${rbac}/clusterrolebindings`,
+      body: binding('Role', 'pods'),
+      status: 400,
+      message: 'Namespace parameter required.',
+    },
+    {
       name: 'binding a role of another namespace',
       user: 'bob',
       url: `${rbac}/namespaces/kube-system/rolebindings`,

@@ -1,6 +1,6 @@
 // What a write needs beside its own verb: the right to create, and every right that it would hand out.
 
-import { failure, forbidden, notFound } from '../../../api/errors.ts';
+import { badRequest, failure, forbidden, notFound } from '../../../api/errors.ts';
 import type { Binding } from '../../../api/kinds/rbac/binding.ts';
 import type { ClusterRole } from '../../../api/kinds/rbac/clusterrole/kind.ts';
 import { clusterRoleKind } from '../../../api/kinds/rbac/clusterrole/kind.ts';
@@ -92,6 +92,8 @@ function checkBinding(write: GuardedWrite, { roleRef }: Binding): void {
     throw failure({ code: 500, message: `unsupported role reference kind: ${JSON.stringify(roleRef.kind)}` });
   }
   if (context.access.isAllowed(user, onRole('bind', { plural, name: roleRef.name, namespace }))) return;
+  if (roleRef.name === '') throw badRequest('Name parameter required.');
+  if (roleRef.kind === 'Role' && namespace === '') throw badRequest('Namespace parameter required.');
   const rules = context.access.policy.rulesOf(roleRef, namespace);
   // Under the name of the binding's resource, as Kubernetes has it.
   if (rules === undefined) throw notFound(subjectOf(resource, roleRef.name));

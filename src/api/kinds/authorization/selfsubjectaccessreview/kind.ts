@@ -9,8 +9,8 @@ import {
   nonResourceAttributes,
   questionErrors,
   resourceAttributes,
-  selectorErrors,
 } from '../attributes.ts';
+import { selectorErrors } from '../validate-selectors.ts';
 
 const authorization = 'io.k8s.api.authorization.v1';
 

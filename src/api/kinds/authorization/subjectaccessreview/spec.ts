@@ -2,7 +2,8 @@ import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue } from '../../../field-errors.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { list, map, optional, pointer, string, struct } from '../../../schema/schema.ts';
-import { nonResourceAttributes, questionErrors, resourceAttributes, selectorErrors } from '../attributes.ts';
+import { nonResourceAttributes, questionErrors, resourceAttributes } from '../attributes.ts';
+import { selectorErrors } from '../validate-selectors.ts';
 
 /** Who would like to do what. */
 export const subjectAccessReviewSpec = struct(

@@ -3,6 +3,7 @@ import type { Kind } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
 import { subdomainName } from '../../../names.ts';
 import { conditionErrors } from '../condition-errors.ts';
+import { exportWarnings } from '../export-warnings.ts';
 import { sameShape } from '../same-shape.ts';
 import type { McsVersion, ServiceExport } from './schema.ts';
 import { serviceExportSchema } from './schema.ts';
@@ -26,6 +27,7 @@ const inVersion = (version: McsVersion, storage?: Kind<ServiceExport>): Kind<Ser
     prepareForCreate: withoutStatus,
     nameErrors: subdomainName,
     validateStatus: ({ status }) => conditionErrors(status?.conditions ?? [], true),
+    warnings: exportWarnings,
   });
 
 /** The version in which ServiceExports are stored. */

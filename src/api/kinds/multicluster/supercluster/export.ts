@@ -6,6 +6,7 @@ import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, listMap, pointer, string, struct, time } from '../../../schema/schema.ts';
 import { conditionErrors } from '../condition-errors.ts';
+import { exportWarnings } from '../export-warnings.ts';
 
 const group = 'io.k8s.multicluster.v1alpha1';
 
@@ -60,4 +61,5 @@ export const superclusterExportKind = defineKind<SuperclusterExport>({
   prepareForCreate: ({ status: _status, ...rest }) => rest,
   nameErrors: subdomainName,
   validateStatus: ({ status }) => conditionErrors(status?.conditions ?? [], false),
+  warnings: exportWarnings,
 });
