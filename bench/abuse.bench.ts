@@ -59,7 +59,10 @@ const probes: readonly Probe[] = [
 export async function measureAbuse(running: Running, progress: (text: string) => void): Promise<Result[]> {
   const as = (token: string): Target => ({ ...running.target, token });
   await prepare(running.target);
-  const abusers = fork(new URL('./abuse-clients.ts', import.meta.url));
+  const abusers = fork(new URL('./abuse-clients.ts', import.meta.url), {
+    execPath: 'chrt',
+    execArgv: ['--idle', '0', process.execPath],
+  });
   const tell = (command: Command): boolean => abusers.send(command);
   try {
     await phase(as); // warms caches and compilers

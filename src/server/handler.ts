@@ -111,6 +111,8 @@ export class Handler {
       return tooManyRequests(); // which nobody reads
     }
     const reply = await this.#answer(request, info, asked).catch((error: unknown) => this.#failed(error, request));
+    const answer = turn.isMutating ? limits.answer(turn) : 'now';
+    if (answer !== 'now') await answer;
     if ('stream' in reply || typeof reply.body === 'string' || Buffer.isBuffer(reply.body)) {
       limits.leave(turn, cost);
       return reply;

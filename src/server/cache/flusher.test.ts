@@ -29,7 +29,7 @@ test('much output is spread over several turns, and requests come in between', a
   for (let index = 0; index < 10; index++) {
     const flush = (): number => {
       sent++;
-      return 100 << 10;
+      return 20 << 10;
     };
     flusher.schedule({ flow: 'one', flush });
   }

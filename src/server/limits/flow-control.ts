@@ -1,6 +1,6 @@
 import type { BodyReply } from '../reply.ts';
 import { textReply } from '../reply.ts';
-import type { Refusal, Waiter } from './fair-queue.ts';
+import type { QueueLimits, Refusal, Waiter } from './fair-queue.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Classified } from './lane.ts';
 import type { LaneName, LimitOptions } from './options.ts';
@@ -26,6 +26,8 @@ export const waitBuckets = [0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 3
 
 interface Lane {
   readonly queue: FairQueue;
+  /** Answers that go out: as many of a flow in a turn as requests may start. */
+  readonly answers: FairQueue;
   readonly counts: LaneCounts;
 }
 
@@ -43,9 +45,9 @@ export class FlowControl implements Disposable {
   constructor(options: LimitOptions, clock: () => number = () => performance.now()) {
     const limits = laneLimits(options);
     const lane = (name: LaneName): Lane => {
-      const queue: FairQueue = new FairQueue(limits[name], () => setImmediate(() => queue.nextTurn()));
       return {
-        queue,
+        queue: queueOf(limits[name], limits[name].turnMs),
+        answers: queueOf(answerLimits),
         counts: {
           dispatched: 0,
           refused: { 'queue-full': 0, 'time-out': 0 },
@@ -72,6 +74,28 @@ export class FlowControl implements Disposable {
     return 'admitted';
   }
 
+  /**
+   * An answer is ready. Many writes become durable at the same moment; what is then done for each of them is spread over
+   * turns of the event loop too.
+   */
+  answer({ lane, flow }: Classified): 'now' | Promise<void> {
+    const { answers } = this.#lanes[lane];
+    if (answers.enter(flow, 1)) {
+      answers.leave(flow, 1);
+      return 'now';
+    }
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        start: () => {
+          resolve();
+          answers.leave(flow, 1);
+        },
+        refuse: () => resolve(),
+      };
+      answers.wait(flow, 1, { waiter, now: 0 });
+    });
+  }
+
   leave(request: Classified, cost: number): void {
     this.#inFlight[request.isMutating ? 'mutating' : 'readOnly']--;
     this.#lanes[request.lane].queue.leave(request.flow, cost);
@@ -91,7 +115,10 @@ export class FlowControl implements Disposable {
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
-    for (const { queue } of Object.values(this.#lanes)) queue.expire(Infinity);
+    for (const { queue, answers } of Object.values(this.#lanes)) {
+      queue.expire(Infinity);
+      answers.expire(Infinity);
+    }
   }
 
   #wait(request: Classified, cost: number): Promise<'admitted' | Refusal> {
@@ -122,6 +149,22 @@ export class FlowControl implements Disposable {
     for (const { queue } of Object.values(this.#lanes)) queue.expire(before);
   }
 }
+
+/** A queue whose turns are those of the event loop, or take some milliseconds. */
+function queueOf(limits: QueueLimits, turnMs = 0): FairQueue {
+  const next = (): void => queue.nextTurn();
+  const queue: FairQueue = new FairQueue(limits, () => (turnMs > 0 ? setTimeout(next, turnMs) : setImmediate(next)));
+  return queue;
+}
+
+/** One answer of a flow in a turn; how many wait is bound by how many requests are under way. */
+const answerLimits: QueueLimits = {
+  seats: Infinity,
+  seatsPerFlow: Infinity,
+  seatsPerTurn: 1,
+  waiting: Infinity,
+  waitingPerFlow: Infinity,
+};
 
 function record(waits: Waits, seconds: number): void {
   waits.count++;

@@ -11,6 +11,7 @@ import type { Store } from '../../store/store.ts';
 import { readImpersonation } from '../access/identity/impersonation.ts';
 import type { ApiRequest, BodyReply, Reply, Sink, User } from '../reply.ts';
 import type { CacheTuning } from '../cache/hub.ts';
+import type { LimitOptions } from '../limits/options.ts';
 import type { ServerContext } from '../context.ts';
 import { openApi } from '../server.ts';
 import { until } from './until.ts';
@@ -23,6 +24,7 @@ export interface TestOptions {
   readonly nodePorts?: { readonly from: number; readonly to: number };
   readonly loopbackEndpoints?: readonly string[];
   readonly cache?: CacheTuning;
+  readonly limits?: Partial<LimitOptions>;
 }
 
 /** An answer, read. */
@@ -68,6 +70,8 @@ export interface TestClient {
 /** A server; what is asked without `as` is asked by an administrator. */
 export interface TestServer extends TestClient, AsyncDisposable {
   readonly context: ServerContext;
+  /** Answers a request as a listener hands it over. */
+  handle(request: ApiRequest): Promise<Reply>;
   /** The server as somebody else reaches it. */
   as(user: TestUser): TestClient;
 }
@@ -88,6 +92,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     tokens: [],
     log: pino({ level: 'silent' }),
     ...(options.cache === undefined ? {} : { cache: options.cache }),
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
   await api.start({ host: '127.0.0.1', port: 6443 });
   await until('namespaces are complete', () => areComplete(api.context));
@@ -99,6 +104,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
   });
   return {
     context: api.context,
+    handle,
     ...client(administrator),
     as: ({ name, groups = [] }) => client({ name, uid: '', groups: [...groups, authenticatedGroup(name)] }),
     async [Symbol.asyncDispose]() {

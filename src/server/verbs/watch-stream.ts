@@ -48,6 +48,8 @@ export class WatchStream implements Watcher, Flushable, Holder {
   readonly flow: string;
   readonly #options: WatchStreamOptions;
   readonly #open: OpenWatch | undefined;
+  /** Under which names lines are shared; a name for every event and watcher would cost more than the rest. */
+  readonly #forms: Readonly<Record<EventType, string>> | undefined;
   #timer: NodeJS.Timeout;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
@@ -68,6 +70,7 @@ export class WatchStream implements Watcher, Flushable, Holder {
     this.flow = options.flow ?? '';
     this.#options = options;
     this.#open = options.limits?.open(this.flow, this);
+    this.#forms = formsOf(options.presenter);
     this.#timer = this.#farewell(Math.min(options.timeoutMs, 2 ** 31 - 1));
     options.sink.onDrain(() => {
       this.#isBlocked = false;
@@ -212,9 +215,9 @@ export class WatchStream implements Watcher, Flushable, Holder {
   #line(type: EventType, item: Item, event: CacheEvent): Buffer {
     const { presenter } = this.#options;
     const encode = (): Buffer => Buffer.from(eventLine(type, presenter.object(item, event.revision)));
-    if (presenter.shared === undefined) return encode();
+    if (this.#forms === undefined) return encode();
     event.lines ??= new Map();
-    return event.lines.getOrInsertComputed(`${type} ${presenter.shared}`, encode);
+    return event.lines.getOrInsertComputed(this.#forms[type], encode);
   }
 
   #bookmark(revision: number, annotations: string): Buffer {
@@ -248,8 +251,7 @@ export class WatchStream implements Watcher, Flushable, Holder {
     this.#pending = lines === this.#pending ? [] : this.#pending.slice(count);
     this.#pendingBytes -= bytes;
     this.#open?.release(bytes);
-    const [only] = lines;
-    return lines.length === 1 && only !== undefined ? only : Buffer.concat(lines, bytes);
+    return this.#options.flusher.joined.join(lines);
   }
 
   /** False: the client has to take it before more is sent. */
@@ -266,6 +268,11 @@ export class WatchStream implements Watcher, Flushable, Holder {
   #inScope(key: string): boolean {
     return this.exact ? key === this.scope : key.startsWith(this.scope);
   }
+}
+
+function formsOf({ shared }: Presenter): Readonly<Record<EventType, string>> | undefined {
+  if (shared === undefined) return undefined;
+  return { ADDED: `ADDED ${shared}`, MODIFIED: `MODIFIED ${shared}`, DELETED: `DELETED ${shared}` };
 }
 
 const eventLine = (type: EventType, object: string): string => `{"type":"${type}","object":${object}}\n`;

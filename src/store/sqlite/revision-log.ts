@@ -8,6 +8,8 @@ import { rowId, rowWidth } from './protocol.ts';
 const applicationId = 0x46_4c_53_54; // "FLST"
 const formatVersion = 1;
 const pageBytes = 8192;
+/** A commit that fills the write-ahead log also empties it: 5 ms for 4 MB, where 16 MB held everyone up for 18 ms. */
+const checkpointPages = 500;
 
 // There is no index by key: a row names the revision of the one it replaces, which is all that compaction has to find.
 // An index would touch one random page more for every write, and double what has to be synced.
@@ -65,7 +67,7 @@ export class RevisionLog {
       PRAGMA auto_vacuum = INCREMENTAL;
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;
-      PRAGMA wal_autocheckpoint = 2000;
+      PRAGMA wal_autocheckpoint = ${checkpointPages};
       PRAGMA journal_size_limit = ${32 * 1024 * 1024};
       PRAGMA cache_size = -8192;
     `);

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+
+import type { ApiRequest, Reply } from '../reply.ts';
+import type { TestServer } from '../testing/server.ts';
+import { testServer } from '../testing/server.ts';
+import type { Entry } from './flow-control.ts';
+import { FlowControl } from './flow-control.ts';
+import type { Classified } from './lane.ts';
+import { defaultLimits } from './options.ts';
+
+const write = (flow: string): Classified => ({ lane: 'mutating', flow, isMutating: true });
+const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+suite('flow control', () => {
+  test('admits at once while there is room, and counts what is under way', () => {
+    using control = new FlowControl(defaultLimits);
+    assert.equal(control.enter(write('alice'), 1), 'admitted');
+    assert.equal(control.enter({ lane: 'readOnly', flow: 'alice', isMutating: false }, 1), 'admitted');
+    assert.deepEqual({ ...control.inFlight }, { mutating: 1, readOnly: 1 });
+    control.leave(write('alice'), 1);
+    assert.deepEqual({ ...control.inFlight }, { mutating: 0, readOnly: 1 });
+  });
+
+  test('lets one wait, and starts it when another leaves', async () => {
+    using control = new FlowControl({ ...defaultLimits, maxMutatingRequestsInflight: 1 });
+    assert.equal(control.enter(write('alice'), 1), 'admitted');
+    const entry = control.enter(write('bob'), 1);
+    assert.notEqual(entry, 'admitted');
+    assert.equal(control.inFlight.mutating, 1, 'who waits is not under way');
+    control.leave(write('alice'), 1);
+    assert.equal(await entry, 'admitted');
+    const { waits, dispatched } = Array.from(control.lanes()).find(({ name }) => name === 'mutating') ?? {};
+    assert.deepEqual([waits?.count, dispatched], [1, 2]);
+  });
+
+  test('refuses who finds no place to wait in, and everyone when it ends', async () => {
+    const control = new FlowControl({ ...defaultLimits, maxMutatingRequestsInflight: 1 });
+    assert.equal(control.enter(write('alice'), 1), 'admitted');
+    const entries: Entry[] = Array.from({ length: 300 }, () => control.enter(write('bob'), 1));
+    assert.equal(await entries[299], 'queue-full');
+    control[Symbol.dispose]();
+    assert.equal(await entries[0], 'time-out');
+  });
+
+  test('an administrator does not wait behind others, and others not behind an administrator', () => {
+    using control = new FlowControl({ ...defaultLimits, maxMutatingRequestsInflight: 1 });
+    const admin: Classified = { lane: 'exempt', flow: 'admin', isMutating: true };
+    for (let index = 0; index < 100; index++) assert.equal(control.enter(admin, 1), 'admitted');
+    assert.equal(control.enter(write('alice'), 1), 'admitted');
+    assert.equal(control.enter(admin, 1), 'admitted');
+    assert.equal(control.enter({ lane: 'leases', flow: 'part', isMutating: true }, 1), 'admitted');
+  });
+
+  test('answers of one flow go out one in a turn of the event loop', async () => {
+    using control = new FlowControl(defaultLimits);
+    assert.equal(control.answer(write('alice')), 'now');
+    let answered = 0;
+    for (let index = 0; index < 3; index++) {
+      const turn = control.answer(write('alice'));
+      assert.notEqual(turn, 'now');
+      void Promise.resolve(turn).then(() => answered++); // cannot reject
+    }
+    assert.equal(control.answer(write('bob')), 'now');
+    const seen: number[] = [];
+    while (answered < 3) {
+      await immediate();
+      seen.push(answered);
+    }
+    assert.deepEqual(seen, [1, 2, 3]);
+  });
+});
+
+suite('in a server', () => {
+  const request = (user: string, method: string, url: string): ApiRequest => ({
+    method,
+    url,
+    header: () => undefined,
+    body: () => Promise.resolve(Buffer.from('{}')),
+    user: { name: user, uid: '', groups: ['system:authenticated', 'system:masters'] },
+  });
+
+  test('a list keeps its place until it is sent', async () => {
+    await using server = await testServer();
+    const inFlight = async (): Promise<string | undefined> =>
+      /apiserver_current_inflight_requests\{request_kind="readOnly"\} (\d+)/.exec(
+        (await server.ask('GET', '/metrics')).text,
+      )?.[1];
+    const reply: Reply = await server.handle(request('alice', 'GET', '/api/v1/namespaces'));
+    assert.ok('release' in reply);
+    assert.equal(await inFlight(), '2', 'the list and the question');
+    reply.release?.();
+    reply.release?.();
+    assert.equal(await inFlight(), '1');
+  });
+
+  test('who has as many watches as one may have is told to come back', async () => {
+    await using server = await testServer({ limits: { maxWatchesPerUser: 1 } });
+    await grantAll(server);
+    const alice = server.as({ name: 'alice', groups: ['everything'] });
+    const watch = await alice.watch('/api/v1/namespaces?watch=1');
+    const refused = await alice.ask('GET', '/api/v1/namespaces?watch=1');
+    assert.equal(refused.status, 429);
+    assert.equal(refused.text, 'Too many requests, please try again later.\n');
+    assert.equal(refused.headers['Retry-After'], '1');
+    const bob = await server.as({ name: 'bob', groups: ['everything'] }).watch('/api/v1/namespaces?watch=1');
+    watch.close();
+    (await alice.watch('/api/v1/namespaces?watch=1')).close();
+    bob.close();
+  });
+});
+
+const grantAll = (server: TestServer): Promise<unknown> =>
+  server.ask('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+    body: {
+      metadata: { name: 'everything' },
+      subjects: [{ kind: 'Group', name: 'everything', apiGroup: 'rbac.authorization.k8s.io' }],
+      roleRef: { kind: 'ClusterRole', name: 'cluster-admin', apiGroup: 'rbac.authorization.k8s.io' },
+    },
+  });
