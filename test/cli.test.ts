@@ -99,7 +99,8 @@ describe('fairlead as a process', () => {
     const directory = join(parent, 'removed');
     const run = fairlead(['server', '--data-dir', directory, '--secure-port', '0', '--store', 'memory']);
     await ready(run, directory);
-    await rm(directory, { recursive: true });
+    // It may be writing into the directory, which then has to be emptied again.
+    await rm(directory, { recursive: true, force: true, maxRetries: 10 });
     const { code, err } = await run.done;
     assert.equal(code, 1);
     assert.match(err, /^fairlead: lost the lock of data directory /m);
