@@ -54,10 +54,13 @@ export function typeProblem(value: unknown, kind: Kind): TypeProblem | undefined
     return untyped(noVersion(`json: cannot unmarshal ${goWord(found)} into Go struct field .${field} of type string`));
   }
   if (kind.custom && !name) return untyped(`Object 'Kind' is missing in '${JSON.stringify(value).slice(0, 200)}'`);
-  const [version, called] = [String(apiVersion || apiVersionOf(kind)), String(name || kind.kind)];
+  const [version, called] = [stated(apiVersion) ?? apiVersionOf(kind), stated(name) ?? kind.kind];
   if (version.split('/').length > 2) return untyped(`unexpected GroupVersion string: ${version}`);
   return version === apiVersionOf(kind) && called === kind.kind ? undefined : mismatch(version, called, kind);
 }
+
+/** The text of a field that is neither empty nor null. */
+const stated = (field: unknown): string | undefined => (typeof field === 'string' && field !== '' ? field : undefined);
 
 const untyped = (why: string): TypeProblem => ({ is: 'untyped', why });
 

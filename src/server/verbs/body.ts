@@ -92,7 +92,7 @@ export interface Strictness {
   /** What is wrong with the text itself: duplicate keys. */
   readonly duplicates: readonly string[];
   /** Those and the unknown fields, in the order in which they are told. */
-  inOrder(unknown: readonly string[]): readonly string[];
+  readonly inOrder: (unknown: readonly string[]) => readonly string[];
 }
 
 /** A value as an object of the kind; unknown and duplicate fields are refused, told or ignored as asked. */

@@ -1,4 +1,3 @@
-import type { StatusError, Subject } from '../../api/errors.ts';
 import { conflict, failure, invalid, notFound, staleObject } from '../../api/errors.ts';
 import { invalidValue } from '../../api/field-errors.ts';
 import type { Kind } from '../../api/kind.ts';
