@@ -6,6 +6,7 @@ import type { Kind } from '../api/kind.ts';
 import { apiVersionOf } from '../api/kind.ts';
 import { kinds } from '../api/kinds/registry.ts';
 import { arbitraryStruct } from '../api/schema/arbitrary.ts';
+import type { StructSchema } from '../api/schema/schema.ts';
 import { collectionOf, manifestOf } from './testing/manifests.ts';
 import { mutated } from './testing/mutate.ts';
 import type { Answer, TestServer } from './testing/server.ts';
@@ -34,10 +35,16 @@ interface Case {
 
 const stored = kinds.filter((kind) => kind.stored);
 
+/** Without what makes the server change an object after the answer: the rules of a role that gathers are others'. */
+function schemaOf({ schema }: Kind): StructSchema {
+  const { aggregationRule: _, ...fields } = schema.fields;
+  return { ...schema, fields };
+}
+
 /** Objects of any kind: valid ones, random ones and mixtures, mostly spoiled. */
 const cases: fc.Arbitrary<Case> = fc.constantFrom(...stored.map(named)).chain((kind) => {
   const valid = fc.constant<Content>(manifestOf(kind));
-  const random = arbitraryStruct(kind.schema);
+  const random = arbitraryStruct(schemaOf(kind));
   const mixed = fc.tuple(random, fc.boolean()).map(([parts, both]) => mix(manifestOf(kind), parts, both));
   return mutated(fc.oneof(valid, mixed, random)).map((body) => ({ kind, body }));
 });

@@ -115,6 +115,8 @@ export const methodNotAllowed = (): BodyReply =>
 export function statusReply(status: Status, headers: Headers = {}): BodyReply {
   const retryAfter = status.details?.retryAfterSeconds;
   return jsonReply(status.code ?? 200, `${JSON.stringify(status)}\n`, {
+    // A refusal repeats what was asked; no browser may take it for a page.
+    ...(status.code === 403 ? { 'X-Content-Type-Options': 'nosniff' } : {}),
     ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
     ...headers,
   });

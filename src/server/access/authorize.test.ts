@@ -88,6 +88,7 @@ describe('refusals', () => {
       const answer = await alice.ask(method, url, { body: {} });
       assert.equal(answer.status, 403);
       assert.equal(answer.body.reason, 'Forbidden');
+      assert.equal(answer.headers['X-Content-Type-Options'], 'nosniff');
       assert.equal(answer.body.message, message);
       assert.deepEqual(answer.body.details, details);
     });
