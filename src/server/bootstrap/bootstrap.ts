@@ -24,7 +24,15 @@ export async function ensure(context: ServerContext, initial: InitialObject): Pr
   const resource: Resource = { kind, cache: context.hub.cache(kind) };
   const object = kind.applyDefaults(decode<ApiObject>(kind.schema, content).object);
   const name = object.metadata.name ?? '';
-  const request: WriteRequest = { user: undefined, namespace, name, subresource: '', dryRun: false, manager, warnings: [] };
+  const request: WriteRequest = {
+    user: undefined,
+    namespace,
+    name,
+    subresource: '',
+    dryRun: false,
+    manager,
+    warnings: [],
+  };
   const exists = resource.cache.get(resource.cache.key(namespace, name)) !== undefined;
   if (!exists) {
     await createObject(context, resource, request, object).catch(ignoreExisting);
