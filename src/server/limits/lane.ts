@@ -1,3 +1,4 @@
+import { isMaster } from '../access/authorize.ts';
 import type { User } from '../reply.ts';
 import type { RequestInfo, ResourceRequest } from '../request.ts';
 import type { LaneName } from './options.ts';
@@ -9,9 +10,6 @@ export interface Classified {
   readonly flow: string;
   readonly isMutating: boolean;
 }
-
-/** Whoever is in this group is the cluster's administrator, and never waits behind others. */
-const administrators = 'system:masters';
 
 const healthPaths = /^\/(?:healthz|livez|readyz)(?:\/|$)/;
 
@@ -25,10 +23,8 @@ export function classify(user: User, remote: string | undefined, info: RequestIn
 export const flowOf = (user: User, remote: string | undefined): string =>
   user.groups.includes('system:unauthenticated') ? `${user.name}@${remote ?? ''}` : user.name;
 
-export const isAdministrator = (user: User): boolean => user.groups.includes(administrators);
-
 function laneOf(user: User, info: RequestInfo, isMutating: boolean): LaneName {
-  if (isAdministrator(user)) return 'exempt';
+  if (isMaster(user)) return 'exempt'; // an administrator never waits behind others
   if (info.isResource) {
     if (isLease(info)) return 'leases';
     return isMutating ? 'mutating' : 'readOnly';
