@@ -78,9 +78,9 @@ export interface Store extends AsyncDisposable {
 
   /**
    * Delivers every change of keys under `prefix` with revision > `from`, in order, first those of the past. A call of
-   * `onChanges` has all changes of one or more whole commits, and comes after they are durable. `onChanges` must not throw. `onEnd` is called once if
-   * the watch cannot go on (compacted, store lost); after the signal fires neither is called. Rejects with a
-   * `CompactedError` when `from` < `compacted`.
+   * `onChanges` has all changes of one or more whole commits, and comes after they are durable. It must not throw.
+   * `onEnd` is called once if the watch cannot go on (compacted, store lost); after the signal fires neither is called.
+   * Rejects with a `CompactedError` when `from` < `compacted`.
    */
   watch(prefix: string, from: number, observer: WatchObserver, signal: AbortSignal): Promise<void>;
 

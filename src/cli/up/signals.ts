@@ -1,4 +1,4 @@
-/** What `waitForSignal` needs of the process; a test gives an EventEmitter. */
+/** What `listenForStop` needs of the process; a test gives an EventEmitter. */
 export interface SignalSource {
   on(event: NodeJS.Signals, listener: () => void): unknown;
   off(event: NodeJS.Signals, listener: () => void): unknown;
