@@ -73,7 +73,7 @@ export interface Impersonation {
   readonly uid: string;
 }
 
-export const jsonType = 'application/json';
+const jsonType = 'application/json';
 
 export const jsonReply = (status: number, body: string, headers: Headers = {}): BodyReply => ({
   status,

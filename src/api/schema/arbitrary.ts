@@ -36,7 +36,7 @@ const scalars: Readonly<Record<Exclude<Schema['type'], 'list' | 'map' | 'struct'
 };
 
 /** Values that `schema` accepts, as clients send them: fields may be missing or zero. */
-export function arbitraryOf(schema: Schema): fc.Arbitrary<unknown> {
+function arbitraryOf(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.type === 'struct') return arbitraryStruct(schema);
   if (schema.type === 'list') return fc.array(arbitraryOf(schema.items), { maxLength: 3 });
   if (schema.type === 'map')

@@ -18,7 +18,7 @@ function readBoolean(value: unknown): boolean {
   return value;
 }
 
-export function readInt32(value: unknown): number {
+function readInt32(value: unknown): number {
   if (typeof value !== 'number') throw wrongType(value, 'int32');
   if (!Number.isInteger(value) || value > maxInt32 || value < -maxInt32 - 1) throw wrongNumber(value, 'int32');
   return value + 0; // -0 becomes 0

@@ -38,7 +38,7 @@ export function inOrder(manifests: readonly Manifest[]): readonly Manifest[] {
 }
 
 /** The path that a manifest is applied at; an object without a namespace goes to `default`. */
-export function applyPath({ apiVersion, name, namespace }: Manifest, { plural, namespaced }: Resource): string {
+function applyPath({ apiVersion, name, namespace }: Manifest, { plural, namespaced }: Resource): string {
   const scope = namespaced ? `namespaces/${encodeURIComponent(namespace ?? 'default')}/` : '';
   return `${groupPath(apiVersion)}/${scope}${plural}/${encodeURIComponent(name)}?fieldManager=${fieldManager}&force=true`;
 }

@@ -8,7 +8,7 @@ import { describeGrant } from './rbac/grants.ts';
 import { Policy } from './rbac/policy.ts';
 
 /** Its members may do everything, whatever roles there are: the way back in. */
-export const mastersGroup = 'system:masters';
+const mastersGroup = 'system:masters';
 
 /** Probes have no credentials; these paths tell them nothing but `ok`. */
 const openPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);

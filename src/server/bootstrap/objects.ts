@@ -16,7 +16,7 @@ export interface InitialObject {
   readonly isKept?: true;
 }
 
-export const initialNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+const initialNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
 export interface BootstrapOptions {
   readonly serviceCidrs: readonly string[];

@@ -105,7 +105,7 @@ const fieldNamedBy = (directive: string, prefix: string): string | undefined =>
   directive.startsWith(`${prefix}/`) ? directive.slice(prefix.length + 1) : undefined;
 
 /** What a patch sets where nothing was: without nulls and directives; undefined where it only gives directions. */
-export function withoutDirectives(value: unknown): unknown {
+function withoutDirectives(value: unknown): unknown {
   if (isList(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isObject(value)) return value;
   if (Object.hasOwn(value, patchDirective)) return undefined;

@@ -23,7 +23,7 @@ export interface Authority {
   readonly rotation?: { readonly previous: string; readonly cross: string };
 }
 
-export const caDays = 3650;
+const caDays = 3650;
 /** The name of the first authority; later ones add to it, since two must not share a name. */
 const caName = 'fairlead-ca';
 const previousFile = 'ca-previous.crt';

@@ -88,7 +88,7 @@ async function ensureAuthority(directory: string, now: Date, renewed: Map<string
 }
 
 /** The names under which clients reach an API server, from this machine and from inside its cluster. */
-export function servingSubject({ serviceIps, extra }: ServingRequest): Subject {
+function servingSubject({ serviceIps, extra }: ServingRequest): Subject {
   return {
     use: 'server',
     commonName: 'kube-apiserver',

@@ -32,7 +32,7 @@ export const reviewSelf = (review: SelfSubjectReview, user: User, now: string): 
 });
 
 /** A user as the API shows it; what is empty is left out. */
-export const userInfoOf = ({ name, uid, groups, extra = {} }: User): UserInfo => ({
+const userInfoOf = ({ name, uid, groups, extra = {} }: User): UserInfo => ({
   ...(name === '' ? {} : { username: name }),
   ...(uid === '' ? {} : { uid }),
   ...(groups.length === 0 ? {} : { groups }),

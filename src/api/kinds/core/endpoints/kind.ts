@@ -42,7 +42,7 @@ function warnings({ subsets = [] }: Endpoints): string[] {
 }
 
 /** The ready addresses with their ports, three at most. */
-export function endpointsText({ subsets = [] }: Endpoints): string {
+function endpointsText({ subsets = [] }: Endpoints): string {
   const texts = subsets.flatMap(({ addresses = [], ports = [] }) =>
     ports.length === 0
       ? addresses.map(({ ip }) => ip)

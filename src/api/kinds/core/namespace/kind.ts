@@ -7,7 +7,7 @@ import type { Namespace } from './schema.ts';
 import { namespace } from './schema.ts';
 
 /** The label by which selectors find a namespace by its name; every write sets it again. */
-export const nameLabel = 'kubernetes.io/metadata.name';
+const nameLabel = 'kubernetes.io/metadata.name';
 
 /** The entry of spec.finalizers that the namespace controller removes when the namespace is empty. */
 export const namespaceFinalizer = 'kubernetes';
@@ -54,7 +54,7 @@ function withFinalizer({ spec: { finalizers = [] } }: Namespace): readonly strin
 const standardFinalizers = new Set([namespaceFinalizer, 'orphan', 'foregroundDeletion']);
 
 /** What is wrong with spec.finalizers, which only creation and the finalize endpoint can change. */
-export function finalizerErrors({ spec }: Namespace): readonly FieldError[] {
+function finalizerErrors({ spec }: Namespace): readonly FieldError[] {
   return (spec.finalizers ?? []).flatMap((finalizer) => {
     const problems = [...qualifiedNameErrors(finalizer)];
     if (!finalizer.includes('/') && !standardFinalizers.has(finalizer)) {

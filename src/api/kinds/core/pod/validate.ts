@@ -37,7 +37,7 @@ const nameErrors = (
   name === undefined ? [] : problemsOf(name).map((problem) => invalidValue(path, name, problem));
 
 /** A word that must be there and be one of `words`. */
-export function wordErrors(word: string | undefined, path: string, words: readonly string[]): readonly FieldError[] {
+function wordErrors(word: string | undefined, path: string, words: readonly string[]): readonly FieldError[] {
   if (word === undefined || word === '') return [required(path)];
   return words.includes(word) ? [] : [notSupported(path, word, words)];
 }

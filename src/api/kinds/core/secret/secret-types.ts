@@ -4,7 +4,7 @@ import { invalidValue, required } from '../../../field-errors.ts';
 import type { Secret } from './schema.ts';
 
 /** The annotation that names the ServiceAccount of a token Secret. */
-export const serviceAccountNameAnnotation = 'kubernetes.io/service-account.name';
+const serviceAccountNameAnnotation = 'kubernetes.io/service-account.name';
 
 /** The keys that the type of a Secret promises and that are missing or malformed. */
 export function typeErrors(secret: Secret): readonly FieldError[] {

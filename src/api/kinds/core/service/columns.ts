@@ -3,7 +3,7 @@ import type { Column } from '../../../kind.ts';
 import type { Service } from './schema.ts';
 
 /** The addresses at which a Service is reached from outside. */
-export function externalIpText({ spec, status }: Service): string {
+function externalIpText({ spec, status }: Service): string {
   const { externalIPs = [] } = spec;
   switch (spec.type) {
     case 'ExternalName':

@@ -31,7 +31,7 @@ export const portsText = ({ ports }: EndpointSlice): string =>
   ) || '<unset>';
 
 /** The addresses of a slice. */
-export const addressesText = ({ endpoints }: EndpointSlice): string =>
+const addressesText = ({ endpoints }: EndpointSlice): string =>
   moreThan(
     3,
     (endpoints ?? []).flatMap(({ addresses }) => addresses ?? []),

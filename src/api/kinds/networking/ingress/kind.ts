@@ -13,7 +13,7 @@ function warnings({ metadata, spec }: Ingress, old: Ingress | undefined): string
 }
 
 /** The hosts of an Ingress, three at most; `*` when it serves all. */
-export function hostsText({ spec: { rules = [] } }: Ingress): string {
+function hostsText({ spec: { rules = [] } }: Ingress): string {
   return rules.length === 0
     ? '*'
     : moreThan(
