@@ -1,11 +1,12 @@
 import { createSecureServer } from 'node:http2';
-import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
 
 import { isImpersonationHeader, readImpersonation } from '../access/identity/impersonation.ts';
 import type { ApiRequest, Reply, User } from '../reply.ts';
+import { textReply } from '../reply.ts';
 import { readBody } from './body.ts';
+import type { ConnectionLimits } from './connections.ts';
+import { Connections, defaultConnectionLimits } from './connections.ts';
 import type { Incoming, Outgoing } from './messages.ts';
 import { isClosed, writeReply } from './write.ts';
 
@@ -20,6 +21,7 @@ export interface ListenerOptions {
   handle(request: ApiRequest): Promise<Reply>;
   /** The reply to a request whose credentials are wrong. */
   unauthorized(): Reply;
+  readonly connections?: Partial<ConnectionLimits>;
 }
 
 /** An open port. `close` stops accepting, lets requests finish, and cuts what remains after a grace period. */
@@ -29,6 +31,9 @@ export interface Listener {
   renew(tls: ListenerOptions['tls']): void;
   close(graceMs?: number): Promise<void>;
 }
+
+const maxHeaderBytes = 64 * 1024;
+const maxUrlBytes = 16 * 1024;
 
 /** Serves HTTP/1.1 and HTTP/2 over TLS on one port. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
@@ -40,20 +45,25 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     requestCert: true,
     rejectUnauthorized: false, // a request without a certificate may still carry a token
     minVersion: 'TLSv1.2',
-    maxHeaderSize: 64 * 1024, // bearer tokens and impersonation headers outgrow Node's 16 KiB
+    maxHeaderSize: maxHeaderBytes, // bearer tokens and impersonation headers outgrow Node's 16 KiB
     maxSessionMemory: 64,
+    // CVE-2023-44487: who opens and resets streams faster than this has its connection closed.
+    streamResetBurst: 500,
+    streamResetRate: 50,
+    maxOutstandingSettings: 10,
     handshakeTimeout: 20_000,
     keepAlive: true, // a client whose machine has gone is noticed, and its watches end
     keepAliveInitialDelay: 15_000,
-    settings: { maxConcurrentStreams: 2000, initialWindowSize: 256 * 1024 },
+    settings: { maxConcurrentStreams: 1000, initialWindowSize: 256 * 1024, maxHeaderListSize: maxHeaderBytes },
     http1Options: {
       // Go's clients keep idle connections for 90 s; closing first would reset a POST in flight.
       keepAliveTimeout: 120_000,
-      headersTimeout: 30_000,
+      headersTimeout: 20_000,
       requestTimeout: 60_000,
+      connectionsCheckingInterval: 5000,
     },
   } as Parameters<typeof createSecureServer>[0]); // maxHeaderSize and http1Options timeouts are missing in the types
-  const connections = trackConnections(server);
+  const connections = new Connections(server, { ...defaultConnectionLimits, ...options.connections });
 
   server.on('request', (incoming: Incoming, outgoing: Outgoing) => void serve(incoming, outgoing, options));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => rejectMalformed(error, socket));
@@ -77,6 +87,11 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 }
 
 async function serve(incoming: Incoming, outgoing: Outgoing, options: ListenerOptions): Promise<void> {
+  if ((incoming.url ?? '').length > maxUrlBytes) {
+    incoming.resume();
+    writeReply(outgoing, textReply(414, `URI too long: limit is ${maxUrlBytes}\n`), incoming);
+    return;
+  }
   const identified = options.identify(incoming);
   // Only a token that is new here takes a while; nobody else waits for a tick.
   const user = identified instanceof Promise ? await identified : identified;
@@ -115,30 +130,3 @@ const refusals = new Map([
   ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
   ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
 ]);
-
-function trackConnections(server: Http2SecureServer): { close(graceMs: number): Promise<void> } {
-  const sockets = new Set<TLSSocket>();
-  const sessions = new Set<ServerHttp2Session>();
-  server.on('secureConnection', (socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined); // a reset connection is the client's affair
-    socket.on('close', () => sockets.delete(socket));
-  });
-  server.on('session', (session) => {
-    sessions.add(session);
-    session.on('close', () => sessions.delete(session));
-  });
-  return {
-    async close(graceMs) {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const session of sessions) session.close(); // GOAWAY; streams in flight may finish
-      const idle = 'closeIdleConnections' in server ? server.closeIdleConnections : undefined;
-      if (typeof idle === 'function') idle.call(server);
-      const timer = setTimeout(() => {
-        for (const socket of sockets) socket.destroy();
-      }, graceMs);
-      await closed;
-      clearTimeout(timer);
-    },
-  };
-}

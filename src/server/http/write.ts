@@ -11,6 +11,8 @@ const gzipFromBytes = 128 * 1024;
 const pieceLength = 256 * 1024;
 /** How long a client may take to read the end of a watch. */
 const lingerMs = 10_000;
+/** How long a client may take to read a piece of a list. */
+const pieceMs = 60_000;
 
 /** Sends a reply over either protocol. Never throws: a client that has gone is not an error. */
 export function writeReply(outgoing: Outgoing, reply: Reply, incoming: Incoming): void {
@@ -62,7 +64,13 @@ function writePieces(outgoing: Outgoing, reply: BodyReply, body: Iterable<string
     writeBody(outgoing, { ...reply, body: first.value }, incoming);
     return;
   }
-  const readable = Readable.from(chained([first.value, second.value], pieces, reply.pace), {
+  const timer = setTimeout(() => cutOff(outgoing), pieceMs);
+  outgoing.on('close', () => clearTimeout(timer));
+  const pace = (): Promise<void> => {
+    timer.refresh();
+    return (reply.pace ?? nextTurn)();
+  };
+  const readable = Readable.from(chained([first.value, second.value], pieces, pace), {
     objectMode: true,
     highWaterMark: 2,
   });
@@ -93,7 +101,7 @@ function* grouped(strings: Iterable<string>): Generator<Buffer, void> {
 async function* chained(
   head: readonly Buffer[],
   tail: Iterator<Buffer, void>,
-  pace: () => Promise<void> = nextTurn,
+  pace: () => Promise<void>,
 ): AsyncGenerator<Buffer, void> {
   yield* head;
   for (;;) {
@@ -114,11 +122,14 @@ function compress(outgoing: Outgoing, reply: BodyReply, readable: Readable): voi
   pipeline(readable, gzip, outgoing, () => undefined); // an early end is the client's choice
 }
 
+/** Drops the stream, or the connection of HTTP/1, with all that is unsent. */
+const cutOff = (outgoing: Outgoing): void => void ('stream' in outgoing ? outgoing.stream : outgoing).destroy();
+
 function writeStream(outgoing: Outgoing, reply: StreamReply): void {
   // HTTP/2's response has the calls of HTTP/1's; the types of one lack flushHeaders.
   const response = writeHead(outgoing, reply.status, reply.headers) as ServerResponse;
   response.flushHeaders(); // Go's clients wait for them before anything else
-  const cut = (): void => void ('stream' in outgoing ? outgoing.stream : response).destroy();
+  const cut = (): void => cutOff(outgoing);
   const sink: Sink = {
     write(chunk) {
       // Node would cork the socket until the next tick, and encrypt what all watches send in one go.

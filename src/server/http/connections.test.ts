@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { ClientHttp2Session } from 'node:http2';
+import { connect as connectHttp2, constants } from 'node:http2';
+import { after, before, suite, test } from 'node:test';
+import type { TLSSocket } from 'node:tls';
+import { connect } from 'node:tls';
+
+import { issue, issueCa } from '../pki/issue.ts';
+import { jsonReply } from '../reply.ts';
+import { until } from '../testing/until.ts';
+import type { ConnectionLimits } from './connections.ts';
+import { listen } from './listener.ts';
+import type { Listener, ListenerOptions } from './listener.ts';
+
+let tls: ListenerOptions['tls'];
+before(async () => {
+  const validity = { now: new Date(), days: 1 };
+  const ca = await issueCa('test-ca', validity);
+  const names = { dns: ['localhost'], ips: ['127.0.0.1'] };
+  tls = { ...(await issue(ca, { use: 'server', commonName: 'test', names }, validity)), ca: ca.cert };
+});
+
+const megabyte = 'x'.repeat(1 << 20);
+
+async function start(connections: Partial<ConnectionLimits> = {}): Promise<Listener> {
+  return listen({
+    host: '127.0.0.1',
+    port: 0,
+    tls,
+    connections,
+    identify: () => ({ name: 'someone', uid: '', groups: [] }),
+    handle: async ({ url }) => jsonReply(200, url === '/large' ? megabyte.repeat(16) : '{}'),
+    unauthorized: () => jsonReply(401, '{}'),
+  });
+}
+
+const open = ({ port }: Listener): TLSSocket =>
+  connect({ host: '127.0.0.1', port, ca: tls.ca, ALPNProtocols: ['http/1.1'] }).on('error', () => undefined);
+
+const openSession = ({ port }: Listener): ClientHttp2Session =>
+  connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.ca }).on('error', () => undefined);
+
+/** Resolves when it is closed, by an error or without. */
+const closed = (emitter: NodeJS.EventEmitter): Promise<void> => new Promise((resolve) => emitter.on('close', resolve));
+
+async function statusOf(session: ClientHttp2Session, headers: Record<string, string>): Promise<number> {
+  const stream = session.request(headers).on('error', () => undefined);
+  const [answer] = (await once(stream, 'response')) as [Record<string, number>];
+  stream.close();
+  return answer[':status'] ?? 0;
+}
+
+test('one address has so many connections, and may open another when one is closed', async () => {
+  const listener = await start({ maxPerAddress: 2 });
+  const [first, second] = [open(listener), open(listener)];
+  await Promise.all([once(first, 'secureConnect'), once(second, 'secureConnect')]);
+  const third = open(listener);
+  await closed(third);
+  first.destroy();
+  let fourth = open(listener);
+  await until('there is room again', () => {
+    if (fourth.destroyed) fourth = open(listener);
+    return fourth.authorized;
+  });
+  for (const socket of [second, fourth]) socket.destroy();
+  await listener.close();
+});
+
+test('a client that asks and does not read is cut off', async () => {
+  const listener = await start({ stallMs: 30, sweepMs: 10 });
+  const socket = open(listener);
+  await once(socket, 'secureConnect');
+  socket.pause();
+  socket.write('GET /large HTTP/1.1\r\nHost: a\r\n\r\n');
+  await until('the server has let go of it', async () => socket.destroyed || (await hasEnded(socket)));
+  await listener.close(0);
+});
+
+/** Whether the other side has gone; what was received before it went is not read. */
+async function hasEnded(socket: TLSSocket): Promise<boolean> {
+  return new Promise((resolve) => socket.write('x', (error) => resolve(error instanceof Error)));
+}
+
+test('an HTTP/2 connection at rest is closed', async () => {
+  const listener = await start({ idleMs: 50 });
+  const idle = openSession(listener);
+  await once(idle, 'connect');
+  await closed(idle);
+  await listener.close();
+});
+
+suite('limits of HTTP/2', () => {
+  let listener: Listener;
+  before(async () => {
+    listener = await start();
+  });
+  after(() => listener.close(0));
+
+  test('a URL of 17 KB is too long', async () => {
+    const session = openSession(listener);
+    assert.equal(await statusOf(session, { ':path': `/${'a'.repeat(16 * 1024)}` }), 414);
+    assert.equal(await statusOf(session, { ':path': `/${'a'.repeat(16 * 1024 - 1)}` }), 200);
+    session.close();
+  });
+
+  test('more headers than 64 KiB are refused', async () => {
+    const session = openSession(listener);
+    const headers = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`x-${index}`, 'a'.repeat(2000)]));
+    await assert.rejects(statusOf(session, { ':path': '/', ...headers }));
+    session.destroy();
+  });
+
+  test('CVE-2023-44487 streams that are opened and reset at once end the connection', async () => {
+    const session = openSession(listener);
+    await once(session, 'connect');
+    const isClosed = closed(session);
+    for (let index = 0; index < 3000 && !session.closed; index++) {
+      const stream = session.request({ ':path': '/' }).on('error', () => undefined);
+      stream.close(constants.NGHTTP2_CANCEL);
+      if (index % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await isClosed;
+    const other = openSession(listener);
+    assert.equal(await statusOf(other, { ':path': '/' }), 200, 'the others do not notice');
+    other.close();
+  });
+});

@@ -1,0 +1,117 @@
+import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+
+/** What connections may take. */
+export interface ConnectionLimits {
+  /** Connections open at once, in all and from one address. */
+  readonly max: number;
+  readonly maxPerAddress: number;
+  /** A client that takes nothing of what is sent for this long is cut off. */
+  readonly stallMs: number;
+  /** An HTTP/2 connection without requests is closed after this long; HTTP/1 has its own timeout. */
+  readonly idleMs: number;
+  /** How often to look. */
+  readonly sweepMs: number;
+}
+
+export const defaultConnectionLimits: ConnectionLimits = {
+  max: 10_000,
+  maxPerAddress: 2000,
+  stallMs: 60_000,
+  idleMs: 180_000,
+  sweepMs: 5000,
+};
+
+/** When a socket was last seen to take something. */
+interface Progress {
+  sent: number;
+  since: number;
+}
+
+/** The open connections of a server: bounds how many there are, and closes those that idle or do not read. */
+export class Connections {
+  readonly #server: Http2SecureServer;
+  readonly #limits: ConnectionLimits;
+  /** address → how many connections it has */
+  readonly #byAddress = new Map<string, number>();
+  readonly #sockets = new Map<TLSSocket, Progress>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #timer: NodeJS.Timeout;
+  #refused = 0;
+
+  constructor(server: Http2SecureServer, limits: ConnectionLimits = defaultConnectionLimits) {
+    this.#server = server;
+    this.#limits = limits;
+    server.maxConnections = limits.max;
+    server.on('connection', (socket: Socket) => this.#count(socket));
+    server.on('secureConnection', (socket) => {
+      this.#sockets.set(socket, { sent: 0, since: performance.now() });
+      socket.on('error', () => undefined); // a reset connection is the client's affair
+      socket.on('close', () => this.#sockets.delete(socket));
+    });
+    server.on('session', (session) => this.#track(session));
+    this.#timer = setInterval(() => this.#cutStalled(performance.now()), limits.sweepMs).unref();
+  }
+
+  /** Connections refused because their address had too many. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** Stops accepting, lets requests finish, and cuts what remains after the grace period. */
+  async close(graceMs: number): Promise<void> {
+    clearInterval(this.#timer);
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const session of this.#sessions) session.close(); // GOAWAY; streams in flight may finish
+    const idle = 'closeIdleConnections' in this.#server ? this.#server.closeIdleConnections : undefined;
+    if (typeof idle === 'function') idle.call(this.#server);
+    const timer = setTimeout(() => {
+      for (const socket of this.#sockets.keys()) socket.destroy();
+    }, graceMs);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  /** Before the handshake, which is the expensive part of a connection. */
+  #count(socket: Socket): void {
+    const address = socket.remoteAddress ?? '';
+    const count = (this.#byAddress.get(address) ?? 0) + 1;
+    if (count > this.#limits.maxPerAddress) {
+      this.#refused++;
+      socket.destroy();
+      return;
+    }
+    this.#byAddress.set(address, count);
+    socket.on('close', () => {
+      const left = (this.#byAddress.get(address) ?? 1) - 1;
+      if (left > 0) this.#byAddress.set(address, left);
+      else this.#byAddress.delete(address);
+    });
+  }
+
+  #track(session: ServerHttp2Session): void {
+    let open = 0;
+    this.#sessions.add(session);
+    session.on('close', () => this.#sessions.delete(session));
+    session.on('stream', (stream) => {
+      open++;
+      stream.once('close', () => open--);
+    });
+    // Fires when nothing was sent or received for so long. Frames that wait are for a client that reads nothing.
+    session.setTimeout(this.#limits.idleMs, () => {
+      if (open === 0) session.close();
+      else if ((session.state.outboundQueueSize ?? 0) > 0) session.destroy();
+    });
+  }
+
+  #cutStalled(now: number): void {
+    for (const [socket, progress] of this.#sockets) {
+      const sent = socket.bytesWritten - socket.writableLength;
+      if (socket.writableLength === 0 || sent !== progress.sent) {
+        progress.sent = sent;
+        progress.since = now;
+      } else if (now - progress.since > this.#limits.stallMs) socket.destroy();
+    }
+  }
+}
