@@ -128,3 +128,15 @@ export const internalError = (message: string): StatusError =>
   });
 
 export const isStatusError = (error: unknown): error is StatusError => error instanceof StatusError;
+
+/** What was asked for is not there, or not any more. */
+export const isNotFound = (error: unknown): boolean => isStatusError(error) && error.status.code === 404;
+
+/** Others kept coming first, or the server could not see its own writes in time. */
+export const tryAgain = (operation: string, { group, resource, name }: Subject): StatusError =>
+  failure({
+    code: 500,
+    reason: 'ServerTimeout',
+    message: `The ${operation} operation against ${qualified({ group, resource })} could not be completed at this time, please try again.`,
+    details: { ...detailsOf({ group, resource, ...(name === undefined ? {} : { name }) }), retryAfterSeconds: 2 },
+  });

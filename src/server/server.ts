@@ -253,7 +253,7 @@ async function startLoops(context: ServerContext, { store, tls, log }: ServerOpt
     async close() {
       clearInterval(bookmarks);
       clearInterval(expiry);
-      reaper.close();
+      await reaper.close();
       stop.abort();
       await namespaces.close();
       await aggregation.close();

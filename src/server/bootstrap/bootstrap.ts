@@ -18,7 +18,7 @@ export async function bootstrap(context: ServerContext, options: BootstrapOption
   for (const object of initialObjects(options)) await ensure(own, object);
 }
 
-/** Creates the object unless it exists; the endpoints of the server follow its address. */
+/** Creates the object unless it exists; what is kept gets its content again. */
 export async function ensure(context: ServerContext, initial: InitialObject): Promise<void> {
   const { kind, namespace, content, isKept = false } = initial;
   const resource: Resource = { kind, cache: context.hub.cache(kind) };
@@ -38,11 +38,9 @@ export async function ensure(context: ServerContext, initial: InitialObject): Pr
     await createObject(context, resource, request, object).catch(ignoreExisting);
     return;
   }
-  const isEndpoints = kind.plural === 'endpoints' || kind.plural === 'endpointslices';
-  if (isEndpoints || isKept) {
-    const { metadata: _, ...rest } = object;
-    await updateObject(context, resource, request, { revise: (old) => ({ ...old, ...rest }) });
-  }
+  if (!isKept) return;
+  const { metadata: _, ...rest } = object;
+  await updateObject(context, resource, request, { revise: (old) => ({ ...old, ...rest }) });
 }
 
 /** Another server over the same store was first. */

@@ -59,6 +59,7 @@ function kubernetesEndpoints({ address, port }: BootstrapOptions): readonly Init
     {
       kind: endpointsKind,
       namespace: 'default',
+      isKept: true,
       content: {
         metadata: { name: 'kubernetes', labels: skipMirror },
         subsets: [{ addresses: [{ ip: address }], ports }],
@@ -67,6 +68,7 @@ function kubernetesEndpoints({ address, port }: BootstrapOptions): readonly Init
     {
       kind: endpointSliceKind,
       namespace: 'default',
+      isKept: true,
       content: {
         metadata: { name: 'kubernetes', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
         addressType: address.includes(':') ? 'IPv6' : 'IPv4',

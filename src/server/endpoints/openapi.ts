@@ -6,10 +6,7 @@ import { parseAccept } from '../negotiate/accept.ts';
 import { documentReply } from './document-reply.ts';
 
 /** Kept for a year, since the hash in the URL changes with the document. */
-const immutable = (): Record<string, string> => ({
-  'Cache-Control': 'public, immutable',
-  Expires: new Date(Date.now() + 31_536_000_000).toUTCString(),
-});
+const yearMs = 31_536_000_000;
 
 /** `/openapi/v2`, `/openapi/v3` and `/openapi/v3/{group version}`. Undefined: none of them. */
 export function openApiReply(
@@ -41,3 +38,8 @@ function refuseProtobuf(request: ApiRequest): void {
     message: 'only the following media types are accepted: application/json',
   });
 }
+
+const immutable = (): Record<string, string> => ({
+  'Cache-Control': 'public, immutable',
+  Expires: new Date(Date.now() + yearMs).toUTCString(),
+});

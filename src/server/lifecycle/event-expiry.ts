@@ -1,6 +1,6 @@
 import { eventKind } from '../../api/kinds/core/event/kind.ts';
 import type { ServerContext } from '../context.ts';
-import { isStatusError } from '../../api/errors.ts';
+import { isNotFound } from '../../api/errors.ts';
 import type { Item } from '../cache/item.ts';
 import { deleteObject } from '../verbs/delete-object.ts';
 
@@ -16,7 +16,7 @@ export async function expireEvents(context: ServerContext): Promise<number> {
   for (const { object } of expired) {
     const { namespace = '', name = '' } = object.metadata;
     await deleteObject(context, resource, { namespace, name }, {}).catch((error: unknown) => {
-      if (!isStatusError(error) || error.status.code !== 404) throw error;
+      if (!isNotFound(error)) throw error;
     });
   }
   return expired.length;

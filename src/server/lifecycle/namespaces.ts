@@ -30,7 +30,8 @@ export class NamespaceLifecycle {
   readonly #queue = new Set<string>();
   /** name → how long the next retry waits */
   readonly #delays = new Map<string, number>();
-  readonly #timers = new Set<NodeJS.Timeout>();
+  /** name → its next look, at most one */
+  readonly #timers = new Map<string, NodeJS.Timeout>();
   #working: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -67,7 +68,7 @@ export class NamespaceLifecycle {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { cache, watcher } of this.#watchers) cache.watchers.remove(watcher);
-    for (const timer of this.#timers) clearTimeout(timer);
+    for (const timer of this.#timers.values()) clearTimeout(timer);
     await this.#working;
   }
 
@@ -109,13 +110,14 @@ export class NamespaceLifecycle {
   }
 
   #retry(name: string): void {
+    if (this.#timers.has(name)) return;
     const delay = this.#delays.get(name) ?? retryMs.first;
     this.#delays.set(name, Math.min(delay * 2, retryMs.most));
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
+    const look = (): void => {
+      this.#timers.delete(name);
       this.#enqueue(name);
-    }, delay);
-    this.#timers.add(timer);
+    };
+    this.#timers.set(name, setTimeout(look, delay));
   }
 
   async #reconcile(name: string): Promise<boolean> {

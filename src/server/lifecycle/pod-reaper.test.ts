@@ -27,7 +27,7 @@ test('a Pod on a node without an agent goes when its grace has passed', async ()
     assert.equal(events[1]?.type, 'DELETED');
     watch.close();
   } finally {
-    reaper.close();
+    await reaper.close();
     mock.timers.reset();
   }
 });

@@ -22,6 +22,8 @@ export class PodReaper implements Watcher {
   readonly #due = new Map<string, number>();
   readonly #pods: ResourceCache;
   readonly #timer: NodeJS.Timeout;
+  /** What is being removed; it reports its own failures. */
+  #reaping: Promise<void> = Promise.resolve();
 
   constructor(context: ServerContext) {
     this.#context = context;
@@ -29,7 +31,7 @@ export class PodReaper implements Watcher {
     this.scope = this.#pods.prefix;
     for (const item of this.#pods.range(this.scope)) this.#note(item);
     this.#pods.watchers.add(this);
-    this.#timer = setInterval(() => void this.#reap(), intervalMs); // it reports its own failures
+    this.#timer = setInterval(() => (this.#reaping = this.#reaping.then(() => this.#reap())), intervalMs);
   }
 
   notify({ key, item }: { readonly key: string; readonly item: Item | undefined }): void {
@@ -41,9 +43,11 @@ export class PodReaper implements Watcher {
     // Nothing here goes by revisions.
   }
 
-  close(): void {
+  /** Nothing runs any more when it resolves. */
+  async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#pods.watchers.remove(this);
+    await this.#reaping;
   }
 
   #note(item: Item): void {

@@ -1,4 +1,4 @@
-import { isStatusError } from '../../api/errors.ts';
+import { isNotFound } from '../../api/errors.ts';
 import { namespaceFinalizer, namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
 import type { ApiObject } from '../../api/metadata.ts';
@@ -43,7 +43,7 @@ async function deleteItem(context: ServerContext, resource: Resource, namespace:
   try {
     await deleteObject(context, resource, { namespace, name }, { propagationPolicy: 'Background' });
   } catch (error) {
-    if (!isStatusError(error) || error.status.code !== 404) throw error;
+    if (!isNotFound(error)) throw error;
   }
 }
 

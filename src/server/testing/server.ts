@@ -50,7 +50,7 @@ export interface TestWatch {
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads any shape
   readonly events: readonly { readonly type: string; readonly object: any }[];
   readonly ended: boolean;
-  /** Resolves when `count` events have come; rejects after a second. */
+  /** Resolves when `count` events have come; rejects after ten seconds. */
   take(count: number): Promise<TestWatch['events']>;
   close(): void;
 }
@@ -198,7 +198,7 @@ function watchOf(reply: Reply): TestWatch {
       return ended;
     },
     async take(count) {
-      const deadline = Date.now() + 1000;
+      const deadline = Date.now() + 10_000;
       while (events.length < count) {
         if (Date.now() > deadline) throw new Error(`only ${events.length} of ${count}: ${JSON.stringify(events)}`);
         await new Promise((resolve) => setTimeout(resolve, 1));

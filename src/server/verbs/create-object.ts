@@ -1,4 +1,4 @@
-import { alreadyExists, badRequest, failure, invalid } from '../../api/errors.ts';
+import { alreadyExists, badRequest, failure, invalid, tryAgain } from '../../api/errors.ts';
 import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { generateName } from '../../api/names.ts';
 import { validateMetadataCreate } from '../../api/validate-metadata.ts';
@@ -30,7 +30,6 @@ export async function createObject(
   request: WriteRequest,
   given: ApiObject,
 ): Promise<Written> {
-  const { kind } = resource;
   const identified = identify(context, resource, request, given);
   checkNamespace(context, resource, request.namespace, identified.metadata.name ?? '');
   checkGrants(context, resource, request, { next: identified, old: undefined });
@@ -51,12 +50,7 @@ export async function createObject(
       allocation.settle();
     }
   }
-  throw failure({
-    code: 500,
-    reason: 'ServerTimeout',
-    message: `The create operation against ${kind.plural} could not be completed at this time, please try again.`,
-    details: { kind: kind.plural, retryAfterSeconds: 2 },
-  });
+  throw tryAgain('create', subjectOf(resource));
 }
 
 /** System metadata: what the client may not choose is replaced, and the namespace is the URL's. */
@@ -134,7 +128,7 @@ async function commitNew(
     const { revision } = commit;
     return { item: writtenItem(resource, { key, value, revision, created: revision }), created: true };
   }
-  await context.hub.reached(commit.revision);
+  if (!(await context.hub.reached(commit.revision))) throw tryAgain('create', subjectOf(resource));
   if (commit.key === key) return 'name taken';
   const conflict = allocation.conflictFor(commit.key);
   if (conflict !== 'plan again') throw conflict;

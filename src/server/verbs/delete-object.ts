@@ -1,4 +1,4 @@
-import { conflict, forbidden, notFound } from '../../api/errors.ts';
+import { conflict, forbidden, notFound, tryAgain } from '../../api/errors.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { podKind } from '../../api/kinds/core/pod/kind.ts';
 import type { Kind } from '../../api/kind.ts';
@@ -154,8 +154,8 @@ async function commitDeletion(
     ...(value === undefined ? releaseOnDelete(context, resource, old) : []),
   ]);
   if (!commit.ok) {
-    await context.hub.reached(commit.revision);
-    return 'again';
+    if (await context.hub.reached(commit.revision)) return 'again';
+    throw tryAgain('delete', subjectOf(resource, old.metadata.name));
   }
   const { revision } = commit;
   return { item: writtenItem(resource, { ...item.entry, value: answer, revision }), gone: value === undefined };

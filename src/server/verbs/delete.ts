@@ -1,4 +1,4 @@
-import { isStatusError } from '../../api/errors.ts';
+import { isNotFound } from '../../api/errors.ts';
 import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
@@ -68,6 +68,6 @@ export async function removeCollection(
 }
 
 function ignoreMissing(error: unknown): undefined {
-  if (isStatusError(error) && error.status.code === 404) return undefined;
+  if (isNotFound(error)) return undefined;
   throw error;
 }

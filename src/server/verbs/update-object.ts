@@ -1,4 +1,4 @@
-import { conflict, failure, invalid, notFound, staleObject } from '../../api/errors.ts';
+import { conflict, failure, invalid, notFound, staleObject, tryAgain } from '../../api/errors.ts';
 import { invalidValue } from '../../api/field-errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
@@ -53,12 +53,7 @@ export async function updateObject(
     const written = await tryUpdate(context, resource, request, { item, revision });
     if (written !== 'again') return written;
   }
-  throw failure({
-    code: 500,
-    reason: 'ServerTimeout',
-    message: `The update operation against ${resource.kind.plural} could not be completed at this time, please try again.`,
-    details: { kind: resource.kind.plural, name: request.name, retryAfterSeconds: 2 },
-  });
+  throw tryAgain('update', subjectOf(resource, request.name));
 }
 
 async function tryUpdate(
@@ -104,7 +99,7 @@ async function commitUpdate(
   if (commit.ok) {
     return { item: writtenItem(resource, { ...item.entry, value, revision: commit.revision }), created: false };
   }
-  await context.hub.reached(commit.revision);
+  if (!(await context.hub.reached(commit.revision))) throw tryAgain('update', subjectOf(resource, request.name));
   const lost = commit.key === item.key ? 'plan again' : allocation.conflictFor(commit.key);
   if (lost !== 'plan again') throw lost;
   return 'again';

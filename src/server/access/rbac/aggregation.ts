@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 
-import { isStatusError } from '../../../api/errors.ts';
+import { isNotFound } from '../../../api/errors.ts';
 import { requirementsOf } from '../../../api/kinds/apps/selector.ts';
 import type { ClusterRole } from '../../../api/kinds/rbac/clusterrole/kind.ts';
 import { clusterRoleKind } from '../../../api/kinds/rbac/clusterrole/kind.ts';
@@ -97,6 +97,7 @@ export class RoleAggregation {
       } catch (error) {
         if (this.#isClosed) return;
         this.#log.warn({ err: error }, 'roles not gathered; trying again');
+        clearTimeout(this.#retry);
         this.#retry = setTimeout(() => void this.settled(), retryMs); // never rejects
         return;
       }
@@ -115,7 +116,7 @@ export class RoleAggregation {
       // Only what still gathers; a write in between is seen as a change of its own.
       { revise: (old) => ((old as ClusterRole).aggregationRule === undefined ? old : { ...old, rules }) },
     ).catch((error: unknown) => {
-      if (!isStatusError(error) || error.status.code !== 404) throw error;
+      if (!isNotFound(error)) throw error;
     });
   }
 }
