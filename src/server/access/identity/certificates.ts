@@ -21,6 +21,8 @@ export class ClientCertificates {
   /** A connection keeps its certificate, so it is read once. */
   readonly #bySocket = new WeakMap<object, Held>();
   #trust: readonly X509Certificate[];
+  /** Other authorities were trusted before: a handshake may have been checked against those. */
+  #isReplaced = false;
 
   /** `ca`: the authorities that are trusted, as PEM. */
   constructor(ca: string, clock: () => number) {
@@ -31,26 +33,27 @@ export class ClientCertificates {
   /** Trusts these authorities from now on, also for connections that are open. */
   trust(ca: string): void {
     this.#trust = readCertificates(ca);
+    this.#isReplaced = true;
   }
 
   verdictOf(socket: TLSSocket): CertificateVerdict {
     let held = this.#bySocket.get(socket);
     if (held === undefined || held.trust !== this.#trust) {
-      held = this.#read(socket, held !== undefined);
+      held = this.#read(socket);
       this.#bySocket.set(socket, held);
     }
     if (held.until <= this.#clock()) return 'refused';
     return held.verdict;
   }
 
-  /** The handshake checked the chain; if other authorities are trusted since then, one of them must have signed it. */
-  #read(socket: TLSSocket, isTrustChanged: boolean): Held {
+  /** The handshake checked the chain; if other authorities may have been trusted then, one of today's must have signed. */
+  #read(socket: TLSSocket): Held {
     const trust = this.#trust;
     const certificate = socket.getPeerCertificate();
     if (certificate?.subject === undefined) return { verdict: 'none', until: Infinity, trust };
     const until = Date.parse(certificate.valid_to);
     if (!socket.authorized) return { verdict: 'refused', until, trust };
-    if (isTrustChanged && !isIssuedByOne(new X509Certificate(certificate.raw), trust)) {
+    if (this.#isReplaced && !isIssuedByOne(new X509Certificate(certificate.raw), trust)) {
       return { verdict: 'refused', until, trust };
     }
     return { verdict: userOf(certificate.subject, certificate.fingerprint256), until, trust };
