@@ -55,14 +55,14 @@ export class EmbeddedStore implements Store {
   async commit(writes: readonly Write[]): Promise<Commit> {
     this.#checkOpen();
     checkWrites(writes);
+    if (this.#queue.length >= maxWaiting) {
+      throw new StoreUnavailableError('too many writes are waiting for the disk: retry later');
+    }
     const { tree, revision } = this.#next;
     const conflict = conflictOf(writes, tree, revision);
     if (conflict !== undefined) return this.#settled(conflict);
     const changes = changesOf(writes, tree, revision + 1);
     if (changes.length === 0) return this.#settled({ ok: true, revision });
-    if (this.#queue.length >= maxWaiting) {
-      throw new StoreUnavailableError('too many writes are waiting for the disk: retry later');
-    }
     this.#next = { tree: applied(tree, changes), revision: revision + 1 };
     return this.#enqueue(changes, { ok: true, revision: revision + 1 });
   }
@@ -144,8 +144,8 @@ export class EmbeddedStore implements Store {
   async compact(revision: number): Promise<void> {
     this.#checkOpen();
     if (revision <= this.compacted) return;
+    await this.#journal.compact(revision); // first: what fails on disk is still there to be tried again
     this.#history.compact(revision);
-    await this.#journal.compact(revision);
   }
 
   async size(): Promise<number> {
