@@ -177,7 +177,11 @@ export class WatchStream implements Watcher, Flushable, Holder {
     const goOn = (): void => {
       this.#isBeginning = false;
       const last = end?.();
-      if (last !== undefined) this.#pending.unshift(last);
+      if (last !== undefined) {
+        this.#pending.unshift(last);
+        this.#pendingBytes += last.length;
+        this.#open?.hold(last.length);
+      }
       this.flush();
     };
     this.#isBeginning = past.length > 0;
