@@ -15,9 +15,9 @@ export const subjectOf = ({ kind }: Resource, name?: string): Subject => ({
   ...(name === undefined ? {} : { name }),
 });
 
-/** How errors of validation name it: by its kind. */
+/** How errors of validation name it: by its kind, in the group that it is stored in. */
 export const kindSubject = ({ kind }: Resource, name: string): Subject => ({
-  group: kind.group,
+  group: (kind.storage?.kind ?? kind).group,
   resource: kind.kind,
   name,
 });

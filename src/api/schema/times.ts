@@ -60,7 +60,11 @@ export function readTime(value: unknown): string | null {
 export function readMicroTime(value: unknown): string | null {
   if (typeof value !== 'string') throw wrongInner(value, 'string');
   const moment = parse(value);
-  if (moment === undefined || !microFraction.test(moment.fraction)) throw unparsable(value, microLayout);
+  if (moment === undefined) throw unparsable(value, microLayout);
+  if (!microFraction.test(moment.fraction)) {
+    const rest = JSON.stringify(value.slice(19));
+    throw refused(`parsing time ${JSON.stringify(value)} as "${microLayout}": cannot parse ${rest} as ".000000"`);
+  }
   if (moment.seconds === zeroTime && moment.fraction === '.000000') return null;
   return `${moment.seconds}${moment.fraction}Z`;
 }

@@ -47,8 +47,8 @@ export async function deleteObject(
     if (item === undefined) throw notFound(subjectOf(resource, target.name));
     const old = servedObject(resource, item);
     checkPreconditions(resource, old, options);
-    const marked = markedForDeletion(context, resource.kind, old, options);
-    const deleted = await commitDeletion(context, resource, { item, old, marked, dryRun: isDryRun(options) });
+    const ending = endingOf(context, resource.kind, old, options);
+    const deleted = await commitDeletion(context, resource, { item, old, ending, dryRun: isDryRun(options) });
     if (deleted !== 'again') return deleted;
   }
 }
@@ -72,20 +72,22 @@ function checkPreconditions(resource: Resource, old: ApiObject, { preconditions 
   }
 }
 
-/** The object as it waits for its end, or undefined when nothing keeps it. */
-function markedForDeletion(
-  context: ServerContext,
-  kind: Kind,
-  old: ApiObject,
-  options: DeleteOptions,
-): ApiObject | undefined {
+/** What a deletion makes of an object: how it waits for its end, or, if nothing keeps it, how it is last seen. */
+interface Ending {
+  readonly object: ApiObject;
+  readonly gone: boolean;
+}
+
+function endingOf(context: ServerContext, kind: Kind, old: ApiObject, options: DeleteOptions): Ending {
   const finalizers = finalizersAfter(old.metadata.finalizers ?? [], options);
   const { finalizers: _, ...kept } = old.metadata;
   const metadata = finalizers.length > 0 ? { ...kept, finalizers } : kept;
   const object = { ...old, metadata };
   const grace = kind === podKind ? podGrace(object, options) : 0;
-  if (grace === 0 && !isHeld(kind, object)) return undefined;
-  return terminating(context, kind, object, grace);
+  const gone = grace === 0 && !isHeld(kind, object);
+  // Only what may be given time is seen with its marks when it is given none.
+  if (gone && kind !== podKind) return { object: old, gone };
+  return { object: terminating(context, kind, object, grace), gone };
 }
 
 /** The garbage collector's finalizers follow the policy; without one they stay. */
@@ -124,7 +126,7 @@ function terminating(context: ServerContext, kind: Kind, object: ApiObject, grac
       ? {}
       : {
           deletionTimestamp: timestamp(context.clock() + grace * 1000),
-          deletionGracePeriodSeconds: grace,
+          ...(kind === namespaceKind ? {} : { deletionGracePeriodSeconds: grace }),
           ...(generation > 0 && deletionTimestamp === undefined ? { generation: generation + 1 } : {}),
         };
   const marked = { ...object, metadata: { ...object.metadata, ...marks } };
@@ -139,24 +141,24 @@ async function commitDeletion(
   deletion: {
     readonly item: Item;
     readonly old: ApiObject;
-    readonly marked: ApiObject | undefined;
+    readonly ending: Ending;
     readonly dryRun: boolean;
   },
 ): Promise<Deleted | 'again'> {
-  const { item, old, marked, dryRun } = deletion;
+  const { item, old, ending, dryRun } = deletion;
   const { key, revision: expect } = item;
-  if (marked !== undefined && equalJson(marked, old)) return { item, gone: false };
-  const value = marked === undefined ? undefined : storedValue(resource, marked);
-  const answer = value ?? item.entry.value;
-  if (dryRun) return { item: dryRunItem(resource, key, answer, expect), gone: marked === undefined };
+  const { object, gone } = ending;
+  if (!gone && equalJson(object, old)) return { item, gone };
+  const answer = object === old ? item.entry.value : storedValue(resource, object);
+  if (dryRun) return { item: dryRunItem(resource, key, answer, expect), gone };
   const commit = await context.store.commit([
-    { key, value, expect },
-    ...(value === undefined ? releaseOnDelete(context, resource, old) : []),
+    { key, value: gone ? undefined : answer, expect },
+    ...(gone ? releaseOnDelete(context, resource, old) : []),
   ]);
   if (!commit.ok) {
     if (await context.hub.reached(commit.revision)) return 'again';
     throw tryAgain('delete', subjectOf(resource, old.metadata.name));
   }
   const { revision } = commit;
-  return { item: writtenItem(resource, { ...item.entry, value: answer, revision }), gone: value === undefined };
+  return { item: writtenItem(resource, { ...item.entry, value: answer, revision }), gone };
 }

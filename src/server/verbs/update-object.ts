@@ -121,7 +121,7 @@ function checkRevision(resource: Resource, next: ApiObject, old: ApiObject): voi
     throw conflict(subjectOf(resource, old.metadata.name ?? ''), staleObject);
   }
   if (!resource.kind.unconditionalUpdate) {
-    throw invalid(kindSubject(resource, old.metadata.name ?? ''), [
+    throw invalid(subjectOf(resource, old.metadata.name ?? ''), [
       invalidValue('metadata.resourceVersion', 0, 'must be specified for an update'),
     ]);
   }

@@ -123,15 +123,15 @@ suite('preconditions', () => {
   test('some kinds are not updated without a revision', async () => {
     await using server = await testServer();
     const exported = { apiVersion: 'multicluster.x-k8s.io/v1beta1', kind: 'ServiceExport', metadata: { name: 'a' } };
-    const table: readonly [url: string, body: object, kind: string][] = [
-      [inDefault('coordination.k8s.io/v1', 'leases'), { metadata: { name: 'a' } }, 'Lease.coordination.k8s.io'],
-      [inDefault('multicluster.x-k8s.io/v1beta1', 'serviceexports'), exported, 'ServiceExport.multicluster.x-k8s.io'],
+    const table: readonly [url: string, body: object, resource: string][] = [
+      [inDefault('coordination.k8s.io/v1', 'leases'), { metadata: { name: 'a' } }, 'leases.coordination.k8s.io'],
+      [inDefault('multicluster.x-k8s.io/v1beta1', 'serviceexports'), exported, 'serviceexports.multicluster.x-k8s.io'],
     ];
-    for (const [url, body, kind] of table) {
+    for (const [url, body, resource] of table) {
       await server.ask('POST', url, { body });
       assert.deepEqual(await refusedAs(server, `${url}/a`, body), {
         status: 422,
-        message: `${kind} "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update`,
+        message: `${resource} "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update`,
       });
     }
   });

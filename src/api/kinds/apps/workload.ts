@@ -5,6 +5,7 @@ import type { FieldError } from '../../field-errors.ts';
 import { forbiddenField, invalidValue, notSupported, required } from '../../field-errors.ts';
 import type { Column } from '../../kind.ts';
 import type { ApiObject } from '../../metadata.ts';
+import { dnsLabelErrors } from '../../names.ts';
 import { matchesLabels } from '../../selectors/labels.ts';
 import { podSpecDefaults } from '../core/pod/defaults.ts';
 import type { PodTemplateSpec } from '../core/pod/schema.ts';
@@ -46,6 +47,9 @@ function selectorErrors({ selector }: WorkloadSpec, { selectorOf }: WorkloadName
   if (selector === undefined) return [required('spec.selector')];
   const { matchLabels = {}, matchExpressions = [] } = selector;
   const errors = [...labelSelectorErrors('spec.selector', selector)];
+  if (requirementsOf(selector) === undefined) {
+    errors.push(invalidValue('spec.selector', selector, 'invalid label selector'));
+  }
   if (Object.keys(matchLabels).length + matchExpressions.length === 0) {
     errors.push(invalidValue('spec.selector', selector, `empty selector is invalid for ${selectorOf}`));
   }
@@ -84,6 +88,15 @@ export function selectorChangeErrors({ spec }: Workload, { spec: old }: Workload
   return isDeepStrictEqual(spec.selector, old.selector)
     ? []
     : [invalidValue('spec.selector', spec.selector ?? null, 'field is immutable')];
+}
+
+/** Warns of a name that is no host name, though Pods are named after it. */
+export function podNameWarnings({ metadata: { name = '' } }: ApiObject): readonly string[] {
+  const problems = dnsLabelErrors(name);
+  if (problems.length === 0) return [];
+  return [
+    `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [${problems.join(' ')}]`,
+  ];
 }
 
 /** The errors of numbers that must not be negative, by their path. */

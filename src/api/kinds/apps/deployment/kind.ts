@@ -7,6 +7,7 @@ import { amountErrors, amountOf } from '../rolling-update.ts';
 import {
   containerColumns,
   negativeErrors,
+  podNameWarnings,
   selectorChangeErrors,
   selectorColumn,
   templateDefaults,
@@ -52,6 +53,7 @@ export const deploymentKind = defineKind<Deployment>({
   }),
   prepareForCreate: (object) => ({ ...object, status: {} }),
   nameErrors: subdomainName,
+  warnings: (object, old) => (old === undefined ? podNameWarnings(object) : []),
   validateCreate: specErrors,
   validateUpdate: (object, old) => [...specErrors(object), ...selectorChangeErrors(object, old)],
 });
@@ -82,13 +84,21 @@ function specErrors(object: Deployment): readonly FieldError[] {
   ];
 }
 
+/** How Kubernetes prints a strategy that it does not know. */
+const inGoNames = ({ type, rollingUpdate }: Strategy): object => ({
+  Type: type,
+  RollingUpdate: rollingUpdate ?? null,
+});
+
 function strategyErrors(strategy: Strategy): readonly FieldError[] {
   const { type, rollingUpdate } = strategy;
   if (type === 'Recreate') {
     if (rollingUpdate === undefined) return [];
     return [forbiddenField('spec.strategy.rollingUpdate', "may not be specified when strategy `type` is 'Recreate'")];
   }
-  if (type !== 'RollingUpdate') return [notSupported('spec.strategy', strategy, ['Recreate', 'RollingUpdate'])];
+  if (type !== 'RollingUpdate') {
+    return [notSupported('spec.strategy', inGoNames(strategy), ['Recreate', 'RollingUpdate'])];
+  }
   const { maxUnavailable = 0, maxSurge = 0 } = rollingUpdate ?? {};
   const path = 'spec.strategy.rollingUpdate';
   return [

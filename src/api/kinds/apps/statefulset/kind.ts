@@ -51,9 +51,13 @@ export const statefulSetKind = defineKind<StatefulSet>({
   }),
   prepareForCreate: (object) => ({ ...object, status: { replicas: 0, availableReplicas: 0 } }),
   nameErrors: labelName,
+  warnings: ({ spec: { revisionHistoryLimit = 0 } }) => (revisionHistoryLimit < 0 ? [keepsAllRevisions] : []),
   validateCreate: ({ ...object }) => [...specErrors(object), ...serviceNameErrors(object.spec)],
   validateUpdate: (object, old) => [...specErrors(object), ...frozenErrors(object.spec, old.spec)],
 });
+
+const keepsAllRevisions =
+  'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended';
 
 type Strategy = Spec['updateStrategy'];
 
@@ -68,6 +72,8 @@ type Claim = NonNullable<Spec['volumeClaimTemplates']>[number];
 
 const claimDefaults = (claim: Claim): Claim => ({
   ...claim,
+  kind: 'PersistentVolumeClaim',
+  apiVersion: 'v1',
   spec: { ...claim.spec, volumeMode: claim.spec.volumeMode ?? 'Filesystem' },
   status: { ...claim.status, phase: claim.status.phase ?? 'Pending' },
 });
@@ -102,7 +108,8 @@ function strategyErrors(strategy: Strategy): readonly FieldError[] {
     ];
   }
   if (type !== 'RollingUpdate') {
-    return [invalidValue('spec.updateStrategy', strategy, "must be 'RollingUpdate' or 'OnDelete'")];
+    const printed = { Type: type, RollingUpdate: rollingUpdate ?? null };
+    return [invalidValue('spec.updateStrategy', printed, "must be 'RollingUpdate' or 'OnDelete'")];
   }
   return negativeErrors({ 'spec.updateStrategy.rollingUpdate.partition': rollingUpdate?.partition });
 }

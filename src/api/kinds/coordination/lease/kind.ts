@@ -1,9 +1,9 @@
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { forbiddenField, invalidValue, notSupported } from '../../../field-errors.ts';
+import { invalidValue } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { qualifiedNameErrors, subdomainName } from '../../../names.ts';
+import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, int32, microTime, pointer, string, struct } from '../../../schema/schema.ts';
 
@@ -37,13 +37,21 @@ export const leaseKind = defineKind<Lease>({
   createOnUpdate: true,
   unconditionalUpdate: false,
   columns: [nameColumn, column('Holder', 'Who holds the lease.', ({ spec }) => spec.holderIdentity ?? ''), ageColumn],
+  // Coordinated leader election is behind a gate that is off.
+  prepareForCreate: withoutStrategy,
+  prepareForUpdate: withoutStrategy,
   nameErrors: subdomainName,
   validateCreate: ({ spec }) => specErrors(spec),
   validateUpdate: ({ spec }) => specErrors(spec),
 });
 
+function withoutStrategy(object: Lease): Lease {
+  const { strategy: _, preferredHolder: __, ...spec } = object.spec;
+  return { ...object, spec };
+}
+
 function specErrors(spec: LeaseSpec): readonly FieldError[] {
-  const { leaseDurationSeconds: seconds, leaseTransitions: transitions, strategy, preferredHolder } = spec;
+  const { leaseDurationSeconds: seconds, leaseTransitions: transitions } = spec;
   const errors: FieldError[] = [];
   if (seconds !== undefined && seconds <= 0) {
     errors.push(invalidValue('spec.leaseDurationSeconds', seconds, 'must be greater than 0'));
@@ -51,18 +59,5 @@ function specErrors(spec: LeaseSpec): readonly FieldError[] {
   if (transitions !== undefined && transitions < 0) {
     errors.push(invalidValue('spec.leaseTransitions', transitions, 'must be greater than or equal to 0'));
   }
-  if (strategy !== undefined) errors.push(...strategyErrors(strategy));
-  if (preferredHolder && !strategy) {
-    errors.push(forbiddenField('spec.preferredHolder', 'may only be specified if `strategy` is defined'));
-  }
   return errors;
-}
-
-// A strategy without a prefix must be one of Kubernetes' own, and there is one. Its path really says `strategy` twice.
-function strategyErrors(strategy: string): readonly FieldError[] {
-  const path = 'spec.strategy.strategy';
-  if (strategy.includes('/')) {
-    return qualifiedNameErrors(strategy).map((problem) => invalidValue(path, strategy, problem));
-  }
-  return strategy === 'OldestEmulationVersion' ? [] : [notSupported(path, strategy, ['OldestEmulationVersion'])];
 }

@@ -1,5 +1,5 @@
 import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
+import { pathSegmentName } from '../../../names.ts';
 import { eventColumns } from './columns.ts';
 import type { Event } from './schema.ts';
 import { event } from './schema.ts';
@@ -28,7 +28,8 @@ export const eventKind = defineKind<Event>({
     source: ({ source, reportingComponent }) => source.component ?? reportingComponent,
     type: ({ type }) => type ?? '',
   },
-  nameErrors: subdomainName,
+  // Whoever reports an event names it, and Kubernetes takes any name that fits into a URL.
+  nameErrors: pathSegmentName,
   validateCreate: (object) => eventErrors(object, 'reportingComponent'),
   validateUpdate: (object) => eventErrors(object, 'reportingComponent'),
 });

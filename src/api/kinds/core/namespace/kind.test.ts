@@ -73,7 +73,7 @@ test('a finalizer must be standard or have a domain', () => {
   const errors = namespaceKind.validateCreate({ ...bare, spec: { finalizers: ['kubernetes', 'mine'] } }, context);
   assert.deepEqual(
     errors.map(({ path, body }) => `${path}: ${body}`),
-    ['spec.finalizers: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified'],
+    ['spec.finalizers[1]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified'],
   );
 });
 

@@ -55,12 +55,11 @@ const standardFinalizers = new Set([namespaceFinalizer, 'orphan', 'foregroundDel
 
 /** What is wrong with spec.finalizers, which only creation and the finalize endpoint can change. */
 function finalizerErrors({ spec }: Namespace): readonly FieldError[] {
-  return (spec.finalizers ?? []).flatMap((finalizer) => {
-    const problems = [...qualifiedNameErrors(finalizer)];
-    if (!finalizer.includes('/') && !standardFinalizers.has(finalizer)) {
-      problems.push('name is neither a standard finalizer name nor is it fully qualified');
-    }
-    return problems.map((problem) => invalidValue('spec.finalizers', finalizer, problem));
+  return (spec.finalizers ?? []).flatMap((finalizer, index) => {
+    const errors = qualifiedNameErrors(finalizer).map((problem) => invalidValue('spec.finalizers', finalizer, problem));
+    if (finalizer.includes('/') || standardFinalizers.has(finalizer)) return errors;
+    const problem = 'name is neither a standard finalizer name nor is it fully qualified';
+    return [...errors, invalidValue(`spec.finalizers[${index}]`, finalizer, problem)];
   });
 }
 

@@ -1,8 +1,9 @@
+import { parseCidr } from '../../../addresses.ts';
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { forbiddenField, notSupported, required } from '../../../field-errors.ts';
+import { duplicate, forbiddenField, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
+import { labelValueErrors, qualifiedNameErrors, subdomainName } from '../../../names.ts';
 import type { Node } from './schema.ts';
 import { node } from './schema.ts';
 
@@ -37,8 +38,8 @@ export const nodeKind = defineKind<Node>({
   selectableFields: { 'spec.unschedulable': ({ spec }) => String(spec.unschedulable ?? false) },
   applyDefaults: syncedCidrs,
   nameErrors: subdomainName,
-  validateCreate: taintErrors,
-  validateUpdate: (object, old) => [...taintErrors(object), ...frozenErrors(object, old)],
+  validateCreate: (object) => [...taintErrors(object), ...cidrErrors(object)],
+  validateUpdate: (object, old) => [...taintErrors(object), ...cidrErrors(object), ...frozenErrors(object, old)],
 });
 
 const unknown = '<unknown>';
@@ -78,10 +79,33 @@ function syncedCidrs(object: Node): Node {
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
 function taintErrors({ spec }: Node): readonly FieldError[] {
-  return (spec.taints ?? []).flatMap(({ key, effect }, index) => [
-    ...(key === '' ? [required(`metadata.taints[${index}].key`)] : []),
-    ...(effects.includes(effect) ? [] : [notSupported(`metadata.taints[${index}].effect`, effect, effects)]),
-  ]);
+  const seen = new Set<string>();
+  return (spec.taints ?? []).flatMap(({ key, value = '', effect, timeAdded = null }, index) => {
+    const path = `metadata.taints[${index}]`; // not where taints are, but what Kubernetes says
+    const isRepeated = seen.has(`${key} ${effect}`);
+    seen.add(`${key} ${effect}`);
+    const { body, ...repeated } = duplicate(path, { Key: key, Value: value, Effect: effect, TimeAdded: timeAdded });
+    return [
+      ...qualifiedNameErrors(key).map((problem) => invalidValue(`${path}.key`, key, problem)),
+      ...labelValueErrors(value).map((problem) => invalidValue(`${path}.value`, value, problem)),
+      ...effectErrors(effect, `${path}.effect`),
+      ...(isRepeated ? [{ ...repeated, body: `${body}: taints must be unique by key and effect pair` }] : []),
+    ];
+  });
+}
+
+function effectErrors(effect: string, path: string): readonly FieldError[] {
+  if (effect === '') return [required(path)];
+  return effects.includes(effect) ? [] : [notSupported(path, effect, effects)];
+}
+
+function cidrErrors({ spec: { podCIDRs = [] } }: Node): readonly FieldError[] {
+  return podCIDRs
+    .map((cidr, index) => ({ cidr, path: `spec.podCIDRs[${index}]` }))
+    .filter(({ cidr }) => parseCidr(cidr) === undefined)
+    .map(({ cidr, path }) =>
+      invalidValue(path, cidr, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'),
+    );
 }
 
 function frozenErrors({ spec }: Node, { spec: old }: Node): readonly FieldError[] {

@@ -1,5 +1,5 @@
 // Claims of storage, as Pods and StatefulSets embed them.
-import { labelSelector, objectMeta } from '../../../metadata.ts';
+import { labelSelector, objectMeta, objectSchema } from '../../../metadata.ts';
 import {
   always,
   list,
@@ -79,8 +79,7 @@ const persistentVolumeClaimStatus = struct(`${core}.PersistentVolumeClaimStatus`
   modifyVolumeStatus: pointer(9, modifyVolumeStatus, 'Progress of a change of attributes.'),
 });
 
-export const persistentVolumeClaim = struct(`${core}.PersistentVolumeClaim`, 'A request for storage.', {
-  metadata: always(1, objectMeta, 'Standard metadata.'),
+export const persistentVolumeClaim = objectSchema(`${core}.PersistentVolumeClaim`, 'A request for storage.', {
   spec: always(2, persistentVolumeClaimSpec, 'What is wanted.'),
   status: always(3, persistentVolumeClaimStatus, 'What was given.'),
 });

@@ -20,7 +20,7 @@ export function podSpecDefaults(given: PodSpec): PodSpec {
   const spec: PodSpec = {
     ...given,
     restartPolicy: given.restartPolicy ?? 'Always',
-    terminationGracePeriodSeconds: given.terminationGracePeriodSeconds ?? 30,
+    terminationGracePeriodSeconds: graceOf(given),
     dnsPolicy: given.dnsPolicy ?? 'ClusterFirst',
     securityContext: given.securityContext ?? {},
     schedulerName: given.schedulerName ?? 'default-scheduler',
@@ -31,6 +31,9 @@ export function podSpecDefaults(given: PodSpec): PodSpec {
   );
   return edited(withContainers, 'volumes', (volumes) => volumes.map(volumeDefaults));
 }
+
+/** Seconds to stop in; a negative number means as few as possible. */
+const graceOf = ({ terminationGracePeriodSeconds: seconds = 30 }: PodSpec): number => (seconds < 0 ? 1 : seconds);
 
 function mapContainers(spec: PodSpec, edit: (container: Container) => Container): PodSpec {
   const containers = edited(spec, 'containers', (given) => given.map(edit));

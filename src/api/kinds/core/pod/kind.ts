@@ -1,4 +1,5 @@
 import type { FieldError } from '../../../field-errors.ts';
+import { forbiddenField } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
 import { dnsLabelErrors, subdomainName } from '../../../names.ts';
 import { podColumns, podRowConditions } from './columns.ts';
@@ -37,11 +38,15 @@ export const podKind = defineKind<Pod>({
   applyDefaults: podDefaults,
   prepareForCreate: (object) => ({ ...object, status: { phase: 'Pending', qosClass: qosClass(object.spec) } }),
   nameErrors: subdomainName,
-  validateCreate: (object) => specErrors(object),
+  validateCreate: (object) => [...specErrors(object), ...ephemeralErrors(object)],
   validateUpdate: (object, old) => [...specErrors(object), ...podUpdateErrors(object, old)],
   warnings: (object, old) => (old === undefined ? hostnameWarnings(object) : []),
   rowConditions: podRowConditions,
 });
+
+/** Ephemeral containers are added to a Pod that runs. */
+const ephemeralErrors = ({ spec: { ephemeralContainers = [] } }: Pod): readonly FieldError[] =>
+  ephemeralContainers.length === 0 ? [] : [forbiddenField('spec.ephemeralContainers', 'cannot be set on create')];
 
 const specErrors = ({ spec }: Pod): readonly FieldError[] => podSpecErrors(spec, 'spec');
 

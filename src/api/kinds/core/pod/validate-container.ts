@@ -9,6 +9,9 @@ export function containerErrors(container: Container, path: string, volumes: Rea
   return [
     ...(name === '' ? [required(`${path}.name`)] : labelled(name, `${path}.name`)),
     ...(image ? [] : [required(`${path}.image`)]),
+    ...(image === undefined || image.trim() === image
+      ? []
+      : [invalidValue(`${path}.image`, image, 'must not have leading or trailing whitespace')]),
     ...portErrors(container.ports ?? [], `${path}.ports`),
     ...variableErrors(container.env ?? [], `${path}.env`),
     ...mountErrors(container.volumeMounts ?? [], `${path}.volumeMounts`, volumes),

@@ -20,6 +20,7 @@ export function podSpecErrors(spec: PodSpec, path: string): readonly FieldError[
     ...allContainerErrors(spec, path),
     ...wordErrors(spec.restartPolicy, `${path}.restartPolicy`, ['Always', 'OnFailure', 'Never']),
     ...wordErrors(spec.dnsPolicy, `${path}.dnsPolicy`, ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None']),
+    ...validateLabels(`${path}.nodeSelector`, spec.nodeSelector),
     ...gateErrors(spec, path),
     ...nameErrors(spec.serviceAccountName, `${path}.serviceAccountName`, dnsSubdomainErrors),
     ...nameErrors(spec.nodeName, `${path}.nodeName`, dnsSubdomainErrors),

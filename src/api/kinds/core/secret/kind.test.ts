@@ -31,7 +31,16 @@ const types: readonly { type: string; data?: Record<string, string>; annotated?:
     {
       type: 'kubernetes.io/dockercfg',
       data: { '.dockercfg': base64('secret') },
-      want: ['data[.dockercfg]: Invalid value: "<secret contents redacted>": must be a JSON object'],
+      want: [
+        `data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character 's' looking for beginning of value`,
+      ],
+    },
+    {
+      type: 'kubernetes.io/dockerconfigjson',
+      data: { '.dockerconfigjson': base64('1') },
+      want: [
+        'data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": json: cannot unmarshal number into Go value of type map[string]interface {}',
+      ],
     },
     {
       type: 'kubernetes.io/service-account-token',

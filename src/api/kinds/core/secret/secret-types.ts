@@ -1,6 +1,9 @@
 // Types of Secrets that promise certain keys.
 import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue, required } from '../../../field-errors.ts';
+import { isJsonObject } from '../../../schema/json-object.ts';
+import { JsonError, parseJson } from '../../../schema/json.ts';
+import { goWord } from '../../../schema/mismatch.ts';
 import type { Secret } from './schema.ts';
 
 /** The annotation that names the ServiceAccount of a token Secret. */
@@ -36,12 +39,18 @@ export function typeErrors(secret: Secret): readonly FieldError[] {
 function jsonErrors(data: Readonly<Record<string, string>>, key: string): readonly FieldError[] {
   const text = data[key];
   if (text === undefined) return [required(`data[${key}]`)];
+  const why = notAnObject(Buffer.from(text, 'base64').toString());
+  return why === undefined ? [] : [invalidValue(`data[${key}]`, '<secret contents redacted>', why)];
+}
+
+/** Why a text is not a JSON object; Go's words, which quote a character at most. */
+function notAnObject(text: string): string | undefined {
   try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64').toString());
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return [];
-    return [invalidValue(`data[${key}]`, '<secret contents redacted>', 'must be a JSON object')];
-  } catch {
-    // The parser's message would quote the secret.
-    return [invalidValue(`data[${key}]`, '<secret contents redacted>', 'must be a JSON object')];
+    const { value } = parseJson(text);
+    if (value === null || isJsonObject(value)) return undefined;
+    return `json: cannot unmarshal ${goWord(value)} into Go value of type map[string]interface {}`;
+  } catch (error) {
+    if (error instanceof JsonError) return error.message;
+    throw error;
   }
 }

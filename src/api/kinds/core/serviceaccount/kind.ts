@@ -1,4 +1,4 @@
-import { ageColumn, column, nameColumn } from '../../../columns.ts';
+import { ageColumn, nameColumn } from '../../../columns.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
 import { subdomainName } from '../../../names.ts';
@@ -33,10 +33,6 @@ export const serviceAccountKind = defineKind<ServiceAccount>({
   namespaced: true,
   schema: serviceAccount,
   deleteReturns: 'object',
-  columns: [
-    nameColumn,
-    column('Secrets', 'How many Secrets it has.', ({ secrets }) => secrets?.length ?? 0),
-    ageColumn,
-  ],
+  columns: [nameColumn, ageColumn],
   nameErrors: subdomainName,
 });

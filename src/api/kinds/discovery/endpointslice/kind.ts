@@ -8,8 +8,13 @@ import type { EndpointSlice } from './schema.ts';
 import { endpointSlice } from './schema.ts';
 import { validateCreate, validateUpdate } from './validate.ts';
 
-/** A port has a name, if an empty one, and a protocol. */
-function applyDefaults(slice: EndpointSlice): EndpointSlice {
+/** A port has a name, if an empty one, and a protocol. Empty lists are null, as Kubernetes stores them. */
+function applyDefaults(given: EndpointSlice): EndpointSlice {
+  const slice = {
+    ...given,
+    ...(given.endpoints?.length === 0 ? { endpoints: null } : {}),
+    ...(given.ports?.length === 0 ? { ports: null } : {}),
+  };
   if (!slice.ports?.some(({ name, protocol }) => name === undefined || !protocol)) return slice;
   const ports = slice.ports.map((port) => ({ ...port, name: port.name ?? '', protocol: port.protocol || 'TCP' }));
   return { ...slice, ports };

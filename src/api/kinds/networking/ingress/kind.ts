@@ -1,3 +1,4 @@
+import { addressWarnings } from '../../../address-errors.ts';
 import { ageColumn, column, moreThan, nameColumn } from '../../../columns.ts';
 import type { Kind } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
@@ -57,4 +58,8 @@ export const ingressKind: Kind<Ingress> = defineKind<Ingress>({
   validateUpdate,
   validateStatus,
   warnings,
+  statusWarnings: ({ status }) =>
+    (status.loadBalancer.ingress ?? []).flatMap(({ ip = '' }, index) =>
+      addressWarnings(`status.loadBalancer.ingress[${index}]`, ip),
+    ),
 });
