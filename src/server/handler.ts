@@ -2,6 +2,7 @@ import { failure, internalError, isStatusError } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import { actingAs } from './access/identity/impersonation.ts';
 import { issuerReply } from './access/identity/issuer-documents.ts';
+import type { Auditor } from './audit/auditor.ts';
 import type { ServerContext } from './context.ts';
 import type { DocumentOptions } from './endpoints/documents.ts';
 import { describe } from './endpoints/documents.ts';
@@ -30,6 +31,8 @@ export interface HandlerOptions {
   readonly checks: readonly HealthCheck[];
   readonly metrics: ServerMetrics;
   readonly limits: FlowControl;
+  /** Undefined: nothing is written down. */
+  readonly audit: Auditor | undefined;
 }
 
 /** A resource with its objects, or a kind that has none. */
@@ -55,17 +58,22 @@ export class Handler {
   }
 
   /** Never rejects: every failure is a reply. */
-  async handle(request: ApiRequest): Promise<Reply> {
-    const { context, metrics } = this.#options;
-    const info = parseRequest(request.method, request.url);
+  async handle(sent: ApiRequest): Promise<Reply> {
+    const { context, metrics, audit } = this.#options;
+    const info = parseRequest(sent.method, sent.url);
+    const audited = audit?.begin(sent, info);
+    const request = audited?.request ?? sent;
     const resource = info.isResource ? this.#kinds.get(`${info.group}/${info.version}/${info.resource}`) : undefined;
     const measured = metrics.begin(info, { isServed: resource !== undefined, type: request.header('content-type') });
     const warnings: string[] = [];
     const acting = this.#actingAs(request);
     const reply = 'user' in acting ? await this.#inTurn(acting, info, { resource, warnings }) : acting;
     measured.answered(reply.status);
+    const id = auditId(request, context);
+    const impersonated = 'user' in acting && acting !== request ? acting.user : undefined;
+    audited?.answered({ id, reply, impersonated });
     const headers = {
-      'Audit-Id': request.header('audit-id') ?? context.uid(),
+      'Audit-Id': id,
       ...(warnings.length > 0 ? { Warning: warningHeaders(warnings) } : {}),
       ...reply.headers,
     };
@@ -75,9 +83,20 @@ export class Handler {
       headers,
       stream(sink) {
         sink.onClose(measured.watching());
+        if (audited !== undefined) sink.onClose(() => audited.ended());
         reply.stream(sink);
       },
     };
+  }
+
+  /** The answer to a request whose credentials are wrong. */
+  refuse(request: ApiRequest): Reply {
+    const { audit, context } = this.#options;
+    const info = parseRequest(request.method, request.url);
+    const reply = statusReply(unauthorized.status);
+    const id = auditId(request, context);
+    audit?.begin(request, info)?.answered({ id, reply, impersonated: undefined });
+    return { ...reply, headers: { 'Audit-Id': id, ...reply.headers } };
   }
 
   /** The request as whom it asks to be taken for; a refusal when they may not. */
@@ -169,6 +188,14 @@ export class Handler {
     return statusReply(internalError(error instanceof Error ? error.message : String(error)).status);
   }
 }
+
+/** As in Kubernetes: what clients make up is kept no longer than this. */
+const maxAuditIdLength = 64;
+
+const auditId = (request: ApiRequest, { uid }: ServerContext): string =>
+  request.header('audit-id')?.slice(0, maxAuditIdLength) ?? uid();
+
+const unauthorized = failure({ code: 401, reason: 'Unauthorized', message: 'Unauthorized' });
 
 /** `?timeout=` must be a duration; requests here are far quicker than any. */
 function checkTimeout(info: RequestInfo): void {

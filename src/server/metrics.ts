@@ -2,6 +2,8 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 import type { Gates } from '../api/gates.ts';
 import { gateNames, gateSpecs } from '../api/gates.ts';
+import type { AuditLog } from './audit/log.ts';
+import { auditMetrics } from './audit/metrics.ts';
 import type { ServerContext } from './context.ts';
 import { gauge } from './gauge.ts';
 import type { FlowControl } from './limits/flow-control.ts';
@@ -31,7 +33,11 @@ export class ServerMetrics {
   readonly #durations: Histogram;
   readonly #watches: Gauge;
 
-  constructor(context: ServerContext, gates: Gates, limits: FlowControl) {
+  constructor(
+    context: ServerContext,
+    gates: Gates,
+    { limits, audit }: { readonly limits: FlowControl; readonly audit: AuditLog | undefined },
+  ) {
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
     this.#requests = new Counter({
@@ -66,6 +72,7 @@ export class ServerMetrics {
     });
     allocatorMetrics(registers, context);
     flowControlMetrics(registers, limits, context.watches);
+    auditMetrics(registers, audit);
   }
 
   /**

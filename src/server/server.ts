@@ -3,7 +3,6 @@ import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 
 import { canonicalAddress, parseCidr, printAddress } from '../api/addresses.ts';
-import { failure } from '../api/errors.ts';
 import type { Gates } from '../api/gates.ts';
 import { kinds } from '../api/kinds/registry.ts';
 import { runCompactor } from '../store/compactor.ts';
@@ -16,6 +15,9 @@ import { Authorizer } from './access/authorize.ts';
 import { RoleAggregation } from './access/rbac/aggregation.ts';
 import { ensureDefaultRoles } from './access/rbac/defaults/ensure.ts';
 import { ServiceAllocator } from './allocate/service-allocator.ts';
+import { Auditor } from './audit/auditor.ts';
+import { AuditLog } from './audit/log.ts';
+import type { AuditOptions } from './audit/options.ts';
 import { bootstrap } from './bootstrap/bootstrap.ts';
 import type { BootstrapOptions } from './bootstrap/objects.ts';
 import { Flusher } from './cache/flusher.ts';
@@ -34,7 +36,6 @@ import { WatchLimits } from './limits/watch-limits.ts';
 import { NamespaceLifecycle } from './lifecycle/namespaces.ts';
 import { PodReaper } from './lifecycle/pod-reaper.ts';
 import { ServerMetrics } from './metrics.ts';
-import { statusReply } from './reply.ts';
 
 export interface ServerOptions {
   /** The name of the cluster, for logs. */
@@ -58,6 +59,8 @@ export interface ServerOptions {
   readonly cache?: CacheTuning;
   /** What clients may take; default: Kubernetes' numbers. */
   readonly limits?: Partial<LimitOptions>;
+  /** Where to write down who did what; default: nowhere. */
+  readonly audit?: AuditOptions | undefined;
 }
 
 /** An API server that answers. */
@@ -98,7 +101,11 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     closing: false,
     lost: undefined,
   };
-  const context = await openContext(options, (error) => (state.lost = error));
+  const auditLog = await openAuditLog(options);
+  const context = await openContext(options, (error) => (state.lost = error)).catch(async (error: unknown) => {
+    await auditLog?.[Symbol.asyncDispose]();
+    throw error;
+  });
   const documents = { kinds, address: '', version: options.version };
   const checks: readonly HealthCheck[] = [
     { name: 'ping', readyOnly: false, problem: () => undefined },
@@ -107,8 +114,9 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     { name: 'shutdown', readyOnly: true, problem: () => (state.closing ? 'shutting down' : undefined) },
   ];
   const limits = new FlowControl({ ...defaultLimits, ...options.limits });
-  const metrics = new ServerMetrics(context, options.gates, limits);
-  const handler = new Handler({ context, kinds, documents, metrics, checks, limits });
+  const audit = auditLog && new Auditor(auditLog, options.audit?.level ?? 'Metadata', context.clock);
+  const metrics = new ServerMetrics(context, options.gates, { limits, audit: auditLog });
+  const handler = new Handler({ context, kinds, documents, metrics, checks, limits, audit });
   let loops: Loops | undefined;
   return {
     handler,
@@ -130,6 +138,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     },
     async close() {
       limits[Symbol.dispose]();
+      await auditLog?.[Symbol.asyncDispose]();
       context.hub.close();
       await context.allocator.close();
     },
@@ -151,7 +160,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         protocols: request.headers['sec-websocket-protocol'],
       }),
     handle: (request) => api.handler.handle(request),
-    unauthorized: () => statusReply(unauthorized.status),
+    unauthorized: (request) => api.handler.refuse(request),
+    onBug: (error) => options.log.error({ err: error }, 'bug: a request was dropped'),
   }).catch(async (error: unknown) => {
     await api.close();
     throw error;
@@ -175,6 +185,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     },
     close,
   };
+}
+
+async function openAuditLog({ audit, log }: ServerOptions): Promise<AuditLog | undefined> {
+  if (audit === undefined) return undefined;
+  const onError = (error: unknown): void =>
+    log.error({ err: error, path: audit.path }, 'the audit log cannot be written: requests go on unlogged');
+  return AuditLog.open({ ...audit, clock: () => Date.now(), onError });
 }
 
 async function openContext(options: ServerOptions, onLost: (error: Error) => void): Promise<ServerContext> {
@@ -272,5 +289,3 @@ function socketOf(request: Incoming): TLSSocket | undefined {
   // The listener serves TLS only; HTTP/2 wraps the socket in a proxy of the same shape.
   return socket as TLSSocket | undefined;
 }
-
-const unauthorized = failure({ code: 401, reason: 'Unauthorized', message: 'Unauthorized' });

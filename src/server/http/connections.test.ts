@@ -5,6 +5,7 @@ import { connect as connectHttp2, constants } from 'node:http2';
 import { after, before, suite, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { connect } from 'node:tls';
+import { connect as connectTcp } from 'node:net';
 
 import { issue, issueCa } from '../pki/issue.ts';
 import { jsonReply } from '../reply.ts';
@@ -32,6 +33,7 @@ async function start(connections: Partial<ConnectionLimits> = {}): Promise<Liste
     identify: () => ({ name: 'someone', uid: '', groups: [] }),
     handle: async ({ url }) => jsonReply(200, url === '/large' ? megabyte.repeat(16) : '{}'),
     unauthorized: () => jsonReply(401, '{}'),
+    onBug: (error) => assert.fail(String(error)),
   });
 }
 
@@ -125,4 +127,15 @@ suite('limits of HTTP/2', () => {
     assert.equal(await statusOf(other, { ':path': '/' }), 200, 'the others do not notice');
     other.close();
   });
+});
+
+test('a client that never speaks TLS does not keep a server from closing', async () => {
+  const listener = await start();
+  const silent = connectTcp({ host: '127.0.0.1', port: listener.port }).on('error', () => undefined);
+  await once(silent, 'connect');
+  const session = openSession(listener);
+  assert.equal(await statusOf(session, { ':path': '/' }), 200); // by then the first has been accepted too
+  session.close();
+  await listener.close(20);
+  await closed(silent);
 });

@@ -36,6 +36,8 @@ export class Connections {
   /** address → how many connections it has */
   readonly #byAddress = new Map<string, number>();
   readonly #sockets = new Map<TLSSocket, Progress>();
+  /** The sockets under all connections, also those that never speak TLS. */
+  readonly #accepted = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #timer: NodeJS.Timeout;
   #refused = 0;
@@ -67,7 +69,7 @@ export class Connections {
     const idle = 'closeIdleConnections' in this.#server ? this.#server.closeIdleConnections : undefined;
     if (typeof idle === 'function') idle.call(this.#server);
     const timer = setTimeout(() => {
-      for (const socket of this.#sockets.keys()) socket.destroy();
+      for (const socket of this.#accepted) socket.destroy();
     }, graceMs);
     await closed;
     clearTimeout(timer);
@@ -83,7 +85,9 @@ export class Connections {
       return;
     }
     this.#byAddress.set(address, count);
+    this.#accepted.add(socket);
     socket.on('close', () => {
+      this.#accepted.delete(socket);
       const left = (this.#byAddress.get(address) ?? 1) - 1;
       if (left > 0) this.#byAddress.set(address, left);
       else this.#byAddress.delete(address);

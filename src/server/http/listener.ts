@@ -19,8 +19,10 @@ export interface ListenerOptions {
   identify(request: Incoming): User | undefined | Promise<User | undefined>;
   /** Must not reject: every failure is a reply. */
   handle(request: ApiRequest): Promise<Reply>;
-  /** The reply to a request whose credentials are wrong. */
-  unauthorized(): Reply;
+  /** Told of what should not be able to happen. */
+  onBug(error: unknown): void;
+  /** The reply to a request whose credentials are wrong; it has no user. */
+  unauthorized(request: ApiRequest): Reply;
   readonly connections?: Partial<ConnectionLimits>;
 }
 
@@ -65,10 +67,16 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   } as Parameters<typeof createSecureServer>[0]); // maxHeaderSize and http1Options timeouts are missing in the types
   const connections = new Connections(server, { ...defaultConnectionLimits, ...options.connections });
 
-  server.on('request', (incoming: Incoming, outgoing: Outgoing) => void serve(incoming, outgoing, options));
+  server.on('request', (incoming: Incoming, outgoing: Outgoing) => {
+    // Every failure is a reply; what still gets here is a bug, and costs one connection, not the server.
+    serve(incoming, outgoing, options).catch((error: unknown) => {
+      options.onBug(error);
+      outgoing.destroy();
+    });
+  });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => rejectMalformed(error, socket));
   server.on('sessionError', () => undefined); // the session closes itself
-  server.on('tlsClientError', () => undefined); // a failed handshake has nobody to tell
+  server.on('tlsClientError', (_error, socket) => socket.destroy()); // a failed handshake has nobody to tell
 
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -97,10 +105,16 @@ async function serve(incoming: Incoming, outgoing: Outgoing, options: ListenerOp
   const user = identified instanceof Promise ? await identified : identified;
   if (user === undefined) {
     incoming.resume();
-    writeReply(outgoing, options.unauthorized(), incoming);
+    writeReply(outgoing, options.unauthorized(requestOf(incoming, outgoing, nobody)), incoming);
     return;
   }
-  const request: ApiRequest = {
+  writeReply(outgoing, await options.handle(requestOf(incoming, outgoing, user)), incoming);
+}
+
+const nobody: User = { name: '', uid: '', groups: [] };
+
+function requestOf(incoming: Incoming, outgoing: Outgoing, user: User): ApiRequest {
+  return {
     method: incoming.method ?? 'GET',
     url: incoming.url ?? '/',
     header(name) {
@@ -114,7 +128,6 @@ async function serve(incoming: Incoming, outgoing: Outgoing, options: ListenerOp
     remote: incoming.socket?.remoteAddress,
     isGone: () => isClosed(outgoing),
   };
-  writeReply(outgoing, await options.handle(request), incoming);
 }
 
 const isCredential = (header: string): boolean => header === 'authorization' || isImpersonationHeader(header);

@@ -11,6 +11,7 @@ import type { Store } from '../../store/store.ts';
 import { readImpersonation } from '../access/identity/impersonation.ts';
 import type { ApiRequest, BodyReply, Reply, Sink, User } from '../reply.ts';
 import type { CacheTuning } from '../cache/hub.ts';
+import type { AuditOptions } from '../audit/options.ts';
 import type { LimitOptions } from '../limits/options.ts';
 import type { ServerContext } from '../context.ts';
 import { openApi } from '../server.ts';
@@ -25,6 +26,7 @@ export interface TestOptions {
   readonly loopbackEndpoints?: readonly string[];
   readonly cache?: CacheTuning;
   readonly limits?: Partial<LimitOptions>;
+  readonly audit?: AuditOptions;
 }
 
 /** An answer, read. */
@@ -93,6 +95,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     log: pino({ level: 'silent' }),
     ...(options.cache === undefined ? {} : { cache: options.cache }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
+    ...(options.audit === undefined ? {} : { audit: options.audit }),
   });
   await api.start({ host: '127.0.0.1', port: 6443 });
   await until('namespaces are complete', () => areComplete(api.context));

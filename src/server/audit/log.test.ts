@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, stat, truncate } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { AuditLog, pathForCluster } from './log.ts';
+import type { AuditLogOptions } from './log.ts';
+
+let directory = '';
+before(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'fairlead-audit-'));
+});
+after(() => rm(directory, { recursive: true }));
+
+let count = 0;
+const options = (given: Partial<AuditLogOptions> = {}): AuditLogOptions => ({
+  path: join(directory, String(++count), 'audit.log'),
+  maxBytes: 1 << 20,
+  maxBackups: 0,
+  maxAgeDays: 0,
+  clock: () => Date.UTC(2026, 10, 15),
+  onError: (error) => assert.fail(String(error)),
+  ...given,
+});
+
+test('lines are written in order, and all of them when it is closed', async () => {
+  const given = options();
+  {
+    await using log = await AuditLog.open(given);
+    for (let index = 0; index < 1000; index++) log.write(`${index}\n`);
+    assert.deepEqual(log.counts, { lines: 1000, dropped: 0 });
+  }
+  const lines = (await readFile(given.path, 'utf8')).trimEnd().split('\n');
+  assert.deepEqual(
+    lines,
+    Array.from({ length: 1000 }, (_, index) => String(index)),
+  );
+  assert.equal((await stat(given.path)).mode & 0o777, 0o600);
+});
+
+test('a file from before goes on', async () => {
+  const given = options();
+  for (const text of ['one\n', 'two\n']) {
+    await using log = await AuditLog.open(given);
+    log.write(text);
+  }
+  assert.equal(await readFile(given.path, 'utf8'), 'one\ntwo\n');
+});
+
+test('a file that is full is put aside, and the oldest of these removed', async () => {
+  let time = Date.UTC(2026, 10, 15);
+  const given = options({ maxBytes: 9, maxBackups: 2, clock: () => time });
+  await using log = await AuditLog.open(given);
+  for (let index = 0; index < 5; index++) {
+    log.write(`line ${index} is long\n`);
+    await log.flush();
+    time += 1000;
+  }
+  const names = (await readdir(join(given.path, '..'))).toSorted();
+  assert.deepEqual(names, ['audit-2026-11-15T00-00-03.000.log', 'audit-2026-11-15T00-00-04.000.log', 'audit.log']);
+  assert.equal(await readFile(join(given.path, '..', names[1] ?? ''), 'utf8'), 'line 4 is long\n');
+  assert.equal(await readFile(given.path, 'utf8'), '');
+});
+
+const hasFull = existsSync('/dev/full') ? false : 'there is no /dev/full here';
+test('a disk that cannot be written to is told once, and nothing waits for it', { skip: hasFull }, async () => {
+  const errors: unknown[] = [];
+  // A device that is always full.
+  await using log = await AuditLog.open(options({ path: '/dev/full', onError: (error) => errors.push(error) }));
+  for (let index = 0; index < 3; index++) {
+    log.write('lost\n');
+    await log.flush();
+  }
+  assert.equal(errors.length, 1);
+  assert.match(String(errors[0]), /ENOSPC/);
+  assert.deepEqual(log.counts, { lines: 3, dropped: 3 });
+});
+
+test('what the disk does not take in time is dropped, not kept', async () => {
+  await using log = await AuditLog.open(options({ maxBytes: Infinity }));
+  const line = `${'x'.repeat((1 << 20) - 1)}\n`;
+  for (let index = 0; index < 20; index++) log.write(line);
+  assert.deepEqual(log.counts, { lines: 20, dropped: 12 });
+  await log.flush();
+  log.write(line);
+  assert.equal(log.counts.dropped, 12);
+});
+
+test('a log that cannot be opened is an error at once', async () => {
+  const { path } = options();
+  await (await AuditLog.open(options({ path })))[Symbol.asyncDispose]();
+  await truncate(path, 0);
+  await assert.rejects(AuditLog.open(options({ path: join(path, 'in-a-file', 'audit.log') })), /ENOTDIR/);
+});
+
+test('each of several clusters has a file of its own', () => {
+  assert.equal(pathForCluster('/var/log/audit.log', 'east'), '/var/log/audit-east.log');
+  assert.equal(pathForCluster('audit', 'west'), 'audit-west');
+});

@@ -1,0 +1,149 @@
+import type { FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
+
+import type { Backup } from './backups.ts';
+import { backupName, backupsToRemove, parseBackupName } from './backups.ts';
+
+export interface AuditLogOptions {
+  readonly path: string;
+  /** A file that has grown past this is put aside. */
+  readonly maxBytes: number;
+  /** How many files that were put aside are kept, and for how many days; 0: all, for ever. */
+  readonly maxBackups: number;
+  readonly maxAgeDays: number;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  /** The log cannot be written; called once until it can again. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** What waits for the disk is dropped past this: requests are answered whether or not they can be written down. */
+const maxPendingBytes = 8 << 20;
+/** Lines are written this long after the first of them. */
+const delayMs = 100;
+
+/**
+ * A file of lines that is written behind the back of those who add to it.
+ *
+ *     write ──► pending ──(100 ms)──► one write of all that has come ──► put aside when it is large
+ *                  └──► dropped, and counted, when the disk does not keep up or is full
+ */
+export class AuditLog implements AsyncDisposable {
+  readonly #options: AuditLogOptions;
+  #file: FileHandle;
+  #size: number;
+  #pending: string[] = [];
+  #pendingBytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | undefined;
+  #hasFailed = false;
+  #lines = 0;
+  #dropped = 0;
+
+  private constructor(options: AuditLogOptions, file: FileHandle, size: number) {
+    this.#options = options;
+    this.#file = file;
+    this.#size = size;
+  }
+
+  /** Opens or begins the file; rejects when that cannot be done, so that nobody believes there is a log. */
+  static async open(options: AuditLogOptions): Promise<AuditLog> {
+    await mkdir(dirname(options.path), { recursive: true, mode: 0o700 });
+    const file = await openFile(options.path);
+    const { size } = await file.stat();
+    return new AuditLog(options, file, size);
+  }
+
+  /** Lines that were added, and how many of them are lost. */
+  get counts(): { readonly lines: number; readonly dropped: number } {
+    return { lines: this.#lines, dropped: this.#dropped };
+  }
+
+  /** Adds a line, which ends with a line feed. Never waits and never fails. */
+  write(line: string): void {
+    this.#lines++;
+    if (this.#pendingBytes + line.length > maxPendingBytes) {
+      this.#dropped++;
+      return;
+    }
+    this.#pending.push(line);
+    this.#pendingBytes += line.length;
+    this.#timer ??= setTimeout(() => void this.flush(), delayMs);
+  }
+
+  /** Resolves when everything added so far is in the file, or lost. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    while (this.#writing !== undefined) await this.#writing;
+    if (this.#pending.length === 0) return;
+    this.#writing = this.#writePending();
+    await this.#writing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.flush();
+    await this.#file.close();
+  }
+
+  async #writePending(): Promise<void> {
+    const lines = this.#pending;
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    let lost = lines.length;
+    try {
+      // A write that failed may have left a part of a line.
+      const bytes = Buffer.from(`${this.#hasFailed ? '\n' : ''}${lines.join('')}`);
+      await writeAll(this.#file, bytes);
+      lost = 0;
+      this.#size += bytes.length;
+      if (this.#size > this.#options.maxBytes) await this.#rotate();
+      this.#hasFailed = false;
+    } catch (error) {
+      this.#dropped += lost;
+      if (!this.#hasFailed) this.#options.onError(error);
+      this.#hasFailed = true;
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  async #rotate(): Promise<void> {
+    const { path, clock } = this.#options;
+    await rename(path, join(dirname(path), backupName(basename(path), clock())));
+    const next = await openFile(path);
+    await this.#file.close();
+    this.#file = next;
+    this.#size = 0;
+    await this.#removeOld();
+  }
+
+  async #removeOld(): Promise<void> {
+    const { path, clock } = this.#options;
+    const directory = dirname(path);
+    const backups = (await readdir(directory)).flatMap((name): Backup[] => {
+      const time = parseBackupName(basename(path), name);
+      return time === undefined ? [] : [{ name, time }];
+    });
+    for (const { name } of backupsToRemove(backups, { ...this.#options, now: clock() })) {
+      await rm(join(directory, name), { force: true });
+    }
+  }
+}
+
+/** The log tells who did what: it is for its owner alone. */
+const openFile = (path: string): Promise<FileHandle> => open(path, 'a', 0o600);
+
+async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length;) {
+    const { bytesWritten } = await file.write(bytes, at);
+    at += bytesWritten;
+  }
+}
+
+/** Where the log of one of several clusters is: `audit.log` is `audit-east.log` for `east`. */
+export function pathForCluster(path: string, cluster: string): string {
+  const extension = extname(path);
+  return `${path.slice(0, path.length - extension.length)}-${cluster}${extension}`;
+}

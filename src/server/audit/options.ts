@@ -1,0 +1,12 @@
+import type { AuditLevel } from './event.ts';
+
+/** Where and what to write down; `--audit-log-…` of kube-apiserver. */
+export interface AuditOptions {
+  readonly path: string;
+  readonly level: AuditLevel;
+  /** A file that has grown past this is put aside. */
+  readonly maxBytes: number;
+  /** How many files that were put aside are kept, and for how many days; 0: all, for ever. */
+  readonly maxBackups: number;
+  readonly maxAgeDays: number;
+}
