@@ -1,8 +1,6 @@
 // The abusers, in a process of their own: 64 clients that write as fast as they are answered, and watch what they write.
 // Started by abuse.bench.ts, which tells them when to begin and when to stop.
 
-import { getPriority, setPriority } from 'node:os';
-
 import { Connection } from './client.ts';
 import type { Target } from './client.ts';
 
@@ -18,9 +16,6 @@ const watchesEach = 2;
 /** Watches that are opened and never read. */
 const deafWatches = 32;
 const path = '/api/v1/namespaces/default/configmaps';
-
-// They stand for other machines: on this one they must not take the processor from the server.
-setPriority(Math.min(19, getPriority() + 10));
 
 let isRunning = false;
 let finished: Promise<unknown> = Promise.resolve();

@@ -3,6 +3,7 @@
 // that the noise of a machine falls on both.
 
 import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
 import type { Command, Report } from './abuse-clients.ts';
@@ -59,10 +60,7 @@ const probes: readonly Probe[] = [
 export async function measureAbuse(running: Running, progress: (text: string) => void): Promise<Result[]> {
   const as = (token: string): Target => ({ ...running.target, token });
   await prepare(running.target);
-  const abusers = fork(new URL('./abuse-clients.ts', import.meta.url), {
-    execPath: 'chrt',
-    execArgv: ['--idle', '0', process.execPath],
-  });
+  const abusers = startAbusers();
   const tell = (command: Command): boolean => abusers.send(command);
   try {
     await phase(as); // warms caches and compilers
@@ -79,8 +77,6 @@ export async function measureAbuse(running: Running, progress: (text: string) =>
       tell({ do: 'stop' });
       const [{ answers }] = (await once(abusers, 'message')) as [Report];
       writes += ((answers[200] ?? 0) + (answers[201] ?? 0)) / seconds / rounds;
-      if (process.env['BENCH_VERBOSE'])
-        console.error(round, answers, idle.map(p99), abused.map(p99), idle.map(median), abused.map(median));
       for (const [index, figure] of figures.entries()) {
         figure.idle.push(p99(idle[index] ?? []));
         figure.abused.push(p99(abused[index] ?? []));
@@ -104,6 +100,17 @@ export async function measureAbuse(running: Running, progress: (text: string) =>
   } finally {
     abusers.kill();
   }
+}
+
+/**
+ * The abusers stand for other machines: where the system can say so (Linux), they only get what processor time nobody
+ * else wants.
+ */
+function startAbusers(): ChildProcess {
+  const program = new URL('./abuse-clients.ts', import.meta.url);
+  return process.platform === 'linux'
+    ? fork(program, { execPath: 'chrt', execArgv: ['--idle', '0', process.execPath] })
+    : fork(program);
 }
 
 /** What the probes need, and the right to it. */

@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 
+import { abuseTokens, measureAbuse } from './abuse.bench.ts';
 import { measureApi } from './api.bench.ts';
 import type { Result } from './api.bench.ts';
 import { startFairlead } from './fairlead.ts';
@@ -24,9 +25,11 @@ const which = (program: string): string | undefined => {
   }
 };
 
-async function measured(running: Running): Promise<Result[]> {
+type Measure = (running: Running, progress: (text: string) => void) => Promise<Result[]>;
+
+async function measured(running: Running, measure: Measure = measureApi): Promise<Result[]> {
   try {
-    return await measureApi(running, (text) => progress(`${running.name}: ${text}`));
+    return await measure(running, (text) => progress(`${running.name}: ${text}`));
   } finally {
     await running.stop();
   }
@@ -43,6 +46,7 @@ const peer =
     ? undefined
     : await measured(await startKubeApiserver({ apiserver, etcd }));
 const limit = await measureLimit();
+const abuse = await measured(await startFairlead(abuseTokens), measureAbuse);
 progress('');
 
 const number = (value: number): string => (value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1));
@@ -58,7 +62,7 @@ for (const result of ours) {
     `| ${result.name} | ${show(result)} | ${other === undefined ? 'not here' : show(other)} | ${other === undefined ? '' : better(result, other)} |`,
   );
 }
-for (const result of limit) lines.push(`| ${result.name} | ${show(result)} | | |`);
+for (const result of [...limit, ...abuse]) lines.push(`| ${result.name} | ${show(result)} | | |`);
 const table = lines.join('\n');
 console.log(table);
 if (peer === undefined) console.log('\nkube-apiserver and etcd are not on the PATH: no peer was measured');

@@ -5,14 +5,12 @@ import type { Logger } from 'pino';
 import { canonicalAddress, parseCidr, printAddress } from '../api/addresses.ts';
 import type { Gates } from '../api/gates.ts';
 import { kinds } from '../api/kinds/registry.ts';
-import { runCompactor } from '../store/compactor.ts';
 import type { Store } from '../store/store.ts';
 import { createIdentity, defaultIssuer } from './access/identity/identity.ts';
 import { openKeyDirectory } from './access/identity/key-directory.ts';
 import type { StaticToken } from './access/identity/static-tokens.ts';
 import { memoryTokenKeys } from './access/identity/token-keys.ts';
 import { Authorizer } from './access/authorize.ts';
-import { RoleAggregation } from './access/rbac/aggregation.ts';
 import { ensureDefaultRoles } from './access/rbac/defaults/ensure.ts';
 import { ServiceAllocator } from './allocate/service-allocator.ts';
 import { Auditor } from './audit/auditor.ts';
@@ -28,13 +26,12 @@ import { Handler } from './handler.ts';
 import type { HealthCheck } from './endpoints/health.ts';
 import type { Incoming } from './http/messages.ts';
 import { listen } from './http/listener.ts';
-import { expireEvents } from './lifecycle/event-expiry.ts';
 import { FlowControl } from './limits/flow-control.ts';
 import type { LimitOptions } from './limits/options.ts';
 import { defaultLimits } from './limits/options.ts';
 import { WatchLimits } from './limits/watch-limits.ts';
-import { NamespaceLifecycle } from './lifecycle/namespaces.ts';
-import { PodReaper } from './lifecycle/pod-reaper.ts';
+import type { Loops } from './lifecycle/loops.ts';
+import { startLoops } from './lifecycle/loops.ts';
 import { ServerMetrics } from './metrics.ts';
 
 export interface ServerOptions {
@@ -72,14 +69,6 @@ export interface RunningServer {
   /** Refuses new requests, lets those under way finish, and ends all watches. */
   close(): Promise<void>;
 }
-
-interface Loops {
-  trust(ca: string): void;
-  close(): Promise<void>;
-}
-
-const bookmarkMs = 60_000;
-const eventExpiryMs = 60_000;
 
 /** The API without a port: what a listener or a part in the same process calls. */
 export interface Api {
@@ -123,9 +112,10 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     context,
     async start(address) {
       documents.address = `${address.host}:${address.port}`;
-      await bootstrap(context, bootstrapOptions(options.serviceCidrs, address));
+      const initial = bootstrapOptions(options.serviceCidrs, address);
+      await bootstrap(context, initial);
       await ensureDefaultRoles(context);
-      loops = await startLoops(context, options);
+      loops = await startLoops(context, { ca: options.tls.ca, initial });
       state.started = true;
     },
     trust(ca) {
@@ -133,7 +123,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     },
     async drain() {
       state.closing = true;
-      await loops?.close();
+      await loops?.[Symbol.asyncDispose]();
       for (const { watchers } of context.hub.caches) for (const watcher of watchers) watcher.end?.();
     },
     async close() {
@@ -191,7 +181,11 @@ async function openAuditLog({ audit, log }: ServerOptions): Promise<AuditLog | u
   if (audit === undefined) return undefined;
   const onError = (error: unknown): void =>
     log.error({ err: error, path: audit.path }, 'the audit log cannot be written: requests go on unlogged');
-  return AuditLog.open({ ...audit, clock: () => Date.now(), onError });
+  return AuditLog.open({ ...audit, clock: () => Date.now(), onError }).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    // Without its code, which says something else of a port than of a file.
+    throw new Error(`the audit log ${audit.path} cannot be written: ${why}`);
+  });
 }
 
 async function openContext(options: ServerOptions, onLost: (error: Error) => void): Promise<ServerContext> {
@@ -245,42 +239,6 @@ function bootstrapOptions(
     address: canonicalAddress(address) ?? '127.0.0.1',
     port,
   };
-}
-
-/** What runs beside the requests: namespaces, roles, ended Pods, old events, bookmarks, compaction. */
-async function startLoops(context: ServerContext, { store, tls, log }: ServerOptions): Promise<Loops> {
-  const stop = new AbortController();
-  const namespaces = new NamespaceLifecycle(context, tls.ca);
-  namespaces.start();
-  const compaction = runCompactor({
-    store,
-    signal: stop.signal,
-    onError: (error) => log.warn({ err: error }, 'history not compacted; trying again'),
-  });
-  const bookmarks = setInterval(() => sendBookmarks(context), bookmarkMs);
-  const expiry = setInterval(() => {
-    // Only the store can fail here, and it says so elsewhere.
-    expireEvents(context).catch((error: unknown) => log.warn({ err: error }, 'old events not deleted'));
-  }, eventExpiryMs);
-  const reaper = new PodReaper(context);
-  const aggregation = new RoleAggregation(context);
-  await aggregation.start();
-  return {
-    trust: (ca) => namespaces.trust(ca),
-    async close() {
-      clearInterval(bookmarks);
-      clearInterval(expiry);
-      await reaper.close();
-      stop.abort();
-      await namespaces.close();
-      await aggregation.close();
-      await compaction;
-    },
-  };
-}
-
-function sendBookmarks({ hub }: ServerContext): void {
-  for (const { watchers } of hub.caches) for (const watcher of watchers) watcher.progress(hub.revision);
 }
 
 /** The TLS socket under a request of either protocol. */

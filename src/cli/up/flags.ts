@@ -1,4 +1,5 @@
 import type { Flag } from '../settings.ts';
+import { limitFlags } from './limit-flags.ts';
 
 /** Flags of every command that runs an API server, spelled as kube-apiserver spells them. */
 export const serverFlags: readonly Flag[] = [
@@ -23,6 +24,7 @@ export const serverFlags: readonly Flag[] = [
     description: 'who makes the tokens of service accounts',
     default: 'https://kubernetes.default.svc.cluster.local',
   },
+  ...limitFlags,
   { name: 'feature-gates', value: 'A=true,...', description: 'see `fairlead gates`', repeatable: true },
   { name: 'log-level', value: 'LEVEL', description: 'trace, debug, info, warn, error or silent', default: 'warn' },
 ];

@@ -1,3 +1,5 @@
+import type { AuditOptions } from '../../server/audit/options.ts';
+import type { LimitOptions } from '../../server/limits/options.ts';
 import { UsageError } from '../errors.ts';
 import { flagError, oneOf, readFlag } from '../flags.ts';
 import { overlap, parseServiceRanges } from '../options/cidr.ts';
@@ -7,6 +9,7 @@ import { parseFeatureGates } from '../options/feature-gates.ts';
 import type { PortRange } from '../options/ports.ts';
 import { parsePortRange } from '../options/ports.ts';
 import type { Settings } from '../settings.ts';
+import { readAudit, readLimits } from './limit-flags.ts';
 import type { PartName } from './parts.ts';
 import { parseParts, partNames } from './parts.ts';
 import { defaultPorts, parsePortBase } from './ports.ts';
@@ -32,6 +35,8 @@ export interface ServerOptions {
   readonly nodePorts: PortRange;
   readonly tokenFile: string | undefined;
   readonly issuer: string | undefined;
+  readonly limits: Partial<LimitOptions>;
+  readonly audit: AuditOptions | undefined;
   readonly gates: GateSettings;
   readonly logLevel: LogLevel;
 }
@@ -55,6 +60,8 @@ export function readServerOptions(settings: Settings): ServerOptions {
     nodePorts: readFlag(settings, 'service-node-port-range', parsePortRange, { from: 30000, to: 32767 }),
     tokenFile: readFlag<string | undefined>(settings, 'token-auth-file', nonEmpty, undefined),
     issuer: readFlag<string | undefined>(settings, 'service-account-issuer', parseIssuer, undefined),
+    limits: readLimits(settings),
+    audit: readAudit(settings),
     gates: flagError('feature-gates', gates, () => parseFeatureGates(gates)),
     logLevel: readFlag(settings, 'log-level', oneOf(logLevels), 'warn'),
   };

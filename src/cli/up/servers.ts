@@ -3,6 +3,9 @@ import type { Logger } from 'pino';
 import type { Gates } from '../../api/gates.ts';
 import type { StaticToken } from '../../server/access/identity/static-tokens.ts';
 import type { KeyPair } from '../../server/pki/issue.ts';
+import type { AuditOptions } from '../../server/audit/options.ts';
+import { pathForCluster } from '../../server/audit/paths.ts';
+import type { LimitOptions } from '../../server/limits/options.ts';
 import type { Pki } from '../../server/pki/pki.ts';
 import type { startServer as startServerType } from '../../server/server.ts';
 import type { Store } from '../../store/store.ts';
@@ -37,6 +40,10 @@ export interface ServerSetup {
   readonly gates: Gates;
   readonly nodePorts: PortRange;
   readonly tokens: readonly StaticToken[];
+  readonly limits: Partial<LimitOptions>;
+  readonly audit: AuditOptions | undefined;
+  /** How many clusters there are: each of several has an audit log of its own. */
+  readonly clusters: readonly ClusterOptions[];
   /** Who makes the tokens of service accounts, if not Kubernetes' name for the server. */
   readonly issuer: string | undefined;
   readonly log: Logger;
@@ -74,6 +81,8 @@ export async function startCluster(
       nodePorts: setup.nodePorts,
       loopbackEndpoints: cluster.loopbackEndpoints,
       tokens: setup.tokens,
+      limits: setup.limits,
+      audit: auditOf(cluster, setup),
       accountTokens: {
         keyDirectory: setup.directory.at(tokenKeys, cluster.name),
         ...(setup.issuer === undefined ? {} : { issuer: setup.issuer }),
@@ -96,6 +105,9 @@ function tlsOf({ name }: ClusterOptions, { serving, ca }: Pki): KeyPair & { read
   if (pair === undefined) throw new Error(`bug: no certificate was made for cluster "${name}"`);
   return { ...pair, ca };
 }
+
+const auditOf = ({ name }: ClusterOptions, { audit, clusters }: ServerSetup): AuditOptions | undefined =>
+  audit === undefined || clusters.length === 1 ? audit : { ...audit, path: pathForCluster(audit.path, name) };
 
 /** How clients on this machine reach a listener: all addresses include loopback. */
 function localUrl(host: string, port: number): string {

@@ -6,7 +6,7 @@ import { after, before, suite, test } from 'node:test';
 
 import type { TestServer } from '../testing/server.ts';
 import { testServer } from '../testing/server.ts';
-import type { AuditLevel } from './event.ts';
+import type { AuditLevel } from './options.ts';
 
 let directory = '';
 before(async () => {

@@ -1,8 +1,9 @@
 import type { ApiRequest, Reply, User } from '../reply.ts';
 import type { RequestInfo } from '../request.ts';
-import type { AuditLevel, Audited, RequestObject } from './event.ts';
-import { auditEvent } from './event.ts';
+import type { Audited, RequestObject } from './event.ts';
+import { auditLine } from './event.ts';
 import type { AuditLog } from './log.ts';
+import type { AuditLevel } from './options.ts';
 import { isSensitive, isSensitiveObject } from './sensitive.ts';
 
 /** Larger bodies are left out of the log, which says so. */
@@ -41,8 +42,9 @@ export class Auditor {
     const keepsBody = this.#level === 'Request' && info.isResource && !isSensitive(info);
     const write = (part: Pick<Audited, 'id' | 'stage' | 'impersonated' | 'reply'>): void => {
       const object = body === undefined ? undefined : objectOf(body);
-      const event = auditEvent({ ...part, request, info, level: this.#level, object, received, now: this.#clock() });
-      this.#log.write(`${JSON.stringify(event)}\n`);
+      const { id, stage, impersonated, reply } = part;
+      const [level, now] = [this.#level, this.#clock()];
+      this.#log.write(auditLine({ id, stage, impersonated, reply, request, info, level, object, received, now }));
     };
     let answer: Pick<Audited, 'id' | 'impersonated' | 'reply'> | undefined;
     return {
@@ -58,13 +60,15 @@ export class Auditor {
   }
 }
 
-/** JSON as it was sent; other encodings are not kept. */
+/** JSON as it was sent, on one line; other encodings are not kept. */
 function objectOf(body: Buffer): RequestObject {
   if (body.length === 0) return undefined;
   if (body.length > maxObjectBytes) return 'too-large';
+  const text = body.toString();
   try {
-    const value: unknown = JSON.parse(body.toString());
-    return isSensitiveObject(value) ? undefined : { kept: value };
+    const value: unknown = JSON.parse(text);
+    if (isSensitiveObject(value)) return undefined;
+    return { json: /[\r\n]/.test(text) ? JSON.stringify(value) : text };
   } catch {
     return undefined; // YAML or protobuf
   }

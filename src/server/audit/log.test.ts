@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { AuditLog, pathForCluster } from './log.ts';
+import { AuditLog } from './log.ts';
 import type { AuditLogOptions } from './log.ts';
+import { pathForCluster } from './paths.ts';
 
 let directory = '';
 before(async () => {

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
-import { basename, dirname, extname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 import type { Backup } from './backups.ts';
 import { backupName, backupsToRemove, parseBackupName } from './backups.ts';
@@ -140,10 +140,4 @@ async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
     const { bytesWritten } = await file.write(bytes, at);
     at += bytesWritten;
   }
-}
-
-/** Where the log of one of several clusters is: `audit.log` is `audit-east.log` for `east`. */
-export function pathForCluster(path: string, cluster: string): string {
-  const extension = extname(path);
-  return `${path.slice(0, path.length - extension.length)}-${cluster}${extension}`;
 }

@@ -1,4 +1,6 @@
-import type { AuditLevel } from './event.ts';
+/** How much of a request is kept: who did what, or also the objects that were sent. */
+export const auditLevels = ['Metadata', 'Request'] as const;
+export type AuditLevel = (typeof auditLevels)[number];
 
 /** Where and what to write down; `--audit-log-…` of kube-apiserver. */
 export interface AuditOptions {

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+
+import { readAudit, readLimits } from './limit-flags.ts';
+
+const settings = (given: Readonly<Record<string, string>>): ReadonlyMap<string, readonly string[]> =>
+  new Map(Object.entries(given).map(([name, value]) => [name, [value]]));
+
+test('limits that are not given are left to the server', () => {
+  assert.deepEqual(readLimits(settings({})), {});
+  assert.deepEqual(readLimits(settings({ 'max-requests-inflight': '10', 'max-watches': '5' })), {
+    maxRequestsInflight: 10,
+    maxWatches: 5,
+  });
+});
+
+test('nothing is written down unless a path is given', () => {
+  assert.equal(readAudit(settings({})), undefined);
+  assert.equal(readAudit(settings({ 'audit-log-level': 'Request' })), undefined);
+  assert.deepEqual(readAudit(settings({ 'audit-log-path': 'audit.log' })), {
+    path: 'audit.log',
+    level: 'Metadata',
+    maxBytes: 100 * 1024 * 1024,
+    maxBackups: 10,
+    maxAgeDays: 0,
+  });
+  const given = { path: 'a', level: 'Request', maxsize: '1', maxbackup: '0', maxage: '7' };
+  const flags = Object.fromEntries(Object.entries(given).map(([name, value]) => [`audit-log-${name}`, value]));
+  assert.deepEqual(readAudit(settings(flags)), {
+    path: 'a',
+    level: 'Request',
+    maxBytes: 1024 * 1024,
+    maxBackups: 0,
+    maxAgeDays: 7,
+  });
+});
+
+suite('what is refused', () => {
+  const table: readonly [flag: string, value: string, want: RegExp][] = [
+    [
+      'max-requests-inflight',
+      '0',
+      /invalid argument "0" for "--max-requests-inflight" flag: expected a whole number, 1/,
+    ],
+    ['max-mutating-requests-inflight', '-1', /expected a whole number, 1 or more/],
+    ['max-watches', 'many', /expected a whole number, 1 or more/],
+    ['max-watches-per-user', '1.5', /expected a whole number, 1 or more/],
+  ];
+  for (const [flag, value, want] of table) {
+    test(`--${flag} ${value}`, () => assert.throws(() => readLimits(settings({ [flag]: value })), want));
+  }
+  const audit: readonly [flag: string, value: string, want: RegExp][] = [
+    ['audit-log-path', '', /expected a path/],
+    ['audit-log-level', 'RequestResponse', /expected Metadata or Request/],
+    ['audit-log-maxsize', '0', /expected a whole number, 1 or more/],
+    ['audit-log-maxbackup', 'x', /expected a whole number, 0 or more/],
+  ];
+  for (const [flag, value, want] of audit) {
+    test(`--${flag} ${value}`, () => assert.throws(() => readAudit(settings({ [flag]: value })), want));
+  }
+});
