@@ -16,6 +16,9 @@ export interface InitialObject {
   readonly isKept?: true;
 }
 
+/** The ServiceCIDR that the flag makes. */
+export const rangeName = 'kubernetes';
+
 const initialNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
 export interface BootstrapOptions {
@@ -34,7 +37,7 @@ export function initialObjects(options: BootstrapOptions): readonly InitialObjec
     {
       kind: serviceCidrKind,
       namespace: '',
-      content: { metadata: { name: 'kubernetes' }, spec: { cidrs: options.serviceCidrs } },
+      content: { metadata: { name: rangeName }, spec: { cidrs: options.serviceCidrs } },
     },
     { kind: serviceKind, namespace: 'default', content: kubernetesService(options) },
     ...kubernetesEndpoints(options),

@@ -1,6 +1,6 @@
-import { failure } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { openApiDocument, openApiIndex, openApiV2 } from '../openapi/openapi.ts';
+import { openApiOutline, outlineTypes } from '../openapi/outline.ts';
 import type { ApiRequest, Reply } from '../reply.ts';
 import { parseAccept } from '../negotiate/accept.ts';
 import { documentReply } from './document-reply.ts';
@@ -14,10 +14,7 @@ export function openApiReply(
   query: URLSearchParams,
   { request, kinds }: { readonly request: ApiRequest; readonly kinds: readonly Kind[] },
 ): Reply | undefined {
-  if (path === '/openapi/v2') {
-    refuseProtobuf(request);
-    return documentReply(request, openApiV2(kinds));
-  }
+  if (path === '/openapi/v2') return documentReply(request, wantsOutline(request) ? openApiOutline : openApiV2(kinds));
   if (path === '/openapi/v3') return documentReply(request, openApiIndex(kinds));
   if (!path.startsWith('/openapi/v3/')) return undefined;
   const document = openApiDocument(kinds, path.slice('/openapi/v3/'.length));
@@ -28,15 +25,10 @@ export function openApiReply(
   return { status: 301, headers: { Location: `${path}?hash=${document.hash}` }, body: '' };
 }
 
-/** Old kubectl reads OpenAPI v2 in a protobuf form that nobody else does. */
-function refuseProtobuf(request: ApiRequest): void {
-  const types = parseAccept(request.header('accept') ?? '*/*').map(({ type }) => type);
-  if (types.some((type) => ['application/json', 'application/*', '*/*', ''].includes(type))) return;
-  throw failure({
-    code: 406,
-    reason: 'NotAcceptable',
-    message: 'only the following media types are accepted: application/json',
-  });
+/** kubectl takes nothing but the protobuf form; whoever takes JSON as well gets that. */
+function wantsOutline(request: ApiRequest): boolean {
+  const types = parseAccept(request.header('accept') ?? '').map(({ type }) => type);
+  return types.length > 0 && types.every((type) => outlineTypes.includes(type));
 }
 
 const immutable = (): Record<string, string> => ({

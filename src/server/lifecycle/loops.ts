@@ -1,0 +1,77 @@
+import { runCompactor } from '../../store/compactor.ts';
+import { RoleAggregation } from '../access/rbac/aggregation.ts';
+import { bootstrap } from '../bootstrap/bootstrap.ts';
+import type { BootstrapOptions } from '../bootstrap/objects.ts';
+import type { ServerContext } from '../context.ts';
+import { expireEvents } from './event-expiry.ts';
+import { NamespaceLifecycle } from './namespaces.ts';
+import { PodReaper } from './pod-reaper.ts';
+import { repeat } from './repeat.ts';
+
+const bookmarkMs = 60_000;
+const eventExpiryMs = 60_000;
+/** A deleted `default/kubernetes` is back after this long. */
+const bootstrapMs = 10_000;
+
+/** What runs beside the requests. */
+export interface Loops extends AsyncDisposable {
+  /** Publishes these authorities from now on. */
+  trust(ca: string): void;
+}
+
+/** Starts what runs beside the requests: namespaces, roles, first objects, ended Pods, old events, bookmarks, history. */
+export async function startLoops(
+  context: ServerContext,
+  { ca, initial }: { readonly ca: string; readonly initial: BootstrapOptions },
+): Promise<Loops> {
+  const { store, log } = context;
+  await using stack = new AsyncDisposableStack();
+  const stop = new AbortController();
+  const compaction = runCompactor({
+    store,
+    signal: stop.signal,
+    onError: (error) => log.warn({ err: error }, 'history not compacted; trying again'),
+  });
+  stack.defer(async () => {
+    stop.abort();
+    await compaction;
+  });
+  stack.use(
+    repeat(
+      bookmarkMs,
+      () => sendBookmarks(context),
+      (error) => log.error({ err: error }, 'bug: no bookmarks'),
+    ),
+  );
+  stack.use(
+    repeat(
+      eventExpiryMs,
+      () => expireEvents(context),
+      (error) => log.warn({ err: error }, 'old events not deleted'),
+    ),
+  );
+  stack.use(
+    repeat(
+      bootstrapMs,
+      () => bootstrap(context, initial),
+      (error) => log.warn({ err: error }, 'first objects not kept'),
+    ),
+  );
+  const reaper = new PodReaper(context);
+  stack.defer(() => reaper.close());
+  const aggregation = new RoleAggregation(context);
+  stack.defer(() => aggregation.close());
+  await aggregation.start();
+  const namespaces = new NamespaceLifecycle(context, ca);
+  stack.defer(() => namespaces.close());
+  namespaces.start();
+  const held = stack.move();
+  return {
+    trust: (next) => namespaces.trust(next),
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  };
+}
+
+function sendBookmarks({ hub }: ServerContext): void {
+  for (const { watchers } of hub.caches) for (const watcher of watchers) watcher.progress(hub.revision);
+}

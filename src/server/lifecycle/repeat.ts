@@ -1,0 +1,20 @@
+/** Does something again and again, one at a time. Failures are told and do not end it. */
+export function repeat(
+  intervalMs: number,
+  work: () => Promise<unknown> | void,
+  onError: (error: unknown) => void,
+): AsyncDisposable {
+  let running: Promise<unknown> | undefined;
+  const timer = setInterval(() => {
+    running ??= Promise.resolve()
+      .then(work)
+      .catch(onError)
+      .finally(() => (running = undefined));
+  }, intervalMs);
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
