@@ -4,6 +4,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -93,6 +95,28 @@ describe('fairlead as a process', () => {
       `fairlead: port ${address.port} for the API server of cluster "fairlead" is in use: ` +
         'stop what holds it or pass --secure-port\n',
     );
+  });
+
+  const linuxOnly = { skip: process.platform !== 'linux' && 'only Linux answers on all of 127.0.0.0/8' };
+  test('a server on all addresses tells clients the one it advertises', linuxOnly, async () => {
+    const directory = join(parent, 'advertised');
+    const flags = ['--data-dir', directory, '--secure-port', '0', '--store', 'memory'];
+    const run = fairlead(['server', ...flags, '--bind-address', '0.0.0.0', '--advertise-address', '127.0.0.2']);
+    const state = await ready(run, directory);
+    const url = state.clusters[0]?.server ?? '';
+    assert.match(url, /^https:\/\/127\.0\.0\.2:\d+$/);
+    const config = JSON.parse(await readFile(join(directory, 'kubeconfig'), 'utf8'));
+    assert.equal(config.clusters[0].cluster.server, url);
+    const { user } = config.users[0];
+    const answer = get(new URL('/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes', url), {
+      ca: Buffer.from(config.clusters[0].cluster['certificate-authority-data'], 'base64'),
+      cert: Buffer.from(user['client-certificate-data'], 'base64'),
+      key: Buffer.from(user['client-key-data'], 'base64'),
+    });
+    const [response] = (await once(answer, 'response')) as [IncomingMessage];
+    assert.deepEqual(JSON.parse(await text(response)).endpoints[0].addresses, ['127.0.0.2']);
+    run.child.kill('SIGTERM');
+    assert.match((await run.done).out, /^ {2}fairlead {2}https:\/\/127\.0\.0\.2:/m);
   });
 
   test('a removed data directory ends it with 1', async () => {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { parseConfig } from './config-file.ts';
+import { parseConfig, readConfigFile } from './config-file.ts';
 import { upFlags } from './up/flags.ts';
 
 const good: readonly { name: string; given: string; want: Readonly<Record<string, readonly string[]>> }[] = [
@@ -35,3 +38,17 @@ for (const [given, want] of bad) {
   test(`config file refuses ${JSON.stringify(given)}`, () =>
     assert.throws(() => parseConfig(given, upFlags), { message: want }));
 }
+
+test('a config file that is not YAML is one line with the place', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'fairlead-config-'));
+  const file = join(directory, 'f.yaml');
+  try {
+    await writeFile(file, 'store: memory\ncluster: a: b\n');
+    await assert.rejects(readConfigFile(file, upFlags), {
+      message: `${file}:2:11: bad indentation of a mapping entry`,
+      code: 'USAGE',
+    });
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { loadAll } from 'js-yaml';
 import { messageOf, UsageError } from './errors.ts';
+import { yamlError } from './yaml-error.ts';
 import type { Flag, Settings } from './settings.ts';
 
 /** Reads a file of flags. Errors name the file and the key. */
@@ -14,7 +15,7 @@ export async function readConfigFile(path: string, flags: readonly Flag[]): Prom
   try {
     return parseConfig(text, flags);
   } catch (error) {
-    throw new UsageError(`${path}: ${messageOf(error)}`, { cause: error });
+    throw yamlError(path, error);
   }
 }
 

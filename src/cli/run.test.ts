@@ -26,6 +26,10 @@ const usage: readonly (readonly [args: string, want: string])[] = [
     'server --bind-address here',
     'fairlead: invalid argument "here" for "--bind-address" flag: expected an IP address, such as 0.0.0.0\n',
   ],
+  [
+    'server --advertise-address ::',
+    'fairlead: invalid argument "::" for "--advertise-address" flag: clients cannot connect to it: expected one address\n',
+  ],
 ];
 for (const [args, want] of usage) {
   test(`fairlead ${args}: one line, exit 2`, async () => {

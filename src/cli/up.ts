@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Manifest } from './apply/manifests.ts';
 import { version } from './program.ts';
@@ -29,8 +30,9 @@ set-up. For that, endpoints may be in these loopback ranges, which Kubernetes it
     );
 }
 
-export async function execute(command: Command, { out }: Streams): Promise<number> {
+export async function execute(command: Command, { out, err }: Streams): Promise<number> {
   const options = readUpOptions(await readSettings(command, upFlags));
+  if (options.missing.length > 0) err(`fairlead: parts not built yet: ${options.missing.join(', ')}\n`);
   const manifests = await readAll(options.apply);
   return runControlPlane({ ...options, portFlag: '--port-base' }, async (plane) => {
     for (const { name, server } of plane.state.clusters) {
@@ -40,7 +42,7 @@ export async function execute(command: Command, { out }: Streams): Promise<numbe
     out(
       readyReport(plane.state, {
         version,
-        kubeconfig: plane.directory.at('kubeconfig'),
+        kubeconfig: resolve(plane.directory.at('kubeconfig')),
         readyMs: plane.readyMs,
         colour: process.stdout.isTTY && process.stdout.hasColors(),
       }),

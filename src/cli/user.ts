@@ -20,6 +20,10 @@ interface UserFlags {
   readonly dataDir: string;
 }
 
+const mastersWarning =
+  'warning: system:masters may do everything, and this cannot be taken back until the certificate expires or the ' +
+  'authority is rotated\n';
+
 const collected = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
 export function define(command: Command): void {
@@ -69,6 +73,7 @@ export async function execute(command: Command, { out, err }: Streams): Promise<
     { use: 'client', commonName: name, groups: [...new Set(flags.group)] },
     { now, days: seconds / 86_400 },
   );
+  if (flags.group.includes('system:masters')) err(mastersWarning);
   const text = kubeconfig({ clusters, ca: trusted(authority), user: { name, ...pair } });
   const file = flags.output ?? `${name.replaceAll(/[^\w.@-]/g, '-')}.kubeconfig`;
   if (file === '-') {

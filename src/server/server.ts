@@ -42,6 +42,8 @@ export interface ServerOptions {
   /** Stays the caller's: close it after the server. */
   readonly store: Store;
   readonly listen: { readonly host: string; readonly port: number };
+  /** The IP address that clients are told; default: where it listens. */
+  readonly advertise?: string | undefined;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
   readonly gates: Gates;
   /** One CIDR, or two of different families. */
@@ -110,7 +112,8 @@ export async function openApi(options: ServerOptions): Promise<Api> {
   return {
     handler,
     context,
-    async start(address) {
+    async start({ host, port }) {
+      const address = { host: options.advertise ?? host, port };
       documents.address = `${address.host}:${address.port}`;
       const initial = bootstrapOptions(options.serviceCidrs, address);
       await bootstrap(context, initial);

@@ -108,6 +108,11 @@ describe('fairlead user and fairlead ca', () => {
     });
   }
 
+  test('user add warns that system:masters cannot be taken back', async () => {
+    const { err } = await fairlead('user', 'add', 'eve', '--group', 'system:masters', '-o', '-');
+    assert.match(err, /^warning: system:masters may do everything, and this cannot be taken back until .* rotated\n$/);
+  });
+
   test('user add never writes over a file', async () => {
     const file = join(root, 'taken');
     await writeFile(file, 'mine');

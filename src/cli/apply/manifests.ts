@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { boolYaml11Tag, CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
 import { messageOf, UsageError } from '../errors.ts';
+import { yamlError } from '../yaml-error.ts';
 
 /** An object of a manifest, and where it was read, for errors. */
 export interface Manifest {
@@ -33,7 +34,7 @@ export function parseManifests(text: string, file: string): readonly Manifest[] 
   try {
     documents = loadAll(text, { schema });
   } catch (error) {
-    throw new UsageError(`${file}: ${firstLine(messageOf(error))}`, { cause: error });
+    throw yamlError(file, error);
   }
   return documents.flatMap((document, index) => {
     const source = documents.length === 1 ? file : `${file}, document ${index + 1}`;
@@ -76,8 +77,6 @@ async function filesAt(path: string): Promise<readonly string[]> {
     throw new UsageError(`cannot read --apply ${path}: ${messageOf(error)}`, { cause: error });
   }
 }
-
-const firstLine = (message: string): string => message.split('\n', 1)[0] ?? message;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -41,6 +41,17 @@ describe('data directory', () => {
     await assert.rejects(holdDataDirectory(directory.at('lock')), { message: /^cannot use data directory .*lock: / });
   });
 
+  test(
+    'a place where no directory can be made is an error, not a hang',
+    { skip: process.platform !== 'linux' && 'no /proc here' },
+    () =>
+      assert.rejects(holdDataDirectory('/proc/fairlead/data'), {
+        message:
+          "cannot use data directory /proc/fairlead/data: ENOENT: no such file or directory, mkdir '/proc/fairlead'",
+        code: 'FATAL',
+      }),
+  );
+
   test('its loss is noticed when it is removed', async () => {
     await using directory = await holdDataDirectory(join(parent, 'lost'), { checkMs: 5 });
     await rm(directory.path, { recursive: true });

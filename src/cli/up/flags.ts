@@ -1,5 +1,6 @@
 import type { Flag } from '../settings.ts';
 import { limitFlags } from './limit-flags.ts';
+import { builtParts, partNames } from './parts.ts';
 
 /** Flags of every command that runs an API server, spelled as kube-apiserver spells them. */
 export const serverFlags: readonly Flag[] = [
@@ -9,12 +10,12 @@ export const serverFlags: readonly Flag[] = [
     description: 'store, certificates, kubeconfig and state.json',
     default: '.fairlead',
   },
-  { name: 'store', value: 'KIND', description: 'memory, sqlite or etcd', default: 'sqlite' },
-  { name: 'etcd', value: 'URL,...', description: 'etcd servers, for --store etcd' },
+  { name: 'store', value: 'KIND', description: 'sqlite or memory; etcd (not yet)', default: 'sqlite' },
+  { name: 'etcd', value: 'URL,...', description: 'etcd servers, for --store etcd (not yet)' },
   {
     name: 'service-node-port-range',
     value: 'FROM-TO',
-    description: 'ports for NodePort Services',
+    description: 'ports for NodePort Services; also FROM+MORE, or one port',
     default: '30000-32767',
   },
   { name: 'token-auth-file', value: 'FILE', description: 'CSV of token,user,uid,"group1,group2"' },
@@ -28,6 +29,8 @@ export const serverFlags: readonly Flag[] = [
   { name: 'feature-gates', value: 'A=true,...', description: 'see `fairlead gates`', repeatable: true },
   { name: 'log-level', value: 'LEVEL', description: 'trace, debug, info, warn, error or silent', default: 'warn' },
 ];
+
+const partList = partNames.map((name) => (builtParts.has(name) ? name : `${name} (not yet)`)).join(', ');
 
 /** The flags of `up`. */
 export const upFlags: readonly Flag[] = [
@@ -45,12 +48,12 @@ export const upFlags: readonly Flag[] = [
     description: 'manifests, a file or a directory, to apply to every cluster or to one',
     repeatable: true,
   },
-  { name: 'parts', value: 'LIST', description: 'which parts to run, e.g. server,controllers,dns', default: 'all' },
-  { name: 'proxy', value: 'KIND', description: 'userspace, nftables or none', default: 'userspace' },
+  { name: 'parts', value: 'LIST', description: `which parts to run: ${partList}`, default: 'all' },
+  { name: 'proxy', value: 'KIND', description: 'userspace, nftables or none (not yet)', default: 'userspace' },
   {
     name: 'port-base',
     value: 'N',
-    description: 'API at N and up, DNS at N+100 and up, dashboard at N+200; 0: any free',
+    description: 'API at N and up, DNS (not yet) at N+100 and up, dashboard (not yet) at N+200; 0: any free',
   },
   ...serverFlags,
 ];

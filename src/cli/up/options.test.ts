@@ -56,6 +56,14 @@ describe('up options', () => {
     ]);
   });
 
+  test('parts that do not exist yet are told when they are named', () => {
+    const missing = (given: Readonly<Record<string, readonly string[]>>): readonly string[] =>
+      readUpOptions(settings(given)).missing;
+    assert.deepEqual(missing({}), []);
+    assert.deepEqual(missing({ parts: ['server'], proxy: ['none'] }), []);
+    assert.deepEqual(missing({ parts: ['server,dns'], proxy: ['nftables'] }), ['dns', 'proxy']);
+  });
+
   const errors: readonly { given: Readonly<Record<string, readonly string[]>>; want: RegExp }[] = [
     { given: { cluster: ['East'] }, want: /^invalid argument "East" for "--cluster" flag: a cluster name is/ },
     { given: { cluster: ['a', 'b', 'a'] }, want: /^cluster "a" is given twice/ },
@@ -76,6 +84,10 @@ describe('up options', () => {
     {
       given: { store: ['etcd'] },
       want: /^invalid argument "etcd" for "--store" flag: the etcd store is not available yet: use sqlite or memory$/,
+    },
+    {
+      given: { etcd: ['http://127.0.0.1:2379'] },
+      want: /^--etcd needs --store etcd: without it nothing would be kept/,
     },
     { given: { store: ['disk'] }, want: /for "--store" flag: expected memory, sqlite or etcd$/ },
     { given: { proxy: ['ipvs'] }, want: /for "--proxy" flag: expected userspace, nftables or none$/ },

@@ -11,7 +11,7 @@ import { parsePortRange } from '../options/ports.ts';
 import type { Settings } from '../settings.ts';
 import { readAudit, readLimits } from './limit-flags.ts';
 import type { PartName } from './parts.ts';
-import { parseParts, partNames } from './parts.ts';
+import { builtParts, parseParts, partNames } from './parts.ts';
 import { defaultPorts, parsePortBase } from './ports.ts';
 import { defaultRanges, loopbackEndpoints, mostClusters } from './ranges.ts';
 
@@ -19,6 +19,8 @@ import { defaultRanges, loopbackEndpoints, mostClusters } from './ranges.ts';
 export interface ClusterOptions {
   readonly name: string;
   readonly listen: { readonly host: string; readonly port: number };
+  /** The address that clients are told; default: where it listens. */
+  readonly advertise?: string;
   readonly serviceCidrs: readonly string[];
   /** Loopback ranges that endpoints may use; none in production. */
   readonly loopbackEndpoints: readonly string[];
@@ -45,6 +47,8 @@ export interface UpOptions extends ServerOptions {
   readonly clusters: readonly ClusterOptions[];
   readonly parts: ReadonlySet<PartName>;
   readonly proxy: 'userspace' | 'nftables' | 'none';
+  /** Parts that were asked for by name and cannot run yet. */
+  readonly missing: readonly PartName[];
   /** Manifests to apply; `cluster` undefined: to all. */
   readonly apply: readonly { readonly path: string; readonly cluster: string | undefined }[];
 }
@@ -54,6 +58,9 @@ const host = '127.0.0.1';
 /** The flags that every command with an API server has. */
 export function readServerOptions(settings: Settings): ServerOptions {
   const gates = settings.get('feature-gates')?.join(',') ?? '';
+  if (settings.has('etcd') && settings.get('store')?.at(-1) !== 'etcd') {
+    throw new UsageError('--etcd needs --store etcd: without it nothing would be kept there');
+  }
   return {
     dataDir: readFlag(settings, 'data-dir', nonEmpty, '.fairlead'),
     store: readFlag(settings, 'store', parseStore, 'sqlite'),
@@ -70,11 +77,18 @@ export function readServerOptions(settings: Settings): ServerOptions {
 /** The flags of `up`, checked and with defaults. */
 export function readUpOptions(settings: Settings): UpOptions {
   const names = clusterNames(settings);
+  const parts = readFlag(settings, 'parts', parseParts, new Set(partNames));
+  const proxy = readFlag(settings, 'proxy', oneOf(['userspace', 'nftables', 'none']), 'userspace');
+  const named = [
+    ...(settings.has('parts') ? parts : []),
+    ...(settings.has('proxy') && proxy !== 'none' ? ['proxy'] : []),
+  ];
   return {
     ...readServerOptions(settings),
     clusters: clusterOptions(names, settings),
-    parts: readFlag(settings, 'parts', parseParts, new Set(partNames)),
-    proxy: readFlag(settings, 'proxy', oneOf(['userspace', 'nftables', 'none']), 'userspace'),
+    parts,
+    proxy,
+    missing: partNames.filter((name) => named.includes(name) && !builtParts.has(name)),
     apply: (settings.get('apply') ?? []).map((text) => {
       const { value, cluster } = flagError('apply', text, () => splitTarget(text, names));
       return { path: flagError('apply', text, () => nonEmpty(value)), cluster };

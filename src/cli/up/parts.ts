@@ -13,6 +13,9 @@ export const partNames = [
 ] as const;
 export type PartName = (typeof partNames)[number];
 
+/** The parts that exist. The others can be named, and are absent until they do. */
+export const builtParts: ReadonlySet<PartName> = new Set(['server']);
+
 /** Reads `--parts server,dns`. The server is always among them: `up` has nothing else to connect a part to. */
 export function parseParts(text: string): ReadonlySet<PartName> {
   const parts = new Set<PartName>();

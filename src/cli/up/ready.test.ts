@@ -15,15 +15,17 @@ const state: State = {
 };
 
 test('the report says where each thing is and how long it took', () => {
-  const options = { version: '1.2.3', kubeconfig: '.fairlead/kubeconfig', readyMs: 212.4, colour: false };
+  const options = { version: '1.2.3', kubeconfig: '/srv/.fairlead/kubeconfig', readyMs: 212.4, colour: false };
   assert.equal(
     readyReport(state, options),
     `fairlead 1.2.3 ready in 212 ms
   east       https://127.0.0.1:6443  services 127.64.0.0/16
   northwest  https://127.0.0.1:6444  services 10.0.0.0/16,fd00::/112
-  export KUBECONFIG=.fairlead/kubeconfig
+  export KUBECONFIG=/srv/.fairlead/kubeconfig
 `,
   );
+  const spaced = readyReport(state, { ...options, kubeconfig: "/home/o'neil/my data/kubeconfig" });
+  assert.match(spaced, /export KUBECONFIG='\/home\/o'\\''neil\/my data\/kubeconfig'\n$/);
   const onTerminal = readyReport(state, { ...options, readyMs: 1234, colour: true });
   assert.equal(onTerminal.split('\n', 1)[0], '\u001B[1mfairlead 1.2.3 ready in 1.2 s\u001B[22m');
 });

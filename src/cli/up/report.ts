@@ -23,9 +23,13 @@ export function readyReport(state: State, { version, kubeconfig, readyMs, colour
     strong(`fairlead ${version} ready in ${seconds(readyMs)}`),
     ...columns(rows).map((line) => `  ${line}`),
     ...(state.dashboard === undefined ? [] : [`  dashboard  ${state.dashboard}`]),
-    `  export KUBECONFIG=${kubeconfig}`,
+    `  export KUBECONFIG=${inShell(kubeconfig)}`,
     '',
   ].join('\n');
 }
+
+/** A path as a shell reads it back. */
+const inShell = (path: string): string =>
+  /^[\w./@%+:,-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 
 const seconds = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);

@@ -75,6 +75,7 @@ export async function startCluster(
       version,
       store,
       listen: cluster.listen,
+      advertise: cluster.advertise,
       tls: tlsOf(cluster, setup.pki),
       gates: setup.gates,
       serviceCidrs: cluster.serviceCidrs,
@@ -92,7 +93,7 @@ export async function startCluster(
     setup.stack.defer(() => server.close());
     return {
       cluster,
-      url: localUrl(cluster.listen.host, server.port),
+      url: urlOf(cluster, server.port),
       renew: (pki) => server.renew(tlsOf(cluster, pki)),
     };
   } catch (error) {
@@ -109,10 +110,10 @@ function tlsOf({ name }: ClusterOptions, { serving, ca }: Pki): KeyPair & { read
 const auditOf = ({ name }: ClusterOptions, { audit, clusters }: ServerSetup): AuditOptions | undefined =>
   audit === undefined || clusters.length === 1 ? audit : { ...audit, path: pathForCluster(audit.path, name) };
 
-/** How clients on this machine reach a listener: all addresses include loopback. */
-function localUrl(host: string, port: number): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `https://${isIPv6(reachable) ? `[${reachable}]` : reachable}:${port}`;
+/** How clients reach a server. */
+function urlOf({ advertise, listen: { host } }: ClusterOptions, port: number): string {
+  const address = advertise ?? host;
+  return `https://${isIPv6(address) ? `[${address}]` : address}:${port}`;
 }
 
 async function openStore(name: string, { store, directory }: Pick<ServerSetup, 'store' | 'directory'>): Promise<Store> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Only the owner may read what is kept here. */
@@ -8,7 +8,24 @@ const directoryMode = 0o700;
 
 /** Makes a directory, with its parents, that only its owner can enter. */
 export async function makePrivateDirectory(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: directoryMode });
+  try {
+    await makeDirectory(path);
+  } catch (error) {
+    const parent = dirname(path);
+    if (!isAbsence(error) || parent === path) throw error;
+    await makePrivateDirectory(parent);
+    // Once: where this says again that the parent is missing (/proc does), Node's own recursive mkdir never ends.
+    await makeDirectory(path);
+  }
+}
+
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: directoryMode });
+  } catch (error) {
+    const found = await stat(path).catch(() => undefined);
+    if (found?.isDirectory() !== true) throw error;
+  }
 }
 
 /** Replaces a file in one step, so that a reader or a crash sees the old content or the new, never half of it. */
@@ -29,10 +46,12 @@ export async function readIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (isAbsence(error)) return undefined;
     throw error;
   }
 }
+
+const isAbsence = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
 async function writeAndSync(path: string, content: string): Promise<void> {
   const file = await open(path, 'wx', fileMode);
