@@ -113,5 +113,5 @@ test('the examples can be read', async () => {
   const kinds = async (path: string): Promise<string[]> =>
     (await readManifests(join(examples, path))).map(({ kind, name }) => `${kind}/${name}`);
   assert.deepEqual(await kinds('web.yaml'), ['Service/web', 'EndpointSlice/web-1']);
-  assert.deepEqual(await kinds('two-clusters'), ['Service/cart', 'Namespace/shop']);
+  assert.deepEqual(await kinds('two-clusters'), ['ServiceExport/cart', 'Service/cart', 'Namespace/shop']);
 });

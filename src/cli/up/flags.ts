@@ -30,7 +30,7 @@ export const serverFlags: readonly Flag[] = [
   { name: 'log-level', value: 'LEVEL', description: 'trace, debug, info, warn, error or silent', default: 'warn' },
 ];
 
-const partList = partNames.map((name) => (builtParts.has(name) ? name : `${name} (not yet)`)).join(', ');
+const unbuilt = partNames.filter((name) => !builtParts.has(name)).join(', ');
 
 /** The flags of `up`. */
 export const upFlags: readonly Flag[] = [
@@ -48,7 +48,12 @@ export const upFlags: readonly Flag[] = [
     description: 'manifests, a file or a directory, to apply to every cluster or to one',
     repeatable: true,
   },
-  { name: 'parts', value: 'LIST', description: `which parts to run: ${partList}`, default: 'all' },
+  {
+    name: 'parts',
+    value: 'LIST',
+    description: `which parts to run: ${[...builtParts].join(', ')}; ${unbuilt} (not yet)`,
+    default: 'all',
+  },
   { name: 'proxy', value: 'KIND', description: 'userspace, nftables or none (not yet)', default: 'userspace' },
   {
     name: 'port-base',
