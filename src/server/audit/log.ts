@@ -1,7 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
+import { makePrivateDirectory } from '../pki/files.ts';
 import type { Backup } from './backups.ts';
 import { backupName, backupsToRemove, parseBackupName } from './backups.ts';
 
@@ -49,7 +50,7 @@ export class AuditLog implements AsyncDisposable {
 
   /** Opens or begins the file; rejects when that cannot be done, so that nobody believes there is a log. */
   static async open(options: AuditLogOptions): Promise<AuditLog> {
-    await mkdir(dirname(options.path), { recursive: true, mode: 0o700 });
+    await makePrivateDirectory(dirname(options.path));
     const file = await openFile(options.path);
     const { size } = await file.stat();
     return new AuditLog(options, file, size);
