@@ -1,0 +1,259 @@
+import { StatusError } from '../api/errors.ts';
+import type { Kind } from '../api/kind.ts';
+import { apiVersionOf } from '../api/kind.ts';
+import type { ApiObject } from '../api/metadata.ts';
+import type { ApiCall, Query, Transport } from './transport.ts';
+import { isRefusal, isStatus, refusal } from './transport.ts';
+
+/** Which object. A namespace is given for kinds that are in one. */
+export interface Name {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface WriteOptions extends CallOptions {
+  /** Who owns the fields that are written; default: the client's. */
+  readonly fieldManager?: string;
+  readonly dryRun?: boolean;
+  /** Writes this endpoint of the object, such as `status`. */
+  readonly subresource?: string;
+}
+
+export interface PatchOptions extends WriteOptions {
+  /** What the patch is; default `merge`. */
+  readonly type?: keyof typeof patchTypes;
+}
+
+export interface ApplyOptions extends WriteOptions {
+  /** Takes fields over from other managers; default true, as controllers do. */
+  readonly force?: boolean;
+}
+
+export interface DeleteOptions extends CallOptions {
+  readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
+  readonly gracePeriodSeconds?: number;
+  /** Refuses with a conflict when the object is another by now, or has changed. */
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+export interface Selection {
+  /** Default: all namespaces. */
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+export interface ListOptions extends Selection, CallOptions {
+  /** Objects a page; default 500. All pages are read. */
+  readonly pageSize?: number;
+}
+
+export interface WatchOptions extends Selection, CallOptions {
+  /** Events after this revision; '' begins with what there is now. */
+  readonly resourceVersion: string;
+  /** Asks for the present objects, and a bookmark where they end. */
+  readonly sendInitialEvents?: boolean;
+  readonly timeoutSeconds?: number;
+}
+
+/** The objects of one moment. */
+export interface ObjectList<T> {
+  readonly resourceVersion: string;
+  readonly items: readonly T[];
+}
+
+/** What a watch says. A bookmark has a kind and a revision only; an ERROR is thrown instead. */
+export interface WatchEvent<T> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  readonly object: T;
+}
+
+const patchTypes = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+} as const;
+
+const applyType = 'application/apply-patch+yaml';
+
+/** Reads and writes objects of any kind. Refusals are thrown as StatusError. */
+export class Client implements Disposable {
+  readonly #transport: Transport;
+  readonly #fieldManager: string;
+
+  constructor(transport: Transport, { fieldManager = 'fairlead' }: { readonly fieldManager?: string } = {}) {
+    this.#transport = transport;
+    this.#fieldManager = fieldManager;
+  }
+
+  get<T extends ApiObject>(kind: Kind<T>, name: Name, { signal }: CallOptions = {}): Promise<T> {
+    return this.#object(kind, { method: 'GET', path: objectPath(kind, name), signal });
+  }
+
+  /** As `get`, but undefined when there is none. */
+  async find<T extends ApiObject>(kind: Kind<T>, name: Name, options: CallOptions = {}): Promise<T | undefined> {
+    return unlessGone(this.get(kind, name, options));
+  }
+
+  /** Everything selected, as of one revision. */
+  async list<T extends ApiObject>(kind: Kind<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
+    const { signal, pageSize = 500 } = options;
+    const read = async (query: Query): Promise<ListPage<T>> => {
+      const path = collectionPath(kind, options.namespace);
+      // A cast where bytes become an object: what the server sends of a kind is trusted to be of it.
+      return (await this.#json({
+        method: 'GET',
+        path,
+        query: { ...selectors(options), ...query },
+        signal,
+      })) as ListPage<T>;
+    };
+    const pages: ListPage<T>[] = [await read({ limit: pageSize })];
+    for (let token = pages[0]?.metadata.continue; token; token = pages.at(-1)?.metadata.continue) {
+      try {
+        pages.push(await read({ limit: pageSize, continue: token }));
+      } catch (error) {
+        if (!isRefusal(error, 410)) throw error;
+        // The revision of the first page is forgotten already: everything at once instead.
+        pages.splice(0, pages.length, await read({}));
+      }
+    }
+    const items = pages.flatMap((page) => page.items ?? []);
+    return {
+      resourceVersion: pages.at(-1)?.metadata.resourceVersion ?? '',
+      items: items.map((item) => typed(kind, item)),
+    };
+  }
+
+  /** Events until the server ends the stream, the signal fires, or the loop is left. An ERROR event is thrown. */
+  async *watch<T extends ApiObject>(kind: Kind<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>> {
+    const { resourceVersion, sendInitialEvents, timeoutSeconds, signal } = options;
+    const query: Query = {
+      watch: true,
+      allowWatchBookmarks: true,
+      ...selectors(options),
+      ...(resourceVersion === '' ? {} : { resourceVersion }),
+      ...(sendInitialEvents === undefined ? {} : { sendInitialEvents, resourceVersionMatch: 'NotOlderThan' }),
+      timeoutSeconds,
+    };
+    const call: ApiCall = { method: 'GET', path: collectionPath(kind, options.namespace), query, signal };
+    for await (const line of this.#transport.stream(call)) yield eventOf(kind, line);
+  }
+
+  create<T extends ApiObject>(kind: Kind<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    const { namespace, name = '' } = object.metadata;
+    const collection = collectionPath(kind, namespace);
+    const path = options.subresource === undefined ? collection : objectPath(kind, { namespace, name }, options);
+    return this.#write(kind, { method: 'POST', path, body: bodyOf(kind, object) }, options);
+  }
+
+  /** Replaces the object; refused with a conflict when it carries a revision that is no longer the latest. */
+  update<T extends ApiObject>(kind: Kind<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    const path = objectPath(kind, nameOf(object), options);
+    return this.#write(kind, { method: 'PUT', path, body: bodyOf(kind, object) }, options);
+  }
+
+  /** Replaces the status alone. */
+  updateStatus<T extends ApiObject>(kind: Kind<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    return this.update(kind, object, { ...options, subresource: 'status' });
+  }
+
+  patch<T extends ApiObject>(
+    kind: Kind<T>,
+    name: Name,
+    { body, ...options }: { readonly body: unknown } & PatchOptions,
+  ): Promise<T> {
+    const type = patchTypes[options.type ?? 'merge'];
+    const path = objectPath(kind, name, options);
+    return this.#write(kind, { method: 'PATCH', path, type, body: JSON.stringify(body) }, options);
+  }
+
+  /** Server-side apply: makes the fields of `object` so, and drops those that this manager applied before. */
+  apply<T extends ApiObject>(kind: Kind<T>, object: T, options: ApplyOptions = {}): Promise<T> {
+    const path = objectPath(kind, nameOf(object), options);
+    const query = { force: options.force ?? true };
+    return this.#write(kind, { method: 'PATCH', path, query, type: applyType, body: bodyOf(kind, object) }, options);
+  }
+
+  /** Deletes the object; one that is gone already is no error. */
+  async delete(kind: Kind, name: Name, { signal, ...options }: DeleteOptions = {}): Promise<void> {
+    const body = JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', ...options });
+    await unlessGone(this.#json({ method: 'DELETE', path: objectPath(kind, name), body, signal }));
+  }
+
+  [Symbol.dispose](): void {
+    this.#transport[Symbol.dispose]();
+  }
+
+  #write<T extends ApiObject>(kind: Kind<T>, call: ApiCall, options: WriteOptions): Promise<T> {
+    const { fieldManager = this.#fieldManager, dryRun = false, signal } = options;
+    const query = { ...call.query, fieldManager, dryRun: dryRun ? 'All' : undefined };
+    return this.#object(kind, { ...call, query, signal });
+  }
+
+  async #object<T extends ApiObject>(kind: Kind<T>, call: ApiCall): Promise<T> {
+    // A cast where bytes become an object: what the server sends of a kind is trusted to be of it.
+    return typed(kind, (await this.#json(call)) as T);
+  }
+
+  async #json(call: ApiCall): Promise<unknown> {
+    const answer = await this.#transport.request(call);
+    if (answer.status < 200 || answer.status > 299) throw refusal(answer);
+    return JSON.parse(answer.body);
+  }
+}
+
+interface ListPage<T> {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
+  readonly items: readonly T[] | null;
+}
+
+const selectors = ({ labelSelector, fieldSelector }: Selection): Query => ({ labelSelector, fieldSelector });
+
+/** Items of lists come without their kind; with it, an object can be written as it is. */
+const typed = <T extends ApiObject>(kind: Kind<T>, object: T): T => ({
+  ...object,
+  kind: kind.kind,
+  apiVersion: apiVersionOf(kind),
+});
+
+const bodyOf = <T extends ApiObject>(kind: Kind<T>, object: T): string => JSON.stringify(typed(kind, object));
+
+const nameOf = ({ metadata: { namespace, name = '' } }: ApiObject): Name => ({ namespace, name });
+
+function collectionPath(kind: Kind, namespace: string | undefined): string {
+  const root = kind.group === '' ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
+  const scope = kind.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : '';
+  return `${root}${scope}/${kind.plural}`;
+}
+
+function objectPath(kind: Kind, { namespace, name }: Name, { subresource }: WriteOptions = {}): string {
+  if (name === '') throw new Error(`a ${kind.kind} without a name was asked for`);
+  const path = `${collectionPath(kind, namespace)}/${encodeURIComponent(name)}`;
+  return subresource === undefined ? path : `${path}/${subresource}`;
+}
+
+async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isRefusal(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+const eventTypes: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK']);
+
+function eventOf<T extends ApiObject>(kind: Kind<T>, line: string): WatchEvent<T> {
+  // A cast where bytes become an object; what the loop relies on is checked below.
+  const event = JSON.parse(line) as { readonly type?: unknown; readonly object?: T };
+  if (event.type === 'ERROR' && isStatus(event.object)) throw new StatusError(event.object);
+  if (!eventTypes.has(event.type) || typeof event.object?.metadata?.resourceVersion !== 'string') {
+    throw new SyntaxError(`not a watch event: ${line.slice(0, 200)}`);
+  }
+  return { type: event.type as WatchEvent<T>['type'], object: event.object };
+}

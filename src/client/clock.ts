@@ -1,0 +1,53 @@
+/** Time, passed in so that tests do not wait. */
+export interface Clock {
+  /** Milliseconds since 1970, for what others read. */
+  now(): number;
+  /** Milliseconds that never jump, for how long something took. */
+  elapsed(): number;
+  /** Calls `run` once after `ms`, unless the returned function is called before. */
+  after(ms: number, run: () => void): () => void;
+}
+
+/** A number from 0 up to 1, as `Math.random`. */
+export type Random = () => number;
+
+/** The machine's clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, Math.min(ms, longestTimerMs));
+    return () => clearTimeout(timer);
+  },
+};
+
+/** What a timer of Node can count to; more would fire at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** Resolves after `ms`, or as soon as `signal` fires: look at the signal afterwards. */
+export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const stop = (): void => {
+      cancel();
+      resolve();
+    };
+    const cancel = clock.after(ms, () => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    });
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}
+
+/** How long to wait after failures in a row. */
+export interface BackoffOptions {
+  readonly baseMs: number;
+  readonly maxMs: number;
+}
+
+/** The wait after `failures` in a row: doubled by each, spread over a half to the whole, never above the ceiling. */
+export function backoffMs({ baseMs, maxMs }: BackoffOptions, failures: number, random: Random): number {
+  const whole = Math.min(maxMs, baseMs * 2 ** Math.min(failures - 1, 60));
+  return whole / 2 + (whole / 2) * random();
+}

@@ -1,0 +1,141 @@
+import type { IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { LineCutter } from './lines.ts';
+import type { ApiAnswer, ApiCall, Transport } from './transport.ts';
+import { headersOf, refusal, urlOf } from './transport.ts';
+
+/** What proves who we are: a token, or a certificate with its key, as PEM. */
+export interface Credentials {
+  readonly token?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** Where a server is, how it is known and who connects. */
+export interface ServerAccess {
+  /** Such as `https://192.0.2.1:6443`; a path is kept in front of every request. */
+  readonly server: string;
+  /** PEM of those who may sign the server's certificate; default: whom the system trusts. */
+  readonly ca?: string;
+  readonly insecureSkipTlsVerify?: boolean;
+  /** The name to expect in the certificate; default: that of `server`. */
+  readonly tlsServerName?: string;
+  /** Asked before every request. `isRefused`: the last ones were answered with 401. */
+  credentials(isRefused: boolean): Promise<Credentials>;
+}
+
+export interface HttpsOptions {
+  readonly userAgent?: string;
+  /** How long an answer, or the beginning of a stream, may take; default 60 s. */
+  readonly timeoutMs?: number;
+}
+
+/** A transport over TLS with connections that are kept. Every stream has a connection of its own. */
+export function overHttps(access: ServerAccess, options: HttpsOptions = {}): Transport {
+  const connections = new Connections(access, options);
+  return {
+    async request(call) {
+      const deadline = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
+      const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
+      return answerOf(await connections.send(call, signal));
+    },
+    async *stream(call) {
+      const incoming = await begin(connections, call, options.timeoutMs ?? defaultTimeoutMs);
+      if (incoming.statusCode !== 200) throw refusal(await answerOf(incoming));
+      // A machine that vanished says nothing: the kernel asks after it.
+      incoming.socket.setKeepAlive(true, 30_000);
+      const cutter = new LineCutter();
+      incoming.setEncoding('utf8');
+      for await (const chunk of incoming) yield* cutter.push(String(chunk));
+    },
+    [Symbol.dispose]: () => connections.close(),
+  };
+}
+
+const defaultTimeoutMs = 60_000;
+
+/** A stream may last for ever, but not take for ever to begin. */
+async function begin(connections: Connections, call: ApiCall, timeoutMs: number): Promise<IncomingMessage> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new Error(`${call.path} did not answer in ${timeoutMs} ms`)), timeoutMs);
+  const signal = call.signal === undefined ? late.signal : AbortSignal.any([call.signal, late.signal]);
+  try {
+    return await connections.send(call, signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const answerOf = async (incoming: IncomingMessage): Promise<ApiAnswer> => ({
+  status: incoming.statusCode ?? 0,
+  headers: incoming.headers,
+  body: await text(incoming),
+});
+
+/** The connections of one transport; they are made anew when the client certificate changes. */
+class Connections {
+  readonly #access: ServerAccess;
+  readonly #url: URL;
+  readonly #userAgent: string;
+  #agent: HttpAgent | HttpsAgent | undefined;
+  #certificate: string | undefined;
+
+  constructor(access: ServerAccess, { userAgent = 'fairlead' }: HttpsOptions) {
+    this.#access = access;
+    this.#url = new URL(access.server);
+    this.#userAgent = userAgent;
+  }
+
+  /** Sends a call; one that is answered with 401 is sent once more, with credentials that are read anew. */
+  async send(call: ApiCall, signal: AbortSignal): Promise<IncomingMessage> {
+    const answer = await this.#sendAs(call, signal, await this.#access.credentials(false));
+    if (answer.statusCode !== 401) return answer;
+    answer.resume(); // the connection is free only when the body was read
+    return this.#sendAs(call, signal, await this.#access.credentials(true));
+  }
+
+  close(): void {
+    this.#agent?.destroy();
+  }
+
+  #sendAs(call: ApiCall, signal: AbortSignal, credentials: Credentials): Promise<IncomingMessage> {
+    const { token } = credentials;
+    const headers = {
+      ...headersOf(call),
+      'user-agent': this.#userAgent,
+      ...(call.body === undefined ? {} : { 'content-length': Buffer.byteLength(call.body) }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    };
+    const prefix = this.#url.pathname.replace(/\/$/, '');
+    const send = this.#url.protocol === 'http:' ? httpRequest : httpsRequest;
+    const url = new URL(prefix + urlOf(call), this.#url);
+    return new Promise((resolve, reject) => {
+      const outgoing = send(url, { method: call.method, agent: this.#agentFor(credentials), headers, signal });
+      // An abort is reported as what it was aborted for.
+      outgoing.on('error', (error) => reject(signal.aborted ? signal.reason : error));
+      outgoing.on('response', resolve);
+      outgoing.end(call.body);
+    });
+  }
+
+  #agentFor({ cert, key }: Credentials): HttpAgent | HttpsAgent {
+    if (this.#agent !== undefined && this.#certificate === cert) return this.#agent;
+    const { ca, insecureSkipTlsVerify = false, tlsServerName } = this.#access;
+    this.#agent?.destroy();
+    this.#certificate = cert;
+    this.#agent =
+      this.#url.protocol === 'http:'
+        ? new HttpAgent({ keepAlive: true })
+        : new HttpsAgent({
+            keepAlive: true,
+            rejectUnauthorized: !insecureSkipTlsVerify,
+            ...(ca === undefined ? {} : { ca }),
+            ...(cert === undefined ? {} : { cert }),
+            ...(key === undefined ? {} : { key }),
+            ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
+          });
+    return this.#agent;
+  }
+}
