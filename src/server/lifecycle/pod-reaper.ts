@@ -5,6 +5,7 @@ import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { Watcher } from '../cache/watchers.ts';
 import type { ServerContext } from '../context.ts';
 import { deleteObject } from '../verbs/delete-object.ts';
+import { repeat } from './repeat.ts';
 
 /** What an agent on the node has beyond a Pod's own grace to confirm that it has ended. */
 const marginMs = 5000;
@@ -21,9 +22,7 @@ export class PodReaper implements Watcher {
   /** key → when to remove it, in milliseconds */
   readonly #due = new Map<string, number>();
   readonly #pods: ResourceCache;
-  readonly #timer: NodeJS.Timeout;
-  /** What is being removed; it reports its own failures. */
-  #reaping: Promise<void> = Promise.resolve();
+  readonly #loop: AsyncDisposable;
 
   constructor(context: ServerContext) {
     this.#context = context;
@@ -31,7 +30,11 @@ export class PodReaper implements Watcher {
     this.scope = this.#pods.prefix;
     for (const item of this.#pods.range(this.scope)) this.#note(item);
     this.#pods.watchers.add(this);
-    this.#timer = setInterval(() => (this.#reaping = this.#reaping.then(() => this.#reap())), intervalMs);
+    this.#loop = repeat(
+      intervalMs,
+      () => this.#reap(),
+      (error) => context.log.error({ err: error }, 'bug: no reaping'),
+    );
   }
 
   notify({ key, item }: { readonly key: string; readonly item: Item | undefined }): void {
@@ -45,9 +48,8 @@ export class PodReaper implements Watcher {
 
   /** Nothing runs any more when it resolves. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
     this.#pods.watchers.remove(this);
-    await this.#reaping;
+    await this.#loop[Symbol.asyncDispose]();
   }
 
   #note(item: Item): void {
