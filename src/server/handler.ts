@@ -200,11 +200,13 @@ const unauthorized = failure({ code: 401, reason: 'Unauthorized', message: 'Unau
 /** `?timeout=` must be a duration; requests here are far quicker than any. */
 function checkTimeout(info: RequestInfo): void {
   const timeout = info.query.get('timeout');
-  if (timeout === null || timeout === '' || /^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$|^0$/.test(timeout)) return;
+  if (timeout === null || timeout === '' || /^[+-]?(?:(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+|0)$/.test(timeout))
+    return;
+  const why = /^[+-]?\d+(?:\.\d+)?$/.test(timeout) ? 'missing unit in duration' : 'invalid duration';
   throw failure({
     code: 400,
     reason: 'BadRequest',
-    message: `invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(timeout)}`,
+    message: `invalid timeout specified in the request URL - time: ${why} ${JSON.stringify(timeout)}`,
   });
 }
 

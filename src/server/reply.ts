@@ -88,7 +88,8 @@ export const textReply = (status: number, body: string, headers: Headers = {}): 
 });
 
 /** Kubernetes' answer to a path outside its API: plain text, not a Status. */
-export const pathNotFound = (): BodyReply => textReply(404, '404 page not found\n');
+export const pathNotFound = (): BodyReply =>
+  textReply(404, '404 page not found\n', { 'Cache-Control': 'no-cache, private' });
 
 /** Kubernetes' answer to a path that a group it serves does not have. */
 export const resourceNotFound = (): BodyReply =>

@@ -133,7 +133,7 @@ const wrong = [
     want: 'parsing time "now" as "2006-01-02T15:04:05Z07:00": cannot parse "now" as "2006"',
   },
   { given: { started: '2023-02-29T00:00:00Z' }, want: /^parsing time/ },
-  { given: { started: 5 }, want: `${goField} number into Go value of type string` },
+  { given: { started: 5 }, want: `${goField} number into Go struct field Everything.started of type string` },
   { given: { renewed: '2024-01-01T00:00:00Z' }, want: /^parsing time/ },
   { given: { payload: 'a' }, want: 'illegal base64 data at input byte 1' },
   { given: { payload: 'a*==' }, want: 'illegal base64 data at input byte 1' },

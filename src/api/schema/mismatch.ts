@@ -27,7 +27,3 @@ export const wrongNumber = (value: number, goType: string): Mismatch =>
 
 /** A scalar whose own parser refuses it. */
 export const refused = (text: string): Mismatch => new Mismatch(text, true);
-
-/** What Go says of a value that its own parser hands to the JSON package. */
-export const wrongInner = (value: unknown, goType: string): Mismatch =>
-  refused(`json: cannot unmarshal ${goWord(value)} into Go value of type ${goType}`);

@@ -1,4 +1,4 @@
-import { refused, wrongInner } from './mismatch.ts';
+import { refused, wrongType } from './mismatch.ts';
 
 const layout = '2006-01-02T15:04:05Z07:00';
 const microLayout = '2006-01-02T15:04:05.000000Z07:00';
@@ -50,7 +50,7 @@ const unparsable = (text: string, expected: string): Error =>
 
 /** A time as Kubernetes writes it: UTC, whole seconds. Null for Go's zero time. */
 export function readTime(value: unknown): string | null {
-  if (typeof value !== 'string') throw wrongInner(value, 'string');
+  if (typeof value !== 'string') throw wrongType(value, 'string');
   const moment = parse(value);
   if (moment === undefined) throw unparsable(value, layout);
   return moment.seconds === zeroTime ? null : `${moment.seconds}Z`;
@@ -58,7 +58,7 @@ export function readTime(value: unknown): string | null {
 
 /** A time with exactly six digits of a second, in UTC. Null for Go's zero time. */
 export function readMicroTime(value: unknown): string | null {
-  if (typeof value !== 'string') throw wrongInner(value, 'string');
+  if (typeof value !== 'string') throw wrongType(value, 'string');
   const moment = parse(value);
   if (moment === undefined) throw unparsable(value, microLayout);
   if (!microFraction.test(moment.fraction)) {

@@ -1,4 +1,5 @@
 import { dump } from 'js-yaml';
 
-/** A value as YAML, keys in their order, as `kubectl` would read it. */
-export const toYaml = (value: unknown): string => dump(value, { noRefs: true, lineWidth: -1 });
+/** A value as YAML in the style of Kubernetes: keys sorted, lists not indented, double quotes. */
+export const toYaml = (value: unknown): string =>
+  dump(value, { noRefs: true, lineWidth: -1, sortKeys: true, seqNoIndent: true, quoteStyle: 'double' });

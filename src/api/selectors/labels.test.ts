@@ -44,7 +44,7 @@ suite('label selectors that are refused', () => {
   const name = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end";
   const table: readonly [text: string, want: string][] = [
     ['a in (b', "unable to parse requirement: found '', expected: ',' or ')'"],
-    ['a in b', "unable to parse requirement: found 'b', expected: '('"],
+    ['a in b', "unable to parse requirement: found 'b' expected: '('"],
     ['a in (b c)', "unable to parse requirement: found 'c', expected: ',' or ')'"],
     ['a===b', "unable to parse requirement: found '=', expected: identifier"],
     ['a=(b)', "unable to parse requirement: found '(', expected: identifier"],

@@ -135,7 +135,7 @@ function word(tokens: Tokens): string {
 
 /** `(a, b)`; what stands between two commas, or between a comma and a bracket, may be empty. */
 function valueList(key: string, tokens: Tokens): readonly string[] {
-  if (tokens.next() !== '(') throw unparsable(`found '${tokens.last}', expected: '('`);
+  if (tokens.next() !== '(') throw unparsable(`found '${tokens.last}' expected: '('`); // no comma here
   const values = new Set<string>();
   for (;;) {
     const isEmpty = tokens.peek === ',' || tokens.peek === ')';

@@ -15,6 +15,6 @@ export function metadataPresenter(version: string): Presenter {
     object: partial,
     list: (items, meta) => listPieces(kind, items, meta, partial),
     bookmark: (revision, annotations) =>
-      `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":{"resourceVersion":"${revision}","creationTimestamp":null${annotations}}}`,
+      `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":{"resourceVersion":"${revision}"${annotations}}}`,
   };
 }

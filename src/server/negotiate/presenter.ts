@@ -58,7 +58,7 @@ export const withRevision = (metadata: ObjectMeta, revision: number): ObjectMeta
 const bookmarkOf =
   (kind: Kind) =>
   (revision: number, annotations: string): string =>
-    `{"kind":"${kind.kind}","apiVersion":"${apiVersionOf(kind)}","metadata":{"resourceVersion":"${revision}","creationTimestamp":null${annotations}}}`;
+    `{"kind":"${kind.kind}","apiVersion":"${apiVersionOf(kind)}","metadata":{"resourceVersion":"${revision}"${annotations}}}`;
 
 /** A list, piece by piece, so that it never has to be one string. */
 export function* listPieces(

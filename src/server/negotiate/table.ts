@@ -2,6 +2,7 @@ import { ageColumn, nameColumn } from '../../api/columns.ts';
 import { badRequest } from '../../api/errors.ts';
 import type { Column, Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import { decode } from '../../api/schema/decode.ts';
 import type { Item } from '../cache/item.ts';
 import { metadataPresenter } from './metadata.ts';
 import type { ListMeta, Presenter } from './presenter.ts';
@@ -74,7 +75,8 @@ export function tablePresenter({ kind, version, includeObject, whole, clock }: T
       yield ']}\n';
     },
     bookmark(revision, annotations) {
-      const cells = JSON.stringify(columns.map(() => ''));
+      const empty = decode<ApiObject>(kind.schema, {}).object;
+      const cells = JSON.stringify(columns.map((column) => column.cell(empty, clock())));
       return table(
         `{"resourceVersion":"${revision}"}`,
         `{"cells":${cells},"object":${partial.bookmark(revision, annotations)}}`,

@@ -105,9 +105,10 @@ function asObject(merged: JsonObject, config: JsonObject, kind: Kind): ApiObject
     return decode<ApiObject>(kind.schema, merged).object;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    const { namespace = '', name = '' } = isObject(config['metadata']) ? config['metadata'] : {};
+    const { namespace, name } = isObject(config['metadata']) ? config['metadata'] : {};
+    const [space, called] = [namespace, name].map((part) => (typeof part === 'string' ? part : ''));
     const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
-    const what = `(${text(namespace)}/${text(name)}; ${type})`;
+    const what = `(${space}/${called}; ${type})`;
     const message = `failed to convert new object ${what} to proper version: unable to convert unstructured object to ${type}: ${error.message}`;
     throw failure({ code: 500, message });
   }

@@ -15,6 +15,10 @@ export const unrecognised = (kind: Kind, why: string, body: Buffer): Error =>
 /** Why a body that is not an object has no type. */
 export const noVersion = (why: string): string => `couldn't get version/kind; json parse error: ${why}`;
 
+/** What Go says of a value that has no fields to tell its type by. */
+export const notTyped = (value: unknown): string =>
+  `json: cannot unmarshal ${goWord(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
+
 /** What looks like JSON is shown as it is, the rest in hexadecimal. */
 function summary(body: Buffer): string {
   if (body.length === 0) return '<empty>';
@@ -42,11 +46,7 @@ export function checkType(value: unknown, kind: Kind, body: Buffer): void {
 export function typeProblem(value: unknown, kind: Kind): TypeProblem | undefined {
   const given = value ?? {};
   if (!isJsonObject(given)) {
-    return untyped(
-      noVersion(
-        `json: cannot unmarshal ${goWord(given)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
-      ),
-    );
+    return untyped(noVersion(notTyped(given)));
   }
   const { apiVersion = '', kind: name = '' } = given;
   for (const [field, found] of Object.entries({ apiVersion, kind: name })) {

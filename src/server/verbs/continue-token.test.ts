@@ -29,6 +29,24 @@ test('what was written is read', () => {
   );
 });
 
+suite('a refusal says why', () => {
+  const prefix = 'invalid continue token: continue key is not valid: ';
+  const table: readonly (readonly [token: string, why: string])[] = [
+    ['x', 'illegal base64 data at input byte 0'],
+    ['a b', 'illegal base64 data at input byte 1'],
+    ['abc', "invalid character 'i' looking for beginning of value"],
+    [encoded({ v: 'x', rv: 1, start: 'a' }), 'server does not recognize this encoded version x'],
+    [
+      encoded({ v: 'meta.k8s.io/v1', rv: 0, start: 'a' }),
+      'incorrect encoded start resourceVersion (version meta.k8s.io/v1)',
+    ],
+    [encoded({ v: 'meta.k8s.io/v1', rv: 1, start: '../a' }), '../a'],
+  ];
+  for (const [token, why] of table) {
+    test(why, () => assert.throws(() => decodeToken(token), { message: `${prefix}${why}` }));
+  }
+});
+
 suite('what was not written here is refused', () => {
   const start = 'shop/web\0';
   const table: Readonly<Record<string, string>> = {

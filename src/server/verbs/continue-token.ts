@@ -1,4 +1,8 @@
 import { badRequest } from '../../api/errors.ts';
+import type { JsonObject } from '../../api/schema/json-object.ts';
+import { isJsonObject } from '../../api/schema/json-object.ts';
+import { JsonError, parseJson } from '../../api/schema/json.ts';
+import { goWord } from '../../api/schema/mismatch.ts';
 
 /** Where a list goes on: opaque to clients, in the format of Kubernetes. */
 export interface ContinueToken {
@@ -11,26 +15,33 @@ export interface ContinueToken {
 export const encodeToken = ({ revision, start }: ContinueToken): string =>
   Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: revision, start })).toString('base64url');
 
-/** Throws a 400 for anything this server did not write. */
+/** Throws a 400 for anything this server did not write, and says why in Kubernetes' words. */
 export function decodeToken(text: string): ContinueToken {
   const { v, rv, start } = parse(text);
-  if (v !== 'meta.k8s.io/v1' || !Number.isSafeInteger(rv) || rv === 0 || typeof start !== 'string') {
-    throw invalidToken();
+  if (v !== 'meta.k8s.io/v1')
+    throw invalidToken(`server does not recognize this encoded version ${typeof v === 'string' ? v : ''}`);
+  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0) {
+    throw invalidToken('incorrect encoded start resourceVersion (version meta.k8s.io/v1)');
   }
-  if (start === '' || start.startsWith('/') || start.split('/').includes('..')) throw invalidToken();
-  return { revision: Number(rv), start };
+  if (typeof start !== 'string' || start === '') {
+    throw invalidToken('encoded start key empty (version meta.k8s.io/v1)');
+  }
+  if (start.startsWith('/') || start.split('/').includes('..')) throw invalidToken(start);
+  return { revision: rv, start };
 }
 
-function parse(text: string): Record<string, unknown> {
-  if (!/^[A-Za-z0-9_-]+$/.test(text)) throw invalidToken();
+function parse(text: string): JsonObject {
+  const bad = text.search(/[^A-Za-z0-9_-]/);
+  const isCut = text.length % 4 === 1; // four letters are three bytes, and one letter is none
+  if (bad >= 0 || isCut) throw invalidToken(`illegal base64 data at input byte ${bad >= 0 ? bad : text.length - 1}`);
   try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-    if (typeof value === 'object' && value !== null) return { ...value };
-  } catch {
-    // not JSON: answered like any other token that is not ours
+    const { value } = parseJson(Buffer.from(text, 'base64url').toString());
+    if (isJsonObject(value)) return value;
+    throw invalidToken(`json: cannot unmarshal ${goWord(value)} into Go value of type storage.continueToken`);
+  } catch (error) {
+    if (error instanceof JsonError) throw invalidToken(error.message);
+    throw error;
   }
-  throw invalidToken();
 }
 
-const invalidToken = (): Error =>
-  badRequest('invalid continue token: continue key is not valid: start a new list without continue');
+const invalidToken = (why: string): Error => badRequest(`invalid continue token: continue key is not valid: ${why}`);

@@ -31,7 +31,7 @@ export async function createObject(
   given: ApiObject,
 ): Promise<Written> {
   const identified = identify(context, resource, request, given);
-  checkNamespace(context, resource, request.namespace, identified.metadata.name ?? '');
+  checkNamespace(context, resource, request.namespace, identified.metadata.name || (given.metadata.generateName ?? ''));
   checkGrants(context, resource, request, { next: identified, old: undefined });
   const isGenerated = (identified.metadata.name ?? '') === '' && (identified.metadata.generateName ?? '') !== '';
   let names = isGenerated ? nameAttempts : 1;

@@ -4,6 +4,7 @@ import { invalidValue, notSupported } from '../../api/field-errors.ts';
 import type { DeleteOptions } from '../../api/options.ts';
 import { deleteOptions } from '../../api/options.ts';
 import { decode, DecodeError } from '../../api/schema/decode.ts';
+import { isJsonObject } from '../../api/schema/json-object.ts';
 import { JsonError, parseJson } from '../../api/schema/json.ts';
 import { decodeEnvelope, decodeProtobuf, ProtobufError } from '../../api/schema/protobuf.ts';
 import { parseYaml, YamlError } from '../../api/schema/yaml.ts';
@@ -11,6 +12,7 @@ import { acceptedTypes } from '../negotiate/accept.ts';
 import type { ApiRequest } from '../reply.ts';
 import { isTrue } from '../request.ts';
 import { maxBodyBytes, mediaType, unsupportedType } from './body.ts';
+import { noVersion, notTyped } from './body-type.ts';
 import { dryRunErrors, refuseOptions } from './write-options.ts';
 
 /** How an object is to be deleted: from the body, or from the query when the body is empty. */
@@ -27,21 +29,31 @@ function fromBody(request: ApiRequest, bytes: Buffer): DeleteOptions {
     if (type === 'protobuf') return decodeProtobuf<DeleteOptions>(deleteOptions, decodeEnvelope(bytes).raw);
     if (type !== 'json' && type !== 'yaml') throw unsupportedType(acceptedTypes);
     const { value } = type === 'json' ? parseJson(bytes.toString()) : parseYaml(bytes.toString());
+    checkType(value);
     return decode<DeleteOptions>(deleteOptions, value).object;
   } catch (error) {
-    const isBad =
-      error instanceof JsonError ||
-      error instanceof YamlError ||
-      error instanceof DecodeError ||
-      error instanceof ProtobufError;
-    if (isBad) throw badRequest(`the body is not a DeleteOptions: ${error.message}`);
+    if (error instanceof JsonError) throw badRequest(noVersion(error.message));
+    const isBad = error instanceof YamlError || error instanceof DecodeError || error instanceof ProtobufError;
+    if (isBad) throw badRequest(error.message);
     throw error;
   }
 }
 
+/** Options are of any version, but nothing else than options. */
+function checkType(value: unknown): void {
+  const given = value ?? {};
+  if (!isJsonObject(given)) throw badRequest(noVersion(notTyped(given)));
+  const { kind = '', apiVersion = '' } = given;
+  if (kind === '' || kind === 'DeleteOptions') return;
+  const [quotedKind, quotedVersion] = [kind, apiVersion].map((text) => JSON.stringify(text));
+  throw badRequest(`no kind ${quotedKind} is registered for version ${quotedVersion}`);
+}
+
 function fromQuery(query: URLSearchParams): DeleteOptions {
   const grace = query.get('gracePeriodSeconds');
-  if (grace !== null && !/^-?\d{1,15}$/.test(grace)) throw badRequest(`invalid gracePeriodSeconds: ${grace}`);
+  if (grace !== null && !/^-?\d{1,15}$/.test(grace)) {
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
+  }
   const policy = query.get('propagationPolicy');
   const orphan = query.get('orphanDependents');
   return {
@@ -65,7 +77,7 @@ function optionErrors({ propagationPolicy, orphanDependents, dryRun = [] }: Dele
       ),
     );
   }
-  if (propagationPolicy !== undefined && propagationPolicy !== '' && !policies.includes(propagationPolicy)) {
+  if (propagationPolicy !== undefined && !policies.includes(propagationPolicy)) {
     errors.push(notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']));
   }
   return errors;

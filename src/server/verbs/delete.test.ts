@@ -71,8 +71,15 @@ suite('a deletion', () => {
       [{ body: { propagationPolicy: 'Orphan', orphanDependents: true } }, 422, /cannot be both set/],
       [{ body: { propagationPolicy: 'Sometimes' } }, 422, /propagationPolicy: Unsupported value: "Sometimes"/],
       [{ query: '?dryRun=Some' }, 422, /dryRun: Unsupported value/],
-      [{ query: '?gracePeriodSeconds=soon' }, 400, /gracePeriodSeconds/],
-      [{ body: '{' }, 400, /./],
+      [{ query: '?gracePeriodSeconds=soon' }, 400, /^strconv.ParseInt: parsing "soon": invalid syntax$/],
+      [
+        { body: { propagationPolicy: '' } },
+        422,
+        /propagationPolicy: Unsupported value: "": supported values: "Foreground"/,
+      ],
+      [{ body: { kind: 'Foo', apiVersion: 'v1' } }, 400, /^no kind "Foo" is registered for version "v1"$/],
+      [{ body: { dryRun: 'All' } }, 400, /^json: cannot unmarshal string into Go struct field DeleteOptions.dryRun/],
+      [{ body: '{' }, 400, /^couldn't get version\/kind; json parse error: unexpected end of JSON input$/],
     ];
     for (const [{ query = '', body }, status, message] of table) {
       const answer = await server.ask('DELETE', `${maps}/a${query}`, body === undefined ? {} : { body });
@@ -186,6 +193,16 @@ suite('Pods', () => {
 });
 
 suite('a collection', () => {
+  test('is answered with what was found, as it was found', async () => {
+    await using server = await testServer();
+    await create(server, maps, { metadata: { name: 'a', labels: { x: 'y' } } });
+    const url = `${maps}?labelSelector=x&propagationPolicy=Foreground`;
+    const { body } = await server.ask('DELETE', url);
+    assert.deepEqual([body.items.length, body.items[0].metadata.deletionTimestamp], [1, undefined]);
+    const left = await server.ask('GET', `${maps}/a`);
+    assert.deepEqual(left.body.metadata.finalizers, ['foregroundDeletion']);
+  });
+
   test('is deleted as far as a selector says, and listed', async () => {
     await using server = await testServer();
     for (const name of ['a', 'b', 'c']) {

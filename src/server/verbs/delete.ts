@@ -52,14 +52,15 @@ export async function removeCollection(
   const deleted: Item[] = [];
   for (let at = 0; at < page.items.length; at += batch) {
     const results = await Promise.all(
-      page.items.slice(at, at + batch).map(async ({ object: { metadata } }) => {
-        const target = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
-        return deleteObject(context, resource, target, deletion).catch(ignoreMissing);
+      page.items.slice(at, at + batch).map(async (found) => {
+        const { namespace = '', name = '' } = found.object.metadata;
+        const result = await deleteObject(context, resource, { namespace, name }, deletion).catch(ignoreMissing);
+        return result === undefined ? [] : [found]; // the answer is what was found, as it was found
       }),
     );
-    for (const result of results) if (result !== undefined) deleted.push(result.item);
+    deleted.push(...results.flat());
   }
-  const body = presenter.list(deleted, { resourceVersion: String(context.hub.revision) });
+  const body = presenter.list(deleted, { resourceVersion: String(page.revision) });
   return {
     status: 200,
     headers: { 'Content-Type': presenter.contentType, 'Cache-Control': 'no-cache, private' },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
 import type { ReadOptions } from './read-options.ts';
+import { encodeToken } from './continue-token.ts';
 import { parseListOptions, parseRevision, parseWatchOptions } from './read-options.ts';
 
 const none: ReadOptions = {
@@ -72,7 +73,16 @@ suite('options of a list that are refused', () => {
       `${options}resourceVersionMatch: Unsupported value: "Newest": supported values: "Exact", "NotOlderThan", ""`,
     ],
     ['sendInitialEvents=true', 422, `${options}sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list`],
-    ['continue=a&resourceVersion=5', 400, 'specifying resource version is not allowed when using continue'],
+    [
+      'continue=a&resourceVersion=5',
+      400,
+      'invalid continue token: continue key is not valid: illegal base64 data at input byte 0',
+    ],
+    [
+      `continue=${encodeToken({ revision: 1, start: 'a' })}&resourceVersion=5`,
+      400,
+      'specifying resource version is not allowed when using continue',
+    ],
     ['limit=x', 400, 'strconv.ParseInt: parsing "x": invalid syntax'],
     ['limit=1.5', 400, 'strconv.ParseInt: parsing "1.5": invalid syntax'],
     ['timeoutSeconds=1m', 400, 'strconv.ParseInt: parsing "1m": invalid syntax'],
@@ -88,6 +98,11 @@ suite('options of a watch that are refused', () => {
     [
       'resourceVersionMatch=NotOlderThan',
       `${options}${match}resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided`,
+    ],
+    ['continue=x', `${options}${match}resourceVersionMatch is forbidden when continue is provided`],
+    [
+      'resourceVersionMatch=Exact',
+      `${options}[${match}resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided, resourceVersionMatch: Unsupported value: "Exact": supported values: "NotOlderThan"]`,
     ],
     ['sendInitialEvents=true', `${options}${required}`],
     [

@@ -3,6 +3,7 @@ import { badRequest, failure, invalid } from '../../api/errors.ts';
 import type { FieldError } from '../../api/field-errors.ts';
 import { forbiddenField, notSupported } from '../../api/field-errors.ts';
 import { isTrue } from '../request.ts';
+import { decodeToken } from './continue-token.ts';
 
 /** The options of list and watch, checked as Kubernetes checks them. */
 export interface ReadOptions {
@@ -21,6 +22,7 @@ export function parseListOptions(query: URLSearchParams): ReadOptions {
   const options = readOptions(query);
   refuse(listErrors(options, query));
   if (options.continue !== '' && options.revision !== undefined && options.revision > 0) {
+    decodeToken(options.continue); // what is wrong with the token comes first
     throw badRequest('specifying resource version is not allowed when using continue');
   }
   return options;
@@ -99,6 +101,9 @@ function listErrors(options: ReadOptions, query: URLSearchParams): FieldError[] 
 
 function watchErrors(options: ReadOptions, query: URLSearchParams): FieldError[] {
   const match = query.get('resourceVersionMatch') ?? '';
+  if (options.continue !== '' && (match === '' || options.sendInitialEvents !== undefined)) {
+    return [forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided')];
+  }
   if (options.sendInitialEvents === undefined) {
     if (match === '') return [];
     return [
@@ -106,6 +111,7 @@ function watchErrors(options: ReadOptions, query: URLSearchParams): FieldError[]
         'resourceVersionMatch',
         'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
       ),
+      ...(match === 'NotOlderThan' ? [] : [notSupported('resourceVersionMatch', match, ['NotOlderThan'])]),
     ];
   }
   if (match === 'NotOlderThan') return [];

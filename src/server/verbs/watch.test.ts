@@ -155,7 +155,7 @@ suite('bookmarks', () => {
     assert.deepEqual(asks.events[0]?.object, {
       kind: 'ConfigMap',
       apiVersion: 'v1',
-      metadata: { resourceVersion: String(hub.revision - 1), creationTimestamp: null },
+      metadata: { resourceVersion: String(hub.revision - 1) },
     });
     assert.deepEqual(
       silent.events.map(({ type }) => type),

@@ -45,7 +45,7 @@ suite('options of a write that are refused', () => {
     [
       'CreateOptions',
       'fieldManager=a%07',
-      'CreateOptions… fieldManager: Invalid value: "a\\u0007": should only contain printable characters',
+      'CreateOptions… fieldManager: Invalid value: "a\\u0007": invalid character U+0007 (at position 1)',
     ],
     ['ApplyOptions', '', 'PatchOptions… fieldManager: Required value: is required for apply patch'],
     ['PatchOptions', 'force=true', 'PatchOptions… force: Forbidden: may not be specified for non-apply patch'],

@@ -49,9 +49,11 @@ export function refuseOptions(kind: string, errors: readonly FieldError[]): void
 
 function fieldManagerErrors(manager: string): FieldError[] {
   if (Buffer.byteLength(manager) > 128) return [tooLong('fieldManager', 128)];
-  if (/[\p{C}\p{Zl}\p{Zp}]/u.test(manager))
-    return [invalidValue('fieldManager', manager, 'should only contain printable characters')];
-  return [];
+  const bad = /[\p{C}\p{Zl}\p{Zp}]/u.exec(manager);
+  if (bad === null) return [];
+  const code = (bad[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  const position = Buffer.byteLength(manager.slice(0, bad.index));
+  return [invalidValue('fieldManager', manager, `invalid character U+${code} (at position ${position})`)];
 }
 
 const validations = ['', 'Ignore', 'Strict', 'Warn'];
