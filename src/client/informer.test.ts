@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { failure } from '../api/errors.ts';
+import { configMapKind } from '../api/kinds/core/configmap/kind.ts';
+import type { TestServer } from '../server/testing/server.ts';
+import { testServer } from '../server/testing/server.ts';
+import { Client } from './client.ts';
+import { inProcess } from './in-process.ts';
+import type { InformerOptions } from './informer.ts';
+import { Informer } from './informer.ts';
+import type { Source } from './informer.contract.ts';
+import { informerContract } from './informer.contract.ts';
+import { hastyClock, ManualClock, settled } from './testing/clocks.ts';
+import { FaultyTransport } from './testing/faulty.ts';
+import { Feed } from './testing/feed.ts';
+import type { ConfigMap } from '../api/kinds/core/configmap/schema.ts';
+import type { Transport } from './transport.ts';
+
+for (const hasWatchList of [true, false]) {
+  const open = (): Source => {
+    const feed = new Feed();
+    return {
+      transport: feed.transport({ hasWatchList }),
+      put: (name, value) => feed.put(name, value),
+      remove: (name) => feed.remove(name),
+      compact: () => feed.compact(),
+      items: () => feed.items(),
+    };
+  };
+  informerContract(`a feed ${hasWatchList ? 'with' : 'without'} WatchList`, open, 200);
+}
+
+suite('a server', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await testServer();
+  });
+  after(() => server[Symbol.asyncDispose]());
+  const user = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
+  const namespace = 'default';
+
+  informerContract(
+    'a server in this process',
+    () => {
+      const transport = inProcess((request) => server.handle({ ...request, user }));
+      const client = new Client(transport);
+      return {
+        transport,
+        put: async (name, value) =>
+          void (await client.apply(configMapKind, { metadata: { name, namespace }, data: { value } })),
+        remove: (name) => client.delete(configMapKind, { name, namespace }),
+        compact: () => {},
+        items: async () =>
+          (await client.list(configMapKind, { namespace, fieldSelector: 'metadata.name!=kube-root-ca.crt' })).items,
+      };
+    },
+    20,
+  );
+});
+
+interface Started extends AsyncDisposable {
+  readonly informer: Informer<ConfigMap>;
+  readonly errors: unknown[];
+}
+
+function start(transport: Transport, options: Partial<InformerOptions<ConfigMap>> = {}): Started {
+  const errors: unknown[] = [];
+  const informer = new Informer<ConfigMap>(new Client(transport), configMapKind, {
+    clock: hastyClock,
+    random: () => 0.5,
+    onError: (error) => void errors.push(error),
+    ...options,
+  });
+  const stop = new AbortController();
+  const running = informer.run(stop.signal);
+  return {
+    informer,
+    errors,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+test('a handler that throws is reported, and neither others nor later changes are lost', async () => {
+  const feed = new Feed();
+  feed.put('a', '1');
+  await using started = start(feed.transport({ hasWatchList: true }));
+  const { informer, errors } = started;
+  const seen: string[] = [];
+  informer.subscribe({
+    added: ({ metadata }) => {
+      throw new Error(`no ${metadata.name}`);
+    },
+  });
+  informer.subscribe({ added: ({ metadata }) => void seen.push(metadata.name ?? '') });
+  await informer.synced();
+  feed.put('b', '1');
+  await settled();
+  assert.deepEqual(seen, ['a', 'b']);
+  assert.deepEqual(errors.map(String), ['Error: no a', 'Error: no b']);
+});
+
+test('who subscribes late is told of what there is, and who left of nothing', async () => {
+  const feed = new Feed();
+  feed.put('a', '1');
+  await using started = start(feed.transport({ hasWatchList: true }));
+  const { informer } = started;
+  await informer.synced();
+  const seen: string[] = [];
+  const leave = informer.subscribe({ added: ({ metadata }) => void seen.push(metadata.name ?? '') });
+  feed.put('b', '1');
+  await settled();
+  leave();
+  feed.put('c', '1');
+  await settled();
+  assert.deepEqual(seen, ['a', 'b']);
+});
+
+test('nothing is told and nothing counts as synced before the beginning is complete', async () => {
+  const steps = Promise.withResolvers<void>();
+  const line = (type: string, metadata: object): string => JSON.stringify({ type, object: { metadata } });
+  await using started = start({
+    request: () => assert.fail('no list was expected'),
+    async *stream({ signal }) {
+      yield line('ADDED', { name: 'a', resourceVersion: '1', uid: 'u' });
+      await steps.promise;
+      yield line('BOOKMARK', { resourceVersion: '2', annotations: { 'k8s.io/initial-events-end': 'true' } });
+      await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
+    },
+    [Symbol.dispose]: () => {},
+  });
+  const { informer } = started;
+  await settled();
+  assert.equal(informer.hasSynced, false);
+  assert.equal(informer.list().length, 0);
+  steps.resolve();
+  await informer.synced();
+  assert.equal(informer.list().length, 1);
+});
+
+test('a watch goes on from the last bookmark', async () => {
+  const asked: unknown[] = [];
+  await using started = start({
+    request: () => assert.fail('no list was expected'),
+    async *stream({ query, signal }) {
+      asked.push(query?.['resourceVersion']);
+      const annotations = { 'k8s.io/initial-events-end': 'true' };
+      if (asked.length === 1)
+        yield JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '5', annotations } } });
+      else if (asked.length === 2)
+        yield JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '9' } } });
+      else await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
+    },
+    [Symbol.dispose]: () => {},
+  });
+  await started.informer.synced();
+  while (asked.length < 3) await settled();
+  assert.deepEqual(asked, [undefined, '5', '9']);
+});
+
+test('waits grow to a ceiling, are spread, heed the server, and start over when it is well', async () => {
+  const waits: number[] = [];
+  let seconds = 0;
+  let isWell = false;
+  const clock = new ManualClock();
+  const transport = {
+    request: () => assert.fail('no list was expected'),
+    async *stream() {
+      if (!isWell) throw failure({ code: 503, message: 'busy', details: { retryAfterSeconds: seconds } });
+      yield JSON.stringify({
+        type: 'BOOKMARK',
+        object: { metadata: { resourceVersion: '5', annotations: { 'k8s.io/initial-events-end': 'true' } } },
+      });
+      yield JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '6' } } });
+      isWell = false;
+      throw new Error('cut');
+    },
+    [Symbol.dispose]: () => {},
+  };
+  await using started = start(transport, { clock, random: () => 0, backoff: { baseMs: 1000, maxMs: 4000 } });
+  const pass = async (): Promise<void> => {
+    await settled();
+    waits.push(clock.nextMs ?? 0);
+    await clock.advance(clock.nextMs ?? 0);
+  };
+  for (let turn = 0; turn < 4; turn++) await pass();
+  seconds = 7;
+  await pass();
+  await pass();
+  seconds = 0;
+  isWell = true;
+  await pass();
+  await pass();
+  assert.deepEqual(waits, [500, 1000, 2000, 2000, 2000, 7000, 7000, 500]);
+  assert.ok(started.errors.length > 0);
+});
+
+test('a stream that outlives its time is dropped', async () => {
+  const clock = new ManualClock();
+  const feed = new Feed();
+  const transport = new FaultyTransport(feed.transport({ hasWatchList: true }));
+  await using started = start(transport, { clock, random: () => 0 });
+  await started.informer.synced();
+  await clock.advance(330_000);
+  assert.deepEqual(started.errors.map(String), ['Error: the watch did not end']);
+});

@@ -1,0 +1,228 @@
+import type { Kind } from '../api/kind.ts';
+import type { ApiObject } from '../api/metadata.ts';
+import { StatusError } from '../api/errors.ts';
+import type { Client, Selection, WatchEvent } from './client.ts';
+import type { BackoffOptions, Clock, Random } from './clock.ts';
+import { backoffMs, sleep, systemClock } from './clock.ts';
+import type { Key } from './key.ts';
+import { keyOf } from './key.ts';
+import type { Change, Indexes, Lister } from './object-cache.ts';
+import { ObjectCache } from './object-cache.ts';
+import { isRefusal } from './transport.ts';
+
+/** Who is told of changes. Each is told once, in order, after the cache has it. What a handler throws is reported. */
+export interface Handler<T> {
+  added?(object: T): void;
+  updated?(object: T, old: T): void;
+  deleted?(last: T): void;
+}
+
+export interface InformerOptions<T extends ApiObject, Index extends string = never> extends Selection {
+  /** Ways to find objects beside their key. They run on every change: keep them cheap. */
+  readonly indexes?: Indexes<T, Index>;
+  /** Makes an object smaller before it is kept; name, namespace, uid and revision must stay. */
+  readonly trim?: (object: T) => T;
+  /** Told of whatever went wrong; the informer goes on regardless. */
+  readonly onError?: (error: unknown) => void;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** Default: 0.8 s to 30 s. */
+  readonly backoff?: BackoffOptions;
+}
+
+/**
+ * The objects of a kind, kept as they are on the server:
+ *
+ *     list, or watch from the beginning ─► synced ─► watch from the last revision ─┐
+ *                  ▲                                  ▲ ended, broken: again ──────┤
+ *                  └──────────── 410: forgotten, compare with a new list ──────────┘
+ *
+ * A broken connection never loses a change and never tells one twice. `run` ends only because its signal fires.
+ */
+export class Informer<T extends ApiObject, Index extends string = never> implements Lister<T, Index> {
+  readonly #client: Client;
+  readonly #kind: Kind<T>;
+  readonly #options: InformerOptions<T, Index>;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #cache: ObjectCache<T, Index>;
+  readonly #handlers = new Set<Handler<T>>();
+  readonly #synced = Promise.withResolvers<void>();
+  #hasSynced = false;
+  /** Everything up to here is in the cache; undefined: begin anew. */
+  #revision: string | undefined;
+  /** Whether the server begins a watch with what there is; most do, and then no list is needed. */
+  #hasWatchList = true;
+
+  constructor(client: Client, kind: Kind<T>, options: InformerOptions<T, Index> = {}) {
+    this.#client = client;
+    this.#kind = kind;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    // A cast for no indexes at all, which is what `Index` says when none are given.
+    this.#cache = new ObjectCache<T, Index>(options.indexes ?? ({} as Indexes<T, Index>));
+  }
+
+  get(key: Key): T | undefined {
+    return this.#cache.get(key);
+  }
+
+  list(): readonly T[] {
+    return this.#cache.list();
+  }
+
+  by(index: Index, value: string): readonly T[] {
+    return this.#cache.by(index, value);
+  }
+
+  /** Whether the cache was complete once. From then on it is right, if at times late. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** Resolves when the cache is complete for the first time. */
+  synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  /** Tells of everything there is as added, then of every change, until the returned function is called. */
+  subscribe(handler: Handler<T>): () => void {
+    this.#handlers.add(handler);
+    for (const object of this.#cache.list()) this.#tellOne(handler, { type: 'added', object });
+    return () => void this.#handlers.delete(handler);
+  }
+
+  /** Keeps the cache right until the signal fires. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      const started = this.#clock.elapsed();
+      const end = await this.#follow(signal);
+      if (signal.aborted) return;
+      // Servers end watches every few minutes; one that ends at once, every time, is not to be asked at full speed.
+      const isHealthy = end.told > 0 || this.#clock.elapsed() - started >= shortWatchMs;
+      failures = isHealthy ? 0 : failures + 1;
+      if (end.error !== undefined) this.#report(end.error);
+      if (isHealthy && (end.error === undefined || isRefusal(end.error, 410))) continue;
+      await sleep(this.#clock, this.#delayMs(end.error, failures), signal);
+    }
+  }
+
+  #delayMs(error: unknown, failures: number): number {
+    const own = backoffMs(this.#options.backoff ?? defaultBackoff, Math.max(failures, 1), this.#random);
+    const asked = error instanceof StatusError ? (error.status.details?.retryAfterSeconds ?? 0) * 1000 : 0;
+    return Math.max(own, Math.min(asked, longestRetryAfterMs));
+  }
+
+  /** One list or watch, to its end; `told` counts what came after the cache was complete. */
+  async #follow(signal: AbortSignal): Promise<{ readonly told: number; readonly error?: unknown }> {
+    let told = 0;
+    const own = new AbortController();
+    const timeoutSeconds = Math.round(300 * (1 + this.#random()));
+    // A stream that outlives what it was asked for is one that nobody serves any more.
+    const cancel = this.#clock.after((timeoutSeconds + 30) * 1000, () => own.abort(new Error('the watch did not end')));
+    const scope = AbortSignal.any([signal, own.signal]);
+    try {
+      if (this.#revision === undefined && !this.#hasWatchList) await this.#list(scope);
+      const initial = this.#revision === undefined ? new Map<Key, T>() : undefined;
+      for await (const event of this.#watch(scope, timeoutSeconds)) {
+        if (scope.aborted) break;
+        if (this.#revision === undefined && initial !== undefined) this.#collect(initial, event);
+        else {
+          this.#take(event);
+          told++;
+        }
+      }
+      // It ended before it was complete: this server may not know what a complete beginning is.
+      if (this.#revision === undefined && !scope.aborted) this.#hasWatchList = false;
+      return { told };
+    } catch (error) {
+      if (signal.aborted) return { told };
+      this.#recover(error);
+      return { told, error };
+    } finally {
+      cancel();
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { items, resourceVersion } = await this.#client.list(this.#kind, { ...this.#options, signal });
+    this.#replace(items.map(this.#trimmed), resourceVersion);
+  }
+
+  #watch(signal: AbortSignal, timeoutSeconds: number): AsyncIterable<WatchEvent<T>> {
+    const isBeginning = this.#revision === undefined;
+    return this.#client.watch(this.#kind, {
+      ...this.#options,
+      resourceVersion: this.#revision ?? '',
+      ...(isBeginning ? { sendInitialEvents: true } : {}),
+      timeoutSeconds,
+      signal,
+    });
+  }
+
+  /** What to do differently next time. */
+  #recover(error: unknown): void {
+    if (isRefusal(error, 422) || isRefusal(error, 400)) {
+      // Servers without it refuse it as invalid.
+      if (this.#revision === undefined && !scope.aborted) this.#hasWatchList = false;
+    }
+    // Forgotten by the server, or unreadable to us: only a new beginning helps.
+    if (isRefusal(error, 410) || error instanceof SyntaxError) this.#revision = undefined;
+  }
+
+  /** Objects of the beginning are kept aside until they are all there: a part of them is nothing to act upon. */
+  #collect(initial: Map<Key, T>, { type, object }: WatchEvent<T>): void {
+    if (type === 'BOOKMARK') {
+      if (object.metadata.annotations?.[initialEventsEnd] !== 'true') return;
+      this.#replace([...initial.values()], object.metadata.resourceVersion ?? '');
+      initial.clear();
+    } else if (type === 'DELETED') initial.delete(keyOf(object));
+    else initial.set(keyOf(object), this.#trimmed(object));
+  }
+
+  #replace(objects: readonly T[], revision: string): void {
+    const changes = this.#cache.replace(objects);
+    this.#revision = revision;
+    this.#tell(changes);
+    this.#hasSynced = true;
+    this.#synced.resolve();
+  }
+
+  #take({ type, object }: WatchEvent<T>): void {
+    this.#revision = object.metadata.resourceVersion;
+    if (type === 'BOOKMARK') return;
+    const trimmed = this.#trimmed(object);
+    this.#tell(type === 'DELETED' ? this.#cache.delete(trimmed) : this.#cache.set(trimmed));
+  }
+
+  readonly #trimmed = (object: T): T => this.#options.trim?.(object) ?? object;
+
+  #tell(changes: readonly Change<T>[]): void {
+    // Who subscribes while changes are told sees them in the cache already.
+    const handlers = [...this.#handlers];
+    for (const change of changes) {
+      for (const handler of handlers) if (this.#handlers.has(handler)) this.#tellOne(handler, change);
+    }
+  }
+
+  #tellOne(handler: Handler<T>, change: Change<T>): void {
+    try {
+      if (change.type === 'added') handler.added?.(change.object);
+      else if (change.type === 'updated') handler.updated?.(change.object, change.old);
+      else handler.deleted?.(change.object);
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  #report(error: unknown): void {
+    this.#options.onError?.(error);
+  }
+}
+
+const initialEventsEnd = 'k8s.io/initial-events-end';
+const defaultBackoff: BackoffOptions = { baseMs: 800, maxMs: 30_000 };
+const shortWatchMs = 1000;
+const longestRetryAfterMs = 60_000;
