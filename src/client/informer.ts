@@ -166,7 +166,7 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   #recover(error: unknown): void {
     if (isRefusal(error, 422) || isRefusal(error, 400)) {
       // Servers without it refuse it as invalid.
-      if (this.#revision === undefined && !scope.aborted) this.#hasWatchList = false;
+      if (this.#revision === undefined) this.#hasWatchList = false;
     }
     // Forgotten by the server, or unreadable to us: only a new beginning helps.
     if (isRefusal(error, 410) || error instanceof SyntaxError) this.#revision = undefined;

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { TerminalError } from './errors.ts';
+import type { QueueOptions } from './queue.ts';
+import { WorkQueue } from './queue.ts';
+import { ManualClock, settled } from './testing/clocks.ts';
+
+interface Started extends AsyncDisposable {
+  readonly queue: WorkQueue;
+  readonly clock: ManualClock;
+}
+
+function start(options: QueueOptions): Started {
+  const clock = new ManualClock();
+  const queue = new WorkQueue({ clock, random: () => 1, ...options });
+  const stop = new AbortController();
+  const running = queue.run(stop.signal);
+  return {
+    queue,
+    clock,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+test('a key added many times is worked on once, and once more when added while it runs', async () => {
+  const runs: string[] = [];
+  let gate = Promise.withResolvers<void>();
+  await using started = start({
+    work: async (key) => {
+      runs.push(key);
+      await gate.promise;
+    },
+    workers: 1,
+  });
+  const { queue } = started;
+  for (const key of ['a', 'b', 'b', 'a', 'a']) queue.add(key);
+  assert.equal(queue.length, 2);
+  await settled();
+  assert.deepEqual(runs, ['a']);
+  gate.resolve();
+  await settled();
+  assert.deepEqual(runs, ['a', 'b', 'a']);
+  gate = Promise.withResolvers();
+  gate.resolve();
+});
+
+test('a failing key waits twice as long each time, up to a ceiling, and starts over after a success', async () => {
+  const times: number[] = [];
+  let isBroken = true;
+  const told: number[] = [];
+  await using started = start({
+    work: async () => {
+      times.push(started.clock.now());
+      if (isBroken) throw new Error('no');
+    },
+    backoff: { baseMs: 10, maxMs: 40 },
+    onError: (_error, _key, failures) => void told.push(failures),
+  });
+  const { queue, clock } = started;
+  await clock.advance(0);
+  queue.add('a');
+  await clock.advance(150);
+  assert.deepEqual(times, [0, 10, 30, 70, 110, 150]);
+  isBroken = false;
+  await clock.advance(40);
+  isBroken = true;
+  queue.add('a');
+  await clock.advance(10);
+  assert.deepEqual(times.slice(6), [190, 190, 200]);
+  assert.deepEqual(told, [1, 2, 3, 4, 5, 6, 1, 2]);
+});
+
+test('a terminal error is reported once and waits for the key to be added', async () => {
+  let runs = 0;
+  const told: unknown[] = [];
+  await using started = start({
+    work: async () => {
+      runs++;
+      throw new TerminalError('never');
+    },
+    onError: (error) => void told.push(error),
+  });
+  const { queue, clock } = started;
+  queue.add('a');
+  await clock.advance(1e9);
+  assert.equal(runs, 1);
+  queue.add('a');
+  await settled();
+  assert.deepEqual([runs, told.length], [2, 2]);
+});
+
+test('of several waits the shortest counts, and adding at once ends them all', async () => {
+  const times: number[] = [];
+  await using started = start({ work: async () => void times.push(started.clock.now()) });
+  const { queue, clock } = started;
+  queue.addAfter('a', 100);
+  queue.addAfter('a', 50);
+  queue.addAfter('a', 80);
+  await clock.advance(200);
+  queue.addAfter('a', 50);
+  queue.add('a');
+  await clock.advance(100);
+  assert.deepEqual(times, [50, 200]);
+});
+
+test('work can ask to be run again', async () => {
+  const times: number[] = [];
+  await using started = start({
+    work: async () => {
+      times.push(started.clock.now());
+      return { againAfterMs: 30 };
+    },
+  });
+  const { queue, clock } = started;
+  queue.add('a');
+  await clock.advance(70);
+  assert.deepEqual(times, [0, 30, 60]);
+});
+
+test('stopping begins nothing new, waits for what runs, and leaves no timer', async () => {
+  const clock = new ManualClock();
+  const gate = Promise.withResolvers<void>();
+  const runs: string[] = [];
+  const queue = new WorkQueue({
+    clock,
+    workers: 1,
+    work: async (key, signal) => {
+      runs.push(key);
+      await gate.promise;
+      signal.throwIfAborted();
+    },
+    onError: () => assert.fail('being stopped is no failure'),
+  });
+  queue.add('a');
+  queue.add('b');
+  queue.addAfter('c', 10);
+  const stop = new AbortController();
+  const state = { isOver: false };
+  const running = queue.run(stop.signal).then(() => {
+    state.isOver = true;
+  });
+  await settled();
+  stop.abort();
+  await settled();
+  assert.deepEqual([state.isOver, clock.nextMs], [false, undefined]);
+  gate.resolve();
+  await running;
+  queue.addAfter('d', 10);
+  assert.deepEqual([runs, clock.nextMs], [['a'], undefined]);
+});
+
+test('whatever is added when, no key runs twice at once, workers are bounded, and every add is seen by a later run', async () => {
+  const step = fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e'), delay: fc.nat(20), pass: fc.nat(10) });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { maxLength: 30 }),
+      fc.array(fc.boolean(), { minLength: 1 }),
+      async (steps, fails) => {
+        const running = new Set<string>();
+        /** Key → adds that no run has begun after. */
+        const unseen = new Map<string, number>();
+        let runs = 0;
+        let most = 0;
+        await using started = start({
+          workers: 2,
+          work: async (key) => {
+            assert.ok(!running.has(key), `${key} runs twice`);
+            running.add(key);
+            most = Math.max(most, running.size);
+            unseen.delete(key);
+            await new Promise<void>((resolve) => void started.clock.after(3, resolve));
+            running.delete(key);
+            if (fails[runs++ % fails.length] === true && runs < 100) throw new Error('no');
+          },
+        });
+        for (const { key, delay, pass } of steps) {
+          unseen.set(key, (unseen.get(key) ?? 0) + 1);
+          if (delay < 5) started.queue.add(key);
+          else started.queue.addAfter(key, delay);
+          await started.clock.advance(pass);
+        }
+        await started.clock.advance(1e9);
+        assert.deepEqual([...unseen.keys()], []);
+        assert.ok(most <= 2);
+        assert.equal(started.queue.length, 0);
+      },
+    ),
+    { numRuns: 30 },
+  );
+});
