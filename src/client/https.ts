@@ -23,7 +23,7 @@ export interface ServerAccess {
   /** The name to expect in the certificate; default: that of `server`. */
   readonly tlsServerName?: string;
   /** Asked before every request. `isRefused`: the last ones were answered with 401. */
-  credentials(isRefused: boolean): Promise<Credentials>;
+  readonly credentials: (isRefused: boolean) => Promise<Credentials>;
 }
 
 export interface HttpsOptions {

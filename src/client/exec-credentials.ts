@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { ConfigEntry } from './config-entry.ts';
+import { isRecord, pathOf, recordOf, textOf } from './config-entry.ts';
+import type { Clock } from './clock.ts';
+import { KubeconfigError } from './errors.ts';
+import type { Credentials, ServerAccess } from './https.ts';
+
+/** What a user of a kubeconfig is for. */
+export interface CredentialsContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly userName: string;
+  readonly cluster: Omit<ServerAccess, 'credentials'>;
+}
+
+/** A program may ask a cloud, but not for ever. */
+const timeoutMs = 60_000;
+
+/** Credentials that a program prints, kept until they expire or are refused. */
+export function execCredentials(exec: ConfigEntry, context: CredentialsContext): ServerAccess['credentials'] {
+  let latest: { readonly credentials: Credentials; readonly expiresAt: number } | undefined;
+  /** One run serves all who wait for it. */
+  let running: Promise<Credentials> | undefined;
+  const run = async (): Promise<Credentials> => {
+    const status = await runProgram(exec, context);
+    const expiry = Date.parse(textOf(status, 'expirationTimestamp') ?? '');
+    const credentials = fromStatus(status);
+    latest = { credentials, expiresAt: Number.isNaN(expiry) ? Infinity : expiry };
+    return credentials;
+  };
+  return async (isRefused) => {
+    if (!isRefused && latest !== undefined && context.clock.now() < latest.expiresAt) return latest.credentials;
+    running ??= run().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}
+
+function fromStatus(status: Readonly<Record<string, unknown>>): Credentials {
+  const [token, cert, key] = ['token', 'clientCertificateData', 'clientKeyData'].map((name) => textOf(status, name));
+  return {
+    ...(token === undefined ? {} : { token }),
+    ...(cert === undefined || key === undefined ? {} : { cert, key }),
+  };
+}
+
+async function runProgram(exec: ConfigEntry, context: CredentialsContext): Promise<Readonly<Record<string, unknown>>> {
+  const { entry } = exec;
+  const name = textOf(entry, 'command') ?? '';
+  // A name is looked up in PATH; a path is relative to the kubeconfig.
+  const command = name.includes('/') ? pathOf(exec, name) : name;
+  const args = Array.isArray(entry['args']) ? entry['args'].map(String) : [];
+  try {
+    const { stdout } = await promisify(execFile)(command, args, {
+      env: environment(entry, context),
+      timeout: timeoutMs,
+    });
+    const answer: unknown = JSON.parse(stdout);
+    if (!isRecord(answer) || !isRecord(answer['status'])) throw new Error('it printed no ExecCredential with a status');
+    return answer['status'];
+  } catch (error) {
+    // What the program printed may hold secrets, and is not repeated.
+    const why =
+      error instanceof SyntaxError ? 'it printed no JSON' : (textOf(recordOf(error), 'code') ?? reason(error));
+    const hint = textOf(entry, 'installHint');
+    throw new KubeconfigError(
+      `"${name}" gave user "${context.userName}" no credentials: ${why}${hint === undefined ? '' : `\n${hint}`}`,
+      { cause: error },
+    );
+  }
+}
+
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return 'it failed';
+  if ('killed' in error && error.killed === true) return `it took longer than ${timeoutMs} ms`;
+  return 'code' in error && typeof error.code === 'number' ? `it exited with ${error.code}` : error.message;
+}
+
+function environment(
+  entry: Readonly<Record<string, unknown>>,
+  { env, cluster }: CredentialsContext,
+): Record<string, string | undefined> {
+  const given = Array.isArray(entry['env']) ? entry['env'].filter(isRecord) : [];
+  const info = {
+    apiVersion: textOf(entry, 'apiVersion') ?? 'client.authentication.k8s.io/v1',
+    kind: 'ExecCredential',
+    spec: { interactive: false, ...(entry['provideClusterInfo'] === true ? { cluster: clusterInfo(cluster) } : {}) },
+  };
+  return {
+    ...env,
+    ...Object.fromEntries(given.map((item) => [String(item['name']), String(item['value'])])),
+    KUBERNETES_EXEC_INFO: JSON.stringify(info),
+  };
+}
+
+const clusterInfo = ({ server, ca, tlsServerName, insecureSkipTlsVerify }: CredentialsContext['cluster']): object => ({
+  server,
+  ...(ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') }),
+  ...(tlsServerName === undefined ? {} : { 'tls-server-name': tlsServerName }),
+  ...(insecureSkipTlsVerify === true ? { 'insecure-skip-tls-verify': true } : {}),
+});

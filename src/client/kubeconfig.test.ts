@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { inCluster, kubeconfigPaths, readKubeconfig } from './kubeconfig.ts';
+import { ManualClock } from './testing/clocks.ts';
+
+interface Folder extends AsyncDisposable {
+  readonly path: string;
+  write(name: string, content: string): Promise<string>;
+}
+
+async function folder(): Promise<Folder> {
+  const path = await mkdtemp(join(tmpdir(), 'fairlead-kubeconfig-'));
+  return {
+    path,
+    async write(name, content) {
+      await mkdir(join(path, name, '..'), { recursive: true });
+      await writeFile(join(path, name), content);
+      return join(path, name);
+    },
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true }),
+  };
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+const config = (user: string): string => `
+current-context: main
+clusters:
+- name: east
+  cluster: { server: 'https://east.example.org:6443', certificate-authority: pki/ca.crt, tls-server-name: kubernetes }
+contexts:
+- name: main
+  context: { cluster: east, user: me, namespace: shop }
+- name: bare
+  context: { cluster: east }
+users:
+- name: me
+  user: ${user}
+`;
+
+test('a context is its server, whom to trust, who we are and the namespace; paths are relative to the file', async () => {
+  await using home = await folder();
+  await home.write('pki/ca.crt', 'CA');
+  await home.write('me.key', 'KEY');
+  const user = `{ client-certificate-data: ${base64('CERT')}, client-key: me.key, token: t }`;
+  const path = await home.write('config', config(user));
+  const { credentials, ...access } = await readKubeconfig({ paths: [path] });
+  assert.deepEqual(access, {
+    server: 'https://east.example.org:6443',
+    ca: 'CA',
+    tlsServerName: 'kubernetes',
+    context: 'main',
+    namespace: 'shop',
+  });
+  assert.deepEqual(await credentials(false), { token: 't', cert: 'CERT', key: 'KEY' });
+
+  const bare = await readKubeconfig({ paths: [path], context: 'bare' });
+  assert.equal(bare.namespace, 'default');
+  assert.deepEqual(await bare.credentials(false), {});
+});
+
+test('files are merged: the first to name something is right, and a missing one is skipped', async () => {
+  await using home = await folder();
+  await home.write('pki/ca.crt', 'CA');
+  const first = await home.write('first', 'users: [{ name: me, user: { token: first } }]');
+  const second = await home.write('second', config('{ token: second }'));
+  const access = await readKubeconfig({ paths: [first, join(home.path, 'none'), second] });
+  assert.deepEqual(await access.credentials(false), { token: 'first' });
+  assert.equal(access.context, 'main');
+});
+
+test('the files are those of KUBECONFIG, or the one at home', () => {
+  assert.deepEqual(kubeconfigPaths({ KUBECONFIG: 'a::b' }, '/home/me'), ['a', 'b']);
+  assert.deepEqual(kubeconfigPaths({}, '/home/me'), [join('/home/me', '.kube', 'config')]);
+});
+
+test('a token file is read again after a minute, and when its token is refused', async () => {
+  await using home = await folder();
+  await home.write('pki/ca.crt', 'CA');
+  await home.write('token', '1\n');
+  const clock = new ManualClock();
+  const access = await readKubeconfig({ paths: [await home.write('config', config('{ tokenFile: token }'))], clock });
+  const token = async (isRefused: boolean): Promise<string | undefined> => (await access.credentials(isRefused)).token;
+  assert.equal(await token(false), '1');
+  await home.write('token', '2');
+  assert.equal(await token(false), '1');
+  assert.equal(await token(true), '2');
+  await home.write('token', '3');
+  await clock.advance(60_000);
+  assert.equal(await token(false), '3');
+});
+
+test('a program is asked once for all who wait, again when its credentials expire or are refused', async () => {
+  await using home = await folder();
+  await home.write('pki/ca.crt', 'CA');
+  const count = await home.write('count', '');
+  const script = await home.write(
+    'plugin.mjs',
+    `import { appendFileSync, readFileSync } from 'node:fs';
+     appendFileSync(process.env.COUNT, 'x');
+     const { spec } = JSON.parse(process.env.KUBERNETES_EXEC_INFO);
+     const token = [readFileSync(process.env.COUNT, 'utf8').length, process.argv[2], spec.cluster.server].join(' ');
+     console.log(JSON.stringify({ kind: 'ExecCredential', status: { token, expirationTimestamp: '1970-01-01T00:01:00Z' } }));`,
+  );
+  const exec = {
+    command: process.execPath,
+    args: [script, 'arg'],
+    env: [{ name: 'COUNT', value: count }],
+    provideClusterInfo: true,
+  };
+  const clock = new ManualClock();
+  const path = await home.write('config', config(JSON.stringify({ exec })));
+  const { credentials } = await readKubeconfig({ paths: [path], clock });
+  const token = async (isRefused: boolean): Promise<string> => (await credentials(isRefused)).token ?? '';
+  const first = '1 arg https://east.example.org:6443';
+  assert.deepEqual(await Promise.all([token(false), token(false)]), [first, first]);
+  assert.equal(await token(false), first);
+  assert.match(await token(true), /^2 /);
+  await clock.advance(60_000);
+  assert.match(await token(false), /^3 /);
+});
+
+const failing: readonly { readonly name: string; readonly exec: object; readonly want: RegExp }[] = [
+  {
+    name: 'is not there',
+    exec: { command: 'no-such-program', installHint: 'Install it.' },
+    want: /^"no-such-program" gave user "me" no credentials: ENOENT\nInstall it\.$/,
+  },
+  { name: 'fails', exec: { command: process.execPath, args: ['-e', 'process.exit(3)'] }, want: /: it exited with 3$/ },
+  { name: 'prints no JSON', exec: { command: process.execPath, args: ['-e', '0'] }, want: /: it printed no JSON$/ },
+];
+for (const { name, exec, want } of failing) {
+  test(`a program that ${name} is an error that names it`, async () => {
+    await using home = await folder();
+    await home.write('pki/ca.crt', 'CA');
+    const path = await home.write('config', config(JSON.stringify({ exec })));
+    const { credentials } = await readKubeconfig({ paths: [path] });
+    await assert.rejects(credentials(false), { code: 'USAGE', message: want });
+  });
+}
+
+const wrong: readonly { readonly content: string; readonly context?: string; readonly want: RegExp }[] = [
+  { content: config('{}'), context: 'other', want: /^there is no context "other"; there is (main, bare|bare, main)$/ },
+  { content: 'contexts: []', want: /^no context is current in .*: name one$/ },
+  {
+    content: 'current-context: a\ncontexts: [{ name: a, context: { cluster: b } }]',
+    want: /^there is no cluster "b" of context "a"; there are none$/,
+  },
+  { content: '- 1', want: /is not a kubeconfig$/ },
+  { content: 'a: [', want: /is not YAML/ },
+  { content: config('{ auth-provider: {} }'), want: /^user "me": auth-provider is gone from Kubernetes: use exec$/ },
+  { content: config('{}').replace('https:', ''), want: /^cluster "east" has no server that is a URL/ },
+];
+for (const { content, context, want } of wrong) {
+  test(`a kubeconfig is refused: ${want.source}`, async () => {
+    await using home = await folder();
+    await home.write('pki/ca.crt', 'CA');
+    const path = await home.write('config', content);
+    await assert.rejects(readKubeconfig({ paths: [path], context }), { code: 'USAGE', message: want });
+  });
+}
+
+test('no file at all names where it was looked for', () =>
+  assert.rejects(readKubeconfig({ paths: ['/nowhere/config'] }), {
+    message: 'there is no kubeconfig at /nowhere/config',
+  }));
+
+test('a program in a Pod uses what the kubelet mounted', async () => {
+  await using home = await folder();
+  await home.write('ca.crt', 'CA');
+  await home.write('token', 'T');
+  await home.write('namespace', 'shop\n');
+  const env = { KUBERNETES_SERVICE_HOST: '2001:db8::1', KUBERNETES_SERVICE_PORT: '443' };
+  const access = await inCluster(env, { directory: home.path });
+  assert.deepEqual([access.server, access.ca, access.namespace], ['https://[2001:db8::1]:443', 'CA', 'shop']);
+  assert.deepEqual(await access.credentials(false), { token: 'T' });
+  await assert.rejects(inCluster({}), { code: 'USAGE' });
+});

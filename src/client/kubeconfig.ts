@@ -1,0 +1,149 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { load } from 'js-yaml';
+import type { Clock } from './clock.ts';
+import { systemClock } from './clock.ts';
+import type { ConfigEntry } from './config-entry.ts';
+import { isRecord, pemOf, recordOf, textOf } from './config-entry.ts';
+import { credentialsOf } from './credentials.ts';
+import { KubeconfigError } from './errors.ts';
+import type { ServerAccess } from './https.ts';
+
+/** Environment variables, by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface KubeconfigOptions {
+  /** Files, merged: who says something first is right. Those that are missing are skipped. */
+  readonly paths: readonly string[];
+  /** Default: the `current-context` of the files. */
+  readonly context?: string | undefined;
+  /** For programs that give credentials. */
+  readonly env?: Environment;
+  readonly clock?: Clock;
+}
+
+/** A server, and which namespace is meant when none is given. */
+export interface ClusterAccess extends ServerAccess {
+  readonly context: string;
+  readonly namespace: string;
+}
+
+/** The files that `kubectl` would read: those of the variable KUBECONFIG, or the one in the home directory. */
+export function kubeconfigPaths(env: Environment, home: string, separator = ':'): readonly string[] {
+  const paths = (env['KUBECONFIG'] ?? '').split(separator).filter((path) => path !== '');
+  return paths.length > 0 ? paths : [join(home, '.kube', 'config')];
+}
+
+/** How to reach the cluster of a context. Throws a KubeconfigError that says what is missing where. */
+export async function readKubeconfig(options: KubeconfigOptions): Promise<ClusterAccess> {
+  const { paths, env = {}, clock = systemClock } = options;
+  const files = (await Promise.all(paths.map(readConfig))).filter((file) => file !== undefined);
+  if (files.length === 0) throw new KubeconfigError(`there is no kubeconfig at ${paths.join(' or ')}`);
+  const contextName = options.context ?? files.map(({ currentContext }) => currentContext).find((name) => name !== '');
+  if (contextName === undefined) throw new KubeconfigError(`no context is current in ${paths.join(', ')}: name one`);
+
+  const context = find(files, 'contexts', contextName, `context "${contextName}"`);
+  const clusterName = textOf(context.entry, 'cluster') ?? '';
+  const userName = textOf(context.entry, 'user') ?? '';
+  const cluster = find(files, 'clusters', clusterName, `cluster "${clusterName}" of context "${contextName}"`);
+  const user: ConfigEntry =
+    userName === ''
+      ? { entry: {}, directory: '.' }
+      : find(files, 'users', userName, `user "${userName}" of context "${contextName}"`);
+  const access = await clusterOf(cluster, clusterName);
+  return {
+    ...access,
+    context: contextName,
+    namespace: textOf(context.entry, 'namespace') ?? 'default',
+    credentials: await credentialsOf(user, { env, clock, userName, cluster: access }),
+  };
+}
+
+async function clusterOf(cluster: ConfigEntry, name: string): Promise<Omit<ServerAccess, 'credentials'>> {
+  const { entry } = cluster;
+  const server = textOf(entry, 'server');
+  if (server === undefined || !URL.canParse(server)) {
+    throw new KubeconfigError(`cluster "${name}" has no server that is a URL: ${JSON.stringify(server)}`);
+  }
+  if (textOf(entry, 'proxy-url') !== undefined)
+    throw new KubeconfigError(`cluster "${name}": proxy-url is not supported`);
+  const ca = await pemOf(cluster, 'certificate-authority');
+  const tlsServerName = textOf(entry, 'tls-server-name');
+  return {
+    server,
+    ...(ca === undefined ? {} : { ca }),
+    ...(entry['insecure-skip-tls-verify'] === true ? { insecureSkipTlsVerify: true } : {}),
+    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+  };
+}
+
+type Section = 'clusters' | 'contexts' | 'users';
+
+interface ConfigFile extends Readonly<Record<Section, ReadonlyMap<string, ConfigEntry>>> {
+  readonly currentContext: string;
+}
+
+function find(files: readonly ConfigFile[], section: Section, name: string, what: string): ConfigEntry {
+  const found = files.map((file) => file[section].get(name)).find((entry) => entry !== undefined);
+  if (found !== undefined) return found;
+  const known = [...new Set(files.flatMap((file) => [...file[section].keys()]))];
+  throw new KubeconfigError(`there is no ${what}; there ${known.length === 0 ? 'are none' : `is ${known.join(', ')}`}`);
+}
+
+async function readConfig(path: string): Promise<ConfigFile | undefined> {
+  let content: string;
+  try {
+    content = await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw new KubeconfigError(`cannot read ${path}`, { cause: error });
+  }
+  return parseConfig(content, path);
+}
+
+function parseConfig(content: string, path: string): ConfigFile {
+  let document: unknown;
+  try {
+    document = load(content);
+  } catch (error) {
+    throw new KubeconfigError(`${path} is not YAML: ${error instanceof Error ? error.message : ''}`, { cause: error });
+  }
+  if (!isRecord(document)) throw new KubeconfigError(`${path} is not a kubeconfig`);
+  const directory = dirname(path);
+  const section = (name: Section, field: string): ReadonlyMap<string, ConfigEntry> => {
+    const items = Array.isArray(document[name]) ? document[name].filter(isRecord) : [];
+    const named = items.map((item) => [String(item['name']), recordOf(item[field])] as const);
+    // The first of two that have the same name is right, as between files.
+    return new Map(named.toReversed().map(([key, entry]) => [key, { entry, directory }]));
+  };
+  return {
+    currentContext: textOf(document, 'current-context') ?? '',
+    clusters: section('clusters', 'cluster'),
+    contexts: section('contexts', 'context'),
+    users: section('users', 'user'),
+  };
+}
+
+/** How a program in a Pod reaches its own cluster, by what the kubelet gives it. */
+export async function inCluster(
+  env: Environment,
+  { directory = '/var/run/secrets/kubernetes.io/serviceaccount', clock = systemClock }: InClusterOptions = {},
+): Promise<ClusterAccess> {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
+  if (!host || !port) throw new KubeconfigError('this is no Pod: KUBERNETES_SERVICE_HOST and _PORT are not set');
+  const user: ConfigEntry = { entry: { tokenFile: 'token' }, directory };
+  const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const access = { server, ca: await readFile(join(directory, 'ca.crt'), 'utf8') };
+  return {
+    ...access,
+    context: 'in-cluster',
+    namespace: (await readFile(join(directory, 'namespace'), 'utf8')).trim(),
+    credentials: await credentialsOf(user, { env, clock, userName: 'in-cluster', cluster: access }),
+  };
+}
+
+export interface InClusterOptions {
+  /** Where the kubelet mounts token, namespace and authorities. */
+  readonly directory?: string;
+  readonly clock?: Clock;
+}
