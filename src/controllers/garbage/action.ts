@@ -10,7 +10,10 @@ export interface Preconditions {
 /** What becomes of the dependents of what is deleted. */
 export type Policy = 'Background' | 'Foreground' | 'Orphan';
 
-/** Deletes an object that has no owner left; `options` is the body of the request. */
+/**
+ * Deletes an object that has no owner left; `options` is the body of the request. The revision guards against an owner
+ * that was added meanwhile. An object that changes all the time, but not its owners, may be deleted without it.
+ */
 export interface Delete {
   readonly type: 'delete';
   readonly target: Identity;
