@@ -1,0 +1,68 @@
+// What a Pod is to a Service: whether it is behind it, at which addresses, and in which state.
+import { parseAddress, printAddress } from '../api/addresses.ts';
+import type { ObjectReference } from '../api/kinds/core/object-reference.ts';
+import type { Pod } from '../api/kinds/core/pod/schema.ts';
+import type { IpFamily, Service } from '../api/kinds/core/service/schema.ts';
+
+/**
+ * Whether controllers keep the endpoints of a Service. Without a selector somebody else does, and an ExternalName
+ * Service has none, whatever its selector says (EXT-2).
+ */
+export const hasManagedEndpoints = ({ spec }: Service): boolean =>
+  spec.type !== 'ExternalName' && spec.selector !== undefined;
+
+/** Whether the Service has no virtual address. */
+export const isHeadless = ({ spec: { clusterIP = '' } }: Service): boolean => clusterIP === '' || clusterIP === 'None';
+
+/** The Pods that the Service selects and that can have endpoints: not finished, and with an address. */
+export function selectedPods(service: Service, pods: readonly Pod[]): readonly Pod[] {
+  const wanted = Object.entries(service.spec.selector ?? {});
+  const { namespace } = service.metadata;
+  return pods.filter(({ metadata, status }) => {
+    if (metadata.namespace !== namespace || status.phase === 'Succeeded' || status.phase === 'Failed') return false;
+    if (!status.podIP && !status.podIPs?.length) return false;
+    for (const [key, value] of wanted) if (metadata.labels?.[key] !== value) return false;
+    return true;
+  });
+}
+
+/** Whether the Pod says it is ready. */
+export function isReady({ status }: Pod): boolean {
+  for (const { type, status: value } of status.conditions ?? []) if (type === 'Ready') return value === 'True';
+  return false;
+}
+
+/** Whether the Pod is about to go. */
+export const isTerminating = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
+
+/** The name under which a headless Service publishes the Pod; '' if it has none there. */
+export const hostnameIn = ({ spec }: Pod, service: Service): string =>
+  spec.hostname && spec.subdomain === service.metadata.name ? spec.hostname : '';
+
+/** Names the Pod without its revision, so that not every heartbeat changes what refers to it. */
+export const referenceTo = ({ metadata: { namespace = '', name = '', uid = '' } }: Pod): ObjectReference => ({
+  kind: 'Pod',
+  namespace,
+  name,
+  uid,
+});
+
+/** The addresses of the Pod in one family, in canonical form. */
+export function addressesOf({ status }: Pod, family: IpFamily): readonly string[] {
+  const found: string[] = [];
+  if (!status.podIPs?.length) addIfOf(family, status.podIP ?? '', found);
+  else for (const { ip } of status.podIPs) addIfOf(family, ip ?? '', found);
+  return found;
+}
+
+// The usual form, of which most clusters have thousands: checked without reading numbers, 0.05 µs instead of 0.5.
+const canonicalIpv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
+
+function addIfOf(family: IpFamily, text: string, found: string[]): void {
+  if (canonicalIpv4.test(text)) {
+    if (family === 'IPv4') found.push(text);
+    return;
+  }
+  const address = parseAddress(text);
+  if (address?.family === family) found.push(printAddress(family, address.value));
+}

@@ -1,0 +1,88 @@
+// The endpoint that a Pod should have, compared with the one it has.
+import type { Node } from '../../api/kinds/core/node/schema.ts';
+import type { Pod } from '../../api/kinds/core/pod/schema.ts';
+import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
+import type { Endpoint, EndpointHints } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import { addressesOf, hostnameIn, isReady, isTerminating, referenceTo } from '../backend.ts';
+
+/** What is published about a Pod. Endpoints are only made of it where they differ, which is rare. */
+export interface Backend {
+  readonly pod: Pod;
+  readonly addresses: readonly string[];
+  /** '' for none, as in the two below. */
+  readonly hostname: string;
+  readonly nodeName: string;
+  readonly zone: string;
+  readonly ready: boolean;
+  readonly serving: boolean;
+  readonly terminating: boolean;
+}
+
+/** The label of a node that says in which zone it is. */
+export const zoneLabel = 'topology.kubernetes.io/zone';
+
+/** Pod name → backend, for the Pods that have an address of the family. */
+export function backendsOf(
+  service: Service,
+  pods: readonly Pod[],
+  { family, nodes }: { readonly family: IpFamily; readonly nodes: ReadonlyMap<string, Node> },
+): Map<string, Backend> {
+  const publishesAll = service.spec.publishNotReadyAddresses ?? false;
+  const backends = new Map<string, Backend>();
+  for (const pod of pods) {
+    const addresses = addressesOf(pod, family);
+    if (addresses.length === 0) continue;
+    const { nodeName = '' } = pod.spec;
+    const serving = isReady(pod);
+    const terminating = isTerminating(pod);
+    backends.set(pod.metadata.name ?? '', {
+      pod,
+      addresses,
+      hostname: hostnameIn(pod, service),
+      nodeName,
+      zone: nodes.get(nodeName)?.metadata.labels?.[zoneLabel] ?? '',
+      ready: publishesAll || (serving && !terminating),
+      serving,
+      terminating,
+    });
+  }
+  return backends;
+}
+
+/** Whether the endpoint is that of this backend, perhaps in an older state: it may be changed in its place. */
+export function isSameBackend({ addresses, hostname = '', targetRef }: Endpoint, backend: Backend): boolean {
+  const known = addresses ?? [];
+  if (hostname !== backend.hostname || known.length !== backend.addresses.length) return false;
+  if (targetRef?.namespace !== backend.pod.metadata.namespace) return false;
+  // Their order carries nothing; nearly always there is one.
+  return known.length === 1
+    ? known[0] === backend.addresses[0]
+    : known.every((address) => backend.addresses.includes(address));
+}
+
+/** Whether nothing about the backend has changed; hints are decided later, for all endpoints at once. */
+export function isCurrent({ conditions, nodeName = '', zone = '', targetRef }: Endpoint, backend: Backend): boolean {
+  return (
+    conditions.ready === backend.ready &&
+    conditions.serving === backend.serving &&
+    conditions.terminating === backend.terminating &&
+    nodeName === backend.nodeName &&
+    zone === backend.zone &&
+    targetRef?.uid === backend.pod.metadata.uid &&
+    targetRef?.kind === 'Pod'
+  );
+}
+
+/** The endpoint of a backend, with the hints it had so far. */
+export function endpointOf(backend: Backend, hints?: EndpointHints): Endpoint {
+  const { addresses, hostname, nodeName, zone, ready, serving, terminating } = backend;
+  return {
+    addresses,
+    conditions: { ready, serving, terminating },
+    ...(hostname === '' ? {} : { hostname }),
+    targetRef: referenceTo(backend.pod),
+    ...(nodeName === '' ? {} : { nodeName }),
+    ...(zone === '' ? {} : { zone }),
+    ...(hints === undefined ? {} : { hints }),
+  };
+}

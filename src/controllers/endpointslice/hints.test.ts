@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { gatesWith } from '../../api/gates.ts';
+import type { ServiceSpec } from '../../api/kinds/core/service/schema.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import { applied, nodes, pod, service } from '../objects.fixture.ts';
+import type { Observed, Plan } from './plan.ts';
+import { plan } from './plan.ts';
+
+const planned = (observed: Partial<Observed>): Plan =>
+  plan({ service: service(), pods: [], nodes: nodes(), slices: [], gates: gatesWith(), ...observed });
+
+/** `zone@node` of every endpoint; `-` where there is no hint. */
+const hintsIn = (slices: readonly EndpointSlice[]): string =>
+  slices
+    .flatMap(({ endpoints }) => endpoints ?? [])
+    .map(({ hints }) => {
+      const zones = hints?.forZones?.map(({ name }) => name).join('+') ?? '';
+      const names = hints?.forNodes?.map(({ name }) => `@${name}`).join('+') ?? '';
+      return hints === undefined ? '-' : `${zones}${names}`;
+    })
+    .join(' ');
+
+const threePods = [
+  pod('a'),
+  pod('b', { ips: ['10.0.0.2'], node: 'n2' }),
+  pod('c', { ips: ['10.0.0.3'], node: 'n2', ready: false }),
+  pod('d', { ips: ['10.0.0.4'], node: 'nowhere' }),
+];
+const twoZones = nodes({ n1: 'east', n2: 'west', nowhere: '' });
+
+const auto = { 'service.kubernetes.io/topology-mode': 'Auto' };
+
+const cases: readonly {
+  readonly name: string;
+  readonly spec: Partial<ServiceSpec>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly gate?: boolean;
+  readonly want: string;
+}[] = [
+  { name: 'none by default', spec: {}, want: '- - - -' },
+  { name: 'PreferClose is the own zone', spec: { trafficDistribution: 'PreferClose' }, want: 'east west - -' },
+  { name: 'PreferSameZone is the same', spec: { trafficDistribution: 'PreferSameZone' }, want: 'east west - -' },
+  {
+    name: 'PreferSameNode adds the node',
+    spec: { trafficDistribution: 'PreferSameNode' },
+    want: 'east@n1 west@n2 - @nowhere',
+  },
+  {
+    name: 'the newer words need their gate',
+    spec: { trafficDistribution: 'PreferSameNode' },
+    gate: false,
+    want: '- - - -',
+  },
+  {
+    name: 'PreferClose needs none',
+    spec: { trafficDistribution: 'PreferClose' },
+    gate: false,
+    want: 'east west - -',
+  },
+  { name: 'a word that is not known', spec: { trafficDistribution: 'example.org/far' }, want: '- - - -' },
+  {
+    name: 'the annotation wins, even where it can give none',
+    spec: { trafficDistribution: 'PreferClose' },
+    annotations: auto,
+    want: '- - - -',
+  },
+  {
+    name: 'the older annotation wins over the newer',
+    spec: { trafficDistribution: 'PreferClose' },
+    annotations: { ...auto, 'service.kubernetes.io/topology-aware-hints': 'Disabled' },
+    want: 'east west - -',
+  },
+];
+
+for (const { name, spec, annotations = {}, gate = true, want } of cases) {
+  test(`hints: ${name}`, () => {
+    const { create } = planned({
+      service: service(spec, { annotations }),
+      pods: threePods,
+      nodes: twoZones,
+      gates: gatesWith({ PreferSameTrafficDistribution: gate }),
+    });
+    assert.equal(hintsIn(create), want);
+  });
+}
+
+test('hints appear and go by an update of the slice that is there', () => {
+  const given = { pods: threePods, nodes: twoZones };
+  const plain = applied([], planned(given));
+  const hinted = applied(
+    plain,
+    planned({ ...given, slices: plain, service: service({ trafficDistribution: 'PreferClose' }) }),
+  );
+  assert.equal(hintsIn(hinted), 'east west - -');
+  assert.deepEqual(applied(hinted, planned({ ...given, slices: hinted })), plain);
+});
+
+/** Ready Pods, so many on the node of each zone. */
+const podsPerNode = (counts: Readonly<Record<string, number>>) =>
+  Object.entries(counts).flatMap(([node, count]) =>
+    Array.from({ length: count }, (_, index) =>
+      pod(`${node}-${index}`, { node, ips: [`10.${node.slice(1)}.0.${index}`] }),
+    ),
+  );
+
+const topologyCases: readonly {
+  readonly name: string;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly zones: Readonly<Record<string, string>>;
+  readonly cpu?: Readonly<Record<string, string>>;
+  readonly want: Readonly<Record<string, number>>;
+  readonly event: string;
+}[] = [
+  {
+    name: 'as many as the zones deserve stay where they are',
+    counts: { n1: 3, n2: 3 },
+    zones: { n1: 'east', n2: 'west' },
+    want: { east: 3, west: 3 },
+    event: 'Topology Aware Hints has been enabled, addressType: IPv4',
+  },
+  {
+    name: 'a zone without endpoints is lent some',
+    counts: { n1: 6 },
+    zones: { n1: 'east', n2: 'west' },
+    want: { east: 3, west: 3 },
+    event: 'Topology Aware Hints has been enabled, addressType: IPv4',
+  },
+  {
+    name: 'shares follow the CPU',
+    counts: { n1: 4, n2: 4 },
+    zones: { n1: 'east', n2: 'west' },
+    cpu: { n1: '6', n2: '2000m' },
+    want: { east: 6, west: 2 },
+    event: 'Topology Aware Hints has been enabled, addressType: IPv4',
+  },
+  {
+    name: 'one zone is not enough',
+    counts: { n1: 4 },
+    zones: { n1: 'east', n2: 'east' },
+    want: { '-': 4 },
+    event: 'Nodes only ready in one zone, addressType: IPv4',
+  },
+  {
+    name: 'a node without a zone spoils it',
+    counts: { n1: 4 },
+    zones: { n1: 'east', n2: '' },
+    want: { '-': 4 },
+    event:
+      'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes, addressType: IPv4',
+  },
+  {
+    name: 'fewer endpoints than zones',
+    counts: { n1: 1 },
+    zones: { n1: 'east', n2: 'west' },
+    want: { '-': 1 },
+    event: 'Insufficient number of endpoints (1 endpoints, 2 zones), addressType: IPv4',
+  },
+  {
+    name: 'shares that would overload a zone by more than a fifth',
+    counts: { n1: 2, n2: 1 },
+    zones: { n1: 'east', n2: 'west' },
+    want: { '-': 3 },
+    event:
+      'Minimum allocation of required endpoints exceeds overload threshold (3 endpoints, 2 zones), addressType: IPv4',
+  },
+];
+
+for (const { name, counts, zones, cpu = {}, want, event } of topologyCases) {
+  test(`topology: ${name}`, () => {
+    const given = {
+      service: service({}, { annotations: auto }),
+      pods: podsPerNode(counts),
+      nodes: nodes(zones, cpu),
+      maxEndpointsPerSlice: 3,
+    };
+    const first = planned(given);
+    const found = hintsIn(first.create).split(' ');
+    assert.deepEqual(
+      Object.fromEntries(Object.keys(want).map((zone) => [zone, found.filter((hint) => hint === zone).length])),
+      want,
+    );
+    assert.deepEqual(
+      first.events.map(({ message }) => message),
+      [event],
+    );
+    const slices = applied([], first);
+    const again = planned({ ...given, slices });
+    assert.deepEqual([again.create, again.update, again.remove], [[], [], []]);
+    assert.equal(again.events.length, '-' in want ? 1 : 0);
+  });
+}
+
+test('topology: an endpoint in a place without a name takes the hints from all', () => {
+  const { create, events } = planned({
+    service: service({}, { annotations: auto }),
+    pods: [...podsPerNode({ n1: 3, n2: 2 }), pod('lost', { node: '', ips: ['10.9.0.1'] })],
+    nodes: nodes({ n1: 'east', n2: 'west' }),
+  });
+  assert.equal(hintsIn(create), '- - - - - -');
+  assert.match(events[0]?.message ?? '', /^One or more endpoints do not have a zone specified/);
+});

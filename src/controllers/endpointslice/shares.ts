@@ -1,0 +1,65 @@
+// How many endpoints each zone should have the use of, by the CPU of its nodes.
+import type { Node } from '../../api/kinds/core/node/schema.ts';
+import { zoneLabel } from './backends.ts';
+
+/** How many endpoints the clients of a zone should, must and may have. */
+export interface Share {
+  readonly desired: number;
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+/** Zone → share, or why the endpoints cannot be shared out. */
+export type Shares = ReadonlyMap<string, Share> | { readonly refused: string };
+
+/** A zone may get as few endpoints as leave each with 20 % more traffic than the average. */
+const overload = 0.2;
+
+const controlPlaneLabels = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
+
+/** The shares of the zones in `count` ready endpoints. */
+export function sharesOf(nodes: Iterable<Node>, count: number): Shares {
+  const cpus = cpuByZone(nodes);
+  if (cpus === undefined || cpus.size === 0) {
+    return {
+      refused: 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes',
+    };
+  }
+  if (cpus.size < 2) return { refused: 'Nodes only ready in one zone' };
+  const counts = `(${count} endpoints, ${cpus.size} zones)`;
+  if (count < cpus.size) return { refused: `Insufficient number of endpoints ${counts}` };
+  const total = cpus.values().reduce((sum, cpu) => sum + cpu, 0);
+  const zones = [...cpus].sort(([left], [right]) => (left < right ? -1 : 1));
+  const shares = zones.map(([zone, cpu]) => {
+    const fair = (cpu / total) * count;
+    const minimum = Math.ceil(fair / (1 + overload));
+    return { zone, minimum, desired: Math.max(fair, minimum) };
+  });
+  const spare = count - shares.reduce((sum, { minimum }) => sum + minimum, 0);
+  if (spare < 0) return { refused: `Minimum allocation of required endpoints exceeds overload threshold ${counts}` };
+  return new Map(
+    shares.map(({ zone, minimum, desired }) => [zone, { minimum, desired, maximum: minimum + spare }] as const),
+  );
+}
+
+/** Zone → CPU of its nodes that take work; undefined if one of them does not say where it is or what it has. */
+function cpuByZone(nodes: Iterable<Node>): ReadonlyMap<string, number> | undefined {
+  const cpus = new Map<string, number>();
+  for (const { metadata, status } of nodes) {
+    if (controlPlaneLabels.some((label) => metadata.labels?.[label] !== undefined)) continue;
+    if (!status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True')) continue;
+    const zone = metadata.labels?.[zoneLabel] ?? '';
+    const cpu = cores(status.allocatable?.['cpu'] ?? 0);
+    if (zone === '' || !(cpu > 0)) return undefined;
+    cpus.set(zone, (cpus.get(zone) ?? 0) + cpu);
+  }
+  return cpus;
+}
+
+const multipliers: Readonly<Record<string, number>> = { n: 1e-9, u: 1e-6, m: 1e-3, '': 1, k: 1e3 };
+
+/** A quantity of CPU as a number of cores; NaN if it is none. */
+function cores(quantity: string | number): number {
+  const [, digits = '', unit = ''] = /^([\d.]+(?:[eE][+-]?\d+)?)([a-z]?)$/.exec(String(quantity)) ?? [];
+  return digits === '' ? Number.NaN : Number(digits) * (multipliers[unit] ?? Number.NaN);
+}

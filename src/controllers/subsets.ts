@@ -1,0 +1,110 @@
+// Subsets of Endpoints in one canonical form, whatever the form they were written in.
+import type { EndpointAddress, EndpointPort, EndpointSubset } from '../api/kinds/core/endpoints/schema.ts';
+
+interface Entry {
+  readonly address: EndpointAddress;
+  readonly ready: boolean;
+}
+
+/** The addresses of one port; `port` is undefined for addresses without ports. */
+interface PortEntries {
+  readonly port: EndpointPort | undefined;
+  /** Address and UID → entry. */
+  readonly entries: Map<string, Entry>;
+}
+
+const before = (left: string, right: string): number => (left === right ? 0 : left < right ? -1 : 1);
+
+const addressKey = ({ ip, targetRef }: EndpointAddress): string => `${ip} ${targetRef?.uid ?? ''}`;
+
+/** Equal for equal ports. */
+const portKey = ({ name = '', protocol = 'TCP', port, appProtocol, srvServiceName }: EndpointPort): string =>
+  JSON.stringify([name, protocol, port, appProtocol, srvServiceName]);
+
+/**
+ * The same combinations of addresses and ports in as few subsets as there are distinct sets of addresses. An address is
+ * told apart by its IP and the UID behind it; where it is both ready and not ready on a port, it is not ready.
+ */
+export function repack(subsets: readonly EndpointSubset[]): readonly EndpointSubset[] {
+  const first = new Map<string, EndpointAddress>();
+  const byPort = new Map<string, PortEntries>();
+  for (const { addresses = [], notReadyAddresses = [], ports = [] } of subsets) {
+    for (const port of ports.length === 0 ? [undefined] : ports) {
+      const key = port === undefined ? '' : portKey(port);
+      const { entries } = byPort.get(key) ?? { entries: new Map<string, Entry>() };
+      byPort.set(key, { port, entries });
+      for (const address of addresses) add(entries, first, { address, ready: true });
+      for (const address of notReadyAddresses) add(entries, first, { address, ready: false });
+    }
+  }
+  const groups = Map.groupBy(
+    [...byPort].filter(([, { entries }]) => entries.size > 0),
+    ([, { entries }]) => signature(entries),
+  );
+  return [...groups.values()]
+    .map((group) => group.sort(([left], [right]) => before(left, right)))
+    .sort((left, right) => before(left[0]?.[0] ?? '', right[0]?.[0] ?? ''))
+    .map((group) => subsetOf(group.map(([, entries]) => entries)));
+}
+
+/** What an address says beside its identity is taken from where it stands first. */
+function add(entries: Map<string, Entry>, first: Map<string, EndpointAddress>, { address, ready }: Entry): void {
+  const key = addressKey(address);
+  const known = first.get(key) ?? address;
+  first.set(key, known);
+  const entry = entries.get(key);
+  if (entry === undefined) entries.set(key, { address: known, ready });
+  else if (entry.ready && !ready) entries.set(key, { address: known, ready });
+}
+
+const signature = (entries: ReadonlyMap<string, Entry>): string =>
+  [...entries]
+    .map(([key, { ready }]) => (ready ? `+${key}` : `-${key}`))
+    .sort()
+    .join();
+
+function subsetOf(group: readonly PortEntries[]): EndpointSubset {
+  const entries = [...(group[0]?.entries ?? [])]
+    .sort(([left], [right]) => before(left, right))
+    .map(([, entry]) => entry);
+  const addresses = entries.filter(({ ready }) => ready).map(({ address }) => address);
+  const notReadyAddresses = entries.filter(({ ready }) => !ready).map(({ address }) => address);
+  const ports = group.flatMap(({ port }) => (port === undefined ? [] : [port]));
+  return {
+    ...(addresses.length === 0 ? {} : { addresses }),
+    ...(notReadyAddresses.length === 0 ? {} : { notReadyAddresses }),
+    ...(ports.length === 0 ? {} : { ports }),
+  };
+}
+
+/** Whether two lists of subsets say the same in the same order; the revisions of what they refer to do not count. */
+export const sameSubsets = (left: readonly EndpointSubset[], right: readonly EndpointSubset[]): boolean =>
+  sameItems(
+    left,
+    right,
+    (a, b) =>
+      sameItems(a.addresses, b.addresses, sameAddress) &&
+      sameItems(a.notReadyAddresses, b.notReadyAddresses, sameAddress) &&
+      sameItems(a.ports, b.ports, (one, other) => portKey(one) === portKey(other)),
+  );
+
+function sameItems<T>(
+  left: readonly T[] = [],
+  right: readonly T[] = [],
+  same: (left: T, right: T) => boolean,
+): boolean {
+  if (left.length !== right.length) return false;
+  return left.every((item, index) => {
+    const other = right[index];
+    return other !== undefined && same(item, other);
+  });
+}
+
+const sameAddress = (left: EndpointAddress, right: EndpointAddress): boolean =>
+  left.ip === right.ip &&
+  (left.hostname ?? '') === (right.hostname ?? '') &&
+  left.nodeName === right.nodeName &&
+  left.targetRef?.kind === right.targetRef?.kind &&
+  left.targetRef?.namespace === right.targetRef?.namespace &&
+  left.targetRef?.name === right.targetRef?.name &&
+  left.targetRef?.uid === right.targetRef?.uid;
