@@ -1,0 +1,101 @@
+/** What a controller says about an object. */
+export interface Happening {
+  readonly type: 'Normal' | 'Warning';
+  /** Why, in one CamelCase word. */
+  readonly reason: string;
+  /** What happened and what a person can do about it. */
+  readonly message: string;
+}
+
+/** The same thing happening again and again: one Event with a count. */
+export interface Series {
+  readonly type: Happening['type'];
+  readonly reason: string;
+  readonly message: string;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly count: number;
+}
+
+interface Group {
+  readonly messages: ReadonlySet<string>;
+  readonly lastMs: number;
+}
+
+interface Bucket {
+  readonly tokens: number;
+  readonly atMs: number;
+}
+
+/** What is remembered, and so how much memory it takes. */
+const remembered = 4096;
+/** So many messages of one kind are told apart; more become one. */
+const distinctMessages = 10;
+const groupMs = 10 * 60_000;
+/** Events that one object may have at once, and how long it takes to earn another. */
+const burst = 25;
+const refillMs = 5 * 60_000;
+
+/**
+ * Turns what happens into few Events, with the limits of Kubernetes' own controllers: what repeats is counted, what
+ * differs only by message is combined after a while, and an object that never stops is left unreported.
+ */
+export class EventSeries {
+  readonly #series = new Map<string, Series>();
+  readonly #groups = new Map<string, Group>();
+  readonly #buckets = new Map<string, Bucket>();
+
+  /** The series that a happening belongs to, counted; undefined: too much happens to this object. */
+  note(
+    object: string,
+    happening: Happening,
+    nowMs: number,
+  ): { readonly key: string; readonly series: Series } | undefined {
+    if (!this.#mayReport(object, nowMs)) return undefined;
+    const { type, reason } = happening;
+    const group = JSON.stringify([object, type, reason]);
+    const isCombined = this.#isCombined(group, happening.message, nowMs);
+    const message = isCombined ? `(combined from similar events): ${happening.message}` : happening.message;
+    const key = isCombined ? group : JSON.stringify([group, message]);
+    const before = this.#series.get(key);
+    const series: Series = {
+      type,
+      reason,
+      message,
+      firstMs: before?.firstMs ?? nowMs,
+      lastMs: nowMs,
+      count: (before?.count ?? 0) + 1,
+    };
+    remember(this.#series, key, series);
+    return { key, series };
+  }
+
+  #isCombined(key: string, message: string, nowMs: number): boolean {
+    const before = this.#groups.get(key);
+    const isFresh = before !== undefined && nowMs - before.lastMs <= groupMs;
+    const messages = new Set(isFresh ? before.messages : []);
+    // One more than are told apart says that there are too many; the rest need not be kept.
+    if (messages.size <= distinctMessages) messages.add(message);
+    remember(this.#groups, key, { messages, lastMs: nowMs });
+    return messages.size > distinctMessages;
+  }
+
+  #mayReport(object: string, nowMs: number): boolean {
+    const { tokens, atMs } = this.#buckets.get(object) ?? { tokens: burst, atMs: nowMs };
+    const earned = Math.min(burst, tokens + (nowMs - atMs) / refillMs);
+    const isAllowed = earned >= 1;
+    remember(this.#buckets, object, { tokens: isAllowed ? earned - 1 : earned, atMs: nowMs });
+    return isAllowed;
+  }
+}
+
+/** Sets an entry as the youngest, and forgets the eldest when there are too many. */
+function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= remembered) return;
+  for (const eldest of map.keys()) {
+    map.delete(eldest);
+    return;
+  }
+}

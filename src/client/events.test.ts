@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { configMapKind } from '../api/kinds/core/configmap/kind.ts';
+import { eventKind } from '../api/kinds/core/event/kind.ts';
+import { namespaceKind } from '../api/kinds/core/namespace/kind.ts';
+import { testServer } from '../server/testing/server.ts';
+import { Client } from './client.ts';
+import { EventSeries } from './event-series.ts';
+import { EventRecorder } from './events.ts';
+import { inProcess } from './in-process.ts';
+import { ManualClock } from './testing/clocks.ts';
+
+const happening = (message: string) => ({ type: 'Warning', reason: 'Failed', message }) as const;
+const minute = 60_000;
+
+test('what repeats is one series with a count', () => {
+  const series = new EventSeries();
+  const first = series.note('a', happening('no'), 1000);
+  const second = series.note('a', happening('no'), 5000);
+  assert.equal(second?.key, first?.key);
+  assert.deepEqual(second?.series, { ...happening('no'), firstMs: 1000, lastMs: 5000, count: 2 });
+  assert.notEqual(series.note('b', happening('no'), 0)?.key, first?.key);
+});
+
+test('more than ten messages for one reason become one, until ten minutes pass', () => {
+  const series = new EventSeries();
+  const messages = Array.from({ length: 12 }, (_, index) => series.note('a', happening(`no ${index}`), index));
+  assert.equal(messages[9]?.series.message, 'no 9');
+  assert.equal(messages[10]?.series.message, '(combined from similar events): no 10');
+  assert.equal(messages[11]?.series.count, 2);
+  assert.equal(series.note('a', happening('no 99'), 11 * minute)?.series.message, 'no 99');
+});
+
+test('an object may have 25 at once, and one more every five minutes', () => {
+  const series = new EventSeries();
+  const noted = Array.from({ length: 30 }, () => series.note('a', happening('no'), 0) !== undefined);
+  assert.equal(noted.filter(Boolean).length, 25);
+  assert.equal(series.note('a', happening('no'), 4 * minute), undefined);
+  assert.equal(series.note('a', happening('no'), 5 * minute)?.series.count, 26);
+  assert.equal(series.note('a', happening('no'), 6 * minute), undefined);
+});
+
+test('a recorder writes one Event for what repeats, and a new one when that is gone', async () => {
+  await using server = await testServer();
+  const user = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
+  const client = new Client(inProcess((request) => server.handle({ ...request, user })));
+  const clock = new ManualClock(Date.now());
+  const recorder = new EventRecorder({
+    client,
+    component: 'test-controller',
+    clock,
+    onError: (error) => assert.fail(String(error)),
+  });
+  const object = await client.create(configMapKind, { metadata: { name: 'a', namespace: 'default' } });
+  const events = async () => (await client.list(eventKind, { fieldSelector: 'involvedObject.name=a' })).items;
+
+  recorder.record(configMapKind, object, happening('no'));
+  await recorder.flush();
+  await clock.advance(3000);
+  for (let time = 0; time < 3; time++) recorder.record(configMapKind, object, happening('no'));
+  await recorder.flush();
+  const [event, ...others] = await events();
+  assert.deepEqual(others, []);
+  assert.equal(event?.count, 4);
+  assert.equal(Date.parse(event?.lastTimestamp ?? '') - Date.parse(event?.firstTimestamp ?? ''), 3000);
+  assert.deepEqual([event?.source.component, event?.reason, event?.type], ['test-controller', 'Failed', 'Warning']);
+  assert.equal(event?.involvedObject.uid, object.metadata.uid);
+
+  await client.delete(eventKind, { namespace: 'default', name: event?.metadata.name ?? '' });
+  recorder.record(configMapKind, object, happening('no'));
+  await recorder.flush();
+  assert.equal((await events())[0]?.count, 5);
+
+  const namespace = await client.get(namespaceKind, { name: 'default' });
+  recorder.record(namespaceKind, namespace, happening('no'));
+  await recorder.flush();
+  const about = { namespace: 'default', fieldSelector: 'involvedObject.kind=Namespace' };
+  assert.equal((await client.list(eventKind, about)).items.length, 1);
+});
+
+test('a failure is reported, and nobody waits for it', async () => {
+  const errors: unknown[] = [];
+  const client = new Client({
+    request: () => Promise.reject(new Error('cut')),
+    stream: () => assert.fail('no stream was expected'),
+    [Symbol.dispose]: () => {},
+  });
+  const recorder = new EventRecorder({ client, component: 'c', onError: (error) => void errors.push(error) });
+  recorder.record(configMapKind, { metadata: { name: 'a', namespace: 'b' } }, happening('no'));
+  await recorder.flush();
+  assert.deepEqual(errors.map(String), ['Error: cut']);
+});
