@@ -10,7 +10,7 @@ interface Entry {
 interface PortEntries {
   readonly port: EndpointPort | undefined;
   /** Address and UID → entry. */
-  readonly entries: Map<string, Entry>;
+  readonly entries: ReadonlyMap<string, Entry>;
 }
 
 const before = (left: string, right: string): number => (left === right ? 0 : left < right ? -1 : 1);
@@ -28,33 +28,53 @@ const portKey = ({ name = '', protocol = 'TCP', port, appProtocol, srvServiceNam
 export function repack(subsets: readonly EndpointSubset[]): readonly EndpointSubset[] {
   const first = new Map<string, EndpointAddress>();
   const byPort = new Map<string, PortEntries>();
-  for (const { addresses = [], notReadyAddresses = [], ports = [] } of subsets) {
-    for (const port of ports.length === 0 ? [undefined] : ports) {
+  for (const subset of subsets) {
+    const entries = entriesOf(subset, first);
+    if (entries.size === 0) continue;
+    for (const port of subset.ports?.length ? subset.ports : [undefined]) {
       const key = port === undefined ? '' : portKey(port);
-      const { entries } = byPort.get(key) ?? { entries: new Map<string, Entry>() };
-      byPort.set(key, { port, entries });
-      for (const address of addresses) add(entries, first, { address, ready: true });
-      for (const address of notReadyAddresses) add(entries, first, { address, ready: false });
+      const known = byPort.get(key)?.entries;
+      byPort.set(key, { port, entries: known === undefined ? entries : merged(known, entries) });
     }
   }
-  const groups = Map.groupBy(
-    [...byPort].filter(([, { entries }]) => entries.size > 0),
-    ([, { entries }]) => signature(entries),
-  );
-  return [...groups.values()]
+  return grouped(byPort)
     .map((group) => group.sort(([left], [right]) => before(left, right)))
     .sort((left, right) => before(left[0]?.[0] ?? '', right[0]?.[0] ?? ''))
     .map((group) => subsetOf(group.map(([, entries]) => entries)));
 }
 
 /** What an address says beside its identity is taken from where it stands first. */
-function add(entries: Map<string, Entry>, first: Map<string, EndpointAddress>, { address, ready }: Entry): void {
-  const key = addressKey(address);
-  const known = first.get(key) ?? address;
-  first.set(key, known);
-  const entry = entries.get(key);
-  if (entry === undefined) entries.set(key, { address: known, ready });
-  else if (entry.ready && !ready) entries.set(key, { address: known, ready });
+function entriesOf(
+  { addresses = [], notReadyAddresses = [] }: EndpointSubset,
+  first: Map<string, EndpointAddress>,
+): ReadonlyMap<string, Entry> {
+  const entries = new Map<string, Entry>();
+  const add = (address: EndpointAddress, ready: boolean): void => {
+    const key = addressKey(address);
+    const known = first.get(key) ?? address;
+    first.set(key, known);
+    entries.set(key, { address: known, ready });
+  };
+  for (const address of addresses) add(address, true);
+  // After the ready ones, so that not ready wins.
+  for (const address of notReadyAddresses) add(address, false);
+  return entries;
+}
+
+function merged(left: ReadonlyMap<string, Entry>, right: ReadonlyMap<string, Entry>): ReadonlyMap<string, Entry> {
+  const entries = new Map(left);
+  for (const [key, entry] of right) if (entries.get(key)?.ready !== false) entries.set(key, entry);
+  return entries;
+}
+
+/** The ports by what they lead to. */
+function grouped(byPort: ReadonlyMap<string, PortEntries>): [string, PortEntries][][] {
+  const ports = [...byPort];
+  const distinct = new Set(ports.map(([, { entries }]) => entries));
+  // Nearly always all Pods serve the same ports: nothing to compare.
+  if (distinct.size === 1) return [ports];
+  const signatures = new Map(Array.from(distinct, (entries) => [entries, signature(entries)]));
+  return [...Map.groupBy(ports, ([, { entries }]) => signatures.get(entries)).values()];
 }
 
 const signature = (entries: ReadonlyMap<string, Entry>): string =>
@@ -64,11 +84,13 @@ const signature = (entries: ReadonlyMap<string, Entry>): string =>
     .join();
 
 function subsetOf(group: readonly PortEntries[]): EndpointSubset {
-  const entries = [...(group[0]?.entries ?? [])]
-    .sort(([left], [right]) => before(left, right))
-    .map(([, entry]) => entry);
-  const addresses = entries.filter(({ ready }) => ready).map(({ address }) => address);
-  const notReadyAddresses = entries.filter(({ ready }) => !ready).map(({ address }) => address);
+  const entries = group[0]?.entries ?? new Map<string, Entry>();
+  const addresses: EndpointAddress[] = [];
+  const notReadyAddresses: EndpointAddress[] = [];
+  for (const key of [...entries.keys()].sort()) {
+    const entry = entries.get(key);
+    if (entry !== undefined) (entry.ready ? addresses : notReadyAddresses).push(entry.address);
+  }
   const ports = group.flatMap(({ port }) => (port === undefined ? [] : [port]));
   return {
     ...(addresses.length === 0 ? {} : { addresses }),

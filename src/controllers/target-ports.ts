@@ -93,3 +93,19 @@ function namedPort(container: Container, { targetPort: target, protocol = 'TCP' 
   }
   return undefined;
 }
+
+type MaybeNamed = Pick<TargetPort, 'srvServiceName'>;
+
+/**
+ * Whether the server left `srvServiceName` out of ports it was sent: its gate is off. A loop that sees it plans with
+ * {@link withoutSrvName} until the Service changes, or it would send the field for ever.
+ */
+export function dropsSrvName(sent: readonly MaybeNamed[], kept: readonly MaybeNamed[]): boolean {
+  const hasName = ({ srvServiceName }: MaybeNamed): boolean => srvServiceName !== undefined;
+  return sent.some(hasName) && !kept.some(hasName);
+}
+
+/** The same gates, but for SRVServiceName, which is off. */
+export const withoutSrvName = (gates: Gates): Gates => ({
+  enabled: (name) => name !== 'SRVServiceName' && gates.enabled(name),
+});

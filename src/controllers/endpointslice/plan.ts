@@ -35,7 +35,7 @@ export interface Observed {
   /** Node name → node. */
   readonly nodes: ReadonlyMap<string, Node>;
   readonly slices: readonly EndpointSlice[];
-  /** A loop whose server drops `srvServiceName` passes its gate as off, or it would write the field for ever. */
+  /** A loop whose server drops `srvServiceName` passes its gate as off; see `dropsSrvName`. */
   readonly gates: Gates;
   /** When the change happened that is being answered, for the annotation on what is written; see trigger-time.ts. */
   readonly triggerTime?: string | undefined;
