@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import fc from 'fast-check';
+
 import { gatesWith } from '../../api/gates.ts';
 import type { ServiceSpec } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
@@ -200,4 +202,30 @@ test('topology: an endpoint in a place without a name takes the hints from all',
   });
   assert.equal(hintsIn(create), '- - - - - -');
   assert.match(events[0]?.message ?? '', /^One or more endpoints do not have a zone specified/);
+});
+
+test('topology: hints settle after one write, and never load a zone beyond its share', () => {
+  const zones = { n1: 'east', n2: 'west', n3: 'north' };
+  const counts = fc.record({ n1: fc.nat(6), n2: fc.nat(6), n3: fc.nat(6) });
+  const cores = fc.integer({ min: 1, max: 8 }).map(String);
+  const cpu = fc.record({ n1: cores, n2: cores, n3: cores });
+  fc.assert(
+    fc.property(fc.array(counts, { minLength: 1, maxLength: 4 }), cpu, (history, cpus) => {
+      const given = {
+        service: service({}, { annotations: auto }),
+        nodes: nodes(zones, cpus),
+        maxEndpointsPerSlice: 3,
+      };
+      let slices: EndpointSlice[] = [];
+      for (const each of history) {
+        const pods = podsPerNode(each);
+        slices = applied(slices, planned({ ...given, pods, slices }));
+        const again = planned({ ...given, pods, slices });
+        assert.deepEqual([again.create, again.update, again.remove], [[], [], []]);
+        const hints = hintsIn(slices).split(' ');
+        assert.ok(new Set(hints).size === 1 || !hints.includes('-'), 'all endpoints have hints, or none');
+      }
+    }),
+    { numRuns: 150 },
+  );
 });
