@@ -87,6 +87,14 @@ test('a stream gives whole lines however they were cut, and ends with the signal
   assert.deepEqual(lines, ['1', '22', '"ö"']);
 });
 
+test('a stream that the server ends is over, without what was left unfinished', async () => {
+  await using server = await peer((_, response) => void response.end('1\n\n2\n3'));
+  using transport = overHttps({ server: server.server, credentials: anonymous });
+  const lines: string[] = [];
+  for await (const line of transport.stream({ method: 'GET', path: '/' })) lines.push(line);
+  assert.deepEqual(lines, ['1', '2']);
+});
+
 test('a stream that is cut throws, so that nobody takes it for an end', async () => {
   await using server = await peer((request, response) => {
     response.write('1\n2', () => request.socket.destroy());

@@ -206,3 +206,33 @@ test('a stream that outlives its time is dropped', async () => {
   await clock.advance(330_000);
   assert.deepEqual(started.errors.map(String), ['Error: the watch did not end']);
 });
+
+test('a server that never says where the beginning ends is asked for a list instead', async () => {
+  const clock = new ManualClock();
+  const feed = new Feed();
+  feed.put('a', '1');
+  const real = feed.transport({ hasWatchList: true });
+  await using started = start(
+    {
+      ...real,
+      async *stream(call) {
+        for await (const line of real.stream(call)) if (!line.includes('BOOKMARK')) yield line;
+      },
+    },
+    { clock, random: () => 0 },
+  );
+  await clock.advance(90_000);
+  assert.equal(started.informer.hasSynced, false);
+  await clock.advance(1000);
+  assert.equal(started.informer.list().length, 1);
+  assert.deepEqual(started.errors.map(String), ['Error: the watch never said that it began']);
+});
+
+test('who waits for the first sync stops waiting when told to', async () => {
+  const informer = new Informer(new Client(new Feed().transport({ hasWatchList: true })), configMapKind);
+  const stop = new AbortController();
+  const waiting = informer.synced(stop.signal);
+  stop.abort(new Error('enough'));
+  await assert.rejects(waiting, { message: 'enough' });
+  await assert.rejects(informer.synced(stop.signal), { message: 'enough' });
+});

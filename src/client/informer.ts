@@ -81,9 +81,18 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     return this.#hasSynced;
   }
 
-  /** Resolves when the cache is complete for the first time. */
-  synced(): Promise<void> {
-    return this.#synced.promise;
+  /** Resolves when the cache is complete for the first time; rejects when the signal fires before. */
+  async synced(signal?: AbortSignal): Promise<void> {
+    if (signal === undefined || this.#hasSynced) return this.#synced.promise;
+    signal.throwIfAborted();
+    const stopped = Promise.withResolvers<never>();
+    const stop = (): void => stopped.reject(signal.reason);
+    signal.addEventListener('abort', stop);
+    try {
+      await Promise.race([this.#synced.promise, stopped.promise]);
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
   }
 
   /** Tells of everything there is as added, then of every change, until the returned function is called. */
@@ -120,15 +129,14 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     let told = 0;
     const own = new AbortController();
     const timeoutSeconds = Math.round(300 * (1 + this.#random()));
-    // A stream that outlives what it was asked for is one that nobody serves any more.
-    const cancel = this.#clock.after((timeoutSeconds + 30) * 1000, () => own.abort(new Error('the watch did not end')));
+    const cancel = this.#deadlines(own, timeoutSeconds);
     const scope = AbortSignal.any([signal, own.signal]);
     try {
       if (this.#revision === undefined && !this.#hasWatchList) await this.#list(scope);
-      const initial = this.#revision === undefined ? new Map<Key, T>() : undefined;
+      const initial = new Map<Key, T>();
       for await (const event of this.#watch(scope, timeoutSeconds)) {
         if (scope.aborted) break;
-        if (this.#revision === undefined && initial !== undefined) this.#collect(initial, event);
+        if (this.#revision === undefined) this.#collect(initial, event);
         else {
           this.#take(event);
           told++;
@@ -144,6 +152,23 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     } finally {
       cancel();
     }
+  }
+
+  /** Drops a stream that nobody serves any more: it lasts too long, or its beginning does. */
+  #deadlines(own: AbortController, timeoutSeconds: number): () => void {
+    const drop = (why: string) => (): void => own.abort(new Error(why));
+    const cancelEnd = this.#clock.after((timeoutSeconds + 30) * 1000, drop('the watch did not end'));
+    if (this.#revision !== undefined || !this.#hasWatchList) return cancelEnd;
+    // Some servers take `sendInitialEvents` for nothing, and never say that the beginning is over.
+    const cancelBeginning = this.#clock.after(longestBeginningMs, () => {
+      if (this.#revision !== undefined) return;
+      this.#hasWatchList = false;
+      drop('the watch never said that it began')();
+    });
+    return () => {
+      cancelEnd();
+      cancelBeginning();
+    };
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -225,4 +250,5 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
 const initialEventsEnd = 'k8s.io/initial-events-end';
 const defaultBackoff: BackoffOptions = { baseMs: 800, maxMs: 30_000 };
 const shortWatchMs = 1000;
+const longestBeginningMs = 90_000;
 const longestRetryAfterMs = 60_000;
