@@ -204,16 +204,21 @@ test('topology: an endpoint in a place without a name takes the hints from all',
   assert.match(events[0]?.message ?? '', /^One or more endpoints do not have a zone specified/);
 });
 
-test('topology: hints settle after one write, and never load a zone beyond its share', () => {
+test('topology: hints settle after one write, and name only zones with nodes that take work', () => {
   const zones = { n1: 'east', n2: 'west', n3: 'north' };
-  const counts = fc.record({ n1: fc.nat(6), n2: fc.nat(6), n3: fc.nat(6) });
+  const counts = fc.record({ n1: fc.nat(6), n2: fc.nat(6), n3: fc.nat(6), n4: fc.nat(2) });
+  const controlPlane = [...nodes({ n4: 'south' })].map(([name, node]) => {
+    const labels = { ...node.metadata.labels, 'node-role.kubernetes.io/control-plane': '' };
+    return [name, { ...node, metadata: { ...node.metadata, labels } }] as const;
+  });
   const cores = fc.integer({ min: 1, max: 8 }).map(String);
   const cpu = fc.record({ n1: cores, n2: cores, n3: cores });
   fc.assert(
     fc.property(fc.array(counts, { minLength: 1, maxLength: 4 }), cpu, (history, cpus) => {
       const given = {
         service: service({}, { annotations: auto }),
-        nodes: nodes(zones, cpus),
+        // The zone of the fourth node has Pods but takes no work.
+        nodes: new Map([...nodes(zones, cpus), ...controlPlane]),
         maxEndpointsPerSlice: 3,
       };
       let slices: EndpointSlice[] = [];
@@ -223,6 +228,7 @@ test('topology: hints settle after one write, and never load a zone beyond its s
         const again = planned({ ...given, pods, slices });
         assert.deepEqual([again.create, again.update, again.remove], [[], [], []]);
         const hints = hintsIn(slices).split(' ');
+        assert.ok(!hints.includes('south'));
         assert.ok(new Set(hints).size === 1 || !hints.includes('-'), 'all endpoints have hints, or none');
       }
     }),

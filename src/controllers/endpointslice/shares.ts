@@ -33,12 +33,15 @@ export function sharesOf(nodes: Iterable<Node>, count: number): Shares {
   const shares = zones.map(([zone, cpu]) => {
     const fair = (cpu / total) * count;
     const minimum = Math.ceil(fair / (1 + overload));
-    return { zone, minimum, desired: Math.max(fair, minimum) };
+    return { zone, minimum, fair };
   });
   const spare = count - shares.reduce((sum, { minimum }) => sum + minimum, 0);
   if (spare < 0) return { refused: `Minimum allocation of required endpoints exceeds overload threshold ${counts}` };
   return new Map(
-    shares.map(({ zone, minimum, desired }) => [zone, { minimum, desired, maximum: minimum + spare }] as const),
+    shares.map(({ zone, minimum, fair }) => {
+      const maximum = minimum + spare;
+      return [zone, { minimum, maximum, desired: Math.min(Math.max(fair, minimum), maximum) }];
+    }),
   );
 }
 

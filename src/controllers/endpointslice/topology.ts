@@ -72,23 +72,30 @@ function keepsHints({ state, endpoints }: Draft, shares: ReadonlyMap<string, Sha
   return true;
 }
 
-/** Moves endpoints one by one from the zone with most above its share to the one with most below. */
+/**
+ * Moves endpoints one by one from the zone with most above its share to the one with most below. In the end no zone has
+ * more than its maximum, so that the next plan keeps these hints.
+ */
 function move(endpoints: readonly Endpoint[], shares: ReadonlyMap<string, Share>, { given, zones }: Decided): void {
-  const names = [...new Set([...shares.keys(), ...given.keys()])];
-  const missing = (zone: string): number => (shares.get(zone)?.desired ?? 0) - (given.get(zone) ?? 0);
+  const has = (zone: string): number => given.get(zone) ?? 0;
+  const missing = (zone: string): number => (shares.get(zone)?.desired ?? 0) - has(zone);
+  const isOver = (zone: string): boolean => has(zone) > (shares.get(zone)?.maximum ?? 0);
+  const mostMissing = (names: readonly string[]): string | undefined =>
+    names.toSorted((left, right) => missing(right) - missing(left))[0];
   const movable = Map.groupBy(endpoints, ({ zone = '' }) => zone);
   for (let moves = 0; moves < endpoints.length; moves++) {
-    const to = names.reduce((best, zone) => (missing(zone) > missing(best) ? zone : best));
-    const givers = names.filter((zone) => zone !== to && (movable.get(zone)?.length ?? 0) > 0);
-    if (givers.length === 0) return;
-    const from = givers.reduce((best, zone) => (missing(zone) < missing(best) ? zone : best));
-    const isShort = (given.get(to) ?? 0) < (shares.get(to)?.minimum ?? 0);
+    const givers = [...movable.keys()].filter((zone) => (movable.get(zone)?.length ?? 0) > 0);
+    const over = givers.filter(isOver);
+    const from = (over.length > 0 ? over : givers).toSorted((left, right) => missing(left) - missing(right))[0];
+    const to = mostMissing([...shares].filter(([zone, { maximum }]) => has(zone) < maximum).map(([zone]) => zone));
+    if (from === undefined || to === undefined || from === to) return;
+    const isShort = has(to) < (shares.get(to)?.minimum ?? 0) && missing(from) < 0;
     // Less than a whole endpoint is only moved where a zone would be overloaded without it.
-    if (missing(from) >= 0 || (!isShort && (missing(to) < 1 || missing(from) > -1))) return;
+    if (!isOver(from) && !isShort && (missing(to) < 1 || missing(from) > -1)) return;
     const endpoint = movable.get(from)?.pop();
     if (endpoint === undefined) return;
     zones.set(endpoint, to);
-    given.set(from, (given.get(from) ?? 0) - 1);
-    given.set(to, (given.get(to) ?? 0) + 1);
+    given.set(from, has(from) - 1);
+    given.set(to, has(to) + 1);
   }
 }
