@@ -20,7 +20,7 @@ import {
   referenceTo,
   selectedPods,
 } from '../backend.ts';
-import { sameMap } from '../same.ts';
+import { sameMap } from '../same-map.ts';
 import { repack, sameSubsets } from '../subsets.ts';
 import type { TargetPort } from '../target-ports.ts';
 import { portGroups } from '../target-ports.ts';

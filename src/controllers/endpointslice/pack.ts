@@ -1,6 +1,6 @@
 // Which endpoint goes into which slice. A write of a slice goes to every node, so as few as possible are written.
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import { sameMap } from '../same.ts';
+import { sameMap } from '../same-map.ts';
 import type { Backend } from './backends.ts';
 import { endpointOf, isCurrent, isSameBackend } from './backends.ts';
 

@@ -13,7 +13,7 @@ import {
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
 import { hasManagedEndpoints, isHeadless, selectedPods } from '../backend.ts';
-import { sameMap } from '../same.ts';
+import { sameMap } from '../same-map.ts';
 import type { PlannedEvent, SliceWrites } from '../slices.ts';
 import { byName, isOwnedBy, namePrefix, newSlice, ownedBy, portsKey, recycle } from '../slices.ts';
 import type { PortGroup } from '../target-ports.ts';

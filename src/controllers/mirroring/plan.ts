@@ -11,7 +11,7 @@ import {
 } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
-import { sameMap } from '../same.ts';
+import { sameMap } from '../same-map.ts';
 import type { PlannedEvent, SliceWrites } from '../slices.ts';
 import { byName, isOwnedBy, namePrefix, newSlice, ownedBy, portsKey, recycle } from '../slices.ts';
 import type { Mirror, Mirrored } from './mirrored.ts';
