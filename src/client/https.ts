@@ -80,6 +80,7 @@ class Connections {
   readonly #url: URL;
   readonly #userAgent: string;
   #agent: HttpAgent | HttpsAgent | undefined;
+  #retired: HttpAgent | HttpsAgent | undefined;
   #certificate: string | undefined;
 
   constructor(access: ServerAccess, { userAgent = 'fairlead' }: HttpsOptions) {
@@ -98,6 +99,7 @@ class Connections {
 
   close(): void {
     this.#agent?.destroy();
+    this.#retired?.destroy();
   }
 
   #sendAs(call: ApiCall, signal: AbortSignal, credentials: Credentials): Promise<IncomingMessage> {
@@ -123,7 +125,9 @@ class Connections {
   #agentFor({ cert, key }: Credentials): HttpAgent | HttpsAgent {
     if (this.#agent !== undefined && this.#certificate === cert) return this.#agent;
     const { ca, insecureSkipTlsVerify = false, tlsServerName } = this.#access;
-    this.#agent?.destroy();
+    // What is under way with the last certificate may finish; what is older yet is cut.
+    this.#retired?.destroy();
+    this.#retired = this.#agent;
     this.#certificate = cert;
     this.#agent =
       this.#url.protocol === 'http:'

@@ -19,6 +19,12 @@ import { Informer } from './informer.ts';
 import { isRefusal } from './transport.ts';
 import { transportContract } from './transport.contract.ts';
 
+/** The next of a watch; undefined when it is over. */
+async function nextOf<T>(events: AsyncGenerator<T>): Promise<T | undefined> {
+  const { value, done } = await events.next();
+  return done === true ? undefined : value;
+}
+
 suite('in process', () => {
   let server: TestServer;
   before(async () => {
@@ -82,6 +88,25 @@ suite('over TLS', () => {
     await assert.rejects(misled.list(configMapKind), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
     using careless = new Client(overHttps({ server: server.url, insecureSkipTlsVerify: true, credentials }));
     assert.ok((await careless.list(configMapKind)).items.length > 0);
+  });
+
+  test('another certificate is used from the next request on, and does not end a stream', async () => {
+    const validity = { now: new Date(), days: 1 };
+    const next = await issue(ca, { use: 'client', commonName: 'next', groups: ['system:masters'] }, validity);
+    let identity = admin;
+    using transport = overHttps({ ...adminAccess(), credentials: async () => ({ ...identity }) });
+    const client = new Client(transport);
+    const metadata = { name: 'renewed', namespace: 'default' };
+    await client.create(configMapKind, { metadata });
+    const selection = { namespace: 'default', fieldSelector: 'metadata.name=renewed' };
+    const events = client.watch(configMapKind, { ...selection, resourceVersion: '' });
+    assert.equal((await nextOf(events))?.type, 'ADDED');
+    identity = next;
+    await client.patch(configMapKind, metadata, { body: { data: { a: '1' } } });
+    let event = await nextOf(events);
+    while (event?.type === 'BOOKMARK') event = await nextOf(events);
+    assert.equal(event?.type, 'MODIFIED');
+    await events.return(undefined);
   });
 
   test('an informer follows over TLS', async () => {
