@@ -44,7 +44,7 @@ export function tablePresenter({ kind, version, includeObject, whole, clock }: T
   let definitionsSent = false; // a watch sends them with its first event only
 
   const rowObject = (item: Item, revision: number): string => {
-    if (includeObject === 'None') return '';
+    if (includeObject === 'None') return ',"object":null';
     return `,"object":${includeObject === 'Object' ? whole.object(item, revision) : partial.object(item, revision)}`;
   };
   const row = (item: Item, revision: number): string => {

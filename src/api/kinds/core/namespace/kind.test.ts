@@ -70,10 +70,13 @@ for (const { name, deleted, phase, want } of phases) {
 }
 
 test('a finalizer must be standard or have a domain', () => {
-  const errors = namespaceKind.validateCreate({ ...bare, spec: { finalizers: ['kubernetes', 'mine'] } }, context);
+  const given = { ...bare, spec: { finalizers: ['kubernetes', 'mine'] } };
+  const why = 'Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified';
   assert.deepEqual(
-    errors.map(({ path, body }) => `${path}: ${body}`),
-    ['spec.finalizers[1]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified'],
+    [namespaceKind.validateCreate(given, context), namespaceKind.validateUpdate(given, given, context)]
+      .flat()
+      .map(({ path, body }) => `${path}: ${body}`),
+    [`spec.finalizers: ${why}`, `spec.finalizers[1]: ${why}`],
   );
 });
 

@@ -35,8 +35,8 @@ export const namespaceKind = defineKind<Namespace>({
     }),
   prepareForUpdate: (object, old) => withNameLabel({ ...object, spec: old.spec, status: old.status }),
   nameErrors: labelName,
-  validateCreate: finalizerErrors,
-  validateUpdate: finalizerErrors,
+  validateCreate: (object) => finalizerErrors(object, () => 'spec.finalizers'),
+  validateUpdate: (object) => finalizerErrors(object, (index) => `spec.finalizers[${index}]`),
   validateStatus: phaseErrors,
 });
 
@@ -53,13 +53,13 @@ function withFinalizer({ spec: { finalizers = [] } }: Namespace): readonly strin
 
 const standardFinalizers = new Set([namespaceFinalizer, 'orphan', 'foregroundDeletion']);
 
-/** What is wrong with spec.finalizers, which only creation and the finalize endpoint can change. */
-function finalizerErrors({ spec }: Namespace): readonly FieldError[] {
+/** What is wrong with spec.finalizers, which only creation and the finalize endpoint can change; only the latter counts. */
+function finalizerErrors({ spec }: Namespace, pathOf: (index: number) => string): readonly FieldError[] {
   return (spec.finalizers ?? []).flatMap((finalizer, index) => {
     const errors = qualifiedNameErrors(finalizer).map((problem) => invalidValue('spec.finalizers', finalizer, problem));
     if (finalizer.includes('/') || standardFinalizers.has(finalizer)) return errors;
     const problem = 'name is neither a standard finalizer name nor is it fully qualified';
-    return [...errors, invalidValue(`spec.finalizers[${index}]`, finalizer, problem)];
+    return [...errors, invalidValue(pathOf(index), finalizer, problem)];
   });
 }
 

@@ -16,14 +16,14 @@ const contextWith = (
 interface Given {
   readonly addressType?: string;
   readonly endpoints?: readonly object[];
-  readonly ports?: readonly object[];
+  readonly ports?: readonly object[] | null;
 }
 // A slice as a client may write it: decoding takes any word.
-const slice = ({ addressType = 'IPv4', endpoints = [], ports = [] }: Given): EndpointSlice =>
+const slice = ({ addressType = 'IPv4', endpoints, ports = null }: Given): EndpointSlice =>
   kind.applyDefaults({
     metadata: { name: 'web-abc', namespace: 'shop' },
     addressType,
-    endpoints: endpoints.map((endpoint) => ({ conditions: {}, addresses: ['192.0.2.1'], ...endpoint })),
+    endpoints: endpoints?.map((endpoint) => ({ conditions: {}, addresses: ['192.0.2.1'], ...endpoint })) ?? null,
     ports,
   } as unknown as EndpointSlice);
 const at = (...addresses: readonly string[]): object => ({ addresses });

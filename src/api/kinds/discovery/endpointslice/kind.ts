@@ -8,13 +8,15 @@ import type { EndpointSlice } from './schema.ts';
 import { endpointSlice } from './schema.ts';
 import { validateCreate, validateUpdate } from './validate.ts';
 
-/** A port has a name, if an empty one, and a protocol. Empty lists are null, as Kubernetes stores them. */
-function applyDefaults(given: EndpointSlice): EndpointSlice {
-  const slice = {
-    ...given,
-    ...(given.endpoints?.length === 0 ? { endpoints: null } : {}),
-    ...(given.ports?.length === 0 ? { ports: null } : {}),
-  };
+/** Empty lists are null, as Kubernetes stores them. */
+function withNulls(slice: EndpointSlice): EndpointSlice {
+  const { endpoints, ports } = slice;
+  if (endpoints?.length !== 0 && ports?.length !== 0) return slice;
+  return { ...slice, endpoints: endpoints?.length ? endpoints : null, ports: ports?.length ? ports : null };
+}
+
+/** A port has a name, if an empty one, and a protocol. */
+function applyDefaults(slice: EndpointSlice): EndpointSlice {
   if (!slice.ports?.some(({ name, protocol }) => name === undefined || !protocol)) return slice;
   const ports = slice.ports.map((port) => ({ ...port, name: port.name ?? '', protocol: port.protocol || 'TCP' }));
   return { ...slice, ports };
@@ -59,8 +61,8 @@ export const endpointSliceKind: Kind<EndpointSlice> = defineKind<EndpointSlice>(
     ageColumn,
   ],
   applyDefaults,
-  prepareForCreate: (slice, context) => dropFields(slice, undefined, context),
-  prepareForUpdate: dropFields,
+  prepareForCreate: (slice, context) => withNulls(dropFields(slice, undefined, context)),
+  prepareForUpdate: (slice, old, context) => withNulls(dropFields(slice, old, context)),
   nameErrors: subdomainName,
   validateCreate,
   validateUpdate,
