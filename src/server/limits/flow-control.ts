@@ -26,7 +26,7 @@ export const waitBuckets = [0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 3
 
 interface Lane {
   readonly queue: FairQueue;
-  /** Answers that go out: as many of a flow in a turn as requests may start. */
+  /** Answers that go out: one of a flow in a turn, unless the lane has no turns. */
   readonly answers: FairQueue;
   readonly counts: LaneCounts;
 }
@@ -47,7 +47,7 @@ export class FlowControl implements Disposable {
     const lane = (name: LaneName): Lane => {
       return {
         queue: queueOf(limits[name], limits[name].turnMs),
-        answers: queueOf(answerLimits),
+        answers: queueOf(answerLimits(limits[name])),
         counts: {
           dispatched: 0,
           refused: { 'queue-full': 0, 'time-out': 0 },
@@ -79,8 +79,6 @@ export class FlowControl implements Disposable {
    * turns of the event loop too.
    */
   answer({ lane, flow }: Classified): 'now' | Promise<void> {
-    // Answers that trickle out make requests, and so commits, trickle in: administrators get the whole rate.
-    if (lane === 'exempt') return 'now';
     const { answers } = this.#lanes[lane];
     if (answers.enter(flow, 1)) {
       answers.leave(flow, 1);
@@ -159,14 +157,17 @@ function queueOf(limits: QueueLimits, turnMs = 0): FairQueue {
   return queue;
 }
 
-/** One answer of a flow in a turn; how many wait is bound by how many requests are under way. */
-const answerLimits: QueueLimits = {
+/**
+ * How many wait is bound by how many requests are under way. Answers that trickle out make requests, and so commits,
+ * trickle in: a lane whose requests take no turns gives its answers none either.
+ */
+const answerLimits = ({ seatsPerTurn }: QueueLimits): QueueLimits => ({
   seats: Infinity,
   seatsPerFlow: Infinity,
-  seatsPerTurn: 1,
+  seatsPerTurn: seatsPerTurn === Infinity ? Infinity : 1,
   waiting: Infinity,
   waitingPerFlow: Infinity,
-};
+});
 
 function record(waits: Waits, seconds: number): void {
   waits.count++;
