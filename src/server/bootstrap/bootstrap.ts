@@ -9,11 +9,9 @@ import type { Resource } from '../resource.ts';
 import { createObject } from '../verbs/create-object.ts';
 import { deleteObject } from '../verbs/delete-object.ts';
 import { updateObject } from '../verbs/update-object.ts';
-import type { WriteRequest } from '../verbs/write-request.ts';
+import { ownRequest } from '../verbs/write-request.ts';
 import type { BootstrapOptions, InitialObject } from './objects.ts';
 import { initialObjects, rangeName } from './objects.ts';
-
-const manager = 'fairlead';
 
 /** Creates what is missing, and brings the server's own endpoints up to date. */
 export async function bootstrap(context: ServerContext, options: BootstrapOptions): Promise<void> {
@@ -29,15 +27,7 @@ export async function ensure(context: ServerContext, initial: InitialObject): Pr
   const resource: Resource = { kind, cache: context.hub.cache(kind) };
   const object = kind.applyDefaults(decode<ApiObject>(kind.schema, content).object);
   const name = object.metadata.name ?? '';
-  const request: WriteRequest = {
-    user: undefined,
-    namespace,
-    name,
-    subresource: '',
-    dryRun: false,
-    manager,
-    warnings: [],
-  };
+  const request = ownRequest({ namespace, name });
   const exists = resource.cache.get(resource.cache.key(namespace, name)) !== undefined;
   if (!exists) {
     await createObject(context, resource, request, object).catch(ignoreExisting);

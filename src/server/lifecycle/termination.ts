@@ -9,7 +9,7 @@ import type { Resource } from '../resource.ts';
 import { deleteObject } from '../verbs/delete-object.ts';
 import { updateObject } from '../verbs/update-object.ts';
 import type { Subresource } from '../verbs/write-request.ts';
-import { timestamp } from '../verbs/write-request.ts';
+import { ownRequest, timestamp } from '../verbs/write-request.ts';
 import type { Remaining } from './conditions.ts';
 import { terminationConditions } from './conditions.ts';
 
@@ -86,15 +86,7 @@ async function revise(
   change: (namespace: Namespace) => Namespace,
 ): Promise<void> {
   const resource: Resource = { kind: namespaceKind, cache: context.hub.cache(namespaceKind) };
-  const request = {
-    user: undefined,
-    namespace: '',
-    name,
-    subresource,
-    dryRun: false,
-    manager: 'fairlead',
-    warnings: [],
-  };
+  const request = ownRequest({ namespace: '', name, subresource });
   // The cache of namespaces holds namespaces.
   await updateObject(context, resource, request, { revise: (old: ApiObject) => change(old as Namespace) });
 }

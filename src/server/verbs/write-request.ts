@@ -33,3 +33,8 @@ export const withMetadata = (object: ApiObject, metadata: Partial<ApiObject['met
   ...object,
   metadata: { ...object.metadata, ...metadata },
 });
+
+/** A write of the server itself: nobody's rights are asked, and nobody is there to be warned. */
+export const ownRequest = (
+  target: Pick<WriteRequest, 'namespace' | 'name'> & Partial<Pick<WriteRequest, 'subresource' | 'manager'>>,
+): WriteRequest => ({ user: undefined, subresource: '', dryRun: false, manager: 'fairlead', warnings: [], ...target });
