@@ -1,0 +1,165 @@
+// Domain names between their three forms: bytes of a message, bytes alone, and text (`Name`).
+import type { Name } from '../record.ts';
+
+/** A name is at most this long on the wire, its final zero included (RFC 1035 §2.3.4). */
+export const maxNameBytes = 255;
+/** A label is at most this long. */
+export const maxLabelBytes = 63;
+
+/** How each byte stands in a `Name`. */
+const printed: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
+  const char = String.fromCharCode(byte);
+  if (char === '.' || char === '\\') return `\\${char}`;
+  if (byte <= 0x20 || byte >= 0x7f) return `\\${String(byte).padStart(3, '0')}`;
+  return char.toLowerCase();
+});
+
+interface LabelsAt {
+  /** Where the labels are: the offset of each length byte, in order. */
+  readonly starts: readonly number[];
+  /** How long the whole is once written without pointers. */
+  readonly length: number;
+  /** Where the message goes on after the name. */
+  readonly end: number;
+}
+
+/**
+ * Follows a name through a message. A pointer must lead before everything followed so far, so that no message can
+ * make this run longer than the message is long.
+ */
+function labelsAt(bytes: Uint8Array, offset: number): LabelsAt | undefined {
+  const starts: number[] = [];
+  let length = 1;
+  let end = -1;
+  let earliest = offset;
+  for (let at = offset; ;) {
+    const size = bytes[at];
+    if (size === undefined) return undefined;
+    if (size === 0) return { starts, length, end: end === -1 ? at + 1 : end };
+    if (size <= maxLabelBytes) {
+      length += size + 1;
+      if (length > maxNameBytes || at + size >= bytes.length) return undefined;
+      starts.push(at);
+      at += size + 1;
+      continue;
+    }
+    const low = bytes[at + 1];
+    // 0x40 and 0x80 are label types that nobody uses (RFC 6891 §5).
+    if (size < 0xc0 || low === undefined) return undefined;
+    if (end === -1) end = at + 2;
+    at = ((size & 0x3f) << 8) | low;
+    if (at >= earliest) return undefined;
+    earliest = at;
+  }
+}
+
+/** The name that begins at an offset, and where the message goes on after it; undefined if it is broken. */
+export function readName(bytes: Uint8Array, offset: number): { readonly name: Name; readonly end: number } | undefined {
+  const found = labelsAt(bytes, offset);
+  if (found === undefined) return undefined;
+  let name = '';
+  for (const start of found.starts) {
+    if (name !== '') name += '.';
+    const last = start + (bytes[start] ?? 0);
+    for (let at = start + 1; at <= last; at++) name += printed[bytes[at] ?? 0] ?? '';
+  }
+  return { name, end: found.end };
+}
+
+/** As `readName`, but gives the bytes of the name without pointers, in the case they were sent in. */
+export function expandName(
+  bytes: Uint8Array,
+  offset: number,
+): { readonly wire: Uint8Array; readonly end: number } | undefined {
+  const found = labelsAt(bytes, offset);
+  if (found === undefined) return undefined;
+  const wire = new Uint8Array(found.length);
+  let length = 0;
+  for (const start of found.starts) {
+    const size = (bytes[start] ?? 0) + 1;
+    wire.set(bytes.subarray(start, start + size), length);
+    length += size;
+  }
+  return { wire, end: found.end };
+}
+
+/** The labels of a name, first to last, each as it stands in the name. */
+export function labelsOf(name: Name): readonly string[] {
+  if (name === '') return [];
+  if (!name.includes('\\')) return name.split('.');
+  const labels: string[] = [];
+  let start = 0;
+  for (let at = 0; at < name.length; at++) {
+    if (name[at] === '\\') at++;
+    else if (name[at] === '.') {
+      labels.push(name.slice(start, at));
+      start = at + 1;
+    }
+  }
+  return [...labels, name.slice(start)];
+}
+
+/** The name without its first label; undefined for the root. */
+export function parentOf(name: Name): Name | undefined {
+  if (name === '') return undefined;
+  for (let at = 0; at < name.length; at++) {
+    if (name[at] === '\\') at++;
+    else if (name[at] === '.') return name.slice(at + 1);
+  }
+  return '';
+}
+
+/** Whether a name is `ancestor` or below it. */
+export function isWithin(name: Name, ancestor: Name): boolean {
+  if (ancestor === '' || name === ancestor) return true;
+  if (!name.endsWith(ancestor)) return false;
+  const dot = name.length - ancestor.length - 1;
+  if (name[dot] !== '.') return false;
+  let backslashes = 0;
+  while (name[dot - 1 - backslashes] === '\\') backslashes++;
+  return backslashes % 2 === 0;
+}
+
+/** The bytes of a name without compression; undefined if it cannot be sent: an empty or too long label, or too long. */
+export function encodeName(name: Name): Uint8Array | undefined {
+  const wire = new Uint8Array(maxNameBytes);
+  let length = 0;
+  for (const label of labelsOf(name)) {
+    const size = writeLabel(label, wire, length + 1);
+    if (size === undefined || size === 0) return undefined;
+    wire[length] = size;
+    length += size + 1;
+    if (length >= maxNameBytes) return undefined;
+  }
+  return wire.subarray(0, length + 1);
+}
+
+/** Writes the bytes of a label; undefined if it is too long or not spelled as a `Name` is. */
+function writeLabel(label: string, into: Uint8Array, offset: number): number | undefined {
+  let size = 0;
+  for (let at = 0; at < label.length; at++) {
+    let byte = label.charCodeAt(at);
+    if (byte <= 0x20 || byte >= 0x7f) return undefined;
+    if (byte === 0x5c) {
+      const digits = /^\d{3}/.exec(label.slice(at + 1, at + 4))?.[0];
+      byte = digits === undefined ? label.charCodeAt(at + 1) : Number(digits);
+      at += digits?.length ?? 1;
+    }
+    // A lone backslash at the end gives NaN.
+    if (!(byte <= 0xff) || size === maxLabelBytes) return undefined;
+    into[offset + size] = byte;
+    size++;
+  }
+  return size;
+}
+
+/** The name that a person or an object wrote, with or without a dot at its end; undefined if it is no domain name. */
+export function parseName(text: string): Name | undefined {
+  if (text === '.') return '';
+  const isAbsolute = text.endsWith('.') && !/(?:^|[^\\])(?:\\\\)*\\\.$/.test(text);
+  const wire = encodeName(isAbsolute ? text.slice(0, -1) : text);
+  return text === '' || wire === undefined ? undefined : readName(wire, 0)?.name;
+}
+
+/** How a name is shown where it must not be taken for a relative one: with a dot at its end. */
+export const printName = (name: Name): string => `${name}.`;

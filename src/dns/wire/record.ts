@@ -1,0 +1,229 @@
+// Records as they travel: an owner, four numbers and bytes.
+import { parseAddress, printAddress } from '../../api/addresses.ts';
+import type { Name, RecordData } from '../record.ts';
+import { types } from './codes.ts';
+import { encodeName, expandName, readName } from './name.ts';
+
+/** A record of any type. Names inside `data` carry no compression pointers. */
+export interface RawRecord {
+  readonly owner: Name;
+  readonly type: number;
+  readonly class: number;
+  readonly ttl: number;
+  readonly data: Uint8Array;
+}
+
+/** What stands in the data of a type up to its last name: names, character strings, or so many bytes. */
+export type DataPiece = 'name' | 'string' | number;
+
+/** Types whose data may be compressed when sent (RFC 1035), with where their names are. */
+export const compressibleLayouts: ReadonlyMap<number, readonly DataPiece[]> = new Map<number, readonly DataPiece[]>([
+  [2, ['name']],
+  [3, ['name']],
+  [4, ['name']],
+  [5, ['name']],
+  [6, ['name', 'name']],
+  [7, ['name']],
+  [8, ['name']],
+  [9, ['name']],
+  [12, ['name']],
+  [14, ['name', 'name']],
+  [15, [2, 'name']],
+]);
+
+/** Types whose data must be read as if it could be compressed (RFC 3597 §4), though nobody may send it so. */
+const readableLayouts: ReadonlyMap<number, readonly DataPiece[]> = new Map<number, readonly DataPiece[]>([
+  ...compressibleLayouts,
+  [17, ['name', 'name']],
+  [18, [2, 'name']],
+  [21, [2, 'name']],
+  [24, [18, 'name']],
+  [26, [2, 'name', 'name']],
+  [30, ['name']],
+  [33, [6, 'name']],
+  [35, [4, 'string', 'string', 'string', 'name']],
+  [36, [2, 'name']],
+  [39, ['name']],
+]);
+
+/** The record that begins at an offset, and where the message goes on; undefined if it is broken or cut off. */
+export function readRecord(
+  bytes: Uint8Array,
+  offset: number,
+): { readonly record: RawRecord; readonly end: number } | undefined {
+  const owner = readName(bytes, offset);
+  if (owner === undefined || owner.end + 10 > bytes.length) return undefined;
+  const at = owner.end;
+  const start = at + 10;
+  const end = start + readUint16(bytes, at + 8);
+  if (end > bytes.length) return undefined;
+  const type = readUint16(bytes, at);
+  const data = expandData(bytes.subarray(0, end), start, readableLayouts.get(type));
+  if (data === undefined) return undefined;
+  const record = { owner: owner.name, type, class: readUint16(bytes, at + 2), ttl: readUint32(bytes, at + 4), data };
+  return { record, end };
+}
+
+/** The data between an offset and the end of `bytes`, with its names written out. The result shares no memory. */
+function expandData(
+  bytes: Uint8Array,
+  start: number,
+  layout: readonly DataPiece[] | undefined,
+): Uint8Array | undefined {
+  // An empty one is what UPDATE sends, and no error.
+  if (layout === undefined || start === bytes.length) return bytes.slice(start);
+  const pieces: Uint8Array[] = [];
+  let at = start;
+  for (const piece of layout) {
+    const read = piece === 'name' ? expandName(bytes, at) : readBytes(bytes, at, piece);
+    if (read === undefined) return undefined;
+    pieces.push(read.wire);
+    at = read.end;
+  }
+  return concat([...pieces, bytes.subarray(at)]);
+}
+
+function readBytes(
+  bytes: Uint8Array,
+  at: number,
+  piece: 'string' | number,
+): { readonly wire: Uint8Array; readonly end: number } | undefined {
+  const end = at + (piece === 'string' ? (bytes[at] ?? bytes.length) + 1 : piece);
+  return end > bytes.length ? undefined : { wire: bytes.subarray(at, end), end };
+}
+
+/** The data of a record, uncompressed; undefined if it cannot be sent (a name too long, an address that is none). */
+export function encodeRecord(data: RecordData): Uint8Array | undefined {
+  switch (data.type) {
+    case 'A':
+    case 'AAAA':
+      return encodeAddress(data.address, data.type === 'A' ? 4 : 16);
+    case 'NS':
+    case 'CNAME':
+    case 'PTR':
+      return encodeName(data.target);
+    case 'SRV': {
+      const target = encodeName(data.target);
+      return target && concat([uint16s(data.priority, data.weight, data.port), target]);
+    }
+    case 'TXT':
+      return encodeText(data.text);
+    case 'SOA': {
+      const primary = encodeName(data.primary);
+      const mailbox = encodeName(data.mailbox);
+      return primary && mailbox && concat([primary, mailbox, soaNumbers(data)]);
+    }
+  }
+}
+
+/** The five numbers at the end of a SOA record. */
+export function soaNumbers(data: RecordData & { readonly type: 'SOA' }): Uint8Array {
+  const bytes = new Uint8Array(20);
+  const view = new DataView(bytes.buffer);
+  const numbers = [data.serial, data.refresh, data.retry, data.expire, data.minimum];
+  for (const [index, number] of numbers.entries()) view.setUint32(index * 4, number);
+  return bytes;
+}
+
+function encodeAddress(text: string, size: 4 | 16): Uint8Array | undefined {
+  const address = parseAddress(text);
+  if (address === undefined || (address.family === 'IPv4') !== (size === 4)) return undefined;
+  const bytes = new Uint8Array(size);
+  let rest = address.value;
+  for (let at = size - 1; at >= 0; at--) {
+    bytes[at] = Number(rest & 0xffn);
+    rest >>= 8n;
+  }
+  return bytes;
+}
+
+function encodeText(text: readonly string[]): Uint8Array | undefined {
+  const strings = text.map((each) => Buffer.from(each));
+  if (strings.length === 0 || strings.some(({ length }) => length > 255)) return undefined;
+  return concat(strings.flatMap((each) => [Uint8Array.of(each.length), each]));
+}
+
+/** What data of one of our types says; undefined for other types and for broken data. */
+export function readData(type: number, data: Uint8Array): RecordData | undefined {
+  switch (type) {
+    case types.A:
+      return data.length === 4 ? { type: 'A', address: printBytes(data) } : undefined;
+    case types.AAAA:
+      return data.length === 16 ? { type: 'AAAA', address: printBytes(data) } : undefined;
+    case types.NS:
+      return withTarget('NS', data);
+    case types.CNAME:
+      return withTarget('CNAME', data);
+    case types.PTR:
+      return withTarget('PTR', data);
+    case types.SRV:
+      return readSrv(data);
+    case types.TXT:
+      return readText(data);
+    case types.SOA:
+      return readSoa(data);
+    default:
+      return undefined;
+  }
+}
+
+const printBytes = (data: Uint8Array): string =>
+  printAddress(
+    data.length === 4 ? 'IPv4' : 'IPv6',
+    data.reduce((value, byte) => (value << 8n) | BigInt(byte), 0n),
+  );
+
+function withTarget(type: 'NS' | 'CNAME' | 'PTR', data: Uint8Array): RecordData | undefined {
+  const target = readName(data, 0);
+  return target?.end === data.length ? { type, target: target.name } : undefined;
+}
+
+function readSrv(data: Uint8Array): RecordData | undefined {
+  const target = readName(data, 6);
+  if (target?.end !== data.length) return undefined;
+  const [priority, weight, port] = [readUint16(data, 0), readUint16(data, 2), readUint16(data, 4)];
+  return { type: 'SRV', priority, weight, port, target: target.name };
+}
+
+function readText(data: Uint8Array): RecordData | undefined {
+  const text: string[] = [];
+  for (let at = 0; at < data.length;) {
+    const end = at + 1 + (data[at] ?? 0);
+    if (end > data.length) return undefined;
+    text.push(Buffer.from(data.subarray(at + 1, end)).toString());
+    at = end;
+  }
+  return { type: 'TXT', text };
+}
+
+function readSoa(data: Uint8Array): RecordData | undefined {
+  const primary = readName(data, 0);
+  const mailbox = primary && readName(data, primary.end);
+  if (mailbox === undefined || mailbox.end + 20 !== data.length) return undefined;
+  const number = (index: number): number => readUint32(data, mailbox.end + 4 * index);
+  const [serial, refresh, retry, expire, minimum] = [number(0), number(1), number(2), number(3), number(4)];
+  const names = { primary: primary?.name ?? '', mailbox: mailbox.name };
+  return { type: 'SOA', ...names, serial, refresh, retry, expire, minimum };
+}
+
+/** The two bytes at an offset; what lies beyond the end counts as zero, so check before. */
+export const readUint16 = (bytes: Uint8Array, at: number): number => ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
+
+/** The four bytes at an offset. */
+export const readUint32 = (bytes: Uint8Array, at: number): number =>
+  readUint16(bytes, at) * 0x1_0000 + readUint16(bytes, at + 2);
+
+/** Numbers of two bytes each. */
+export const uint16s = (...numbers: readonly number[]): Uint8Array =>
+  Uint8Array.from(numbers.flatMap((number) => [(number >> 8) & 0xff, number & 0xff]));
+
+/** The pieces one after another, in memory of their own. */
+export function concat(pieces: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}
