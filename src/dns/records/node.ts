@@ -1,0 +1,66 @@
+import type { Name, RecordSet, RecordType } from '../record.ts';
+import { inOrder, merge } from './merge.ts';
+import type { Said } from './packed.ts';
+import { unpackAll } from './packed.ts';
+import type { Zone } from './zone.ts';
+
+/** A name that exists. Without sets it is an empty non-terminal: NODATA for every type. */
+export interface ZoneNode {
+  readonly name: Name;
+  readonly zone: Zone;
+  /** Type → all its records here; at an apex the SOA is among them. */
+  readonly sets: ReadonlyMap<RecordType, RecordSet>;
+  /** What is below is made on demand. */
+  readonly dynamic: boolean;
+  /** Who says something of this name, sorted; none where it exists only for what is below it. */
+  sources(): readonly string[];
+  /** Which source made which records. */
+  explain(): readonly Explanation[];
+}
+
+/** The records of one type that one source has at a name. */
+export interface Explanation {
+  readonly source: string;
+  readonly set: RecordSet;
+}
+
+/** A name as its sources describe it; sets are merged when they are first looked at. */
+export class SaidNode implements ZoneNode {
+  readonly name: Name;
+  readonly zone: Zone;
+  readonly #said: readonly Said[];
+  #sets: ReadonlyMap<RecordType, RecordSet> | undefined;
+
+  constructor(name: Name, zone: Zone, said: readonly Said[]) {
+    this.name = name;
+    this.zone = zone;
+    this.#said = said;
+  }
+
+  get sets(): ReadonlyMap<RecordType, RecordSet> {
+    this.#sets ??= this.#merged();
+    return this.#sets;
+  }
+
+  #merged(): ReadonlyMap<RecordType, RecordSet> {
+    const sets = merge(this.#said);
+    return this.name === this.zone.apex ? new Map([...sets, ['SOA', this.zone.soa()]]) : sets;
+  }
+
+  get dynamic(): boolean {
+    return this.#said.some(({ stamp }) => stamp.type === 'dynamic');
+  }
+
+  sources(): readonly string[] {
+    return [...new Set(this.#said.map(({ stamp }) => stamp.source))].toSorted();
+  }
+
+  explain(): readonly Explanation[] {
+    return inOrder(this.#said).flatMap((said) => {
+      const { source, type, ttl } = said.stamp;
+      const data = unpackAll(said);
+      if (type === 'dynamic' || data.length === 0) return [];
+      return [{ source, set: { owner: said.owner, type, ttl, data } }];
+    });
+  }
+}

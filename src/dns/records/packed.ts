@@ -1,0 +1,111 @@
+// Records as they are kept: a cluster has hundreds of thousands of names with one record each, so that an object for the
+// set, an array and an object for the record would cost more than what they say.
+import type { Name, RecordData, RecordSet, RecordType } from '../record.ts';
+
+/** A set of records as a source gives it. */
+export interface SourceSet extends RecordSet {
+  /** Where several sources have records of a type at a name, those of the lowest rank come first; 0 by default. */
+  readonly rank?: number;
+}
+
+/** An address or a target stands for its record. */
+type Item = string | RecordData;
+type Packed = Item | readonly Item[];
+
+/** What a source's records of one kind have in common. */
+export interface Stamp {
+  readonly source: string;
+  /** `dynamic`: what is below the name is made on demand. */
+  readonly type: RecordType | 'dynamic';
+  readonly ttl: number;
+  readonly rank: number;
+}
+
+/** What one source says of one name. */
+export interface Said {
+  readonly owner: Name;
+  readonly stamp: Stamp;
+  readonly data: Packed;
+}
+
+function pack(record: RecordData): Item {
+  switch (record.type) {
+    case 'A':
+    case 'AAAA':
+      return record.address;
+    case 'NS':
+    case 'CNAME':
+    case 'PTR':
+      return record.target;
+    case 'SRV':
+    case 'TXT':
+    case 'SOA':
+      return record;
+  }
+}
+
+function unpack(type: RecordType, item: Item): RecordData {
+  if (typeof item !== 'string') return item;
+  if (type === 'A' || type === 'AAAA') return { type, address: item };
+  if (type === 'NS' || type === 'CNAME' || type === 'PTR') return { type, target: item };
+  throw new Error(`bug: a record of type ${type} is kept as text: ${item}`);
+}
+
+/** Keeps the records of a set. */
+export function packAll(data: readonly RecordData[]): Packed {
+  const [first] = data;
+  return data.length === 1 && first !== undefined ? pack(first) : data.map(pack);
+}
+
+const itemsOf = (data: Packed): readonly Item[] =>
+  // The cast tells what Array.isArray does not know of read-only arrays.
+  Array.isArray(data) ? (data as readonly Item[]) : [data as Item];
+
+/** The records of a set. */
+export const unpackAll = ({ stamp: { type }, data }: Said): readonly RecordData[] =>
+  type === 'dynamic' ? [] : itemsOf(data).map((item) => unpack(type, item));
+
+/** A text that two records of a type share only if they say the same. */
+export function textOf(record: RecordData): string {
+  switch (record.type) {
+    case 'A':
+    case 'AAAA':
+      return record.address;
+    case 'NS':
+    case 'CNAME':
+    case 'PTR':
+      return record.target;
+    case 'SRV':
+      return `${record.priority} ${record.weight} ${record.port} ${record.target}`;
+    case 'TXT':
+    case 'SOA':
+      return JSON.stringify(record);
+  }
+}
+
+/** A text that two statements of a source share only if they are the same. */
+export const identityOf = (said: Said): string =>
+  `${said.owner} ${said.stamp.type} ${said.stamp.ttl} ${said.stamp.rank} ${unpackAll(said).map(textOf).join('\n')}`;
+
+/** The names that SRV records lead to. */
+export function targetsOf({ stamp: { type }, data }: Said): readonly Name[] {
+  if (type !== 'SRV') return [];
+  return itemsOf(data).flatMap((item) => (typeof item !== 'string' && item.type === 'SRV' ? item.target : []));
+}
+
+/** Whether two statements are the same. */
+export function saysTheSame(one: Said, other: Said): boolean {
+  if (one === other) return true;
+  const { stamp } = one;
+  const { type, ttl, rank } = other.stamp;
+  if (one.owner !== other.owner || stamp.type !== type || stamp.ttl !== ttl || stamp.rank !== rank) return false;
+  const items = itemsOf(one.data);
+  const others = itemsOf(other.data);
+  return items.length === others.length && items.every((item, index) => sameItem(item, others[index]));
+}
+
+function sameItem(one: Item, other: Item | undefined): boolean {
+  if (one === other) return true;
+  if (typeof one === 'string' || typeof other !== 'object') return false;
+  return one.type === other.type && textOf(one) === textOf(other);
+}

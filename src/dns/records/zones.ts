@@ -1,0 +1,236 @@
+import type { Name, RecordSet } from '../record.ts';
+import { difference } from './difference.ts';
+import { isWithin, parentOf } from './names.ts';
+import type { ZoneNode } from './node.ts';
+import { SaidNode } from './node.ts';
+import type { Said, SourceSet, Stamp } from './packed.ts';
+import { packAll, targetsOf } from './packed.ts';
+import type { Zone, ZoneOptions } from './zone.ts';
+import { ServedZone } from './zone.ts';
+
+export type { Explanation, ZoneNode } from './node.ts';
+export type { SourceSet } from './packed.ts';
+export type { Zone, ZoneOptions } from './zone.ts';
+
+export interface ZonesOptions {
+  /** Milliseconds since 1970, from which serials start; the machine's clock by default. */
+  readonly now?: () => number;
+  /**
+   * Makes the records of a name below a dynamic one when it is asked for; undefined: it does not exist. `encloser` is the
+   * dynamic name.
+   */
+  readonly onDemand?: (name: Name, encloser: Name) => readonly RecordSet[] | undefined;
+}
+
+/**
+ * All names that this server answers for, put together from what many sources say (`Service/default/web`).
+ *
+ * A name exists if a source speaks of it or a name below it exists, up to the apex of its zone, which always exists: so
+ * NXDOMAIN is said of a whole subtree only where it is true (RFC 8020, RFC 4592 §2.2.2). A source makes a name exist
+ * without records by a set without data.
+ */
+export class Zones {
+  /** Apex → zone. */
+  readonly #zones = new Map<Name, ServedZone>();
+  /** Name → what is said of it; most names have one source and one type. */
+  readonly #names = new Map<Name, Said | readonly Said[]>();
+  /** Name → how many names exist directly below it. */
+  readonly #children = new Map<Name, number>();
+  /** Source → what it says. */
+  readonly #sources = new Map<string, readonly Said[]>();
+  readonly #onDemand: ZonesOptions['onDemand'];
+
+  constructor(zones: readonly ZoneOptions[], { now = Date.now, onDemand }: ZonesOptions = {}) {
+    this.#onDemand = onDemand;
+    // An apex inside another zone is one of its names, so the outer zones must be known first.
+    for (const options of zones.toSorted((one, other) => one.apex.length - other.apex.length)) {
+      if (this.#zones.has(options.apex)) throw new Error(`zone "${options.apex}" is given twice: name it once`);
+      const existed = this.#exists(options.apex);
+      this.#zones.set(options.apex, new ServedZone(options, now));
+      if (!existed) this.#appear(options.apex, new Set());
+    }
+  }
+
+  /** The zones, outer ones before those inside them. */
+  get zones(): readonly Zone[] {
+    return [...this.#zones.values()];
+  }
+
+  /** How many names exist, apexes and empty non-terminals included. */
+  get size(): number {
+    let size = this.#names.size;
+    for (const _ of this.#unspoken()) size++;
+    return size;
+  }
+
+  /**
+   * Replaces what a source said before. Names outside all zones are left out. Returns the names whose answer may have
+   * changed: also those that came into or went out of existence by it, and owners of SRV records to a name that changed,
+   * whose addresses come along with them.
+   */
+  put(source: string, sets: readonly SourceSet[], dynamic: readonly Name[] = []): readonly Name[] {
+    const before = this.#sources.get(source) ?? none;
+    const { now, added, removed } = difference(before, this.#statements(source, sets, dynamic));
+    if (added.length === 0 && removed.length === 0) return none;
+    if (now.length === 0) this.#sources.delete(source);
+    else this.#sources.set(source, now);
+    const changed = new Set<Name>();
+    // Additions first, so that what is above a name that is replaced stays.
+    for (const said of added) this.#say(said, changed);
+    for (const said of removed) this.#unsay(said, changed);
+    for (const { owner } of [...added, ...removed]) this.#zoneAbove(owner)?.touch();
+    for (const said of now) if (targetsOf(said).some((target) => changed.has(target))) changed.add(said.owner);
+    return [...changed];
+  }
+
+  /** Forgets what a source said; returns what `put` does. */
+  delete(source: string): readonly Name[] {
+    return this.put(source, []);
+  }
+
+  /** The deepest zone that a name is in, whether it exists or not. */
+  zoneOf(name: Name): Zone | undefined {
+    return this.#zoneAbove(name);
+  }
+
+  /** A name that exists; one that is made on demand is made now. */
+  find(name: Name): ZoneNode | undefined {
+    return this.#exists(name) ? this.#node(name) : this.#demand(name);
+  }
+
+  /** The closest name at or above a name that exists; undefined outside all zones. */
+  closest(name: Name): ZoneNode | undefined {
+    let at: Name | undefined = name;
+    while (at !== undefined && !this.#exists(at)) at = parentOf(at);
+    return at === undefined ? undefined : this.#node(at);
+  }
+
+  /** All names of a zone that exist, the apex first; what is made on demand is not among them. */
+  *names(apex: Name): Iterable<Name> {
+    const zone = this.#zones.get(apex);
+    if (zone === undefined) return;
+    yield apex;
+    const isInside = (name: Name): boolean => name !== apex && isWithin(name, apex) && this.#zoneAbove(name) === zone;
+    for (const name of this.#names.keys()) if (isInside(name)) yield name;
+    for (const name of this.#unspoken()) if (isInside(name)) yield name;
+  }
+
+  /** Who says something, in no order. */
+  sources(): Iterable<string> {
+    return this.#sources.keys();
+  }
+
+  #node(name: Name): ZoneNode {
+    const zone = this.#zoneAbove(name);
+    if (zone === undefined) throw new Error(`bug: "${name}" exists outside all zones`);
+    return new SaidNode(name, zone, this.#said(name));
+  }
+
+  #demand(name: Name): ZoneNode | undefined {
+    if (this.#onDemand === undefined) return undefined;
+    const encloser = this.closest(name);
+    if (encloser === undefined || !encloser.dynamic) return undefined;
+    const sets = this.#onDemand(name, encloser.name);
+    if (sets === undefined) return undefined;
+    const source = encloser.sources()[0] ?? '';
+    return new SaidNode(
+      name,
+      encloser.zone,
+      sets.map((set) => statement(source, set)),
+    );
+  }
+
+  #said(name: Name): readonly Said[] {
+    return listOf(this.#names.get(name));
+  }
+
+  #exists(name: Name): boolean {
+    return this.#names.has(name) || this.#children.has(name) || this.#zones.has(name);
+  }
+
+  /** Names that exist although nothing is said of them. */
+  *#unspoken(): Iterable<Name> {
+    for (const name of this.#children.keys()) if (!this.#names.has(name)) yield name;
+    for (const name of this.#zones.keys()) if (!this.#names.has(name) && !this.#children.has(name)) yield name;
+  }
+
+  #zoneAbove(name: Name): ServedZone | undefined {
+    let at: Name | undefined = name;
+    while (at !== undefined) {
+      const zone = this.#zones.get(at);
+      if (zone !== undefined) return zone;
+      at = parentOf(at);
+    }
+    return undefined;
+  }
+
+  #statements(source: string, sets: readonly SourceSet[], dynamic: readonly Name[]): readonly Said[] {
+    const stamps: Stamp[] = [];
+    const said = sets.map((set) => statement(source, set, stamps));
+    const stamp: Stamp = { source, type: 'dynamic', ttl: 0, rank: 0 };
+    for (const owner of dynamic) said.push({ owner, stamp, data: none });
+    return said.filter(({ owner }) => this.#exists(owner) || this.#zoneAbove(owner) !== undefined);
+  }
+
+  #say(said: Said, changed: Set<Name>): void {
+    const { owner } = said;
+    const existed = this.#exists(owner);
+    const before = this.#names.get(owner);
+    this.#names.set(owner, before === undefined ? said : [...listOf(before), said]);
+    changed.add(owner);
+    if (!existed) this.#appear(owner, changed);
+  }
+
+  #unsay(said: Said, changed: Set<Name>): void {
+    const { owner } = said;
+    const rest = this.#said(owner).filter((other) => other !== said);
+    const [only] = rest;
+    if (only === undefined) this.#names.delete(owner);
+    else this.#names.set(owner, rest.length === 1 ? only : rest);
+    changed.add(owner);
+    if (!this.#exists(owner)) this.#disappear(owner, changed);
+  }
+
+  /** A name has come into existence, and with it those above it that did not exist. */
+  #appear(name: Name, changed: Set<Name>): void {
+    const parent = parentOf(name);
+    if (parent === undefined || this.#zoneAbove(parent) === undefined) return;
+    const existed = this.#exists(parent);
+    this.#children.set(parent, (this.#children.get(parent) ?? 0) + 1);
+    if (existed) return;
+    changed.add(parent);
+    this.#appear(parent, changed);
+  }
+
+  #disappear(name: Name, changed: Set<Name>): void {
+    const parent = parentOf(name);
+    if (parent === undefined || this.#zoneAbove(parent) === undefined) return;
+    const left = (this.#children.get(parent) ?? 0) - 1;
+    if (left > 0) {
+      this.#children.set(parent, left);
+      return;
+    }
+    this.#children.delete(parent);
+    if (this.#exists(parent)) return;
+    changed.add(parent);
+    this.#disappear(parent, changed);
+  }
+}
+
+const none: readonly never[] = [];
+
+const listOf = (said: Said | readonly Said[] | undefined): readonly Said[] => {
+  if (said === undefined) return none;
+  return 'owner' in said ? [said] : said;
+};
+
+/** Sets of a source share their stamp, as far as `stamps` has it. */
+function statement(source: string, set: SourceSet, stamps: Stamp[] = []): Said {
+  const { owner, type, ttl, rank = 0 } = set;
+  let stamp = stamps.find((each) => each.type === type && each.ttl === ttl && each.rank === rank);
+  if (stamp === undefined) {
+    stamp = { source, type, ttl, rank };
+    stamps.push(stamp);
+  }
+  return { owner, stamp, data: packAll(set.data) };
+}
