@@ -7,6 +7,7 @@ import type { ServiceAllocator } from './allocate/service-allocator.ts';
 import type { Authorizer } from './access/authorize.ts';
 import type { CacheHub } from './cache/hub.ts';
 import type { Flusher } from './cache/flusher.ts';
+import type { Company } from './limits/company.ts';
 import type { WatchLimits } from './limits/watch-limits.ts';
 
 /** What every verb works with. */
@@ -17,6 +18,7 @@ export interface ServerContext {
   readonly access: Authorizer;
   readonly identity: Identity;
   readonly write: WriteContext;
+  readonly company: Company;
   readonly flusher: Flusher;
   readonly watches: WatchLimits;
   readonly log: Logger;

@@ -26,6 +26,7 @@ import { Handler } from './handler.ts';
 import type { HealthCheck } from './endpoints/health.ts';
 import type { Incoming } from './http/messages.ts';
 import { listen } from './http/listener.ts';
+import { Company } from './limits/company.ts';
 import { FlowControl } from './limits/flow-control.ts';
 import type { LimitOptions } from './limits/options.ts';
 import { defaultLimits } from './limits/options.ts';
@@ -104,7 +105,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     { name: 'informer-sync', readyOnly: true, problem: () => (state.started ? undefined : 'starting') },
     { name: 'shutdown', readyOnly: true, problem: () => (state.closing ? 'shutting down' : undefined) },
   ];
-  const limits = new FlowControl({ ...defaultLimits, ...options.limits });
+  const limits = new FlowControl({ ...defaultLimits, ...options.limits }, context.company);
   const audit = auditLog && new Auditor(auditLog, options.audit?.level ?? 'Metadata', context.clock);
   const metrics = new ServerMetrics(context, options.gates, { limits, audit: auditLog });
   const handler = new Handler({ context, kinds, documents, metrics, checks, limits, audit });
@@ -213,6 +214,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
       : openKeyDirectory({ path: keyDirectory, clock, onDamaged: (message) => log.warn(message) }),
   ]);
   const { tls, tokens } = options;
+  const company = new Company();
   return {
     store,
     hub,
@@ -220,7 +222,8 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     access: new Authorizer(hub),
     identity: createIdentity({ ca: tls.ca, tokens, keys, issuer, hub, clock, uid: randomUUID }),
     write: { gates, loopbackEndpoints },
-    flusher: new Flusher(),
+    company,
+    flusher: new Flusher((flow) => company.isAlone(flow)),
     watches: new WatchLimits({ ...defaultLimits, ...options.limits }),
     log,
     clock,

@@ -5,7 +5,13 @@ import fc from 'fast-check';
 import type { QueueLimits, Refusal } from './fair-queue.ts';
 import { FairQueue } from './fair-queue.ts';
 
-const roomy: QueueLimits = { seats: 100, seatsPerFlow: 100, seatsPerTurn: 100, waiting: 100, waitingPerFlow: 100 };
+const roomy: QueueLimits = {
+  seats: 100,
+  seatsPerFlow: 100,
+  seatsPerTurn: { shared: 100, alone: 100 },
+  waiting: 100,
+  waitingPerFlow: 100,
+};
 
 /** A queue with a log: `alice1` is alice's first request. */
 class Run {
@@ -21,7 +27,10 @@ class Run {
 
   constructor(limits: Partial<QueueLimits>) {
     this.limits = { ...roomy, ...limits };
-    this.queue = new FairQueue(this.limits, () => (this.wantsTurn = true));
+    this.queue = new FairQueue(this.limits, {
+      onTurn: () => void (this.wantsTurn = true),
+      isAlone: (flow) => flow === 'solo',
+    });
   }
 
   ask(flow: string, cost = 1, now = 0): void {
@@ -111,13 +120,19 @@ suite('who starts when', () => {
     },
     {
       name: 'a flow starts so many in one turn of the loop, the rest in the next',
-      limits: { seatsPerTurn: 2 },
+      limits: { seatsPerTurn: { shared: 2, alone: 2 } },
       given: 'a a a a a b turn turn',
       want: 'a1 a2 b1 a3 a4 a5',
     },
     {
+      name: 'who is alone starts more of them',
+      limits: { seatsPerTurn: { shared: 1, alone: 3 } },
+      given: 'solo solo solo solo a a turn',
+      want: 'solo1 solo2 solo3 a1 solo4 a2',
+    },
+    {
       name: 'what has been answered in the same turn counts too',
-      limits: { seatsPerTurn: 1 },
+      limits: { seatsPerTurn: { shared: 1, alone: 1 } },
       given: 'a done a b turn',
       want: 'a1 b1 a2',
     },
@@ -177,7 +192,7 @@ suite('whatever happens', () => {
   const limits = fc.record({
     seats: fc.integer({ min: 1, max: 8 }),
     seatsPerFlow: fc.integer({ min: 1, max: 8 }),
-    seatsPerTurn: fc.constantFrom(1, 2, 4, Infinity),
+    seatsPerTurn: fc.constantFrom(1, 2, 4, Infinity).map((shared) => ({ shared, alone: shared })),
     waiting: fc.integer({ min: 1, max: 20 }),
     waitingPerFlow: fc.integer({ min: 1, max: 10 }),
   });
@@ -213,10 +228,12 @@ suite('whatever happens', () => {
             const started = run.startedInTurn.get(flow) ?? 0;
             const waits = run.waiting.filter((one) => one.flow === flow).length;
             assert.ok(seatsOf(run, flow) < given.seatsPerFlow + widest);
-            assert.ok(started < given.seatsPerTurn + widest);
+            assert.ok(started < given.seatsPerTurn.shared + widest);
             assert.ok(waits <= given.waitingPerFlow);
             const couldRun =
-              seatsOf(run) < given.seats && seatsOf(run, flow) < given.seatsPerFlow && started < given.seatsPerTurn;
+              seatsOf(run) < given.seats &&
+              seatsOf(run, flow) < given.seatsPerFlow &&
+              started < given.seatsPerTurn.shared;
             assert.ok(waits === 0 || !couldRun, `${flow} waits beside free seats`);
           }
         }
@@ -258,7 +275,7 @@ suite('whatever happens', () => {
   test('flows that always want more get the same share', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 }), (costA, costB) => {
-        const run = new Run({ seats: 1, seatsPerTurn: Infinity });
+        const run = new Run({ seats: 1, seatsPerTurn: { shared: Infinity, alone: Infinity } });
         const got = { a: 0, b: 0 };
         for (let index = 0; index < 200; index++) {
           while (run.waiting.filter(({ flow }) => flow === 'a').length < 2) run.ask('a', costA);

@@ -4,11 +4,19 @@ export interface QueueLimits {
   readonly seats: number;
   /** Nothing of a flow starts while the flow has this many. */
   readonly seatsPerFlow: number;
-  /** Nothing of a flow starts in a turn of the event loop in which it took this many. */
-  readonly seatsPerTurn: number;
+  /** Nothing of a flow starts in a turn of the event loop in which it took this many: in company, and alone. */
+  readonly seatsPerTurn: { readonly shared: number; readonly alone: number };
   /** Requests that may wait, in all and of one flow. */
   readonly waiting: number;
   readonly waitingPerFlow: number;
+}
+
+/** What a queue asks of its owner. */
+export interface QueueOwner {
+  /** Is to call `nextTurn` at the end of this turn of the event loop. */
+  onTurn(): void;
+  /** Whether a flow has the server to itself. */
+  isAlone(flow: string): boolean;
 }
 
 /** Someone who waits for a turn. One of the two is called, once. */
@@ -51,8 +59,7 @@ interface Flow {
  */
 export class FairQueue {
   readonly #limits: QueueLimits;
-  /** Asks for `nextTurn` at the end of this turn of the event loop. */
-  readonly #onTurn: () => void;
+  readonly #owner: QueueOwner;
   readonly #flows = new Map<string, Flow>();
   /** Flows that have someone waiting. */
   readonly #backlogged = new Set<Flow>();
@@ -63,9 +70,9 @@ export class FairQueue {
   #turn = 0;
   #isTurnAsked = false;
 
-  constructor(limits: QueueLimits, onTurn: () => void) {
+  constructor(limits: QueueLimits, owner: QueueOwner) {
     this.#limits = limits;
-    this.#onTurn = onTurn;
+    this.#owner = owner;
   }
 
   /** Seats that are taken. */
@@ -105,7 +112,7 @@ export class FairQueue {
     this.#seats -= cost;
     if (this.#waiting > 0) this.#serve();
     // A flow is kept until the turn ends: what it has started in it counts, also when that is done.
-    if (this.#limits.seatsPerTurn === Infinity) this.#forget(flow);
+    if (this.#limits.seatsPerTurn.shared === Infinity) this.#forget(flow);
     else this.#askTurn();
   }
 
@@ -151,7 +158,8 @@ export class FairQueue {
   #mayStart(flow: Flow): boolean {
     const { seats, seatsPerFlow, seatsPerTurn } = this.#limits;
     if (this.#seats >= seats || flow.seats >= seatsPerFlow) return false;
-    return flow.turn !== this.#turn || flow.started < seatsPerTurn;
+    if (flow.turn !== this.#turn || flow.started < seatsPerTurn.shared) return true;
+    return flow.started < seatsPerTurn.alone && this.#owner.isAlone(flow.key);
   }
 
   #take(flow: Flow, cost: number): void {
@@ -194,8 +202,8 @@ export class FairQueue {
   }
 
   #askTurn(): void {
-    if (this.#isTurnAsked || this.#limits.seatsPerTurn === Infinity) return;
+    if (this.#isTurnAsked || this.#limits.seatsPerTurn.shared === Infinity) return;
     this.#isTurnAsked = true;
-    this.#onTurn();
+    this.#owner.onTurn();
   }
 }

@@ -4,6 +4,7 @@ import { suite, test } from 'node:test';
 import type { ApiRequest, Reply } from '../reply.ts';
 import type { TestServer } from '../testing/server.ts';
 import { testServer } from '../testing/server.ts';
+import { Company } from './company.ts';
 import type { Entry } from './flow-control.ts';
 import { FlowControl } from './flow-control.ts';
 import type { Classified } from './lane.ts';
@@ -52,8 +53,10 @@ suite('flow control', () => {
     assert.equal(control.enter({ lane: 'leases', flow: 'part', isMutating: true }, 1), 'admitted');
   });
 
-  test('answers of one flow go out one in a turn of the event loop', async () => {
-    using control = new FlowControl(defaultLimits);
+  test('in company, answers of one flow go out one in a turn of the event loop', async () => {
+    const company = new Company();
+    using control = new FlowControl(defaultLimits, company);
+    company.saw('bob');
     assert.equal(control.answer(write('alice')), 'now');
     let answered = 0;
     for (let index = 0; index < 3; index++) {

@@ -1,5 +1,6 @@
 import type { BodyReply } from '../reply.ts';
 import { textReply } from '../reply.ts';
+import { Company } from './company.ts';
 import type { QueueLimits, Refusal, Waiter } from './fair-queue.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Classified } from './lane.ts';
@@ -26,7 +27,7 @@ export const waitBuckets = [0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 3
 
 interface Lane {
   readonly queue: FairQueue;
-  /** Answers that go out: one of a flow in a turn, unless the lane has no turns. */
+  /** Answers that go out: few of a flow in a turn, unless the lane has no turns. */
   readonly answers: FairQueue;
   readonly counts: LaneCounts;
 }
@@ -37,17 +38,19 @@ export type Entry = 'admitted' | Promise<'admitted' | Refusal>;
 /** Shares the server between users: who may run, who waits, who is told to come back. */
 export class FlowControl implements Disposable {
   readonly #lanes: Readonly<Record<LaneName, Lane>>;
+  readonly #company: Company;
   readonly #clock: () => number;
   readonly #inFlight = { mutating: 0, readOnly: 0 };
   readonly #timer: NodeJS.Timeout;
 
   /** `clock` is in milliseconds and never goes back. */
-  constructor(options: LimitOptions, clock: () => number = () => performance.now()) {
+  constructor(options: LimitOptions, company = new Company(), clock: () => number = () => performance.now()) {
     const limits = laneLimits(options);
+    this.#company = company;
     const lane = (name: LaneName): Lane => {
       return {
-        queue: queueOf(limits[name], limits[name].turnMs),
-        answers: queueOf(answerLimits(limits[name])),
+        queue: queueOf(limits[name], company, limits[name].turnMs),
+        answers: queueOf(answerLimits(limits[name]), company),
         counts: {
           dispatched: 0,
           refused: { 'queue-full': 0, 'time-out': 0 },
@@ -68,6 +71,7 @@ export class FlowControl implements Disposable {
   /** A request wants to run. Once admitted it must `leave` exactly once. */
   enter(request: Classified, cost: number): Entry {
     const { queue, counts } = this.#lanes[request.lane];
+    this.#company.saw(request.flow);
     if (!queue.enter(request.flow, cost)) return this.#wait(request, cost);
     counts.dispatched++;
     this.#inFlight[request.isMutating ? 'mutating' : 'readOnly']++;
@@ -151,9 +155,12 @@ export class FlowControl implements Disposable {
 }
 
 /** A queue whose turns are those of the event loop, or take some milliseconds. */
-function queueOf(limits: QueueLimits, turnMs = 0): FairQueue {
+function queueOf(limits: QueueLimits, company: Company, turnMs = 0): FairQueue {
   const next = (): void => queue.nextTurn();
-  const queue: FairQueue = new FairQueue(limits, () => (turnMs > 0 ? setTimeout(next, turnMs) : setImmediate(next)));
+  const queue: FairQueue = new FairQueue(limits, {
+    onTurn: () => void (turnMs > 0 ? setTimeout(next, turnMs) : setImmediate(next)),
+    isAlone: (flow) => company.isAlone(flow),
+  });
   return queue;
 }
 
@@ -164,7 +171,7 @@ function queueOf(limits: QueueLimits, turnMs = 0): FairQueue {
 const answerLimits = ({ seatsPerTurn }: QueueLimits): QueueLimits => ({
   seats: Infinity,
   seatsPerFlow: Infinity,
-  seatsPerTurn: seatsPerTurn === Infinity ? Infinity : 1,
+  seatsPerTurn: seatsPerTurn.shared === Infinity ? seatsPerTurn : { shared: 1, alone: 8 },
   waiting: Infinity,
   waitingPerFlow: Infinity,
 });
