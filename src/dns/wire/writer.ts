@@ -89,6 +89,17 @@ export class MessageWriter {
     return this.#whole(() => this.#fields('', types.OPT, size, ttl, data));
   }
 
+  /** How far the message has come, to return to by `rewind`. */
+  mark(): number {
+    return this.#length;
+  }
+
+  /** Forgets what was written after a mark. */
+  rewind(mark: number): void {
+    this.#length = mark;
+    for (const [name, offset] of this.#offsets) if (offset >= mark) this.#offsets.delete(name);
+  }
+
   /** The message so far, in memory of its own. */
   bytes(): Uint8Array {
     return this.#bytes.slice(0, this.#length);
@@ -157,11 +168,10 @@ export class MessageWriter {
 
   /** All that `write` writes, or nothing of it. */
   #whole(write: () => boolean): boolean {
-    const length = this.#length;
-    if (write()) return true;
-    this.#length = length;
-    for (const [name, offset] of this.#offsets) if (offset >= length) this.#offsets.delete(name);
-    return false;
+    const mark = this.mark();
+    const isWritten = write();
+    if (!isWritten) this.rewind(mark);
+    return isWritten;
   }
 
   #put(bytes: Uint8Array): boolean {

@@ -1,0 +1,94 @@
+// DNS cookies (RFC 7873) of the one interoperable kind (RFC 9018): a replica with the same secret knows another's.
+import { timingSafeEqual } from 'node:crypto';
+import { parseAddress } from '../../api/addresses.ts';
+import { concat, readUint32 } from '../wire/record.ts';
+import type { SipKey } from './siphash.ts';
+import { sipHash, sipKey } from './siphash.ts';
+
+export interface CookieOptions {
+  /** 16 bytes each. Cookies are made with the first; those made with the others are still good. */
+  readonly secrets: readonly Uint8Array[];
+  /** Refuse a datagram whose asker has not shown its address by a good cookie, if it knows of cookies; false by default. */
+  readonly required?: boolean;
+}
+
+/** What came of a cookie in a query. */
+export interface CookieVerdict {
+  /** What to send back. */
+  readonly option: Uint8Array;
+  /** The asker has proved that it receives what is sent to its address. */
+  readonly isGood: boolean;
+}
+
+const clientBytes = 8;
+const serverBytes = 16;
+const oldestSeconds = 3600;
+const renewedAfterSeconds = 1800;
+const aheadSeconds = 300;
+
+/** Makes and checks the cookies of a server. */
+export class Cookies {
+  readonly required: boolean;
+  readonly #keys: readonly SipKey[];
+
+  constructor({ secrets, required = false }: CookieOptions) {
+    if (secrets.length === 0)
+      throw new RangeError('cookies need a secret: pass 16 random bytes, the same to every replica');
+    this.#keys = secrets.map(sipKey);
+    this.required = required;
+  }
+
+  /** Judges the option of a query; undefined if its length is none that a cookie can have (RFC 7873 §5.2.2). */
+  check(option: Uint8Array, address: string, nowSeconds: number): CookieVerdict | undefined {
+    const { length } = option;
+    if (length !== clientBytes && (length < clientBytes + 8 || length > clientBytes + 32)) return undefined;
+    const client = option.subarray(0, clientBytes);
+    const from = addressBytes(address);
+    const server = option.subarray(clientBytes);
+    const isGood = this.#isGood(client, server, from, nowSeconds);
+    // A young one is sent back as it is, so that a client's cookie changes twice an hour and not with every answer.
+    const isYoung = isGood && ageOf(server, nowSeconds) <= renewedAfterSeconds && this.#isCurrent(client, server, from);
+    return { option: isYoung ? option.slice() : concat([client, this.#make(client, from, nowSeconds)]), isGood };
+  }
+
+  #make(client: Uint8Array, from: Uint8Array, nowSeconds: number): Uint8Array {
+    const fields = new Uint8Array(8);
+    fields[0] = 1;
+    new DataView(fields.buffer).setUint32(4, nowSeconds);
+    return concat([fields, hashOf(this.#keys[0], client, fields, from)]);
+  }
+
+  #isGood(client: Uint8Array, server: Uint8Array, from: Uint8Array, nowSeconds: number): boolean {
+    if (server.length !== serverBytes || server[0] !== 1) return false;
+    const age = ageOf(server, nowSeconds);
+    if (age > oldestSeconds || age < -aheadSeconds) return false;
+    return this.#keys.some((key) => matches(key, client, server, from));
+  }
+
+  #isCurrent(client: Uint8Array, server: Uint8Array, from: Uint8Array): boolean {
+    const isPlain = server[1] === 0 && server[2] === 0 && server[3] === 0;
+    return isPlain && matches(this.#keys[0], client, server, from);
+  }
+}
+
+/** Seconds since a cookie was made; its time wraps around (RFC 1982). */
+const ageOf = (server: Uint8Array, nowSeconds: number): number => (nowSeconds - readUint32(server, 4)) | 0;
+
+/** The hash covers the reserved bytes as they came, not as we write them. */
+const matches = (key: SipKey | undefined, client: Uint8Array, server: Uint8Array, from: Uint8Array): boolean =>
+  timingSafeEqual(hashOf(key, client, server.subarray(0, 8), from), server.subarray(8));
+
+function hashOf(key: SipKey | undefined, client: Uint8Array, fields: Uint8Array, from: Uint8Array): Uint8Array {
+  if (key === undefined) throw new Error('bug: cookies without a key');
+  return sipHash(key, concat([client, fields, from]));
+}
+
+/** 4 or 16 bytes; an IPv4 address that came in on an IPv6 socket counts as IPv4. */
+function addressBytes(text: string): Uint8Array {
+  const zone = text.indexOf('%');
+  const address = parseAddress(zone === -1 ? text : text.slice(0, zone));
+  if (address === undefined) throw new Error(`bug: a query from "${text}"`);
+  const bytes = new Uint8Array(address.family === 'IPv4' ? 4 : 16);
+  for (let at = bytes.length - 1, rest = address.value; at >= 0; at--, rest >>= 8n) bytes[at] = Number(rest & 0xffn);
+  return bytes;
+}
