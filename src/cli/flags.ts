@@ -10,7 +10,9 @@ export function addFlags(command: Command, flags: readonly Flag[]): void {
       .filter((part) => part !== '')
       .join('; ');
     const text = note === '' ? flag.description : `${flag.description} (${note})`;
-    const option = new Option(`--${flag.name} <${flag.value}>`, text);
+    const value = flag.bare === undefined ? `<${flag.value}>` : `[${flag.value}]`;
+    const option = new Option(`--${flag.name} ${value}`, text);
+    if (flag.bare !== undefined) option.preset(flag.bare);
     // A flag given twice keeps its last value, as kubectl's do, unless it is a list.
     option.argParser<readonly string[]>((value, before) => (flag.repeatable ? [...(before ?? []), value] : [value]));
     command.addOption(option);

@@ -1,12 +1,9 @@
 import { Command, CommanderError } from 'commander';
+import type { CommandModule } from './command.ts';
 import { messageOf } from './errors.ts';
 import type { Streams } from './output.ts';
-
-/** What a command's file exports: its flags and help, and what it does. The promise is the exit code. */
-export interface CommandModule {
-  define(command: Command): void;
-  execute(command: Command, streams: Streams): Promise<number>;
-}
+import type { PartEntry } from './part/registry.ts';
+import { parts } from './part/registry.ts';
 
 interface Entry {
   readonly summary: string;
@@ -14,9 +11,21 @@ interface Entry {
   readonly load: () => Promise<CommandModule>;
 }
 
+/** A part is loaded with the machinery that runs one alone. */
+async function loadPart({ load }: PartEntry): Promise<CommandModule> {
+  const [{ partCommand }, part] = await Promise.all([import('./part/command.ts'), load()]);
+  return partCommand(part);
+}
+
+const partCommands: readonly (readonly [string, Entry])[] = Object.entries(parts).map(([name, entry]) => [
+  name,
+  { summary: entry.summary, load: () => loadPart(entry) },
+]);
+
 const commands: Readonly<Record<string, Entry>> = {
   up: { summary: 'run everything for one or more clusters', load: () => import('./up.ts') },
   server: { summary: 'run one API server', load: () => import('./server.ts') },
+  ...Object.fromEntries(partCommands),
   user: { summary: 'write a kubeconfig for a person', load: () => import('./user.ts') },
   ca: { summary: 'show certificates and keys, or rotate them', load: () => import('./ca.ts') },
   gates: { summary: 'list the feature gates and how they are set', load: () => import('./gates.ts') },

@@ -56,6 +56,7 @@ export async function execute(command: Command, { out }: Streams): Promise<numbe
   const options = {
     ...readServerOptions(settings),
     clusters: [cluster],
+    parts: [],
     certificateNames: namesOfMachine(host, advertise),
     portFlag: '--secure-port',
   };

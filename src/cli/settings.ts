@@ -5,6 +5,8 @@ export interface Flag {
   /** What stands for the value in help: `DIR`. */
   readonly value: string;
   readonly description: string;
+  /** What the flag means without a value; left out: it needs one. */
+  readonly bare?: string;
   /** May be given several times; a list in a file. */
   readonly repeatable?: true;
   /** Shown in help; applied by whoever reads the settings. */

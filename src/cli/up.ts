@@ -9,6 +9,7 @@ import { runControlPlane } from './up/control-plane.ts';
 import { upFlags } from './up/flags.ts';
 import type { UpOptions } from './up/options.ts';
 import { readUpOptions } from './up/options.ts';
+import { builtParts } from './up/parts.ts';
 import { readyReport } from './up/report.ts';
 
 export function define(command: Command): void {
@@ -34,10 +35,11 @@ export async function execute(command: Command, { out, err }: Streams): Promise<
   const options = readUpOptions(await readSettings(command, upFlags));
   if (options.missing.length > 0) err(`fairlead: parts not built yet: ${options.missing.join(', ')}\n`);
   const manifests = await readAll(options.apply);
-  return runControlPlane({ ...options, portFlag: '--port-base' }, async (plane) => {
-    for (const { name, server } of plane.state.clusters) {
+  const parts = [...options.parts].filter((name) => name !== 'server' && builtParts.has(name));
+  return runControlPlane({ ...options, parts, portFlag: '--port-base' }, async (plane) => {
+    for (const { name } of plane.state.clusters) {
       const own = manifests.filter(({ cluster }) => cluster === undefined || cluster === name);
-      if (own.length > 0) await applyTo(name, server, own, plane);
+      if (own.length > 0) await applyTo(name, own, plane);
     }
     out(
       readyReport(plane.state, {
@@ -62,16 +64,8 @@ async function readAll(sources: UpOptions['apply']): Promise<readonly Targeted[]
   return (await Promise.all(lists)).flat();
 }
 
-async function applyTo(
-  name: string,
-  server: string,
-  manifests: readonly Manifest[],
-  { ca, admin }: ControlPlane,
-): Promise<void> {
-  const [{ connectApi }, { applyManifests }] = await Promise.all([
-    import('./apply/api-connection.ts'),
-    import('./apply/apply.ts'),
-  ]);
-  using api = connectApi(server, ca, admin);
-  await applyManifests(api, name, manifests);
+async function applyTo(name: string, manifests: readonly Manifest[], { connect }: ControlPlane): Promise<void> {
+  const { applyManifests } = await import('./apply/apply.ts');
+  using transport = connect(name);
+  await applyManifests(transport, name, manifests);
 }

@@ -26,18 +26,24 @@ export interface Measured {
   watching(): () => void;
 }
 
+/** Who else has something to tell. */
+interface MetricSources {
+  readonly limits: FlowControl;
+  readonly audit: AuditLog | undefined;
+  /** Metrics of what else runs in this process, printed; their names are others than the server's. */
+  readonly more?: (() => Promise<string>) | undefined;
+}
+
 /** The server's metrics, under the names of kube-apiserver. */
 export class ServerMetrics {
   readonly #registry = new Registry();
   readonly #requests: Counter;
   readonly #durations: Histogram;
   readonly #watches: Gauge;
+  readonly #more: () => Promise<string>;
 
-  constructor(
-    context: ServerContext,
-    gates: Gates,
-    { limits, audit }: { readonly limits: FlowControl; readonly audit: AuditLog | undefined },
-  ) {
+  constructor(context: ServerContext, gates: Gates, { limits, audit, more = async () => '' }: MetricSources) {
+    this.#more = more;
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
     this.#requests = new Counter({
@@ -101,7 +107,8 @@ export class ServerMetrics {
 
   /** The text of `/metrics`, and its content type. */
   async text(): Promise<{ readonly body: string; readonly contentType: string }> {
-    return { body: await this.#registry.metrics(), contentType: this.#registry.contentType };
+    const [own, more] = await Promise.all([this.#registry.metrics(), this.#more()]);
+    return { body: own + more, contentType: this.#registry.contentType };
   }
 }
 

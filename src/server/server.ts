@@ -34,6 +34,7 @@ import { WatchLimits } from './limits/watch-limits.ts';
 import type { Loops } from './lifecycle/loops.ts';
 import { startLoops } from './lifecycle/loops.ts';
 import { ServerMetrics } from './metrics.ts';
+import type { ApiRequest, Reply } from './reply.ts';
 
 export interface ServerOptions {
   /** The name of the cluster, for logs. */
@@ -61,12 +62,16 @@ export interface ServerOptions {
   readonly limits?: Partial<LimitOptions>;
   /** Where to write down who did what; default: nowhere. */
   readonly audit?: AuditOptions | undefined;
+  /** What `/metrics` tells beside the server's own: metrics of what else runs in this process. */
+  readonly moreMetrics?: () => Promise<string>;
 }
 
 /** An API server that answers. */
 export interface RunningServer {
   readonly url: string;
   readonly port: number;
+  /** Answers a request of this process, without a port. */
+  handle(request: ApiRequest): Promise<Reply>;
   /** Presents another certificate and trusts other authorities from now on, without a break for anybody. */
   renew(tls: ServerOptions['tls']): void;
   /** Refuses new requests, lets those under way finish, and ends all watches. */
@@ -107,7 +112,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
   ];
   const limits = new FlowControl({ ...defaultLimits, ...options.limits }, context.company);
   const audit = auditLog && new Auditor(auditLog, options.audit?.level ?? 'Metadata', context.clock);
-  const metrics = new ServerMetrics(context, options.gates, { limits, audit: auditLog });
+  const metrics = new ServerMetrics(context, options.gates, { limits, audit: auditLog, more: options.moreMetrics });
   const handler = new Handler({ context, kinds, documents, metrics, checks, limits, audit });
   let loops: Loops | undefined;
   return {
@@ -172,6 +177,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   return {
     url: `https://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
     port: listener.port,
+    handle: (request) => api.handler.handle(request),
     renew(tls) {
       certificates.trust(tls.ca);
       listener.renew(tls);

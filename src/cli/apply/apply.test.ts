@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { ApiAnswer, ApiConnection } from './api-connection.ts';
+import type { Transport } from '../../client/transport.ts';
+import { urlOf } from '../../client/transport.ts';
 import { applyManifests } from './apply.ts';
 import { parseManifests, readManifests } from './manifests.ts';
 
@@ -11,7 +12,7 @@ const service = (name: string, more = ''): string =>
   `apiVersion: v1\nkind: Service\nmetadata: {name: ${name}${more}}\n`;
 
 /** An API server that remembers what was asked of it. */
-function recorder(answer: ApiAnswer = { status: 200, body: {} }): ApiConnection & { readonly asked: string[] } {
+function recorder(status = 200, answer: object = {}): Transport & { readonly asked: string[] } {
   const asked: string[] = [];
   const resources = {
     '/api/v1': [
@@ -22,13 +23,14 @@ function recorder(answer: ApiAnswer = { status: 200, body: {} }): ApiConnection 
   };
   return {
     asked,
-    send: async (method, path) => {
-      asked.push(`${method} ${path}`);
-      if (method === 'PATCH') return answer;
-      return path === '/api/v1'
-        ? { status: 200, body: { resources: resources[path] } }
-        : { status: 404, body: '404 page not found\n' };
+    async request(call) {
+      asked.push(`${call.method} ${urlOf(call)}`);
+      if (call.method === 'PATCH') return { status, headers: {}, body: JSON.stringify(answer) };
+      return call.path === '/api/v1'
+        ? { status: 200, headers: {}, body: JSON.stringify({ resources: resources[call.path] }) }
+        : { status: 404, headers: {}, body: '404 page not found\n' };
     },
+    stream: () => assert.fail('nothing is watched'),
     [Symbol.dispose]: () => {},
   };
 }
@@ -50,7 +52,7 @@ test('namespaces are applied first, and each version is discovered once', async 
 });
 
 test('a refusal names the object, the file, the cluster and the reason', async () => {
-  const api = recorder({ status: 422, body: { message: 'Service "web" is invalid: spec.ports: Required value' } });
+  const api = recorder(422, { kind: 'Status', message: 'Service "web" is invalid: spec.ports: Required value' });
   await assert.rejects(applyManifests(api, 'east', parseManifests(service('web'), 'shop.yaml')), {
     message:
       'cannot apply Service "web" of shop.yaml to cluster "east": Service "web" is invalid: spec.ports: Required value',

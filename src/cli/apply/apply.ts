@@ -1,5 +1,6 @@
+import type { Transport } from '../../client/transport.ts';
+import { refusal } from '../../client/transport.ts';
 import { FatalError } from '../errors.ts';
-import type { ApiAnswer, ApiConnection } from './api-connection.ts';
 import type { Manifest } from './manifests.ts';
 
 /** Where a kind is served. */
@@ -11,11 +12,7 @@ interface Resource {
 const fieldManager = 'fairlead';
 
 /** Applies manifests to one cluster by server-side apply, namespaces first, otherwise in their order. */
-export async function applyManifests(
-  api: ApiConnection,
-  cluster: string,
-  manifests: readonly Manifest[],
-): Promise<void> {
+export async function applyManifests(api: Transport, cluster: string, manifests: readonly Manifest[]): Promise<void> {
   const discovered = new Map<string, ReadonlyMap<string, Resource>>(); // apiVersion → kind → resource
   for (const manifest of inOrder(manifests)) {
     const { apiVersion } = manifest;
@@ -25,9 +22,14 @@ export async function applyManifests(
     if (resource === undefined) {
       throw failed(manifest, cluster, `no matches for kind "${manifest.kind}" in version "${apiVersion}"`);
     }
-    const body = { type: 'application/apply-patch+yaml', text: JSON.stringify(manifest.object) };
-    const answer = await api.send('PATCH', applyPath(manifest, resource), body);
-    if (answer.status >= 300) throw failed(manifest, cluster, messageIn(answer));
+    const answer = await api.request({
+      method: 'PATCH',
+      path: applyPath(manifest, resource),
+      query: { fieldManager, force: true },
+      type: 'application/apply-patch+yaml',
+      body: JSON.stringify(manifest.object),
+    });
+    if (answer.status >= 300) throw failed(manifest, cluster, refusal(answer).message);
   }
 }
 
@@ -40,18 +42,20 @@ export function inOrder(manifests: readonly Manifest[]): readonly Manifest[] {
 /** The path that a manifest is applied at; an object without a namespace goes to `default`. */
 function applyPath({ apiVersion, name, namespace }: Manifest, { plural, namespaced }: Resource): string {
   const scope = namespaced ? `namespaces/${encodeURIComponent(namespace ?? 'default')}/` : '';
-  return `${groupPath(apiVersion)}/${scope}${plural}/${encodeURIComponent(name)}?fieldManager=${fieldManager}&force=true`;
+  return `${groupPath(apiVersion)}/${scope}${plural}/${encodeURIComponent(name)}`;
 }
 
 const groupPath = (apiVersion: string): string =>
   apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
 
-async function discover(api: ApiConnection, apiVersion: string): Promise<ReadonlyMap<string, Resource>> {
-  const { status, body } = await api.send('GET', groupPath(apiVersion));
+async function discover(api: Transport, apiVersion: string): Promise<ReadonlyMap<string, Resource>> {
+  const { status, body } = await api.request({ method: 'GET', path: groupPath(apiVersion) });
   const resources = new Map<string, Resource>();
   if (status !== 200) return resources;
   // A cast where bytes become objects: the shape of an APIResourceList.
-  const list = body as { readonly resources?: readonly { name: string; kind: string; namespaced: boolean }[] };
+  const list = JSON.parse(body) as {
+    readonly resources?: readonly { name: string; kind: string; namespaced: boolean }[];
+  };
   for (const { name, kind, namespaced } of list.resources ?? []) {
     if (!name.includes('/')) resources.set(kind, { plural: name, namespaced });
   }
@@ -60,8 +64,3 @@ async function discover(api: ApiConnection, apiVersion: string): Promise<Readonl
 
 const failed = ({ source, kind, name }: Manifest, cluster: string, why: string): FatalError =>
   new FatalError(`cannot apply ${kind} "${name}" of ${source} to cluster "${cluster}": ${why}`);
-
-function messageIn({ status, body }: ApiAnswer): string {
-  const isStatus = typeof body === 'object' && body !== null && 'message' in body && typeof body.message === 'string';
-  return isStatus ? String(body.message) : `the server answered ${status}`;
-}

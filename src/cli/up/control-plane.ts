@@ -1,27 +1,32 @@
 import { readFile } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
-import type { Logger } from 'pino';
-import type { KeyPair } from '../../server/pki/issue.ts';
+import { inProcess } from '../../client/in-process.ts';
+import type { Transport } from '../../client/transport.ts';
 import type { StaticToken } from '../../server/access/identity/static-tokens.ts';
 import type { Pki, PkiOptions } from '../../server/pki/pki.ts';
 import { ensurePki } from '../../server/pki/pki.ts';
 import { messageOf, FatalError, UsageError } from '../errors.ts';
 import { firstServiceIp } from '../options/cidr.ts';
 import { parseTokenFile } from '../options/tokens.ts';
+import { createLog } from '../log.ts';
 import { followCertificates } from './certificates.ts';
+import { ClusterParts, loadParts } from './cluster-parts.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { holdDataDirectory } from './data-directory.ts';
 import { kubeconfig } from './kubeconfig.ts';
-import type { ClusterOptions, LogLevel, ServerOptions } from './options.ts';
+import type { ClusterOptions, ServerOptions } from './options.ts';
+import type { PartName } from './parts.ts';
 import type { RunningServer } from './servers.ts';
 import { returnMemoryWhenIdle } from './idle-memory.ts';
 import { openCluster, startCluster } from './servers.ts';
 import { listenForStop } from './signals.ts';
 import type { State } from './state.ts';
-import { printState, stateFile } from './state.ts';
+import { publishState } from './publish-state.ts';
 
 export interface ControlPlaneOptions extends ServerOptions {
   readonly clusters: readonly ClusterOptions[];
+  /** The parts to run in each cluster beside its server. */
+  readonly parts: readonly PartName[];
   readonly certificateNames?: { readonly dns: readonly string[]; readonly ips: readonly string[] };
   /** The flag that moves a taken port. */
   readonly portFlag: string;
@@ -31,15 +36,16 @@ export interface ControlPlaneOptions extends ServerOptions {
 export interface ControlPlane {
   readonly directory: DataDirectory;
   readonly state: State;
-  readonly ca: string;
-  readonly admin: KeyPair;
+  /** A way to the server of a cluster, as its administrator. */
+  readonly connect: (cluster: string) => Transport;
   /** Milliseconds from the start of the process until it answered. */
   readonly readyMs: number;
 }
 
 /**
  * Runs a control plane until a signal asks it to stop: hold the directory, make certificates, start servers, write
- * the kubeconfig, call `whenReady`, write state.json, wait, and undo it all in reverse. The result is the exit code.
+ * the kubeconfig, start the other parts, call `whenReady`, write state.json, wait, and undo it all in reverse. The
+ * result is the exit code.
  */
 export async function runControlPlane(
   options: ControlPlaneOptions,
@@ -48,12 +54,12 @@ export async function runControlPlane(
   using stop = listenForStop(process, (code) => process.exit(code));
   await using stack = new AsyncDisposableStack();
   const directory = stack.use(await holdDataDirectory(options.dataDir));
-  const { servers, pki } = await startServers(options, directory, stack);
+  const { servers, parts } = await startServers(options, directory, stack);
+  await Promise.race([parts.ready(), firstOf(stop.requested, directory.lost)]);
   const readyMs = performance.now();
-  const state = stateOf(servers);
-  await whenReady({ directory, state, ca: pki.ca, admin: pki.admin, readyMs });
-  stack.defer(() => (directory.lost.aborted ? undefined : directory.remove(stateFile)));
-  await directory.write(stateFile, printState(state));
+  const state = (): State => stateOf(servers, parts);
+  if (!stop.requested.aborted) await whenReady({ directory, state: state(), connect: connectTo(servers), readyMs });
+  stack.use(await publishState(directory, state));
   stack.use(returnMemoryWhenIdle());
   flushCompileCache(); // at exit it would be too late for a process that is killed
   await firstOf(stop.requested, directory.lost);
@@ -65,22 +71,26 @@ async function startServers(
   options: ControlPlaneOptions,
   directory: DataDirectory,
   stack: AsyncDisposableStack,
-): Promise<{ readonly servers: readonly RunningServer[]; readonly pki: Pki }> {
+): Promise<{ readonly servers: readonly RunningServer[]; readonly parts: ClusterParts }> {
   const opening = allOrFirstError(
     options.clusters.map(async (cluster) => ({
       cluster,
       open: await openCluster(cluster, { ...options, directory, stack }),
     })),
   );
-  const [opened, log, tokens, pki] = await allOrFirstError([
+  const loading = loadParts(options.parts, options.clusters, options.gates.gates);
+  const [opened, loaded, log, tokens, pki] = await allOrFirstError([
     opening,
+    loading,
     createLog(options.logLevel),
     readTokens(options.tokenFile),
     ensurePki(pkiOptions(options, directory)),
   ]);
   for (const [file, reason] of pki.renewed) log.info({ file, reason }, 'certificate made');
   for (const warning of options.gates.warnings) log.warn(warning);
-  const setup = { ...options, directory, pki, gates: options.gates.gates, tokens, log, stack };
+  const parts = new ClusterParts(log);
+  const moreMetrics = (cluster: string): Promise<string> => parts.metrics(cluster);
+  const setup = { ...options, directory, pki, gates: options.gates.gates, tokens, log, moreMetrics, stack };
   const servers = await allOrFirstError(opened.map(({ cluster, open }) => startCluster(cluster, open, setup)));
   const clusters = servers.map(({ cluster, url }) => ({ name: cluster.name, server: url }));
   const publish = ({ ca, admin }: Pki): Promise<void> =>
@@ -98,7 +108,8 @@ async function startServers(
       },
     }),
   );
-  return { servers, pki };
+  for (const server of servers) parts.start(server, loaded, stack);
+  return { servers, parts };
 }
 
 const pkiOptions = (options: ControlPlaneOptions, directory: DataDirectory): PkiOptions => ({
@@ -119,12 +130,24 @@ async function allOrFirstError<T extends readonly unknown[] | []>(
   return Promise.all(promises);
 }
 
-const stateOf = (servers: readonly RunningServer[]): State => ({
+/** The administrator, as the certificate in the kubeconfig names them. */
+const administrator = { name: 'kubernetes-admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
+
+const connectTo =
+  (servers: readonly RunningServer[]) =>
+  (name: string): Transport => {
+    const server = servers.find(({ cluster }) => cluster.name === name);
+    if (server === undefined) throw new Error(`bug: no server of cluster "${name}" runs`);
+    return inProcess((request) => server.handle(request, administrator));
+  };
+
+const stateOf = (servers: readonly RunningServer[], parts: ClusterParts): State => ({
   clusters: servers.map(({ cluster, url }) => ({
     name: cluster.name,
     server: url,
     zones: [],
     serviceCIDRs: cluster.serviceCidrs,
+    parts: parts.states(cluster.name),
   })),
   pid: process.pid,
 });
@@ -136,12 +159,6 @@ async function readTokens(path: string | undefined): Promise<readonly StaticToke
   } catch (error) {
     throw new UsageError(`--token-auth-file ${path}: ${messageOf(error)}`, { cause: error });
   }
-}
-
-async function createLog(level: LogLevel): Promise<Logger> {
-  const { pino, destination } = await import('pino');
-  // Written at once: the last line before an exit is the one that matters.
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination({ fd: 2, sync: true }));
 }
 
 /** Resolves when one of the signals has fired. */

@@ -2,6 +2,8 @@ import type { AuditOptions } from '../../server/audit/options.ts';
 import type { LimitOptions } from '../../server/limits/options.ts';
 import { UsageError } from '../errors.ts';
 import { flagError, oneOf, readFlag } from '../flags.ts';
+import type { LogLevel } from '../log.ts';
+import { logLevels } from '../log.ts';
 import { overlap, parseServiceRanges } from '../options/cidr.ts';
 import { parseClusterName, splitTarget } from '../options/cluster-name.ts';
 import type { GateSettings } from '../options/feature-gates.ts';
@@ -27,8 +29,6 @@ export interface ClusterOptions {
 }
 
 export type StoreKind = 'memory' | 'sqlite';
-export type LogLevel = (typeof logLevels)[number];
-const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** What every command that runs API servers needs. */
 export interface ServerOptions {

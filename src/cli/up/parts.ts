@@ -1,4 +1,5 @@
 import { UsageError } from '../errors.ts';
+import { parts as registered } from '../part/registry.ts';
 
 /** The parts a cluster can run, in the order they start. */
 export const partNames = [
@@ -14,7 +15,9 @@ export const partNames = [
 export type PartName = (typeof partNames)[number];
 
 /** The parts that exist. The others can be named, and are absent until they do. */
-export const builtParts: ReadonlySet<PartName> = new Set(['server']);
+export const builtParts: ReadonlySet<PartName> = new Set(
+  partNames.filter((name) => name === 'server' || name in registered),
+);
 
 /** Reads `--parts server,dns`. The server is always among them: `up` has nothing else to connect a part to. */
 export function parseParts(text: string): ReadonlySet<PartName> {

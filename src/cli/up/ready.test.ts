@@ -8,8 +8,14 @@ import { printState } from './state.ts';
 
 const state: State = {
   clusters: [
-    { name: 'east', server: 'https://127.0.0.1:6443', zones: [], serviceCIDRs: ['127.64.0.0/16'] },
-    { name: 'northwest', server: 'https://127.0.0.1:6444', zones: [], serviceCIDRs: ['10.0.0.0/16', 'fd00::/112'] },
+    { name: 'east', server: 'https://127.0.0.1:6443', zones: [], serviceCIDRs: ['127.64.0.0/16'], parts: [] },
+    {
+      name: 'northwest',
+      server: 'https://127.0.0.1:6444',
+      zones: [],
+      serviceCIDRs: ['10.0.0.0/16', 'fd00::/112'],
+      parts: [],
+    },
   ],
   pid: 42,
 };

@@ -1,12 +1,14 @@
 import { isIPv6 } from 'node:net';
 import type { Logger } from 'pino';
 import type { Gates } from '../../api/gates.ts';
+import type { LocalReply, LocalRequest } from '../../client/in-process.ts';
 import type { StaticToken } from '../../server/access/identity/static-tokens.ts';
 import type { KeyPair } from '../../server/pki/issue.ts';
 import type { AuditOptions } from '../../server/audit/options.ts';
 import { pathForCluster } from '../../server/audit/paths.ts';
 import type { LimitOptions } from '../../server/limits/options.ts';
 import type { Pki } from '../../server/pki/pki.ts';
+import type { User } from '../../server/reply.ts';
 import type { startServer as startServerType } from '../../server/server.ts';
 import type { Store } from '../../store/store.ts';
 import { version } from '../program.ts';
@@ -22,6 +24,8 @@ export const tokenKeys = 'token-keys';
 export interface RunningServer {
   readonly cluster: ClusterOptions;
   readonly url: string;
+  /** Answers as somebody whom nobody has to check: a part of this process. */
+  handle(request: LocalRequest, user: User): Promise<LocalReply>;
   /** Goes on with other certificates. */
   renew(pki: Pki): void;
 }
@@ -47,6 +51,8 @@ export interface ServerSetup {
   /** Who makes the tokens of service accounts, if not Kubernetes' name for the server. */
   readonly issuer: string | undefined;
   readonly log: Logger;
+  /** What `/metrics` of a cluster tells beside its server's. */
+  readonly moreMetrics: (cluster: string) => Promise<string>;
   /** The flag that moves a taken port, for the error. */
   readonly portFlag: string;
   /** Closes what was started, last first. */
@@ -89,11 +95,13 @@ export async function startCluster(
         ...(setup.issuer === undefined ? {} : { issuer: setup.issuer }),
       },
       log: setup.log.child({ cluster: cluster.name }),
+      moreMetrics: () => setup.moreMetrics(cluster.name),
     });
     setup.stack.defer(() => server.close());
     return {
       cluster,
       url: urlOf(cluster, server.port),
+      handle: (request, user) => server.handle({ ...request, user }),
       renew: (pki) => server.renew(tlsOf(cluster, pki)),
     };
   } catch (error) {

@@ -15,9 +15,11 @@ export interface ClusterState {
   /** The DNS zones that are answered. */
   readonly zones: readonly string[];
   readonly serviceCIDRs: readonly string[];
+  /** The parts that run beside the server, and what keeps each from its work: nothing, when all is well. */
+  readonly parts: readonly { readonly name: string; readonly problems: readonly string[] }[];
 }
 
-/** The file in the data directory that holds the state: written when ready, removed on exit. */
+/** The file in the data directory that holds the state: written when ready and when it changes, removed on exit. */
 export const stateFile = 'state.json';
 
 /** The text of the file. */

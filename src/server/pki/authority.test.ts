@@ -8,7 +8,8 @@ import { after, before, describe, test } from 'node:test';
 
 import { finishRotation, readAuthority, rotateAuthority, trusted } from './authority.ts';
 import { issue } from './issue.ts';
-import { ensurePki, partUser } from './pki.ts';
+import { partUser } from '../access/part-user.ts';
+import { ensurePki } from './pki.ts';
 import { readCertificates } from './renewal.ts';
 
 const day = 86_400_000;

@@ -1,3 +1,4 @@
+import { partUser } from '../access/part-user.ts';
 import type { Authority } from './authority.ts';
 import { createAuthority, readAuthority, rotateAuthority, trusted, withChain } from './authority.ts';
 import { makePrivateDirectory } from './files.ts';
@@ -38,9 +39,6 @@ export interface PkiOptions {
 
 const leafDays = 365;
 const adminSubject: Subject = { use: 'client', commonName: 'kubernetes-admin', groups: ['system:masters'] };
-
-/** The user as which a part of Fairlead acts. */
-export const partUser = (part: string): string => `system:fairlead:${part}`;
 
 /**
  * Reads the certificates of a directory and makes those that are missing, near expiry or for other names. An authority

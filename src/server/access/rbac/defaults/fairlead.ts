@@ -5,6 +5,7 @@ import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterroleb
 import type { RoleBinding } from '../../../../api/kinds/rbac/rolebinding/kind.ts';
 import type { Role } from '../../../../api/kinds/rbac/role/kind.ts';
 import type { PolicyRule } from '../../../../api/kinds/rbac/policy-rule.ts';
+import { partUser } from '../../part-user.ts';
 import { binding, change, local, on, read, role, user } from './role-table.ts';
 
 /** Today's group and the seed's. */
@@ -51,9 +52,6 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
   ],
   publisher: [services, slices, imports, on('', 'nodes', read), events],
 };
-
-/** The user that a part acts as. */
-export const partUser = (part: string): string => `system:fairlead:${part}`;
 
 const roleOf = (part: string): string => `fairlead:${part}`;
 

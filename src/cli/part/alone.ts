@@ -1,0 +1,70 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { overHttps } from '../../client/https.ts';
+import { retrying } from '../../client/retry.ts';
+import { createLog } from '../log.ts';
+import type { LogLevel } from '../log.ts';
+import type { Streams } from '../output.ts';
+import { version } from '../program.ts';
+import type { Settings } from '../settings.ts';
+import { listenForStop } from '../up/signals.ts';
+import { readClusterAccess } from './cluster-access.ts';
+import { serveHealth } from './health-server.ts';
+import { printMetrics, startInstance } from './instance.ts';
+import type { LoadPart, Part } from './part.ts';
+
+export interface AloneOptions {
+  readonly part: Part;
+  readonly settings: Settings;
+  readonly load: LoadPart;
+  readonly health: { readonly host: string; readonly port: number };
+  readonly logLevel: LogLevel;
+  readonly streams: Streams;
+}
+
+/**
+ * Runs a part against the cluster of a kubeconfig until a signal asks it to stop. A server that is away is waited for:
+ * health is served meanwhile and says why nothing happens. The result is the exit code.
+ */
+export async function runAlone({ part, settings, load, health, logLevel, streams }: AloneOptions): Promise<number> {
+  using stop = listenForStop(process, (code) => process.exit(code));
+  const [access, start, log] = await Promise.all([
+    readClusterAccess(settings, process.env),
+    load(),
+    createLog(logLevel),
+  ]);
+  const processMetrics = new Registry();
+  collectDefaultMetrics({ register: processMetrics });
+  const server = access.server;
+  await using stack = new AsyncDisposableStack();
+  let isStopping = false;
+  const listening = stack.use(
+    await serveHealth({
+      ...health,
+      problems: () => [...(isStopping ? ['it is stopping'] : []), ...instance.problems()],
+      metrics: () => printMetrics([processMetrics, ...instance.registries()]),
+    }),
+  );
+  const instance = stack.use(
+    startInstance({
+      name: part.name,
+      start,
+      transport: retrying(overHttps(access, { userAgent: `fairlead-${part.name}/${version}` })),
+      server,
+      log,
+    }),
+  );
+  const stopped = firing(stop.requested);
+  const isReady = await Promise.race([instance.ready.then(() => true), stopped.then(() => false)]);
+  if (isReady) {
+    const where = `${server} (context ${access.context})`;
+    streams.out(`fairlead ${version} ${part.name} of ${where} ready\n  health  ${listening.url}/readyz\n`);
+  }
+  await stopped;
+  isStopping = true;
+  return 0;
+}
+
+/** Resolves when the signal has fired. */
+export async function firing(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { failure } from '../../api/errors.ts';
+import type { ApiAnswer, Transport } from '../../client/transport.ts';
+import { watchedConnection } from './connection.ts';
+
+const server = 'https://192.0.2.1:6443';
+
+/** A server that does what `next` says, and what was logged about it. */
+function setUp() {
+  const state: { next: () => ApiAnswer; lines: readonly string[] | Error } = { next: () => answer(200), lines: [] };
+  const transport: Transport = {
+    request: async () => state.next(),
+    async *stream() {
+      if (state.lines instanceof Error) throw state.lines;
+      yield* state.lines;
+    },
+    [Symbol.dispose]: () => {},
+  };
+  const logged: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line) => logged.push(JSON.parse(line).msg) });
+  const metrics = new Registry();
+  return { state, logged, metrics, connection: watchedConnection(transport, { server, log, metrics }) };
+}
+
+const answer = (status: number): ApiAnswer => ({ status, headers: {}, body: '' });
+const refused = (): never => {
+  throw Object.assign(new Error('connect ECONNREFUSED 192.0.2.1:6443'), { code: 'ECONNREFUSED' });
+};
+const get = { method: 'GET', path: '/' } as const;
+
+test('a server that is away is told once, and that it is back', async () => {
+  const { state, logged, connection } = setUp();
+  await connection.transport.request(get);
+  assert.deepEqual(connection.problems(), []);
+  state.next = refused;
+  for (let count = 0; count < 3; count++) await assert.rejects(connection.transport.request(get));
+  assert.deepEqual(connection.problems(), [
+    'the API server https://192.0.2.1:6443 cannot be reached: connect ECONNREFUSED 192.0.2.1:6443',
+  ]);
+  state.next = () => answer(404); // an answer, whatever it says
+  await connection.transport.request(get);
+  assert.deepEqual(connection.problems(), []);
+  assert.deepEqual(logged, ['the API server is out of reach: trying on', 'the API server answers again']);
+});
+
+test('refused credentials are a problem, and what we gave up ourselves is none', async () => {
+  const { state, connection } = setUp();
+  state.next = () => answer(401);
+  await connection.transport.request(get);
+  assert.deepEqual(connection.problems(), ['the API server https://192.0.2.1:6443 refuses our credentials (401)']);
+  state.next = () => answer(200);
+  await connection.transport.request(get);
+  state.next = refused;
+  await assert.rejects(connection.transport.request({ ...get, signal: AbortSignal.abort() }));
+  assert.deepEqual(connection.problems(), []);
+});
+
+test('a stream tells by its first line, and breaks without a word', async () => {
+  const { state, connection } = setUp();
+  const read = async (): Promise<string[]> => {
+    const lines: string[] = [];
+    for await (const line of connection.transport.stream(get)) lines.push(line);
+    return lines;
+  };
+  state.lines = new Error('no route to host');
+  await assert.rejects(read());
+  assert.equal(connection.problems().length, 1);
+  state.lines = ['a', 'b'];
+  assert.deepEqual(await read(), ['a', 'b']);
+  assert.deepEqual(connection.problems(), []);
+  state.lines = failure({ code: 410, reason: 'Expired', message: 'too old' });
+  await assert.rejects(read());
+  assert.deepEqual(connection.problems(), []);
+});
+
+test('requests are counted as client-go counts them', async () => {
+  const { state, metrics, connection } = setUp();
+  await connection.transport.request(get);
+  state.next = () => answer(409);
+  await connection.transport.request({ ...get, method: 'PUT' });
+  state.next = refused;
+  await assert.rejects(connection.transport.request(get));
+  const text = await metrics.metrics();
+  for (const labels of ['code="200",method="GET"', 'code="409",method="PUT"', 'code="<error>",method="GET"']) {
+    assert.ok(text.includes(`rest_client_requests_total{${labels},host="192.0.2.1:6443"} 1`), labels);
+  }
+});

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { serveHealth } from './health-server.ts';
+import type { HealthServer } from './health-server.ts';
+
+describe('health', () => {
+  let problems: readonly string[] = [];
+  let prints = 0;
+  let server: HealthServer;
+  before(async () => {
+    const metrics = async (): Promise<string> => {
+      prints++;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return 'up 1\n';
+    };
+    server = await serveHealth({ host: '127.0.0.1', port: 0, problems: () => problems, metrics });
+  });
+  after(() => server[Symbol.asyncDispose]());
+
+  const ask = async (path: string, init: RequestInit = {}): Promise<readonly [number, string]> => {
+    const answer = await fetch(server.url + path, init);
+    return [answer.status, await answer.text()];
+  };
+
+  test('it is alive while it answers, and ready when nothing is in the way', async () => {
+    for (const path of ['/healthz', '/livez', '/readyz', '/readyz?verbose']) {
+      assert.deepEqual(await ask(path), [200, 'ok'], path);
+    }
+    problems = ['the API server cannot be reached', 'it is starting'];
+    assert.deepEqual(await ask('/readyz'), [503, 'the API server cannot be reached\nit is starting\n']);
+    assert.deepEqual(await ask('/livez'), [200, 'ok']);
+    problems = [];
+  });
+
+  test('metrics are printed once for all who ask meanwhile', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => ask('/metrics')));
+    for (const answer of answers) assert.deepEqual(answer, [200, 'up 1\n']);
+    assert.ok(prints < 8, `${prints} prints`);
+  });
+
+  test('anything else is refused', async () => {
+    assert.deepEqual(await ask('/'), [404, '404 page not found\n']);
+    assert.deepEqual(await ask('/readyz', { method: 'POST', body: 'x' }), [405, 'method not allowed\n']);
+    assert.equal((await ask('/healthz', { headers: { long: 'x'.repeat(9000) } }))[0], 431);
+  });
+
+  test('more connections than anybody needs are closed', async () => {
+    const sockets = Array.from({ length: 80 }, () =>
+      connect({ host: '127.0.0.1', port: Number(new URL(server.url).port) }),
+    );
+    const closed = sockets.map(
+      (socket) =>
+        new Promise<boolean>((resolve) => {
+          socket.on('error', () => resolve(true)).on('close', () => resolve(true));
+          setTimeout(() => resolve(false), 200).unref();
+        }),
+    );
+    const count = (await Promise.all(closed)).filter((isClosed) => isClosed).length;
+    for (const socket of sockets) socket.destroy();
+    assert.ok(count >= 16, `${count} were closed`);
+  });
+
+  test('a taken port is named, with the flag that moves it', async () => {
+    const port = Number(new URL(server.url).port);
+    await assert.rejects(serveHealth({ host: '127.0.0.1', port, problems: () => [], metrics: async () => '' }), {
+      message: `port ${port} for /readyz and /metrics is in use: stop what holds it or pass --health-port`,
+      code: 'FATAL',
+    });
+  });
+});

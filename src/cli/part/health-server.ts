@@ -1,0 +1,110 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import { isIPv6 } from 'node:net';
+import { codesOf, FatalError, messageOf } from '../errors.ts';
+
+export interface HealthOptions {
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  /** What keeps the program from its work. */
+  readonly problems: () => readonly string[];
+  /** The text of `/metrics`. */
+  readonly metrics: () => Promise<string>;
+}
+
+/** Where probes and scrapers ask. */
+export interface HealthServer extends AsyncDisposable {
+  readonly url: string;
+}
+
+/**
+ * Serves `/healthz`, `/livez`, `/readyz` and `/metrics` over plain HTTP. The process is alive as long as it answers; it
+ * is ready when nothing keeps it from its work, and says what does otherwise.
+ */
+export async function serveHealth(options: HealthOptions): Promise<HealthServer> {
+  const { host, port } = options;
+  let printing: Promise<string> | undefined;
+  const shared: HealthOptions = {
+    ...options,
+    // Scrapers that come while one is served get the same.
+    metrics: () => (printing ??= options.metrics().finally(() => (printing = undefined))),
+  };
+  const server = createServer(limits, (request, response) => {
+    request.resume();
+    answer(request, shared).then(
+      (reply) => send(response, reply),
+      (error: unknown) => send(response, { status: 500, text: `${messageOf(error)}\n` }),
+    );
+  });
+  server.maxConnections = 64;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(listenError(error, host, port)));
+    server.listen({ host, port }, resolve);
+  });
+  const address = server.address();
+  const actual = typeof address === 'object' && address !== null ? address.port : port;
+  return {
+    url: `http://${isIPv6(host) ? `[${host}]` : host}:${actual}`,
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** A probe is one small request, and takes no time. */
+const limits = {
+  maxHeaderSize: 8192,
+  headersTimeout: 5000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 60_000,
+  connectionsCheckingInterval: 5000,
+} as const;
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly type?: string;
+}
+
+async function answer({ method, url = '/' }: IncomingMessage, { problems, metrics }: HealthOptions): Promise<Answer> {
+  if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'method not allowed\n' };
+  const [path = ''] = url.split('?', 1);
+  switch (path) {
+    case '/healthz':
+    case '/livez':
+      return { status: 200, text: 'ok' };
+    case '/readyz': {
+      const found = problems();
+      if (found.length === 0) return { status: 200, text: 'ok' };
+      return { status: 503, text: found.map((problem) => `${problem}\n`).join('') };
+    }
+    case '/metrics':
+      return { status: 200, text: await metrics(), type: 'text/plain; version=0.0.4; charset=utf-8' };
+    default:
+      return { status: 404, text: '404 page not found\n' };
+  }
+}
+
+function send(response: ServerResponse, { status, text, type = 'text/plain; charset=utf-8' }: Answer): void {
+  response.writeHead(status, {
+    'content-type': type,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  response.end(text);
+}
+
+function listenError(error: unknown, host: string, port: number): unknown {
+  const codes = codesOf(error);
+  if (codes.includes('EADDRINUSE')) {
+    return new FatalError(`port ${port} for /readyz and /metrics is in use: stop what holds it or pass --health-port`, {
+      cause: error,
+    });
+  }
+  return new FatalError(`cannot listen on ${host} port ${port} for /readyz and /metrics: ${messageOf(error)}`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,35 @@
+import type { Gates } from '../../api/gates.ts';
+import type { PartContext, RunningPart } from '../../client/part.ts';
+import type { Flag, Settings } from '../settings.ts';
+
+/** Starts a part at a cluster. Called again after it has failed, each time with new metrics. */
+export type StartPart = (context: PartContext) => RunningPart;
+
+/** Loads a part's code, which takes longer than anything else about it; the rest of a start goes on meanwhile. */
+export type LoadPart = () => Promise<StartPart>;
+
+/**
+ * A part of the control plane as the command line knows it. To add one is to write a file that exports its `part`, and
+ * a line in `registry.ts`: the command, `--parts`, health, metrics, restarts and the way to the cluster come with it.
+ */
+export interface Part {
+  readonly name: string;
+  /** The first sentence of its help. */
+  readonly description: string;
+  /** Command lines that begin its help, two spaces before each. */
+  readonly example: string;
+  /** Flags of its own. */
+  readonly flags: readonly Flag[];
+  /** Where `/readyz` and `/metrics` are when it runs alone, unless told otherwise. */
+  readonly healthPort: number;
+  /** What the flags ask for. Throws a UsageError. */
+  alone(settings: Settings): LoadPart;
+  /** What `fairlead up` asks for, in each of its clusters. */
+  inUp(cluster: UpCluster): LoadPart;
+}
+
+/** A cluster of `fairlead up`, as far as parts differ by it. */
+export interface UpCluster {
+  readonly name: string;
+  readonly gates: Gates;
+}

@@ -1,0 +1,10 @@
+import type { Part } from './part.ts';
+
+/** A part that exists: what the list of commands says of it, and its file. */
+export interface PartEntry {
+  readonly summary: string;
+  readonly load: () => Promise<Part>;
+}
+
+/** The parts that exist beside the server, in the order in which `up` starts them. */
+export const parts: Readonly<Record<string, PartEntry>> = {};

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pino } from 'pino';
+import type { RunningPart } from '../../client/part.ts';
+import { ManualClock, settled } from '../../client/testing/clocks.ts';
+import { supervise } from './supervise.ts';
+
+const log = pino({ level: 'silent' });
+
+/** A part whose life is in the hands of the test. */
+class TestPart implements RunningPart {
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #failed = Promise.withResolvers<never>();
+  readonly ready = this.#ready.promise;
+  readonly failed = this.#failed.promise;
+  troubles: readonly string[] = [];
+  isDisposed = false;
+
+  becomeReady = (): void => this.#ready.resolve();
+  cannotStart = (why: string): void => this.#ready.reject(new Error(why));
+  fail = (why: string): void => this.#failed.reject(new Error(why));
+  problems = (): readonly string[] => this.troubles;
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isDisposed = true;
+  }
+}
+
+function setUp(): { clock: ManualClock; runs: TestPart[]; part: ReturnType<typeof supervise> } {
+  const clock = new ManualClock();
+  const runs: TestPart[] = [];
+  const start = (): TestPart => {
+    const run = new TestPart();
+    runs.push(run);
+    return run;
+  };
+  return { clock, runs, part: supervise({ start, log, clock, random: () => 1 }) };
+}
+
+test('a part is starting until it is ready, and then has the problems it tells', async () => {
+  const { runs, part } = setUp();
+  assert.deepEqual(part.problems(), ['it is starting']);
+  runs[0]?.becomeReady();
+  await part.ready;
+  assert.deepEqual(part.problems(), []);
+  if (runs[0] !== undefined) runs[0].troubles = ['Services have not been listed yet'];
+  assert.deepEqual(part.problems(), ['Services have not been listed yet']);
+  await part[Symbol.asyncDispose]();
+  assert.equal(runs[0]?.isDisposed, true);
+  assert.equal(runs.length, 1);
+});
+
+test('a part that fails is disposed of and started again, at doubling distances', async () => {
+  const { clock, runs, part } = setUp();
+  runs[0]?.becomeReady();
+  await part.ready;
+  for (const [index, waitMs] of [1000, 2000, 4000].entries()) {
+    runs[index]?.fail(`bug ${index}`);
+    await settled();
+    assert.equal(runs[index]?.isDisposed, true);
+    assert.deepEqual(part.problems(), [`it failed and is started again: bug ${index}`]);
+    await clock.advance(waitMs - 1);
+    assert.equal(runs.length, index + 1);
+    await clock.advance(1);
+    assert.equal(runs.length, index + 2);
+    runs[index + 1]?.becomeReady();
+    await settled();
+    assert.deepEqual(part.problems(), []);
+  }
+  assert.equal(part.restarts, 3);
+  await clock.advance(60_000); // long enough that it counts as well again
+  runs[3]?.fail('once more');
+  await settled();
+  assert.equal(clock.nextMs, 1000);
+  await part[Symbol.asyncDispose]();
+  assert.equal(runs.length, 4, 'a wait ends with it');
+});
+
+test('one that cannot start again is tried again', async () => {
+  const { clock, runs, part } = setUp();
+  runs[0]?.becomeReady();
+  await part.ready;
+  runs[0]?.fail('once');
+  await clock.advance(1000);
+  runs[1]?.cannotStart('not yet');
+  await clock.advance(2000);
+  assert.equal(runs.length, 3);
+  await part[Symbol.asyncDispose]();
+});
+
+test('a first start that fails is told, and nothing is tried again', async () => {
+  const { clock, runs, part } = setUp();
+  runs[0]?.cannotStart('port 53 is in use');
+  await assert.rejects(part.ready, { message: 'port 53 is in use' });
+  await clock.advance(600_000);
+  assert.equal(runs.length, 1);
+  assert.equal(runs[0]?.isDisposed, true);
+  await part[Symbol.asyncDispose]();
+});
+
+test('a start that throws is told likewise', async () => {
+  const part = supervise({
+    log,
+    start() {
+      throw new Error('bug: nothing there');
+    },
+  });
+  await assert.rejects(part.ready, { message: 'bug: nothing there' });
+  await part[Symbol.asyncDispose]();
+});
+
+test('it can be stopped before it is ready', async () => {
+  const { runs, part } = setUp();
+  await part[Symbol.asyncDispose]();
+  assert.equal(runs[0]?.isDisposed, true);
+});

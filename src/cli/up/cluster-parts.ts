@@ -1,0 +1,98 @@
+import type { Logger } from 'pino';
+import type { Gates } from '../../api/gates.ts';
+import { inProcess } from '../../client/in-process.ts';
+import { retrying } from '../../client/retry.ts';
+import { partUser } from '../../server/access/part-user.ts';
+import { FatalError, messageOf } from '../errors.ts';
+import type { Instance } from '../part/instance.ts';
+import { printMetrics, startInstance } from '../part/instance.ts';
+import type { StartPart } from '../part/part.ts';
+import { parts as registered } from '../part/registry.ts';
+import type { ClusterOptions } from './options.ts';
+import type { PartName } from './parts.ts';
+import type { RunningServer } from './servers.ts';
+
+/** A part whose code is there, and the cluster it is for. */
+export interface LoadedPart {
+  readonly name: PartName;
+  readonly cluster: string;
+  readonly start: StartPart;
+}
+
+/** Loads the code of the parts, for every cluster. The server's start goes on meanwhile. */
+export async function loadParts(
+  names: readonly PartName[],
+  clusters: readonly ClusterOptions[],
+  gates: Gates,
+): Promise<readonly LoadedPart[]> {
+  const loading = names.map(async (name) => {
+    const part = await registered[name]?.load();
+    if (part === undefined) throw new Error(`bug: the part "${name}" has no file`);
+    return Promise.all(
+      clusters.map(async ({ name: cluster }) => ({
+        name,
+        cluster,
+        start: await part.inUp({ name: cluster, gates })(),
+      })),
+    );
+  });
+  return (await Promise.all(loading)).flat();
+}
+
+/** The parts that run in the process of `up`, by cluster. */
+export class ClusterParts {
+  /** Cluster → its parts. */
+  readonly #instances = new Map<string, readonly Instance[]>();
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** Starts the parts of a cluster as users of its server; the stack stops them, before the server if that came first. */
+  start(server: RunningServer, parts: readonly LoadedPart[], stack: AsyncDisposableStack): void {
+    const { name: cluster } = server.cluster;
+    const instances = parts
+      .filter((part) => part.cluster === cluster)
+      .map(({ name, start }) => {
+        const user = { name: partUser(name), uid: '', groups: ['system:authenticated'] };
+        return stack.use(
+          startInstance({
+            name,
+            start,
+            transport: retrying(inProcess((request) => server.handle(request, user))),
+            server: server.url,
+            log: this.#log.child({ cluster, part: name }),
+          }),
+        );
+      });
+    this.#instances.set(cluster, instances);
+  }
+
+  /** Resolves when every part has seen everything and does its work; rejects when one cannot. */
+  async ready(): Promise<void> {
+    const waits = [...this.#instances].flatMap(([cluster, instances]) =>
+      instances.map(async ({ name, ready }) => {
+        await ready.catch((error: unknown) => {
+          throw new FatalError(`cannot start ${name} of cluster "${cluster}": ${messageOf(error)}`, { cause: error });
+        });
+      }),
+    );
+    await Promise.all(waits);
+  }
+
+  /** What runs in a cluster, and what keeps it from its work. */
+  states(cluster: string): readonly { readonly name: string; readonly problems: readonly string[] }[] {
+    return this.#of(cluster).map((instance) => ({ name: instance.name, problems: instance.problems() }));
+  }
+
+  /** The metrics of a cluster's parts, printed. */
+  async metrics(cluster: string): Promise<string> {
+    const registries = this.#of(cluster).flatMap((instance) => instance.registries());
+    return registries.length === 0 ? '' : `\n${await printMetrics(registries)}`;
+  }
+
+  #of(cluster: string): readonly Instance[] {
+    return this.#instances.get(cluster) ?? [];
+  }
+}
