@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import { partUser } from '../server/access/part-user.ts';
 import { trusted } from '../server/pki/authority.ts';
 import { issue } from '../server/pki/issue.ts';
 import { authorityOf, clustersOf } from './access/data.ts';
@@ -11,12 +12,14 @@ import { flagError } from './flags.ts';
 import { parseDuration } from './options/duration.ts';
 import type { Streams } from './output.ts';
 import { kubeconfig } from './up/kubeconfig.ts';
+import { partNames } from './up/parts.ts';
 
 interface UserFlags {
   readonly group: readonly string[];
   readonly cluster: readonly string[];
   readonly expires: string;
   readonly output?: string;
+  readonly part?: boolean;
   readonly dataDir: string;
 }
 
@@ -29,13 +32,16 @@ const collected = (value: string, before: readonly string[]): readonly string[] 
 export function define(command: Command): void {
   command
     .usage('add NAME [flags]')
-    .description('Write a kubeconfig for a person: a client certificate of their own, and where the clusters are.')
+    .description(
+      'Write a kubeconfig for a person, or for a part that runs alone: a client certificate, and where the clusters are.',
+    )
     .addHelpText(
       'before',
       `Example:
   fairlead user add alice --group developers
   kubectl create rolebinding alice --clusterrole edit --user alice --namespace shop
   kubectl --kubeconfig alice.kubeconfig --namespace shop get services
+  fairlead user add controllers --part && fairlead controllers --kubeconfig controllers.kubeconfig
 `,
     )
     .argument('<action>', 'add')
@@ -46,6 +52,7 @@ export function define(command: Command): void {
         .argParser(collected)
         .default([]),
     )
+    .option('--part', 'NAME is a part of Fairlead; its rights are there already, in the role fairlead:NAME')
     .option('--expires <DURATION>', 'how long the certificate is good for, such as 12h or 90d', '365d')
     .option('-o, --output <FILE>', 'where to write it; - for standard output (default NAME.kubeconfig)')
     .option('--data-dir <DIR>', 'data directory of the server', '.fairlead')
@@ -61,7 +68,9 @@ export async function execute(command: Command, { out, err }: Streams): Promise<
   const [action = '', name = ''] = command.args;
   if (action !== 'add') throw new UsageError(`unknown action "${action}" of user: expected add`);
   const flags = command.opts<UserFlags>();
-  checkName('user', name);
+  if (flags.part === true) checkPart(name, flags);
+  else checkName('user', name);
+  const user = flags.part === true ? partUser(name) : name;
   for (const group of flags.group) checkName('group', group);
   const seconds = flagError('expires', flags.expires, () => parseDuration(flags.expires));
   const authority = await authorityOf(flags.dataDir);
@@ -70,11 +79,11 @@ export async function execute(command: Command, { out, err }: Streams): Promise<
   checkLife(authority.pair.cert, now, seconds);
   const pair = await issue(
     authority.pair,
-    { use: 'client', commonName: name, groups: [...new Set(flags.group)] },
+    { use: 'client', commonName: user, groups: [...new Set(flags.group)] },
     { now, days: seconds / 86_400 },
   );
   if (flags.group.includes('system:masters')) err(mastersWarning);
-  const text = kubeconfig({ clusters, ca: trusted(authority), user: { name, ...pair } });
+  const text = kubeconfig({ clusters, ca: trusted(authority), user: { name: user, ...pair } });
   const file = flags.output ?? `${name.replaceAll(/[^\w.@-]/g, '-')}.kubeconfig`;
   if (file === '-') {
     out(text);
@@ -82,8 +91,15 @@ export async function execute(command: Command, { out, err }: Streams): Promise<
   }
   await writeNew(file, text);
   const expires = new Date(now.getTime() + seconds * 1000).toISOString().slice(0, 10);
-  err(`${file}: user "${name}", good until ${expires}\n`);
+  err(`${file}: user "${user}", good until ${expires}\n`);
   return 0;
+}
+
+/** A part has the rights of its role; a group would give it more. */
+function checkPart(name: string, { group }: UserFlags): void {
+  const known: readonly string[] = partNames.filter((part) => part !== 'server' && part !== 'dashboard');
+  if (!known.includes(name)) throw new UsageError(`part "${name}": the parts are ${known.join(', ')}`);
+  if (group.length > 0) throw new UsageError('--group does not go with --part: a part has the rights of its role');
 }
 
 /** Names that the system itself uses would give a person its rights; control characters hide what a name is. */

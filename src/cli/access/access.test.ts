@@ -74,6 +74,19 @@ describe('fairlead user and fairlead ca', () => {
     assert.equal((await readdir(join(dataDir, 'pki'))).filter((name) => name.includes('alice')).length, 0);
   });
 
+  test('user add --part writes a kubeconfig for a part, with the name that its role is bound to', async () => {
+    const file = join(root, 'controllers.kubeconfig');
+    const { code, err } = await fairlead('user', 'add', 'controllers', '--part', '-o', file);
+    assert.equal(code, 0, err);
+    assert.match(err, /controllers\.kubeconfig: user "system:fairlead:controllers", good until /);
+    assert.equal(certificateOf(await readFile(file, 'utf8')).subject, 'CN=system:fairlead:controllers');
+    const refused = await fairlead('user', 'add', 'server', '--part');
+    assert.match(refused.err, /^fairlead: part "server": the parts are controllers, dns, /);
+    const grouped = await fairlead('user', 'add', 'dns', '--part', '--group', 'system:masters');
+    assert.match(grouped.err, /--group does not go with --part/);
+    assert.deepEqual([refused.code, grouped.code], [2, 2]);
+  });
+
   test('user add takes the clusters and the time that are asked for', async () => {
     const { out } = await fairlead('user', 'add', 'bob', '--cluster', 'west', '--expires', '2h', '-o', '-');
     const config = JSON.parse(out) as Kubeconfig;

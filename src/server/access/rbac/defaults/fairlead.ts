@@ -16,18 +16,16 @@ const services = on('', 'services', read);
 const slices = on('discovery.k8s.io', 'endpointslices', read);
 const imports = on(clusterSet, 'serviceimports importedservices', read);
 
+const keep = `${read} create update delete`;
+
 /** Part → what it may do. */
 export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
   controllers: [
-    services,
-    on('', 'pods nodes', read),
-    on('', 'endpoints', `${read} ${change}`),
-    on('discovery.k8s.io', 'endpointslices', `${read} ${change}`),
+    on('', 'services pods nodes', read),
+    on('', 'endpoints', keep),
+    on('discovery.k8s.io', 'endpointslices', keep),
+    // Who makes an object that blocks the deletion of its owner must be allowed to hold the owner up.
     on('', 'services/finalizers endpoints/finalizers', 'update'),
-    on('', 'namespaces', `${read} delete`),
-    on('', 'namespaces/finalize namespaces/status', 'patch update'),
-    // Anything can have an owner, and is collected when the owner has gone.
-    on('*', '*', `${read} delete patch`),
     events,
   ],
   dns: [services, slices, imports, on('', 'endpoints namespaces nodes pods', read)],
@@ -53,6 +51,13 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
   publisher: [services, slices, imports, on('', 'nodes', read), events],
 };
 
+/**
+ * Garbage collection has a role of its own, so that it can be taken from the controllers: anything can have an owner,
+ * and is changed or deleted when the owner goes. Kubernetes gives its collector the same.
+ */
+export const collectorRules: readonly PolicyRule[] = [on('*', '*', `${read} delete patch`), events];
+const collectorRole = 'fairlead:garbage-collector';
+
 const roleOf = (part: string): string => `fairlead:${part}`;
 
 export const fairleadRoles: readonly ClusterRole[] = [
@@ -69,11 +74,13 @@ export const fairleadRoles: readonly ClusterRole[] = [
   // administrator can take exporting out of `edit` with one label and give it namespace by namespace (MCS-30).
   role('fairlead:export-services', [on(clusterSet, 'serviceexports', change)], ['edit']),
   ...Object.entries(partRules).map(([part, rules]) => role(roleOf(part), rules)),
+  role(collectorRole, collectorRules),
 ];
 
-export const fairleadBindings: readonly ClusterRoleBinding[] = Object.keys(partRules).map((part) =>
-  binding(roleOf(part), [user(partUser(part))]),
-);
+export const fairleadBindings: readonly ClusterRoleBinding[] = [
+  ...Object.keys(partRules).map((part) => binding(roleOf(part), [user(partUser(part))])),
+  binding(collectorRole, [user(partUser('controllers'))]),
+];
 
 /** Where parts keep the leases by which they elect a leader and tell that they live. */
 const leaseNamespace = 'kube-system';
