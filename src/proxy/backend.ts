@@ -1,0 +1,36 @@
+import type { NodeNetwork, Route } from './routes/route.ts';
+
+/** Every route there is, and what is around them. */
+export interface RoutingState {
+  /** By `routeKey`. */
+  readonly routes: ReadonlyMap<string, Route>;
+  readonly network: NodeNetwork;
+}
+
+/** What differs from the state before. A route that changed is in both lists; one that did not is in neither. */
+export interface RouteChange {
+  /** Routes as they were. */
+  readonly removed: readonly Route[];
+  /** Routes as they are from now on. */
+  readonly added: readonly Route[];
+}
+
+/**
+ * What makes routes happen: rules of the kernel, or listeners. The proxy calls `replace` first, then `apply` with each
+ * change, one at a time and never two at once. When either rejects, nothing or only a part of it may hold; the proxy
+ * calls `replace` next, and again until it is heard. Connections that exist are left alone, but UDP flows to endpoints
+ * that no longer serve are cut.
+ */
+export interface Backend extends AsyncDisposable {
+  /** Makes the routes exactly these, whatever was there before. Hitless: a route in both keeps working throughout. */
+  replace(state: RoutingState): Promise<void>;
+  /** Makes one change. `state` is what holds afterwards. */
+  apply(change: RouteChange, state: RoutingState): Promise<void>;
+  /** What keeps it from its work now, each a sentence, such as a route that could not be opened. */
+  problems(): readonly string[];
+  /** Removes everything it ever made. Disposing alone leaves rules in place, so that a restart is not noticed. */
+  cleanup(): Promise<void>;
+}
+
+/** Whether a change says anything. */
+export const isEmptyChange = ({ removed, added }: RouteChange): boolean => removed.length === 0 && added.length === 0;
