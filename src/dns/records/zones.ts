@@ -19,7 +19,7 @@ export interface ZonesOptions {
    * Makes the records of a name below a dynamic one when it is asked for; undefined: it does not exist. `encloser` is the
    * dynamic name.
    */
-  readonly onDemand?: (name: Name, encloser: Name) => readonly RecordSet[] | undefined;
+  readonly onDemand?: (name: Name, encloser: Name, zones: Zones) => readonly RecordSet[] | undefined;
 }
 
 /**
@@ -130,7 +130,7 @@ export class Zones {
     if (this.#onDemand === undefined) return undefined;
     const encloser = this.closest(name);
     if (encloser === undefined || !encloser.dynamic) return undefined;
-    const sets = this.#onDemand(name, encloser.name);
+    const sets = this.#onDemand(name, encloser.name, this);
     if (sets === undefined) return undefined;
     const source = encloser.sources()[0] ?? '';
     return new SaidNode(

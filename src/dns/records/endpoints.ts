@@ -1,0 +1,100 @@
+// What endpoints are called, and the records that lead to them. Services and imports share it.
+import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { Name, RecordSet } from '../record.ts';
+import { addressSets, addressType, canonical, dashed } from './addresses.ts';
+import type { RecordOptions } from './options.ts';
+import { fits } from './options.ts';
+import type { SrvLabels } from './srv.ts';
+import { srvRecord, srvSets } from './srv.ts';
+
+/** Whether an endpoint is published: unset counts as ready, and whoever is going is not (1.1 of the schema). */
+export const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready !== false;
+
+/** An address of an endpoint with the name of the endpoint in its service. */
+export interface NamedAddress {
+  readonly address: string;
+  /** Undefined where it is longer than a name can be. */
+  readonly name: Name | undefined;
+  readonly zone: string | undefined;
+  readonly hasHostname: boolean;
+}
+
+/** The first label of an endpoint's name at one of its addresses. */
+export function endpointLabel(
+  { hostname, targetRef }: Endpoint,
+  address: string,
+  options: Pick<RecordOptions, 'endpointPodNames'>,
+): string {
+  if (hostname) return hostname.toLowerCase();
+  const pod = options.endpointPodNames === true && targetRef?.kind === 'Pod' ? (targetRef.name ?? '') : '';
+  // A Pod's name may have dots, and be longer than a label.
+  return pod === '' || pod.length > 63 || pod.includes('.') ? dashed(address) : pod;
+}
+
+/** The addresses of the endpoints that are published, each with its name below `parent`. */
+export function namedAddresses(
+  { endpoints, addressType: kind }: EndpointSlice,
+  parent: Name,
+  {
+    options,
+    publishes,
+  }: { readonly options: Pick<RecordOptions, 'endpointPodNames'>; readonly publishes: (endpoint: Endpoint) => boolean },
+): readonly NamedAddress[] {
+  if (kind === 'FQDN') return [];
+  const found: NamedAddress[] = [];
+  for (const endpoint of endpoints ?? []) {
+    if (!publishes(endpoint)) continue;
+    for (const text of endpoint.addresses ?? []) {
+      const address = canonical(text);
+      if (address === undefined) continue;
+      const name = `${endpointLabel(endpoint, address, options)}.${parent}`;
+      found.push({
+        address,
+        name: fits(name) ? name : undefined,
+        zone: endpoint.zone,
+        hasHostname: Boolean(endpoint.hostname),
+      });
+    }
+  }
+  return found;
+}
+
+/** One set of addresses for each name, in order. */
+export function addressesByName(addresses: readonly NamedAddress[], ttl: number): readonly RecordSet[] {
+  const byName = new Map<Name, string | string[]>();
+  for (const { name, address } of addresses) {
+    if (name === undefined) continue;
+    const before = byName.get(name);
+    if (before === undefined) byName.set(name, address);
+    else if (typeof before === 'string') byName.set(name, [before, address]);
+    else before.push(address);
+  }
+  return [...byName].flatMap(([owner, found]) => {
+    if (typeof found !== 'string') return addressSets(owner, ttl, found);
+    const type = addressType(found);
+    return [{ owner, type, ttl, data: [{ type, address: found }] }];
+  });
+}
+
+/** The SRV records that lead to endpoints: one for each name and port. */
+export function endpointSrvSets(
+  owner: Name,
+  ttl: number,
+  {
+    slice,
+    addresses,
+    labels,
+  }: {
+    readonly slice: EndpointSlice;
+    readonly addresses: readonly NamedAddress[];
+    readonly labels: SrvLabels | undefined;
+  },
+): readonly RecordSet[] {
+  const names = [...new Set(addresses.flatMap(({ name }) => name ?? []))];
+  const ports = (slice.ports ?? []).map((port) => {
+    // Clients of a headless Service reach what the slice says: the port of the Pod. One that says none is for nobody.
+    const { port: number } = port;
+    return { port, data: number === undefined ? [] : names.map((name) => srvRecord(number, name)) };
+  });
+  return srvSets(owner, ttl, { ports, labels });
+}

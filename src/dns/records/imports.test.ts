@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { ServiceImport, ServiceImportSpec } from '../../api/kinds/multicluster/serviceimport/schema.ts';
+import type { ImportedService, ImportedServiceSpec } from '../../api/kinds/multicluster/supercluster/import.ts';
+import type { ObjectMeta } from '../../api/metadata.ts';
+import {
+  importedSlice,
+  importNameLabel,
+  modelOfImport,
+  modelOfImportedService,
+  sourceClusterLabel,
+} from './import-model.ts';
+import { importRecords, importSliceRecords } from './imports.ts';
+import type { RecordOptions } from './options.ts';
+import type { SliceSettings } from './records.fixture.ts';
+import { endpoint, lines, slice, zoneLines } from './records.fixture.ts';
+import { srvNamesAnnotation } from './srv.ts';
+import { Zones } from './zones.ts';
+
+const options: RecordOptions = {
+  clusterDomain: 'cluster.local',
+  clustersetDomain: 'clusterset.local',
+  superclusterDomain: 'supercluster.local',
+};
+
+const serviceImport = (spec: Partial<ServiceImportSpec>, metadata: ObjectMeta = {}): ServiceImport => ({
+  metadata: { name: 'web', namespace: 'default', ...metadata },
+  spec: { type: 'ClusterSetIP', ports: [{ name: 'http', port: 80, protocol: 'TCP' }], ...spec },
+});
+
+const importedService = (spec: Partial<ImportedServiceSpec>): ImportedService => ({
+  metadata: { name: 'web', namespace: 'default' },
+  spec: { ipFamily: 'IPv4', clusters: [], ports: [{ name: 'http', port: 80, protocol: 'TCP' }], ...spec },
+});
+
+const from = (
+  cluster: string,
+  endpoints: Parameters<typeof slice>[0],
+  { ports }: Pick<SliceSettings, 'ports'> = {},
+): EndpointSlice =>
+  slice(endpoints, {
+    name: `web-${cluster}`,
+    metadata: { labels: { [importNameLabel]: 'web', [sourceClusterLabel]: cluster } },
+    ...(ports === undefined ? {} : { ports }),
+  });
+
+/** The records of both kinds, by their shapes. */
+function recordLines(
+  object: ServiceImport | ImportedService,
+  slices: readonly EndpointSlice[] = [],
+  overrides: Partial<RecordOptions> = {},
+): readonly string[] {
+  const all = { ...options, ...overrides };
+  const isSeed = object.spec !== undefined && 'ipFamily' in object.spec;
+  // The casts are what the line above found out.
+  const model = isSeed
+    ? modelOfImportedService(object as ImportedService, 'supercluster.local')
+    : modelOfImport(object as ServiceImport, 'clusterset.local');
+  if (model === undefined) return [];
+  return lines([
+    ...importRecords(model, slices, all),
+    ...slices.flatMap((each) => importSliceRecords(model, importedSlice(each), all)),
+  ]);
+}
+
+const web = 'web.default.svc.clusterset.local';
+const seed = 'web.default.svc.supercluster.local';
+
+describe('an import with addresses of its own', () => {
+  it('MCS-55 answers with them, and has no names of endpoints and no way back', () => {
+    const got = recordLines(serviceImport({ ips: ['10.98.0.1', 'fd00:98::1'] }), [
+      from('east', [endpoint('10.0.0.1')]),
+    ]);
+    assert.deepEqual(got, [
+      `_http._tcp.${web} 30 SRV 0 100 80 ${web}.`,
+      `${web} 30 A 10.98.0.1`,
+      `${web} 30 AAAA fd00:98::1`,
+      `${web} 30 SRV 0 100 80 ${web}.`,
+    ]);
+  });
+
+  it('is the same from an ImportedService, in its own zone', () => {
+    assert.deepEqual(recordLines(importedService({ ip: '10.98.0.1' })), [
+      `_http._tcp.${seed} 30 SRV 0 100 80 ${seed}.`,
+      `${seed} 30 A 10.98.0.1`,
+      `${seed} 30 SRV 0 100 80 ${seed}.`,
+    ]);
+  });
+
+  it('exists without records until it has one, and has nothing below it', () => {
+    const zones = new Zones([{ apex: 'clusterset.local' }]);
+    const model = modelOfImport(serviceImport({}), 'clusterset.local');
+    assert.ok(model);
+    const slices = [from('east', [endpoint('10.0.0.1')])];
+    zones.put('ServiceImport/default/web', importRecords(model, slices, options));
+    assert.equal(zones.find(web)?.sets.size, 0);
+    assert.equal(zones.find(`east.${web}`), undefined);
+  });
+
+  it('MCS-161 has the SRV names that the ports of its slices carry, or its annotation', () => {
+    const ports = [
+      { name: 'kerberos-tcp', port: 88, protocol: 'TCP' as const },
+      { name: 'kerberos-udp', port: 88, protocol: 'UDP' as const },
+    ];
+    const named = ports.map((port) => ({ ...port, srvServiceName: 'kerberos' }));
+    const want = [`_kerberos._tcp.${web} 30 SRV 0 100 88 ${web}.`, `_kerberos._udp.${web} 30 SRV 0 100 88 ${web}.`];
+    const srv = (got: readonly string[]): readonly string[] => got.filter((line) => line.startsWith('_'));
+    const object = serviceImport({ ips: ['10.98.0.1'], ports });
+    assert.deepEqual(srv(recordLines(object, [from('east', [], { ports: named })])), want);
+    const annotated = { [srvNamesAnnotation]: 'kerberos-tcp=kerberos,kerberos-udp=kerberos' };
+    assert.deepEqual(srv(recordLines(serviceImport({ ips: ['10.98.0.1'], ports }, { annotations: annotated }))), want);
+    assert.deepEqual(
+      srv(recordLines(object, [from('east', [], { ports: named })], { srvServiceNames: false })),
+      want.map((line) => line.replace(/^_kerberos\._(tcp|udp)/, '_kerberos-$1._$1')),
+    );
+  });
+
+  it('has no records under a name that no Service has', () => {
+    assert.deepEqual(recordLines(serviceImport({ ips: ['10.98.0.1'] }, { name: 'a.b' })), []);
+  });
+});
+
+describe('a headless import', () => {
+  const object = serviceImport({ type: 'Headless' });
+
+  it('MCS-94 has the ready endpoints of all clusters, called by host and cluster', () => {
+    const got = recordLines(object, [
+      from('east', [
+        endpoint('10.0.0.1', { hostname: 'web-0' }),
+        endpoint('10.0.0.9', { conditions: { ready: false } }),
+      ]),
+      from('west', [endpoint('10.1.0.1')]),
+    ]);
+    assert.deepEqual(
+      got,
+      [
+        `${web} 5 A 10.0.0.1`,
+        `${web} 5 A 10.1.0.1`,
+        `web-0.east.${web} 5 A 10.0.0.1`,
+        `10-1-0-1.west.${web} 5 A 10.1.0.1`,
+        `${web} 5 SRV 0 100 8080 web-0.east.${web}.`,
+        `${web} 5 SRV 0 100 8080 10-1-0-1.west.${web}.`,
+        `_http._tcp.${web} 5 SRV 0 100 8080 web-0.east.${web}.`,
+        `_http._tcp.${web} 5 SRV 0 100 8080 10-1-0-1.west.${web}.`,
+      ].toSorted(),
+    );
+  });
+
+  it('says nothing of <cluster>.<service>, which exists for what is below it', () => {
+    const zones = new Zones([{ apex: 'clusterset.local' }]);
+    const model = modelOfImport(object, 'clusterset.local');
+    assert.ok(model);
+    const imported = importedSlice(from('east.example', [endpoint('10.0.0.1')], { ports: [] }));
+    zones.put('EndpointSlice/default/web-east', importSliceRecords(model, imported, options));
+    assert.deepEqual(zoneLines(zones, 'clusterset.local'), [
+      `10-0-0-1.east.example.${web} A 10.0.0.1`,
+      'clusterset.local',
+      'default.svc.clusterset.local',
+      `east.example.${web}`,
+      `example.${web}`,
+      'svc.clusterset.local',
+      `${web} A 10.0.0.1`,
+    ]);
+  });
+
+  it('has no names of endpoints where the cluster cannot be written into one', () => {
+    for (const cluster of ['', 'a.b.c', 'not_a_label', 'a..b']) {
+      assert.deepEqual(recordLines(object, [from(cluster, [endpoint('10.0.0.1')])]), [`${web} 5 A 10.0.0.1`]);
+    }
+    // A host, two labels of a cluster, a service and a namespace may be more than a name can hold.
+    const long = `${'a'.repeat(63)}.${'b'.repeat(63)}`;
+    const deep = serviceImport({ type: 'Headless' }, { namespace: 'n'.repeat(63) });
+    assert.deepEqual(recordLines(deep, [from(long, [endpoint('10.0.0.1', { hostname: 'c'.repeat(63) })])]), [
+      `web.${'n'.repeat(63)}.svc.clusterset.local 5 A 10.0.0.1`,
+    ]);
+  });
+
+  it('MCS-135 publishes what is not ready for the clusters that ask for it, and only for those', () => {
+    const notReady = { conditions: { ready: false } };
+    const clusters = [{ cluster: 'east', publishNotReadyAddresses: true }, { cluster: 'west' }];
+    const got = recordLines(importedService({ clusters }), [
+      from('east', [endpoint('10.0.0.1', notReady)], { ports: [] }),
+      from('west', [endpoint('10.1.0.1', notReady)], { ports: [] }),
+    ]);
+    assert.deepEqual(got, [`10-0-0-1.east.${seed} 5 A 10.0.0.1`, `${seed} 5 A 10.0.0.1`]);
+  });
+
+  it('has nothing where nothing is ready', () => {
+    assert.deepEqual(recordLines(object, [from('east', [endpoint('10.0.0.1', { conditions: { ready: false } })])]), []);
+    assert.deepEqual(recordLines(object, [from('east', [endpoint('10.0.0.1')])], { noEndpoints: true }), []);
+  });
+});

@@ -1,0 +1,98 @@
+// Under which names the ports of a service are found, and what is found there.
+import type { Protocol } from '../../api/kinds/core/service/schema.ts';
+import { dnsLabelErrors } from '../../api/names.ts';
+import type { Name, RecordData, RecordSet } from '../record.ts';
+import { fits } from './options.ts';
+
+/** A port of a Service, of a slice or of an import. */
+export interface NamedPort {
+  readonly name?: string;
+  readonly protocol?: Protocol;
+  /** Undefined where it is left to the consumer of a slice. */
+  readonly port?: number;
+  readonly srvServiceName?: string;
+}
+
+/**
+ * An annotation that does what `srvServiceName` does where the Service has no such field (SRV-13): names of ports and
+ * their labels, as in `kerberos-tcp=kerberos,kerberos-udp=kerberos`.
+ */
+export const srvNamesAnnotation = 'fairlead.dev/srv-service-names';
+
+/** Port name → label. */
+export type SrvLabels = ReadonlyMap<string, string>;
+
+const noLabels: SrvLabels = new Map();
+
+/** The labels that an annotation gives to ports. What cannot be read or is no label is passed over. */
+export function annotatedLabels(annotations: Readonly<Record<string, string>> | undefined): SrvLabels {
+  const text = annotations?.[srvNamesAnnotation];
+  if (text === undefined) return noLabels;
+  const pairs = text.split(',').map((pair) => pair.split('=').map((part) => part.trim()));
+  return new Map(
+    pairs.flatMap(([port = '', label = '', ...rest]) =>
+      port === '' || rest.length > 0 || dnsLabelErrors(label).length > 0 ? [] : [[port, label] as const],
+    ),
+  );
+}
+
+/** The labels that the ports of a Service or an import give: by their field, or else by annotation. */
+export function labelsOfPorts(
+  ports: readonly NamedPort[],
+  annotations: Readonly<Record<string, string>> | undefined,
+): SrvLabels {
+  const fields = ports.flatMap(({ name = '', srvServiceName }) =>
+    srvServiceName ? [[name, srvServiceName] as const] : [],
+  );
+  const annotated = annotatedLabels(annotations);
+  if (fields.length === 0) return annotated;
+  return new Map([...annotated, ...fields]);
+}
+
+/** The label of a port's SRV records (KEP-3241): what its service says, else its own field, else its name; '': none. */
+export function srvLabel({ name = '', srvServiceName }: NamedPort, labels: SrvLabels | undefined): string {
+  // Its gate is off: the field is as good as absent (SRV-9).
+  if (labels === undefined) return name;
+  return labels.get(name) ?? (srvServiceName || name);
+}
+
+/** An SRV record. Targets are equal, so that their weight says nothing but that they may be chosen. */
+export const srvRecord = (port: number, target: Name): RecordData => ({
+  type: 'SRV',
+  priority: 0,
+  weight: 100,
+  port,
+  target,
+});
+
+/** A port's records: where they lead. */
+export interface PortTargets {
+  readonly port: NamedPort;
+  readonly data: readonly RecordData[];
+}
+
+/**
+ * The SRV records of a service: for each port with a label at `_label._protocol.<service>`, and for each port with a name
+ * at the service itself, which finders of peers ask for. `labels` is undefined where `srvServiceName` is not heeded.
+ */
+export function srvSets(
+  owner: Name,
+  ttl: number,
+  { ports, labels }: { readonly ports: readonly PortTargets[]; readonly labels: SrvLabels | undefined },
+): readonly RecordSet[] {
+  /** Owner → records. */
+  const sets = new Map<Name, RecordData[]>();
+  const add = (name: Name, data: readonly RecordData[]): void => {
+    const before = sets.get(name);
+    if (before === undefined) sets.set(name, [...data]);
+    else before.push(...data);
+  };
+  for (const { port, data } of ports) {
+    if (data.length === 0) continue;
+    const label = srvLabel(port, labels);
+    const name = `_${label}._${(port.protocol ?? 'TCP').toLowerCase()}.${owner}`;
+    if (label !== '' && fits(name)) add(name, data);
+    if (port.name) add(owner, data);
+  }
+  return [...sets].map(([name, data]) => ({ owner: name, type: 'SRV', ttl, data }));
+}

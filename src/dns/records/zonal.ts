@@ -1,0 +1,34 @@
+// Headless Services by topology zone, as CoreDNS answers them: `pin` never leaves the zone, `prefer` does where it must.
+import { dnsLabelErrors } from '../../api/names.ts';
+import type { Name, RecordSet } from '../record.ts';
+import { addressSets } from './addresses.ts';
+import type { NamedAddress } from './endpoints.ts';
+import { isWithin } from './names.ts';
+import type { Zones } from './zones.ts';
+
+const modes = ['pin', 'prefer'] as const;
+
+/** The names of a service below which there is a name for every zone there may be. */
+export const zonalNames = (service: Name): readonly Name[] => modes.map((mode) => `${mode}._zone.${service}`);
+
+/** The addresses of each zone that has some. */
+export function zonalRecords(service: Name, ttl: number, addresses: readonly NamedAddress[]): readonly RecordSet[] {
+  const byZone = Map.groupBy(addresses, ({ zone = '' }) => zone.toLowerCase());
+  return [...byZone].flatMap(([zone, found]) => {
+    if (dnsLabelErrors(zone).length > 0) return [];
+    const own = found.map(({ address }) => address);
+    return zonalNames(service).flatMap((name) => addressSets(`${zone}.${name}`, ttl, own));
+  });
+}
+
+/** A zone in which a service has no ready endpoint: nothing for who is pinned to it, everything for who prefers it. */
+export function zoneOnDemand(name: Name, encloser: Name, zones: Zones): readonly RecordSet[] | undefined {
+  const label = name.slice(0, name.length - encloser.length - 1);
+  if (dnsLabelErrors(label).length > 0) return undefined;
+  if (encloser.startsWith('pin._zone.')) return [{ owner: name, type: 'A', ttl: 0, data: [] }];
+  const service = encloser.slice('prefer._zone.'.length);
+  const sets = isWithin(encloser, service) ? zones.find(service)?.sets : undefined;
+  return [...(sets?.values() ?? [])].flatMap((set) =>
+    set.type === 'A' || set.type === 'AAAA' ? [{ ...set, owner: name }] : [],
+  );
+}
