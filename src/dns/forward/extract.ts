@@ -1,0 +1,130 @@
+// What of an upstream's message answers the question. The rest is dropped: nobody asked for it, so nobody should
+// believe it (RFC 5452 §6), and least of all a cache.
+import type { Name } from '../record.ts';
+import { flagBits, rcodes, types } from '../wire/codes.ts';
+import type { Message, Question } from '../wire/message.ts';
+import { rcodeOf } from '../wire/message.ts';
+import { isWithin, readName } from '../wire/name.ts';
+import type { RawRecord } from '../wire/record.ts';
+import { readData } from '../wire/record.ts';
+import type { UpstreamAnswer } from './upstream-answer.ts';
+
+/** An answer with what a cache needs to know of it. */
+export interface Extract {
+  readonly answer: UpstreamAnswer;
+  /** `failure`: it says nothing about the name. */
+  readonly kind: 'positive' | 'negative' | 'failure';
+  /** How long it may be kept; 0: not at all. */
+  readonly ttl: number;
+}
+
+/** DNSSEC's records, which accompany others. */
+const dnssec = { RRSIG: 46, NSEC: 47, NSEC3: 50 } as const;
+/** Links of an alias chain that are followed; longer ones are of no use to anybody. */
+const maxLinks = 16;
+/** RFC 2181 §8: a TTL with the first bit set is zero. */
+const largestTtl = 0x7fff_ffff;
+
+/** What the message says to the question, and for how long. */
+export function extract(question: Question, message: Message): Extract {
+  const rcode = rcodeOf(message);
+  if (rcode !== rcodes.NOERROR && rcode !== rcodes.NXDOMAIN) {
+    return { answer: { rcode, answers: [], authority: [], additional: [] }, kind: 'failure', ttl: 0 };
+  }
+  const { records, end, isFound } = followChain(question, message.answers);
+  const answers = withOneTtlPerSet(records);
+  // A name that has the record asked for exists, whatever the code says.
+  const isNegative = !isFound;
+  const authority = withOneTtlPerSet(authorityFor(end, message.authority, isNegative));
+  const authentic = (message.header.flags & flagBits.AD) === 0 ? {} : { authentic: true as const };
+  const answer = { rcode: isNegative ? rcode : rcodes.NOERROR, answers, authority, additional: [], ...authentic };
+  const ttl = Math.min(shortest(answers), isNegative ? negativeTtl(authority) : largestTtl);
+  return { answer, kind: isNegative ? 'negative' : 'positive', ttl };
+}
+
+interface Chain {
+  readonly records: readonly RawRecord[];
+  /** The name that the aliases lead to. */
+  readonly end: Name;
+  /** There are records there of the type asked for. */
+  readonly isFound: boolean;
+}
+
+/** Follows aliases from the question; records that are not on the way are left out. */
+function followChain(question: Question, answers: readonly RawRecord[]): Chain {
+  const byOwner = Map.groupBy(
+    answers.filter((record) => record.class === question.class),
+    ({ owner }) => owner,
+  );
+  const records: RawRecord[] = [];
+  const seen = new Set<Name>();
+  let name = question.name;
+  while (!seen.has(name) && seen.size < maxLinks) {
+    seen.add(name);
+    const here = byOwner.get(name) ?? [];
+    const found = here.filter(({ type }) => type === question.type || question.type === types.ANY);
+    if (found.length > 0) {
+      records.push(...found, ...signaturesOf(here, question.type));
+      return {
+        records,
+        end: name,
+        isFound: found.some(({ type }) => type !== dnssec.RRSIG) || question.type === dnssec.RRSIG,
+      };
+    }
+    const alias = here.find(({ type }) => type === types.CNAME);
+    if (alias === undefined) break;
+    records.push(...renamings(name, answers), alias, ...signaturesOf(here, types.CNAME));
+    const target = readName(alias.data, 0);
+    if (target === undefined) break;
+    name = target.name;
+  }
+  return { records, end: name, isFound: false };
+}
+
+/** DNAME records above a name, from which its alias was made. */
+function renamings(name: Name, answers: readonly RawRecord[]): readonly RawRecord[] {
+  return answers.filter(
+    (record) =>
+      isWithin(name, record.owner) &&
+      record.owner !== name &&
+      (record.type === types.DNAME || (record.type === dnssec.RRSIG && coveredBy(record) === types.DNAME)),
+  );
+}
+
+function signaturesOf(here: readonly RawRecord[], type: number): readonly RawRecord[] {
+  if (type === types.ANY || type === dnssec.RRSIG) return [];
+  return here.filter((record) => record.type === dnssec.RRSIG && coveredBy(record) === type);
+}
+
+/** The type that a signature is about. */
+const coveredBy = ({ data }: RawRecord): number => ((data[0] ?? 0) << 8) | (data[1] ?? 0);
+
+/** Of the authority section: the SOA that says for how long nothing is there, and proofs. */
+function authorityFor(name: Name, authority: readonly RawRecord[], isNegative: boolean): readonly RawRecord[] {
+  return authority.filter((record) => {
+    const type = record.type === dnssec.RRSIG ? coveredBy(record) : record.type;
+    if (type === types.SOA) return isNegative && isWithin(name, record.owner);
+    return type === dnssec.NSEC || type === dnssec.NSEC3;
+  });
+}
+
+/** RFC 2308 §5: the smaller of the SOA's TTL and its minimum; without a SOA a denial is not kept. */
+function negativeTtl(authority: readonly RawRecord[]): number {
+  const soa = authority.find(({ type }) => type === types.SOA);
+  const data = soa && readData(types.SOA, soa.data);
+  return soa !== undefined && data?.type === 'SOA' ? Math.min(soa.ttl, data.minimum) : 0;
+}
+
+const shortest = (records: readonly RawRecord[]): number =>
+  records.reduce((least, { ttl }) => Math.min(least, ttl), largestTtl);
+
+/** RFC 2181 §5.2: records of one set have one TTL; where they differ, the smallest is right. */
+function withOneTtlPerSet(records: readonly RawRecord[]): readonly RawRecord[] {
+  const least = new Map<string, number>();
+  const keyOf = ({ owner, type }: RawRecord): string => `${type} ${owner}`;
+  const ttlOf = ({ ttl }: RawRecord): number => (ttl > largestTtl ? 0 : ttl);
+  for (const record of records) {
+    least.set(keyOf(record), Math.min(least.get(keyOf(record)) ?? largestTtl, ttlOf(record)));
+  }
+  return records.map((record) => ({ ...record, ttl: least.get(keyOf(record)) ?? 0 }));
+}

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+
+import { ManualClock } from '../../client/testing/clocks.ts';
+import { flagBits, rcodes } from '../wire/codes.ts';
+import type { Message } from '../wire/message.ts';
+import type { Health } from './choose.ts';
+import { answered, isDown, unknownHealth } from './choose.ts';
+import { UpstreamError } from './errors.ts';
+import type { UpstreamQuery } from './query.ts';
+import type { Contestant, RaceResult } from './race.ts';
+import { Race } from './race.ts';
+
+const query: UpstreamQuery = {
+  question: { name: 'example.org', type: 1, class: 1 },
+  dnssecOk: false,
+  checkingDisabled: false,
+  trail: new Uint8Array(),
+};
+
+const messageWith = (rcode: number): Message => ({
+  header: { id: 0, flags: flagBits.QR | rcode, questions: 1, answers: 0, authorities: 0, additionals: 0 },
+  questions: [query.question],
+  answers: [],
+  authority: [],
+  additional: [],
+});
+
+/** What an upstream does with its n-th question: `20` answers after 20 ms, `20:2` with rcode 2, `-` never, `!5` an error. */
+type Script = readonly string[];
+
+class Scripted implements Contestant {
+  readonly name: string;
+  health: Health = unknownHealth;
+  readonly askedAt: number[] = [];
+  aborted = 0;
+  readonly #clock: ManualClock;
+  readonly #script: Script;
+
+  constructor(name: string, script: Script, clock: ManualClock) {
+    this.name = name;
+    this.#script = script;
+    this.#clock = clock;
+  }
+
+  ask(_: UpstreamQuery, signal: AbortSignal): Promise<Message> {
+    const word = this.#script[this.askedAt.length % this.#script.length] ?? '-';
+    this.askedAt.push(this.#clock.elapsed());
+    return new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        this.aborted += 1;
+        reject(new UpstreamError('ABORTED', 'aborted'));
+      });
+      if (word === '-') return;
+      const [ms = '0', rcode = '0'] = word.replace('!', '').split(':');
+      const end = (): void =>
+        word.startsWith('!')
+          ? reject(new UpstreamError('NETWORK', 'unreachable'))
+          : resolve(messageWith(Number(rcode)));
+      this.#clock.after(Number(ms), end);
+    });
+  }
+}
+
+interface Outcome {
+  readonly result: RaceResult;
+  readonly ms: number;
+}
+
+async function run(clock: ManualClock, contestants: readonly Scripted[], turn = 0): Promise<Outcome> {
+  const start = clock.elapsed();
+  const race = new Race(query, contestants, { clock, random: () => 0.5, turn });
+  let outcome: Outcome | undefined;
+  void race.run().then((result) => (outcome = { result, ms: clock.elapsed() - start }));
+  for (let passed = 0; outcome === undefined && passed <= 5000; passed += 5) await clock.advance(5);
+  assert.ok(outcome !== undefined, 'a race ends');
+  return outcome;
+}
+
+/** They are known, so that the order is the one given: 10, 11 … ms. */
+const known = (contestants: readonly Scripted[]): void => {
+  for (const [index, contestant] of contestants.entries()) {
+    contestant.health = { ...answered(unknownHealth, 10 + 10 * index, 0), askedAt: 0, heardAt: -1 };
+  }
+};
+
+suite('one question, several upstreams', () => {
+  const table: readonly {
+    name: string;
+    given: readonly Script[];
+    from?: string;
+    problem?: RegExp;
+    withinMs: number;
+    asked: readonly number[];
+  }[] = [
+    { name: 'a good one is asked alone', given: [['8'], ['8']], from: 'a', withinMs: 10, asked: [1, 0] },
+    { name: 'a slow one is hedged', given: [['400'], ['8']], from: 'b', withinMs: 30, asked: [1, 1] },
+    { name: 'a dead one costs its p95', given: [['-'], ['8']], from: 'b', withinMs: 30, asked: [1, 1] },
+    { name: 'two dead ones cost two', given: [['-'], ['-'], ['8']], from: 'c', withinMs: 70, asked: [1, 1, 1] },
+    { name: 'SERVFAIL asks the next at once', given: [['5:2'], ['5']], from: 'b', withinMs: 15, asked: [1, 1] },
+    { name: 'REFUSED asks the next at once', given: [['5:5'], ['5']], from: 'b', withinMs: 15, asked: [1, 1] },
+    { name: 'NXDOMAIN is an answer', given: [['5:3'], ['5']], from: 'a', withinMs: 10, asked: [1, 0] },
+    {
+      name: 'an error of the network asks the next at once',
+      given: [['!1'], ['5']],
+      from: 'b',
+      withinMs: 15,
+      asked: [1, 1],
+    },
+    { name: 'the only one is asked again', given: [['-', '8']], from: 'a', withinMs: 170, asked: [2] },
+    {
+      name: 'the only one, which loses four in a row, is asked until it answers',
+      given: [['-', '-', '-', '-', '8']],
+      from: 'a',
+      withinMs: 2500,
+      asked: [5],
+    },
+    {
+      name: 'SERVFAIL from all is told at once',
+      given: [['5:2'], ['5:2']],
+      problem: /SERVFAIL/,
+      withinMs: 15,
+      asked: [1, 1],
+    },
+    {
+      name: 'a refused connection everywhere ends after two rounds',
+      given: [['!1']],
+      problem: /unreachable/,
+      withinMs: 170,
+      asked: [2],
+    },
+    {
+      name: 'all dead ends before a client gives up',
+      given: [['-'], ['-']],
+      problem: /within 4 s/,
+      withinMs: 4000,
+      asked: [4, 4],
+    },
+  ];
+  for (const { name, given, from, problem, withinMs, asked } of table) {
+    test(name, async () => {
+      const clock = new ManualClock();
+      const contestants = given.map((script, index) => new Scripted('abc'[index] ?? '?', script, clock));
+      known(contestants);
+      const { result, ms } = await run(clock, contestants);
+      assert.equal(result.from, from ?? ('problem' in result ? result.from : undefined));
+      if (problem !== undefined) assert.match('problem' in result ? result.problem : '', problem);
+      assert.ok(ms <= withinMs, `${ms} ms is more than ${withinMs}`);
+      assert.deepEqual(
+        contestants.map(({ askedAt }) => askedAt.length),
+        asked,
+      );
+    });
+  }
+
+  test('SERVFAIL from all is passed on', async () => {
+    const clock = new ManualClock();
+    const { result } = await run(clock, [new Scripted('a', ['5:2'], clock), new Scripted('b', ['-'], clock)]);
+    assert.equal(result.message?.header.flags, flagBits.QR | rcodes.SERVFAIL);
+  });
+
+  test('losers are heard out for a second, and no longer', async () => {
+    const clock = new ManualClock();
+    const contestants = [new Scripted('a', ['-'], clock), new Scripted('b', ['8'], clock)];
+    known(contestants);
+    await run(clock, contestants);
+    assert.equal(contestants[0]?.aborted, 0);
+    await clock.advance(1000);
+    assert.equal(contestants[0]?.aborted, 1);
+    assert.equal(clock.nextMs, undefined, 'no timer is left');
+  });
+
+  test('one that is dropped is not waited for', async () => {
+    const clock = new ManualClock();
+    const looping = new Scripted('a', ['-'], clock);
+    const race = new Race(query, [looping], { clock, random: () => 0, turn: 0 });
+    const result = race.run();
+    race.drop(looping, 'a forwarding loop');
+    assert.deepEqual(await result, { problem: 'a forwarding loop' });
+  });
+});
+
+suite('no stalls over many questions', () => {
+  const table: readonly { name: string; first: Script; most: number; mean: number }[] = [
+    { name: 'the first upstream is dead', first: ['-'], most: 160, mean: 12 },
+    { name: 'the first upstream loses every second packet', first: ['-', '5'], most: 160, mean: 20 },
+    { name: 'the first upstream takes 700 ms', first: ['700'], most: 160, mean: 15 },
+    { name: 'the first upstream says SERVFAIL', first: ['2:2'], most: 20, mean: 12 },
+  ];
+  for (const { name, first, most, mean } of table) {
+    test(`${name}: 100 questions take ${mean} ms each, none more than ${most}`, async () => {
+      const clock = new ManualClock();
+      const contestants = [new Scripted('a', first, clock), new Scripted('b', ['8'], clock)];
+      const times: number[] = [];
+      for (let each = 0; each < 100; each++) {
+        times.push((await run(clock, contestants, each)).ms);
+        await clock.advance(50);
+      }
+      assert.ok(Math.max(...times) <= most, `the longest took ${Math.max(...times)} ms`);
+      const average = times.reduce((sum, ms) => sum + ms, 0) / times.length;
+      assert.ok(average <= mean, `${average} ms on average`);
+    });
+  }
+
+  test('one that dies is down after a few questions, and another answers at once', async () => {
+    const clock = new ManualClock();
+    const contestants = [new Scripted('a', ['5', '5', '5', '-'], clock), new Scripted('b', ['20'], clock)];
+    for (let each = 0; each < 60; each++) {
+      await run(clock, contestants, each);
+      await clock.advance(50);
+    }
+    const dead = new Scripted('a', ['-'], clock);
+    dead.health = contestants[0]?.health ?? unknownHealth;
+    for (let each = 0; each < 60; each++) {
+      await run(clock, [dead, contestants[1] ?? dead], each);
+      await clock.advance(50);
+    }
+    assert.ok(isDown(dead.health) || dead.health.badness > 0.3);
+    const { ms } = await run(clock, [dead, contestants[1] ?? dead]);
+    assert.ok(ms <= 20, `${ms} ms`);
+  });
+});

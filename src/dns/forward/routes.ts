@@ -1,0 +1,11 @@
+import type { Name } from '../record.ts';
+import { parentOf } from '../wire/name.ts';
+
+/** The value of the deepest zone that contains a name; undefined: none does. Costs a lookup per label. */
+export function routeFor<T>(routes: ReadonlyMap<Name, T>, name: Name): T | undefined {
+  for (let zone: Name | undefined = name; zone !== undefined; zone = parentOf(zone)) {
+    const route = routes.get(zone);
+    if (route !== undefined) return route;
+  }
+  return undefined;
+}

@@ -1,0 +1,191 @@
+import { randomInt } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { connect } from 'node:net';
+
+import type { Clock } from '../../client/clock.ts';
+import type { Message } from '../wire/message.ts';
+import { UpstreamError } from './errors.ts';
+import { replyTo } from './query.ts';
+import type { Endpoint } from './udp.ts';
+
+export interface TcpOptions {
+  readonly clock: Clock;
+  /** Connections to one upstream; default 4. */
+  readonly connections?: number;
+  /** Questions on one connection before another is opened; default 64. */
+  readonly pipelined?: number;
+  /** How long a connection without questions stays open; default 10 s, as CoreDNS. */
+  readonly idleMs?: number;
+  /** Told whether a question found an open connection. */
+  readonly onConnection?: (isReused: boolean) => void;
+}
+
+interface Waiting {
+  readonly sent: Uint8Array;
+  readonly resolve: (message: Message) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The connections to one upstream. Questions share them, and are answered in any order (RFC 7766 §6.2.1). */
+export class TcpConnections {
+  readonly #to: Endpoint;
+  readonly #options: TcpOptions;
+  readonly #open = new Set<Connection>();
+
+  constructor(to: Endpoint, options: TcpOptions) {
+    this.#to = to;
+    this.#options = options;
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Asks over a connection that has room, or a new one. `sent` gets an id that is free on it. */
+  async ask(sent: Uint8Array, signal: AbortSignal): Promise<Message> {
+    const known = this.#withRoom();
+    this.#options.onConnection?.(known !== undefined);
+    if (known === undefined) return await this.#connect().ask(sent, signal);
+    try {
+      return await known.ask(sent, signal);
+    } catch (error) {
+      // The other side may have closed an idle connection just as we used it: a new one tells.
+      if (signal.aborted) throw error;
+      return await this.#connect().ask(sent, signal);
+    }
+  }
+
+  close(): void {
+    for (const connection of this.#open) connection.close(new UpstreamError('ABORTED', 'forwarding ends'));
+  }
+
+  #withRoom(): Connection | undefined {
+    const { connections = 4, pipelined = 64 } = this.#options;
+    const open = [...this.#open].toSorted((a, b) => a.waiting - b.waiting);
+    const least = open[0];
+    // One connection is used up before the next is opened: it is warm, and upstreams limit how many we have.
+    const fitting = open.findLast(({ waiting }) => waiting < pipelined);
+    if (fitting !== undefined) return fitting;
+    if (least === undefined || open.length < connections) return undefined;
+    throw new UpstreamError('BUSY', `${this.#to.address}: all ${connections} connections have ${pipelined} questions`);
+  }
+
+  #connect(): Connection {
+    const { clock, connections = 4, idleMs = 10_000 } = this.#options;
+    if (this.#open.size >= connections) {
+      throw new UpstreamError('BUSY', `${this.#to.address}: all ${connections} connections are taken`);
+    }
+    const connection = new Connection(this.#to, { clock, idleMs, onClose: () => this.#open.delete(connection) });
+    this.#open.add(connection);
+    return connection;
+  }
+}
+
+interface ConnectionOptions {
+  readonly clock: Clock;
+  readonly idleMs: number;
+  readonly onClose: () => void;
+}
+
+class Connection {
+  readonly #socket: Socket;
+  readonly #options: ConnectionOptions;
+  readonly #address: string;
+  /** Id → the question that has it. */
+  readonly #waiting = new Map<number, Waiting>();
+  /** What came and is no whole message yet. */
+  #received: Buffer = Buffer.alloc(0);
+  #cancelIdle: () => void = () => {};
+
+  constructor(to: Endpoint, options: ConnectionOptions) {
+    this.#options = options;
+    this.#address = to.address;
+    this.#socket = connect({ host: to.address, port: to.port, noDelay: true });
+    this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    this.#socket.on('error', (error) => this.close(this.#networkError(error.message)));
+    this.#socket.on('close', () => this.close(this.#networkError('the connection was closed')));
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  ask(query: Uint8Array, signal: AbortSignal): Promise<Message> {
+    this.#cancelIdle();
+    const id = this.#freeId();
+    const framed = Buffer.alloc(query.length + 2);
+    framed.writeUInt16BE(query.length, 0);
+    framed.set(query, 2);
+    framed.writeUInt16BE(id, 2);
+    return new Promise<Message>((resolve, reject) => {
+      const done = (): void => {
+        signal.removeEventListener('abort', abort);
+        this.#forget(id);
+      };
+      const abort = (): void => {
+        done();
+        reject(new UpstreamError('ABORTED', `${this.#address} was not waited for`));
+      };
+      this.#waiting.set(id, {
+        sent: framed.subarray(2),
+        resolve: (message) => (done(), resolve(message)),
+        reject: (error) => (done(), reject(error)),
+      });
+      if (signal.aborted) return abort();
+      signal.addEventListener('abort', abort, { once: true });
+      this.#socket.write(framed);
+    });
+  }
+
+  close(error: Error): void {
+    this.#cancelIdle();
+    this.#options.onClose();
+    this.#socket.destroy();
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#cancelIdle();
+  }
+
+  #freeId(): number {
+    for (;;) {
+      const id = randomInt(0x1_0000);
+      if (!this.#waiting.has(id)) return id;
+    }
+  }
+
+  #forget(id: number): void {
+    this.#waiting.delete(id);
+    if (this.#waiting.size > 0 || this.#socket.destroyed) return;
+    this.#cancelIdle();
+    const idle = (): void => this.close(this.#networkError('idle'));
+    this.#cancelIdle = this.#options.clock.after(this.#options.idleMs, idle);
+  }
+
+  /** At most one message is incomplete, so that no more than 64 KiB and a chunk are kept. */
+  #read(chunk: Buffer): void {
+    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    while (this.#received.length >= 2) {
+      const end = 2 + this.#received.readUInt16BE(0);
+      if (this.#received.length < end) return;
+      const bytes = this.#received.subarray(2, end);
+      this.#received = this.#received.subarray(end);
+      if (!this.#take(bytes)) return this.close(this.#networkError('sent something else than an answer'));
+    }
+  }
+
+  /** False: the other side does not speak DNS, or not to us. */
+  #take(bytes: Uint8Array): boolean {
+    const waiting = this.#waiting.get(((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0));
+    // An answer to a question that nobody waits for any more.
+    if (waiting === undefined) return bytes.length >= 12;
+    const reply = replyTo(waiting.sent, bytes, false);
+    if (reply === undefined) return false;
+    if (reply.truncated) waiting.reject(this.#networkError('cut an answer short over TCP'));
+    else waiting.resolve(reply.message);
+    return true;
+  }
+
+  #networkError(what: string): UpstreamError {
+    return new UpstreamError('NETWORK', `${this.#address}: ${what}`);
+  }
+}

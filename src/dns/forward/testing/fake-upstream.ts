@@ -1,0 +1,169 @@
+import type { RemoteInfo, Socket as DatagramSocket } from 'node:dgram';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import type { Server, Socket } from 'node:net';
+import { createServer } from 'node:net';
+
+import type { Answer, Packet } from 'dns-packet';
+import { AUTHORITATIVE_ANSWER, decode, encode, RECURSION_AVAILABLE } from 'dns-packet';
+
+import type { Endpoint } from '../udp.ts';
+
+/** A question that arrived, and the way back. */
+export interface Arrival {
+  readonly bytes: Buffer;
+  readonly name: string;
+  readonly type: string;
+  readonly id: number;
+  readonly via: 'udp' | 'tcp';
+  /** The port it came from. */
+  readonly port: number;
+  /** Names as they were written, in their case. */
+  readonly packet: Packet;
+  /** Sends bytes back as they are. */
+  send(bytes: Uint8Array): void;
+  /** Sends datagrams from another socket than the one that was asked. */
+  forge(bytes: Uint8Array): void;
+}
+
+/** What an upstream does with a question. */
+export type Behaviour = (arrival: Arrival, server: FakeUpstream) => void;
+
+/** A DNS server for tests, which does what it is told, over UDP and TCP on one port. Written with another codec. */
+export class FakeUpstream implements AsyncDisposable {
+  behaviour: Behaviour;
+  readonly arrivals: Arrival[] = [];
+  connections = 0;
+  readonly #udp: DatagramSocket;
+  readonly #other: DatagramSocket;
+  readonly #tcp: Server;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(behaviour: Behaviour, sockets: { udp: DatagramSocket; other: DatagramSocket; tcp: Server }) {
+    this.behaviour = behaviour;
+    this.#udp = sockets.udp;
+    this.#other = sockets.other;
+    this.#tcp = sockets.tcp;
+    sockets.udp.on('message', (bytes, from) => this.#takeDatagram(bytes, from));
+    sockets.tcp.on('connection', (socket) => this.#takeConnection(socket));
+  }
+
+  static async start(behaviour: Behaviour): Promise<FakeUpstream> {
+    const tcp = createServer();
+    tcp.listen(0, '127.0.0.1');
+    await once(tcp, 'listening');
+    const address = tcp.address();
+    if (address === null || typeof address === 'string') throw new Error('bug: a TCP server without a port');
+    const udp = createSocket('udp4');
+    udp.bind(address.port, '127.0.0.1');
+    await once(udp, 'listening');
+    return new FakeUpstream(behaviour, { udp, other: createSocket('udp4'), tcp });
+  }
+
+  get endpoint(): Endpoint {
+    return { address: '127.0.0.1', port: this.#udp.address().port };
+  }
+
+  /** Questions for a name, not probes. */
+  asked(name: string): readonly Arrival[] {
+    return this.arrivals.filter((arrival) => arrival.name.toLowerCase() === name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#other.close();
+    this.#udp.close();
+    this.#tcp.close();
+    await Promise.all([once(this.#udp, 'close'), once(this.#tcp, 'close')]);
+  }
+
+  #takeDatagram(bytes: Buffer, from: RemoteInfo): void {
+    const send = (reply: Uint8Array): void => this.#udp.send(reply, from.port, from.address);
+    const forge = (reply: Uint8Array): void => this.#other.send(reply, from.port, from.address);
+    this.#take(bytes, { via: 'udp', port: from.port, send, forge });
+  }
+
+  #takeConnection(socket: Socket): void {
+    this.connections += 1;
+    this.#sockets.add(socket);
+    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('error', () => {});
+    let received = Buffer.alloc(0);
+    const send = (reply: Uint8Array): void => {
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(reply.length);
+      socket.write(Buffer.concat([length, reply]));
+    };
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
+        const end = 2 + received.readUInt16BE(0);
+        const bytes = Buffer.from(received.subarray(2, end));
+        received = Buffer.from(received.subarray(end));
+        this.#take(bytes, { via: 'tcp', port: socket.remotePort ?? 0, send, forge: send });
+      }
+    });
+  }
+
+  #take(bytes: Buffer, way: Pick<Arrival, 'via' | 'port' | 'send' | 'forge'>): void {
+    const packet = decode(bytes);
+    const question = packet.questions?.[0];
+    const arrival = {
+      ...way,
+      bytes,
+      packet,
+      name: question?.name ?? '',
+      type: question?.type ?? '',
+      id: packet.id ?? 0,
+    };
+    this.arrivals.push(arrival);
+    this.behaviour(arrival, this);
+  }
+}
+
+/** A reply to what arrived; the question and the id can be wrong on purpose. */
+export function reply(
+  arrival: Arrival,
+  answers: readonly Answer[],
+  changes: Partial<Packet> & { rcode?: number } = {},
+): Buffer {
+  const { rcode = 0, ...packet } = changes;
+  return encode({
+    type: 'response',
+    id: arrival.id,
+    questions: arrival.packet.questions ?? [],
+    answers: [...answers],
+    ...packet,
+    flags: (packet.flags ?? AUTHORITATIVE_ANSWER | RECURSION_AVAILABLE) | rcode,
+  });
+}
+
+/** Answers every A question with an address, as an upstream should. */
+export const answers =
+  (address: string, ttl = 60): Behaviour =>
+  (arrival) =>
+    arrival.send(reply(arrival, [{ name: arrival.name, type: 'A', ttl, data: address }]));
+
+/** Answers with a response code and nothing else. */
+export const answersCode =
+  (rcode: number): Behaviour =>
+  (arrival) =>
+    arrival.send(reply(arrival, [], { rcode }));
+
+/** Never answers. */
+export const silent: Behaviour = () => {};
+
+/** Loses every n-th question, and treats the others as `then` does. */
+export function loses(every: number, then: Behaviour): Behaviour {
+  let count = 0;
+  return (arrival, server) => {
+    count += 1;
+    if (count % every !== 0) then(arrival, server);
+  };
+}
+
+/** Does it later. */
+export const slow =
+  (ms: number, then: Behaviour): Behaviour =>
+  (arrival, server) =>
+    void setTimeout(then, ms, arrival, server);

@@ -1,0 +1,64 @@
+import { createSocket } from 'node:dgram';
+import { isIPv6 } from 'node:net';
+
+import { UpstreamError } from './errors.ts';
+import type { Reply } from './query.ts';
+import { replyTo } from './query.ts';
+
+/** Where an upstream listens; the address is literal. */
+export interface Endpoint {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** So many wrong replies on one socket are somebody guessing; TCP leaves nothing to guess. */
+const wrongRepliesToDistrust = 16;
+
+export interface ExchangeOptions {
+  readonly signal: AbortSignal;
+  /** The case of the question must come back as it was sent. */
+  readonly exactCase: boolean;
+  /** Told of every datagram that is no reply to what was sent. */
+  readonly onWrongReply?: () => void;
+}
+
+/**
+ * Sends one datagram from a port of its own and waits for the reply to it. The kernel picks the port by chance, out of
+ * those that the machine keeps for this, and passes on only what comes from the upstream. Rejects with `UpstreamError`.
+ */
+export function exchange(to: Endpoint, sent: Uint8Array, options: ExchangeOptions): Promise<Reply> {
+  const { signal, exactCase, onWrongReply } = options;
+  return new Promise<Reply>((resolve, reject) => {
+    // A lookup of our own: the address is literal, and Node's would take a thread.
+    const family = isIPv6(to.address) ? 6 : 4;
+    const socket = createSocket({
+      type: family === 6 ? 'udp6' : 'udp4',
+      lookup: (host, _options, callback) => callback(null, host, family),
+    });
+    let wrong = 0;
+    let isOver = false;
+    const finish = (settle: () => void): void => {
+      if (isOver) return;
+      isOver = true;
+      signal.removeEventListener('abort', abort);
+      socket.close();
+      settle();
+    };
+    const fail = (error: Error): void =>
+      finish(() => reject(new UpstreamError('NETWORK', `${to.address}: ${error.message}`, { cause: error })));
+    const abort = (): void => finish(() => reject(new UpstreamError('ABORTED', `${to.address} was not waited for`)));
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    socket.on('error', fail);
+    socket.on('message', (bytes) => {
+      const reply = replyTo(sent, bytes, exactCase);
+      if (reply !== undefined) return finish(() => resolve(reply));
+      onWrongReply?.();
+      wrong += 1;
+      if (wrong >= wrongRepliesToDistrust) finish(() => resolve({ truncated: true }));
+    });
+    socket.connect(to.port, to.address, () => {
+      if (!isOver) socket.send(sent, (error) => error && fail(error));
+    });
+  });
+}

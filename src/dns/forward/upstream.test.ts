@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Answer } from 'dns-packet';
+import { TRUNCATED_RESPONSE } from 'dns-packet';
+
+import { types } from '../wire/codes.ts';
+import type { Message } from '../wire/message.ts';
+import { rcodeOf } from '../wire/message.ts';
+import type { UpstreamQuery } from './query.ts';
+import type { Arrival, Behaviour } from './testing/fake-upstream.ts';
+import { answers, answersCode, FakeUpstream, reply, silent } from './testing/fake-upstream.ts';
+import type { UpstreamOptions } from './upstream.ts';
+import { Upstream } from './upstream.ts';
+
+const query = (name = 'example.org', type: number = types.A): UpstreamQuery => ({
+  question: { name, type, class: 1 },
+  dnssecOk: false,
+  checkingDisabled: false,
+  trail: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8),
+});
+
+const addressesIn = (message: Message): readonly string[] => message.answers.map(({ data }) => data.join('.'));
+
+interface Given {
+  readonly server: FakeUpstream;
+  readonly upstream: Upstream;
+  ask(name?: string): Promise<Message>;
+}
+
+async function withUpstream(
+  behaviour: Behaviour,
+  options: UpstreamOptions,
+  run: (given: Given) => Promise<void>,
+): Promise<void> {
+  await using server = await FakeUpstream.start(behaviour);
+  const upstream = new Upstream(server.endpoint, options);
+  try {
+    await run({ server, upstream, ask: (name) => upstream.ask(query(name), AbortSignal.timeout(2000)) });
+  } finally {
+    upstream.close();
+  }
+}
+
+const rightAnswer = (arrival: Arrival): Answer[] => [{ name: arrival.name, type: 'A', ttl: 60, data: '192.0.2.1' }];
+const forgedAnswer = (arrival: Arrival): Answer[] => [{ name: arrival.name, type: 'A', ttl: 60, data: '203.0.113.66' }];
+
+suite('what is not the reply is ignored, and the reply still awaited (CVE-2023-28452)', () => {
+  const table: readonly { name: string; wrong: (arrival: Arrival) => void }[] = [
+    {
+      name: 'another id',
+      wrong: (arrival) => arrival.send(reply(arrival, forgedAnswer(arrival), { id: arrival.id ^ 1 })),
+    },
+    {
+      name: 'another name',
+      wrong: (arrival) =>
+        arrival.send(reply(arrival, forgedAnswer(arrival), { questions: [{ name: 'example.net', type: 'A' }] })),
+    },
+    {
+      name: 'another type',
+      wrong: (arrival) =>
+        arrival.send(reply(arrival, forgedAnswer(arrival), { questions: [{ name: arrival.name, type: 'AAAA' }] })),
+    },
+    { name: 'no question', wrong: (arrival) => arrival.send(reply(arrival, forgedAnswer(arrival), { questions: [] })) },
+    { name: 'another port', wrong: (arrival) => arrival.forge(reply(arrival, forgedAnswer(arrival))) },
+    { name: 'the question itself', wrong: (arrival) => arrival.send(arrival.bytes) },
+    { name: 'three bytes', wrong: (arrival) => arrival.send(Buffer.from([1, 2, 3])) },
+    { name: 'nothing', wrong: (arrival) => arrival.send(Buffer.alloc(0)) },
+    {
+      name: 'an answer cut in half',
+      wrong: (arrival) => arrival.send(reply(arrival, forgedAnswer(arrival)).subarray(0, -3)),
+    },
+  ];
+  for (const { name, wrong } of table) {
+    test(name, async () => {
+      const behaviour: Behaviour = (arrival) => {
+        wrong(arrival);
+        setTimeout(() => arrival.send(reply(arrival, rightAnswer(arrival))), 20);
+      };
+      await withUpstream(behaviour, {}, async ({ ask }) => {
+        assert.deepEqual(addressesIn(await ask()), ['192.0.2.1']);
+      });
+    });
+  }
+
+  test('somebody who guesses makes us ask over TCP', async () => {
+    const behaviour: Behaviour = (arrival) => {
+      if (arrival.via === 'tcp') return arrival.send(reply(arrival, rightAnswer(arrival)));
+      for (let guess = 1; guess <= 20; guess++) {
+        arrival.send(reply(arrival, forgedAnswer(arrival), { id: (arrival.id + guess) & 0xffff }));
+      }
+    };
+    await withUpstream(behaviour, {}, async ({ ask, upstream }) => {
+      assert.deepEqual(addressesIn(await ask()), ['192.0.2.1']);
+      assert.ok(upstream.counts.wrongReplies >= 16);
+    });
+  });
+});
+
+suite('questions over UDP', () => {
+  test('each has an id and a port of its own (CVE-2019-19794)', async () => {
+    await withUpstream(answers('192.0.2.1'), {}, async ({ ask, server }) => {
+      for (let each = 0; each < 30; each++) await ask(`n${each}.example.org`);
+      const distinct = (values: readonly number[]): number => new Set(values).size;
+      assert.ok(distinct(server.arrivals.map(({ id }) => id)) >= 29);
+      assert.ok(distinct(server.arrivals.map(({ port }) => port)) >= 25);
+      const steps = server.arrivals.slice(1).map(({ port }, index) => port - (server.arrivals[index]?.port ?? 0));
+      assert.ok(distinct(steps) > 20, 'ports do not count up');
+    });
+  });
+
+  test('mixed case: the right case is taken, another is not', async () => {
+    const behaviour: Behaviour = (arrival) => {
+      const lower = arrival.name.toLowerCase();
+      arrival.send(reply(arrival, forgedAnswer(arrival), { questions: [{ name: lower, type: 'A' }] }));
+      setTimeout(() => arrival.send(reply(arrival, rightAnswer(arrival))), 20);
+    };
+    await withUpstream(behaviour, { mixCase: true }, async ({ ask, server }) => {
+      const name = 'a-name-with-many-letters-to-be-mixed.example.org';
+      assert.deepEqual(addressesIn(await ask(name)), ['192.0.2.1']);
+      assert.notEqual(server.arrivals[0]?.name, name);
+      assert.equal(server.arrivals[0]?.name.toLowerCase(), name);
+    });
+  });
+
+  test('a port where nobody listens is told at once', async () => {
+    const closed = await FakeUpstream.start(silent);
+    const upstream = new Upstream(closed.endpoint);
+    await closed[Symbol.asyncDispose]();
+    const start = performance.now();
+    await assert.rejects(upstream.ask(query(), AbortSignal.timeout(2000)), { code: 'NETWORK' });
+    assert.ok(performance.now() - start < 1000);
+  });
+
+  test('silence ends when the signal fires, and leaves no socket', async () => {
+    await withUpstream(silent, {}, async ({ upstream }) => {
+      await assert.rejects(upstream.ask(query(), AbortSignal.timeout(20)), { code: 'ABORTED' });
+      await assert.rejects(upstream.ask(query(), AbortSignal.abort()), { code: 'ABORTED' });
+      assert.equal(upstream.inFlight, 0);
+    });
+  });
+
+  test('no more than so many at once', async () => {
+    await withUpstream(silent, { maxConcurrent: 3 }, async ({ upstream }) => {
+      const abort = new AbortController();
+      const asked = [1, 2, 3].map((each) => upstream.ask(query(`n${each}.example.org`), abort.signal));
+      await assert.rejects(upstream.ask(query(), abort.signal), { code: 'BUSY' });
+      abort.abort();
+      assert.deepEqual(
+        (await Promise.allSettled(asked)).map(({ status }) => status),
+        ['rejected', 'rejected', 'rejected'],
+      );
+    });
+  });
+
+  test('an upstream that does not know EDNS is asked without, and so from then on', async () => {
+    const [old, plain] = [answersCode(1), answers('192.0.2.1')];
+    const behaviour: Behaviour = (arrival, server) =>
+      ((arrival.packet.additionals?.length ?? 0) > 0 ? old : plain)(arrival, server);
+    await withUpstream(behaviour, {}, async ({ ask, server }) => {
+      assert.deepEqual(addressesIn(await ask()), ['192.0.2.1']);
+      assert.deepEqual(addressesIn(await ask()), ['192.0.2.1']);
+      assert.equal(server.arrivals.length, 3);
+    });
+  });
+
+  test('SERVFAIL is an answer here; who asks decides', async () => {
+    await withUpstream(answersCode(2), {}, async ({ ask }) => assert.equal(rcodeOf(await ask()), 2));
+  });
+});
+
+suite('questions over TCP', () => {
+  const truncating: Behaviour = (arrival) =>
+    arrival.via === 'udp'
+      ? arrival.send(reply(arrival, [], { flags: TRUNCATED_RESPONSE }))
+      : arrival.send(reply(arrival, rightAnswer(arrival)));
+
+  test('a truncated reply is asked for again, over one connection for many questions', async () => {
+    await withUpstream(truncating, {}, async ({ ask, server, upstream }) => {
+      const names = Array.from({ length: 40 }, (_, index) => `n${index}.example.org`);
+      for (const message of await Promise.all(names.map((name) => ask(name)))) {
+        assert.deepEqual(addressesIn(message), ['192.0.2.1']);
+      }
+      assert.equal(server.connections, 1);
+      assert.deepEqual(upstream.counts.connections, { reused: 39, opened: 1 });
+    });
+  });
+
+  test('a truncated reply that breaks off in a record is one too', async () => {
+    const behaviour: Behaviour = (arrival, server) =>
+      arrival.via === 'tcp'
+        ? truncating(arrival, server)
+        : arrival.send(reply(arrival, rightAnswer(arrival), { flags: TRUNCATED_RESPONSE }).subarray(0, -5));
+    await withUpstream(behaviour, {}, async ({ ask }) => assert.deepEqual(addressesIn(await ask()), ['192.0.2.1']));
+  });
+
+  test('answers in another order find their questions', async () => {
+    const held: Arrival[] = [];
+    const behaviour: Behaviour = (arrival) => {
+      held.push(arrival);
+      if (held.length < 5) return;
+      for (const each of held.toReversed()) {
+        each.send(reply(each, [{ name: each.name, type: 'A', ttl: 1, data: `192.0.2.${each.name.slice(1, 2)}` }]));
+      }
+    };
+    await withUpstream(behaviour, { forceTcp: true }, async ({ ask }) => {
+      const all = await Promise.all([0, 1, 2, 3, 4].map((index) => ask(`n${index}.example.org`)));
+      assert.deepEqual(all.flatMap(addressesIn), ['192.0.2.0', '192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4']);
+    });
+  });
+
+  test('an idle connection is closed, and the next question opens one', async () => {
+    await withUpstream(truncating, { idleMs: 20 }, async ({ ask, server, upstream }) => {
+      await ask();
+      for (let wait = 0; upstream.openConnections > 0 && wait < 100; wait++) await sleep(5);
+      assert.equal(upstream.openConnections, 0);
+      await ask();
+      assert.equal(server.connections, 2);
+    });
+  });
+
+  test('connections are bounded, and so are questions on them', async () => {
+    await withUpstream(silent, { forceTcp: true, maxConnections: 2 }, async ({ upstream }) => {
+      const abort = new AbortController();
+      const asked = Array.from({ length: 128 }, (_, index) =>
+        upstream.ask(query(`n${index}.example.org`), abort.signal),
+      );
+      await assert.rejects(upstream.ask(query(), abort.signal), { code: 'BUSY' });
+      assert.equal(upstream.openConnections, 2);
+      abort.abort();
+      await Promise.allSettled(asked);
+    });
+  });
+
+  const broken: readonly { name: string; behaviour: Behaviour }[] = [
+    { name: 'garbage', behaviour: (arrival) => arrival.send(Buffer.from('GET / HTTP/1.1')) },
+    {
+      name: 'an answer to another question',
+      behaviour: (arrival) => arrival.send(reply(arrival, [], { questions: [{ name: 'example.net', type: 'A' }] })),
+    },
+    {
+      name: 'an answer that is cut short',
+      behaviour: (arrival) => arrival.send(reply(arrival, [], { flags: TRUNCATED_RESPONSE })),
+    },
+  ];
+  for (const { name, behaviour } of broken) {
+    test(`${name} fails the question`, async () => {
+      await withUpstream(behaviour, { forceTcp: true }, async ({ upstream }) => {
+        await assert.rejects(upstream.ask(query(), AbortSignal.timeout(50)), { code: /NETWORK|ABORTED/ });
+      });
+    });
+  }
+});
