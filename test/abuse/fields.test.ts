@@ -3,8 +3,8 @@ import { after, before, describe, test } from 'node:test';
 
 import { service } from '../../src/api/kinds/core/service/schema.ts';
 import type { Schema } from '../../src/api/schema/schema.ts';
-import { Connection } from '../process/connection.ts';
-import { FairleadServer } from '../process/fairlead.ts';
+import { Connection } from '../harness/connection.ts';
+import { FairleadServer } from '../harness/server.ts';
 
 const services = '/api/v1/namespaces/default/services';
 

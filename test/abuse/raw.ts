@@ -1,7 +1,7 @@
 import { connect } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 
-import type { Credentials } from '../process/fairlead.ts';
+import type { Credentials } from '../harness/server.ts';
 
 /** What came back over a socket before it was closed or fell silent. */
 export interface RawAnswer {

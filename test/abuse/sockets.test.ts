@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { connect as connectPlain } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 
-import { Connection } from '../process/connection.ts';
-import type { Credentials } from '../process/fairlead.ts';
-import { FairleadServer } from '../process/fairlead.ts';
+import { Connection } from '../harness/connection.ts';
+import type { Credentials } from '../harness/server.ts';
+import { FairleadServer } from '../harness/server.ts';
 import { exchange, openSocket } from './raw.ts';
 
 const services = '/api/v1/namespaces/default/services';

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { WatchEvent } from '../process/connection.ts';
-import { Connection } from '../process/connection.ts';
-import type { Credentials } from '../process/fairlead.ts';
-import { FairleadServer } from '../process/fairlead.ts';
+import type { WatchEvent } from '../harness/connection.ts';
+import { Connection } from '../harness/connection.ts';
+import type { Credentials } from '../harness/server.ts';
+import { FairleadServer } from '../harness/server.ts';
 import { openSocket } from './raw.ts';
 
 const configMaps = '/api/v1/namespaces/default/configmaps';

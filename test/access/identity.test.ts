@@ -9,8 +9,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Result } from '../harness/command.ts';
 import { run } from '../harness/command.ts';
 import type { Fairlead } from '../harness/fairlead.ts';
-import { root, startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
+import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls, isSince } from '../harness/kubectl.ts';
+import { root } from '../harness/process.ts';
 
 const withinMs = 15_000;
 

@@ -13,7 +13,7 @@ import {
   Watch,
 } from '@kubernetes/client-node';
 
-import { FairleadServer } from '../process/fairlead.ts';
+import { FairleadServer } from '../harness/server.ts';
 
 const namespace = 'default';
 

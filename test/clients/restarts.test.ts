@@ -4,9 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Informer, KubernetesObject, ObjectCache } from '@kubernetes/client-node';
 import { CoreV1Api, KubeConfig, makeInformer } from '@kubernetes/client-node';
 
-import type { TestObject } from '../process/connection.ts';
-import { Connection } from '../process/connection.ts';
-import { FairleadServer } from '../process/fairlead.ts';
+import type { TestObject } from '../harness/connection.ts';
+import { Connection } from '../harness/connection.ts';
+import { FairleadServer } from '../harness/server.ts';
 
 /** How long informers must keep up; CI is content with the default, a longer run proves more. */
 const seconds = Number(process.env['FAIRLEAD_CLIENT_SECONDS'] ?? 40);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Change } from '../../src/store/store.ts';
-import type { Connection, TestObject, Watch, WatchEvent } from '../process/connection.ts';
+import type { Connection, TestObject, Watch, WatchEvent } from '../harness/connection.ts';
 
 /** A client that keeps a copy of a collection by watching it, across the deaths of the server. */
 export class Follower {

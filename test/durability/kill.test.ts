@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { FairleadServer } from '../process/fairlead.ts';
-import type { Credentials } from '../process/fairlead.ts';
-import { Connection } from '../process/connection.ts';
-import type { TestObject } from '../process/connection.ts';
+import { FairleadServer } from '../harness/server.ts';
+import type { Credentials } from '../harness/server.ts';
+import { Connection } from '../harness/connection.ts';
+import type { TestObject } from '../harness/connection.ts';
 import { checkClaims } from './claims.ts';
 import { Follower } from './follower.ts';
 import { copyStore, readRemains } from './store-copy.ts';

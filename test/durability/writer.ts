@@ -1,4 +1,4 @@
-import type { Connection, TestObject } from '../process/connection.ts';
+import type { Connection, TestObject } from '../harness/connection.ts';
 
 /** What is known about one object: the last state that was acknowledged, and the request that was not. */
 export interface Known {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 import { run } from './command.ts';
-import { root } from './fairlead.ts';
+import { root } from './process.ts';
 
 /** A kubectl of the tests. */
 export interface Kubectl {

@@ -5,7 +5,8 @@ import { load } from 'js-yaml';
 import type { CommandOptions, Result, Running } from './command.ts';
 import { run, start } from './command.ts';
 import type { Fairlead } from './fairlead.ts';
-import { root, startFairlead } from './fairlead.ts';
+import { startFairlead } from './fairlead.ts';
+import { root } from './process.ts';
 import type { Step } from './transcript.ts';
 
 interface Kubeconfig {

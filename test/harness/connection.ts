@@ -1,7 +1,7 @@
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { connect, constants } from 'node:http2';
 
-import type { Credentials } from './fairlead.ts';
+import type { Credentials } from './server.ts';
 
 /** An object as the tests read it. */
 export interface TestObject {
