@@ -45,6 +45,8 @@ export interface Selection {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
+  /** Asks for the metadata of the objects alone. */
+  readonly metadataOnly?: boolean | undefined;
 }
 
 export interface ListOptions extends Selection, CallOptions {
@@ -90,6 +92,11 @@ export class Client implements Disposable {
     this.#fieldManager = fieldManager;
   }
 
+  /** Whatever is under a path, such as what a server serves; see discovery.ts. */
+  read(path: string, { accept, signal }: CallOptions & { readonly accept?: string } = {}): Promise<unknown> {
+    return this.#json({ method: 'GET', path, ...(accept === undefined ? {} : { accept }), signal });
+  }
+
   get<T extends ApiObject>(kind: Kind<T>, name: Name, { signal }: CallOptions = {}): Promise<T> {
     return this.#object(kind, { method: 'GET', path: objectPath(kind, name), signal });
   }
@@ -109,6 +116,7 @@ export class Client implements Disposable {
         method: 'GET',
         path,
         query: { ...selectors(options), ...query },
+        accept: acceptFor('PartialObjectMetadataList', options),
         signal,
       })) as ListPage<T>;
     };
@@ -140,7 +148,8 @@ export class Client implements Disposable {
       ...(sendInitialEvents === undefined ? {} : { sendInitialEvents, resourceVersionMatch: 'NotOlderThan' }),
       timeoutSeconds,
     };
-    const call: ApiCall = { method: 'GET', path: collectionPath(kind, options.namespace), query, signal };
+    const path = collectionPath(kind, options.namespace);
+    const call: ApiCall = { method: 'GET', path, query, accept: acceptFor('PartialObjectMetadata', options), signal };
     for await (const line of this.#transport.stream(call)) yield eventOf(kind, line);
   }
 
@@ -213,6 +222,10 @@ interface ListPage<T> {
 }
 
 const selectors = ({ labelSelector, fieldSelector }: Selection): Query => ({ labelSelector, fieldSelector });
+
+/** The media types of objects as they are, or of their metadata. */
+const acceptFor = (as: string, { metadataOnly = false }: Selection): string =>
+  metadataOnly ? `application/json;as=${as};g=meta.k8s.io;v=v1` : 'application/json';
 
 /** Items of lists come without their kind; with it, an object can be written as it is. */
 const typed = <T extends ApiObject>(kind: Kind<T>, object: T): T => ({

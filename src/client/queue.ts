@@ -6,6 +6,17 @@ import type { Key } from './key.ts';
 /** What a run of the work asks for: nothing more, or another run after a while. */
 export type Outcome = void | { readonly againAfterMs: number };
 
+/** Told what a queue does, for metrics; see queue-metrics.ts. */
+export interface QueueObserver {
+  /** A key waits that did not wait before. */
+  added(key: Key): void;
+  started(key: Key): void;
+  finished(key: Key): void;
+  retried(key: Key): void;
+  /** The queue stopped, and what waited does no longer. */
+  stopped(): void;
+}
+
 export interface QueueOptions {
   /**
    * Does what a key needs, from scratch. Resolves: done. Rejects: tried again after a wait that doubles, but for a
@@ -18,6 +29,7 @@ export interface QueueOptions {
   readonly backoff?: BackoffOptions;
   /** Told of every failure, and how often in a row the key has failed. */
   readonly onError?: (error: unknown, key: Key, failures: number) => void;
+  readonly observer?: QueueObserver;
   readonly clock?: Clock;
   readonly random?: Random;
 }
@@ -62,7 +74,10 @@ export class WorkQueue {
   add(key: Key): void {
     this.#forget(key);
     if (this.#running.has(key)) this.#again.add(key);
-    else this.#waiting.add(key);
+    else if (!this.#waiting.has(key)) {
+      this.#waiting.add(key);
+      this.#options.observer?.added(key);
+    }
     this.#next();
   }
 
@@ -85,6 +100,7 @@ export class WorkQueue {
     for (const { cancel } of this.#later.values()) cancel();
     this.#later.clear();
     while (this.#running.size > 0) await new Promise<void>((resolve) => this.#idle.add(resolve));
+    this.#options.observer?.stopped();
   }
 
   /** Starts what may start. */
@@ -95,6 +111,7 @@ export class WorkQueue {
       if (this.#running.size >= (this.#options.workers ?? 4)) return;
       this.#waiting.delete(key);
       this.#running.add(key);
+      this.#options.observer?.started(key);
       void this.#work(key, signal); // catches everything; `run` waits for it
     }
   }
@@ -108,6 +125,7 @@ export class WorkQueue {
       this.#fail(key, error, signal);
     }
     this.#running.delete(key);
+    this.#options.observer?.finished(key);
     if (this.#again.delete(key)) this.add(key);
     this.#next();
     if (this.#running.size > 0) return;
@@ -124,6 +142,7 @@ export class WorkQueue {
       return;
     }
     this.#failures.set(key, failures);
+    this.#options.observer?.retried(key);
     this.addAfter(key, backoffMs(this.#options.backoff ?? defaultBackoff, failures, this.#random));
   }
 

@@ -97,7 +97,8 @@ function subsetsOf(service: Service, { pods, gates }: Observed): readonly Endpoi
 const addressOf = (pod: Pod, ip: string, hostname: string): EndpointAddress => ({
   ip,
   ...(hostname === '' ? {} : { hostname }),
-  nodeName: pod.spec.nodeName ?? '',
+  // Kubernetes sends an empty name for a Pod on no node, and refuses it.
+  ...(pod.spec.nodeName ? { nodeName: pod.spec.nodeName } : {}),
   targetRef: referenceTo(pod),
 });
 

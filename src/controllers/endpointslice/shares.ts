@@ -45,6 +45,18 @@ export function sharesOf(nodes: Iterable<Node>, count: number): Shares {
   );
 }
 
+/** Whether a node counts for the same, so that no share has changed. */
+export const isSameToShares = (left: Node, right: Node): boolean => {
+  const worth = ({ metadata: { labels = {} }, status }: Node): string =>
+    JSON.stringify([
+      labels[zoneLabel],
+      controlPlaneLabels.some((label) => labels[label] !== undefined),
+      status.conditions?.find(({ type }) => type === 'Ready')?.status,
+      status.allocatable?.['cpu'],
+    ]);
+  return worth(left) === worth(right);
+};
+
 /** Zone → CPU of its nodes that take work; undefined if one of them does not say where it is or what it has. */
 function cpuByZone(nodes: Iterable<Node>): ReadonlyMap<string, number> | undefined {
   const cpus = new Map<string, number>();

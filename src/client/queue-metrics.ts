@@ -1,0 +1,71 @@
+import type { Registry } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { Clock } from './clock.ts';
+import { systemClock } from './clock.ts';
+import type { Key } from './key.ts';
+import type { QueueObserver } from './queue.ts';
+
+const labelNames = ['name'] as const;
+const buckets = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10];
+
+/** Observers of queues, by the name that a queue has in the metrics; all of them write to one registry. */
+export function queueMetrics(registry: Registry, clock: Clock = systemClock): (name: string) => QueueObserver {
+  const registers = [registry];
+  const depth = new Gauge({ name: 'workqueue_depth', help: 'Current depth of workqueue', labelNames, registers });
+  const adds = new Counter({
+    name: 'workqueue_adds_total',
+    help: 'Total number of adds handled by workqueue',
+    labelNames,
+    registers,
+  });
+  const waits = new Histogram({
+    name: 'workqueue_queue_duration_seconds',
+    help: 'How long in seconds an item stays in workqueue before being requested',
+    labelNames,
+    buckets,
+    registers,
+  });
+  const works = new Histogram({
+    name: 'workqueue_work_duration_seconds',
+    help: 'How long in seconds processing an item from workqueue takes',
+    labelNames,
+    buckets,
+    registers,
+  });
+  const retries = new Counter({
+    name: 'workqueue_retries_total',
+    help: 'Total number of retries handled by workqueue',
+    labelNames,
+    registers,
+  });
+  return (name) => {
+    const labels = { name };
+    // A counter exists before its first event.
+    adds.inc(labels, 0);
+    retries.inc(labels, 0);
+    depth.set(labels, 0);
+    const since = new Map<Key, number>();
+    const secondsSince = (key: Key): number => (clock.elapsed() - (since.get(key) ?? clock.elapsed())) / 1000;
+    return {
+      added(key) {
+        adds.inc(labels);
+        since.set(key, clock.elapsed());
+        depth.inc(labels);
+      },
+      started(key) {
+        depth.dec(labels);
+        waits.observe(labels, secondsSince(key));
+        since.set(key, clock.elapsed());
+      },
+      finished(key) {
+        works.observe(labels, secondsSince(key));
+        since.delete(key);
+      },
+      retried: () => retries.inc(labels),
+      stopped() {
+        depth.set(labels, 0);
+        since.clear();
+      },
+    };
+  };
+}

@@ -1,0 +1,164 @@
+import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
+import type { Endpoints } from '../../api/kinds/core/endpoints/schema.ts';
+import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { EventRecorder } from '../../client/events.ts';
+import type { Key } from '../../client/key.ts';
+import { keyOf, nameFor } from '../../client/key.ts';
+import type { Outcome } from '../../client/queue.ts';
+import { WorkQueue } from '../../client/queue.ts';
+import { isRefusal } from '../../client/transport.ts';
+import type { ControllerContext } from '../context.ts';
+import { logFailure, messageOf } from '../context.ts';
+import { OwnWrites } from '../own-writes.ts';
+import { onPodChange } from '../pod-changes.ts';
+import { reconcileUntil } from '../reconcile.ts';
+import { isNamespaceEnding } from '../slice-writer.ts';
+import { dropsSrvName, withoutSrvName } from '../target-ports.ts';
+import type { SeenTimes } from '../trigger-time.ts';
+import { triggerTime } from '../trigger-time.ts';
+import type { Plan } from './plan.ts';
+import { plan } from './plan.ts';
+
+/** Keeps the Endpoints of all Services right until the signal fires. */
+export const runEndpoints = (context: ControllerContext, signal: AbortSignal): Promise<void> =>
+  new EndpointsController(context).run(signal);
+
+/** How long after somebody else changed Endpoints they are set right again. */
+const repairDelayMs = 1000;
+
+class EndpointsController {
+  readonly #context: ControllerContext;
+  readonly #queue: WorkQueue;
+  readonly #recorder: EventRecorder;
+  readonly #writes = new OwnWrites();
+  /** Service → what triggered its last plan. */
+  readonly #seen = new Map<Key, SeenTimes>();
+  /** Service → the revision of it for which the server dropped `srvServiceName`. */
+  readonly #unnamed = new Map<Key, string | undefined>();
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    this.#recorder = context.recorder('endpoint-controller');
+    this.#queue = new WorkQueue({
+      work: (key, signal) => this.#reconcile(key, signal),
+      workers: context.options.concurrentEndpointSyncs ?? 5,
+      onError: logFailure(context.log, 'endpoints-controller'),
+      observer: context.observer('endpoint'),
+    });
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    const { services, pods, endpoints } = this.#context.caches;
+    const caches = [services, pods, endpoints];
+    return reconcileUntil(signal, { queue: this.#queue, caches, subscribe: () => this.#subscribe() });
+  }
+
+  async #reconcile(key: Key, signal: AbortSignal): Promise<Outcome> {
+    const { caches, gates } = this.#context;
+    if (this.#writes.isAwaited(key)) return { againAfterMs: repairDelayMs };
+    const service = caches.services.get(key);
+    const endpoints = caches.endpoints.get(key);
+    if (service === undefined) {
+      this.#seen.delete(key);
+      this.#unnamed.delete(key);
+      return this.#write(key, plan({ service, pods: [], endpoints, gates }), signal);
+    }
+    const pods = caches.selection.podsOf(service);
+    const { time, seen } = triggerTime(service, pods, this.#seen.get(key));
+    const isUnnamed = this.#unnamed.has(key) && this.#unnamed.get(key) === service.metadata.resourceVersion;
+    const planned = plan({
+      service,
+      pods,
+      endpoints,
+      gates: isUnnamed ? withoutSrvName(gates) : gates,
+      triggerTime: time,
+    });
+    try {
+      await this.#write(key, planned, signal);
+    } catch (error) {
+      if (isNamespaceEnding(error)) return;
+      this.#fail(service, planned, { error, signal });
+      throw error;
+    }
+    // Only now: a write that failed is told the same time when it is tried again.
+    this.#seen.set(key, seen);
+  }
+
+  async #write(key: Key, { create, update, remove }: Plan, signal: AbortSignal): Promise<void> {
+    if (create.length + update.length + remove.length === 0) return;
+    const { client } = this.#context;
+    this.#writes.begin(key);
+    try {
+      for (const each of create) this.#note(key, await client.create(endpointsKind, each, { signal }), each);
+      for (const each of update) this.#note(key, await client.update(endpointsKind, each, { signal }), each);
+      for (const each of remove) {
+        const { uid = '', resourceVersion = '' } = each.metadata;
+        await client.delete(endpointsKind, nameFor(key), { preconditions: { uid, resourceVersion }, signal });
+        this.#writes.removed(key, each);
+      }
+    } finally {
+      if (this.#writes.end(key)) this.#queue.addAfter(key, repairDelayMs);
+    }
+  }
+
+  #note(key: Key, kept: Endpoints, sent: Endpoints): void {
+    this.#writes.wrote(key, kept, sent);
+    const portsOf = ({ subsets = [] }: Endpoints) => subsets.flatMap(({ ports = [] }) => ports);
+    if (!dropsSrvName(portsOf(sent), portsOf(kept))) return;
+    this.#unnamed.set(key, this.#context.caches.services.get(key)?.metadata.resourceVersion);
+  }
+
+  #fail(
+    service: Service,
+    { create }: Plan,
+    { error, signal }: { readonly error: unknown; readonly signal: AbortSignal },
+  ): void {
+    if (signal.aborted || isRefusal(error, 409)) return;
+    const { namespace, name } = service.metadata;
+    const why = messageOf(error);
+    const event =
+      create.length > 0
+        ? {
+            reason: 'FailedToCreateEndpoint',
+            message: `Failed to create endpoint for service ${namespace}/${name}: ${why}`,
+          }
+        : { reason: 'FailedToUpdateEndpoint', message: `Failed to update endpoint ${namespace}/${name}: ${why}` };
+    this.#recorder.record(serviceKind, service, { type: 'Warning', ...event });
+  }
+
+  #subscribe(): readonly (() => void)[] {
+    const { caches, options } = this.#context;
+    const batchMs = options.endpointUpdatesBatchPeriodMs ?? 0;
+    const queue = this.#queue;
+    const enqueue = (service: Service): void => queue.add(keyOf(service));
+    return [
+      caches.services.subscribe({ added: enqueue, updated: enqueue, deleted: enqueue }),
+      onPodChange(caches, (key) => (batchMs > 0 ? queue.addAfter(key, batchMs) : queue.add(key))),
+      this.#onEndpointsChange(Math.max(repairDelayMs, batchMs)),
+    ];
+  }
+
+  /**
+   * Endpoints whose Service went while nobody watched are found at the beginning. Later ones without a Service are
+   * somebody's who makes the Service next.
+   */
+  #onEndpointsChange(delayMs: number): () => void {
+    const { services, endpoints } = this.#context.caches;
+    let isBeginning = true;
+    const heard = (each: Endpoints, isGone = false): void => {
+      const key = keyOf(each);
+      if (isBeginning) return this.#queue.add(key);
+      const hearing = this.#writes.heard(key, each, isGone);
+      if (hearing === 'caught-up') this.#queue.add(key);
+      if (hearing === 'news' && services.get(key) !== undefined) this.#queue.addAfter(key, delayMs);
+    };
+    const stop = endpoints.subscribe({
+      added: (each) => heard(each),
+      updated: (each) => heard(each),
+      deleted: (each) => heard(each, true),
+    });
+    isBeginning = false;
+    return stop;
+  }
+}

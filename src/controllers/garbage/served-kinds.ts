@@ -1,0 +1,121 @@
+import type { Kind } from '../../api/kind.ts';
+import { apiVersionOf, defineKind } from '../../api/kind.ts';
+import { kindFor } from '../../api/kinds/registry.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import { objectSchema } from '../../api/metadata.ts';
+import type { Client } from '../../client/client.ts';
+import type { Clock } from '../../client/clock.ts';
+import { sleep, systemClock } from '../../client/clock.ts';
+import type { ServedKind } from '../../client/discovery.ts';
+import { discover } from '../../client/discovery.ts';
+import type { Informer } from '../../client/informer.ts';
+import type { Caches } from '../caches.ts';
+
+/** A kind whose objects can be collected, and the cache of their metadata. */
+export interface Collectable {
+  readonly kind: Kind;
+  readonly cache: Informer<ApiObject, string>;
+}
+
+export interface ServedKindsOptions {
+  readonly client: Client;
+  readonly caches: Caches;
+  readonly onError: (error: unknown) => void;
+  readonly clock?: Clock;
+  /** Between two looks at what is served; default 30 s. */
+  readonly periodMs?: number;
+}
+
+/**
+ * The kinds that the server serves, found by asking it, so that those it learns of later are collected too. A kind is
+ * never given up: one that discovery does not name for a while still has its objects.
+ */
+export class ServedKinds {
+  readonly #options: ServedKindsOptions;
+  readonly #clock: Clock;
+  /** apiVersion and kind → kind, of every version. */
+  readonly #named = new Map<string, Kind>();
+  readonly #collectable = new Map<Kind, Collectable>();
+  readonly #listeners = new Set<(found: Collectable) => void>();
+  readonly #discovered = Promise.withResolvers<void>();
+  #hasDiscovered = false;
+
+  constructor(options: ServedKindsOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Looks for kinds, and keeps their caches filled, until the signal fires. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { client, onError, periodMs = 30_000 } = this.#options;
+    while (!signal.aborted) {
+      try {
+        for (const served of await discover(client, signal)) this.#take(served);
+        this.#hasDiscovered = true;
+        this.#discovered.resolve();
+      } catch (error) {
+        if (signal.aborted) return;
+        onError(error);
+      }
+      await sleep(this.#clock, this.#hasDiscovered ? periodMs : Math.min(periodMs, 1000), signal);
+    }
+  }
+
+  /** Resolves when everything that is served has been seen; rejects when the signal fires before. */
+  async synced(signal: AbortSignal): Promise<void> {
+    const stopped = Promise.withResolvers<never>();
+    const stop = (): void => stopped.reject(signal.reason);
+    signal.throwIfAborted();
+    signal.addEventListener('abort', stop);
+    try {
+      await Promise.race([this.#discovered.promise, stopped.promise]);
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+    await Promise.all(Array.from(this.#collectable.values(), ({ cache }) => cache.synced(signal)));
+  }
+
+  /** Whether nothing that is served is unseen. */
+  get isComplete(): boolean {
+    return this.#hasDiscovered && this.#collectable.values().every(({ cache }) => cache.hasSynced);
+  }
+
+  /** Tells of every kind there is, and of each that comes, until the returned function is called. */
+  subscribe(listener: (found: Collectable) => void): () => void {
+    this.#listeners.add(listener);
+    for (const each of this.#collectable.values()) listener(each);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** The kind of a reference; undefined if the server does not serve it. */
+  named(apiVersion: string, kind: string): Kind | undefined {
+    return this.#named.get(`${apiVersion} ${kind}`);
+  }
+
+  #take(served: ServedKind): void {
+    const name = `${apiVersionOf(served)} ${served.kind}`;
+    if (this.#named.has(name)) return;
+    const kind = kindFor(served.group, served.version, served.plural) ?? unknownKind(served);
+    this.#named.set(name, kind);
+    const isEvents = served.plural === 'events' && (served.group === '' || served.group === 'events.k8s.io');
+    const isCollectable = ['delete', 'list', 'watch'].every((verb) => served.verbs.includes(verb));
+    if (!served.isPreferred || !isCollectable || isEvents) return;
+    const found = { kind, cache: this.#options.caches.of(kind) };
+    this.#options.caches.run(found.cache);
+    this.#collectable.set(kind, found);
+    for (const listener of this.#listeners) listener(found);
+  }
+}
+
+/** A kind of which nothing but metadata is read. */
+const unknownKind = ({ group, version, kind, plural, namespaced }: ServedKind): Kind =>
+  defineKind({
+    group,
+    version,
+    kind,
+    plural,
+    namespaced,
+    custom: true,
+    schema: objectSchema(kind, 'A kind that is known by its metadata only.', {}, { open: true }),
+    nameErrors: () => [],
+  });

@@ -1,0 +1,74 @@
+import type { Registry } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
+
+/** What the controllers count. Names are those of kube-controller-manager. */
+export interface ControllersMetrics {
+  readonly slices: SliceMetrics;
+  readonly mirrors: Pick<SliceMetrics, 'changes'>;
+  /** Set to 1 while this process leads. */
+  readonly leads: Gauge<'name'>;
+}
+
+/** What is counted about the slices of Services. */
+export interface SliceMetrics {
+  readonly changes: Counter<'operation'>;
+  readonly syncs: Counter<'result'>;
+  readonly added: Histogram;
+  readonly removed: Histogram;
+  readonly changedPerSync: Histogram<'topology' | 'traffic_distribution'>;
+}
+
+/** Every metric of the controllers beside those of their queues. */
+export function controllersMetrics(registry: Registry): ControllersMetrics {
+  const registers = [registry];
+  const slice = 'endpoint_slice_controller';
+  const mirror = 'endpoint_slice_mirroring_controller';
+  // Two to the power of 2 … 15, as upstream.
+  const buckets = Array.from({ length: 14 }, (_, index) => 2 ** (index + 2));
+  const changes = (subsystem: string): Counter<'operation'> => {
+    const counter = new Counter({
+      name: `${subsystem}_changes`,
+      help: 'Number of EndpointSlice changes',
+      labelNames: ['operation'],
+      registers,
+    });
+    for (const operation of ['create', 'update', 'delete']) counter.inc({ operation }, 0);
+    return counter;
+  };
+  return {
+    slices: {
+      changes: changes(slice),
+      syncs: new Counter({
+        name: `${slice}_syncs`,
+        help: 'Number of EndpointSlice syncs',
+        labelNames: ['result'],
+        registers,
+      }),
+      added: new Histogram({
+        name: `${slice}_endpoints_added_per_sync`,
+        help: 'Number of endpoints added on each Service sync',
+        buckets,
+        registers,
+      }),
+      removed: new Histogram({
+        name: `${slice}_endpoints_removed_per_sync`,
+        help: 'Number of endpoints removed on each Service sync',
+        buckets,
+        registers,
+      }),
+      changedPerSync: new Histogram({
+        name: `${slice}_endpointslices_changed_per_sync`,
+        help: 'Number of EndpointSlices changed on each Service sync',
+        labelNames: ['topology', 'traffic_distribution'],
+        registers,
+      }),
+    },
+    mirrors: { changes: changes(mirror) },
+    leads: new Gauge({
+      name: 'leader_election_master_status',
+      help: 'Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. name is the string used to identify the lease. Please make sure to group by name.',
+      labelNames: ['name'],
+      registers,
+    }),
+  };
+}

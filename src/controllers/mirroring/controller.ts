@@ -1,0 +1,137 @@
+import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
+import type { Endpoints } from '../../api/kinds/core/endpoints/schema.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { EventRecorder } from '../../client/events.ts';
+import type { Key } from '../../client/key.ts';
+import { keyOf } from '../../client/key.ts';
+import type { Outcome } from '../../client/queue.ts';
+import { WorkQueue } from '../../client/queue.ts';
+import { isRefusal } from '../../client/transport.ts';
+import type { ControllerContext } from '../context.ts';
+import { logFailure, messageOf } from '../context.ts';
+import { OwnWrites } from '../own-writes.ts';
+import { reconcileUntil } from '../reconcile.ts';
+import { onSliceChange } from '../slice-changes.ts';
+import { writeSlices } from '../slice-writer.ts';
+import { withoutSrvName } from '../target-ports.ts';
+import { Told } from '../told.ts';
+import type { Plan } from './plan.ts';
+import { managedBy, plan } from './plan.ts';
+
+/** Mirrors the Endpoints that people and programs keep until the signal fires. */
+export const runMirroring = (context: ControllerContext, signal: AbortSignal): Promise<void> =>
+  new MirroringController(context).run(signal);
+
+/** How long after somebody else changed a mirror it is set right again. */
+const repairDelayMs = 1000;
+
+class MirroringController {
+  readonly #context: ControllerContext;
+  readonly #queue: WorkQueue;
+  readonly #recorder: EventRecorder;
+  readonly #writes = new OwnWrites();
+  readonly #told = new Told();
+  /** Endpoints → the revision of them for which the server dropped `srvServiceName`. */
+  readonly #unnamed = new Map<Key, string | undefined>();
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    this.#recorder = context.recorder('endpoint-slice-mirroring-controller');
+    this.#queue = new WorkQueue({
+      work: (key, signal) => this.#reconcile(key, signal),
+      workers: context.options.mirroringConcurrentServiceEndpointSyncs ?? 5,
+      onError: logFailure(context.log, 'endpointslice-mirroring-controller'),
+      observer: context.observer('endpoint_slice_mirroring'),
+    });
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    const { services, endpoints, slices } = this.#context.caches;
+    const caches = [services, endpoints, slices];
+    return reconcileUntil(signal, { queue: this.#queue, caches, subscribe: () => this.#subscribe() });
+  }
+
+  async #reconcile(key: Key, signal: AbortSignal): Promise<Outcome> {
+    const { caches, gates, options } = this.#context;
+    if (this.#writes.isAwaited(key)) return { againAfterMs: repairDelayMs };
+    const endpoints = caches.endpoints.get(key);
+    const isUnnamed = this.#unnamed.has(key) && this.#unnamed.get(key) === endpoints?.metadata.resourceVersion;
+    const planned = plan({
+      endpoints,
+      service: caches.services.get(key),
+      slices: caches.slices.by('service', key),
+      gates: isUnnamed ? withoutSrvName(gates) : gates,
+      maxEndpointsPerSubset: options.mirroringMaxEndpointsPerSubset ?? 1000,
+    });
+    if (endpoints === undefined) this.#forget(key);
+    else
+      for (const event of this.#told.news(key, planned.events)) this.#recorder.record(endpointsKind, endpoints, event);
+    await this.#write(key, endpoints, { planned, signal });
+  }
+
+  async #write(
+    key: Key,
+    endpoints: Endpoints | undefined,
+    { planned, signal }: { readonly planned: Plan; readonly signal: AbortSignal },
+  ): Promise<void> {
+    if (planned.create.length + planned.update.length + planned.remove.length === 0) return;
+    const { client, metrics } = this.#context;
+    const onWrite = (operation: string): void => metrics.mirrors.changes.inc({ operation });
+    this.#writes.begin(key);
+    try {
+      const written = await writeSlices(key, planned, { client, writes: this.#writes, signal, onWrite });
+      if (written.dropsSrvName) this.#unnamed.set(key, endpoints?.metadata.resourceVersion);
+    } catch (error) {
+      if (endpoints !== undefined && !signal.aborted && !isRefusal(error, 409)) this.#fail(endpoints, error);
+      throw error;
+    } finally {
+      if (this.#writes.end(key)) this.#queue.addAfter(key, repairDelayMs);
+    }
+  }
+
+  #fail(endpoints: Endpoints, error: unknown): void {
+    const { namespace, name } = endpoints.metadata;
+    const message = `Error updating EndpointSlices for Endpoints ${namespace}/${name}: ${messageOf(error)}`;
+    this.#recorder.record(endpointsKind, endpoints, {
+      type: 'Warning',
+      reason: 'FailedToUpdateEndpointSlices',
+      message,
+    });
+  }
+
+  #forget(key: Key): void {
+    this.#told.forget(key);
+    this.#unnamed.delete(key);
+  }
+
+  /** What can change a mirror. Mirrors that are left over from Endpoints that went are found at the beginning. */
+  #subscribe(): readonly (() => void)[] {
+    const { caches, options } = this.#context;
+    const batchMs = options.mirroringEndpointUpdatesBatchPeriodMs ?? 0;
+    const queue = this.#queue;
+    const enqueue = (each: Endpoints | Service): void =>
+      batchMs > 0 ? queue.addAfter(keyOf(each), batchMs) : queue.add(keyOf(each));
+    return [
+      caches.endpoints.subscribe({ added: enqueue, updated: enqueue, deleted: enqueue }),
+      this.#onServiceChange(enqueue),
+      onSliceChange(caches, {
+        managedBy,
+        writes: this.#writes,
+        queue,
+        repairDelayMs: Math.max(repairDelayMs, batchMs),
+        atFirst: (key) => queue.add(key),
+      }),
+    ];
+  }
+
+  /** A Service decides by its selector alone. */
+  #onServiceChange(enqueue: (service: Service) => void): () => void {
+    return this.#context.caches.services.subscribe({
+      added: enqueue,
+      updated(service, old) {
+        if ((service.spec.selector === undefined) !== (old.spec.selector === undefined)) enqueue(service);
+      },
+      deleted: enqueue,
+    });
+  }
+}

@@ -1,0 +1,170 @@
+// A cluster for tests of the controllers: a client of their own whose writes are kept, and objects made in one line.
+
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+
+import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
+import type { Endpoints } from '../../api/kinds/core/endpoints/schema.ts';
+import { nodeKind } from '../../api/kinds/core/node/kind.ts';
+import type { Node } from '../../api/kinds/core/node/schema.ts';
+import { podKind } from '../../api/kinds/core/pod/kind.ts';
+import type { Pod } from '../../api/kinds/core/pod/schema.ts';
+import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import type { Service, ServiceSpec } from '../../api/kinds/core/service/schema.ts';
+import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
+import { serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { ObjectMeta } from '../../api/metadata.ts';
+import { Client } from '../../client/client.ts';
+import type { PartContext, RunningPart } from '../../client/part.ts';
+import type { ApiCall, Transport } from '../../client/transport.ts';
+import { isRefusal } from '../../client/transport.ts';
+import type { ControllersOptions } from '../controllers.ts';
+import { startControllers } from '../controllers.ts';
+
+/** A write that a process of controllers sent, and what became of it. */
+export interface SentWrite {
+  readonly who: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+}
+
+/** What happens to a request before it reaches the server; throws in place of an answer. */
+export type Disturb = (call: ApiCall) => void;
+
+/** A process of controllers at work. */
+export interface Process extends RunningPart {
+  readonly metrics: Registry;
+  /** Ends it as a crash does: nothing of it reaches the server from here on, nor does it hear of anything. */
+  kill(): void;
+}
+
+/** A server as tests of controllers use it. */
+export class TestCluster {
+  readonly #transport: () => Transport;
+  readonly user: Client;
+  /** Every write of every process, Leases and Events left out. */
+  readonly writes: SentWrite[] = [];
+
+  constructor(transport: () => Transport) {
+    this.#transport = transport;
+    this.user = new Client(transport());
+  }
+
+  start(
+    options: ControllersOptions = {},
+    { who = 'a', disturb }: { readonly who?: string; readonly disturb?: Disturb } = {},
+  ): Process {
+    const dead = new AbortController();
+    const transport = this.#watched(this.#transport(), { who, dead: dead.signal, disturb });
+    const metrics = new Registry();
+    const context: PartContext = { client: new Client(transport), log: pino({ level: 'silent' }), metrics };
+    const part = startControllers(context, options);
+    return {
+      metrics,
+      ready: part.ready,
+      problems: () => part.problems(),
+      kill: () => dead.abort(new Error('killed')),
+      [Symbol.asyncDispose]: () => part[Symbol.asyncDispose](),
+    };
+  }
+
+  service(name: string, spec: Partial<ServiceSpec> = {}, metadata: ObjectMeta = {}): Promise<Service> {
+    const whole = { selector: { app: name }, ports: [{ port: 80, targetPort: 8080 }], ...spec };
+    // A cast since the server fills in the rest.
+    const object = { metadata: { name, namespace: 'default', ...metadata }, spec: whole } as unknown as Service;
+    return this.user.create(serviceKind, object);
+  }
+
+  async pod(name: string, app: string, { ip, ready = true, node = '' }: PodState): Promise<Pod> {
+    const spec = { containers: [{ name: 'c', image: 'i' }], ...(node === '' ? {} : { nodeName: node }) };
+    // A cast since the server fills in the rest.
+    const object = { metadata: { name, namespace: 'default', labels: { app } }, spec } as unknown as Pod;
+    return this.setReady(await this.user.create(podKind, object), { ip, ready });
+  }
+
+  setReady(pod: Pod, { ip, ready = true }: PodState): Promise<Pod> {
+    const lastTransitionTime = '2026-01-01T00:00:00Z';
+    const conditions = [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime }];
+    const status = { phase: 'Running', podIP: ip, podIPs: [{ ip }], conditions };
+    const { namespace, name = '' } = pod.metadata;
+    return this.user.patch(podKind, { namespace, name }, { body: { status }, subresource: 'status' });
+  }
+
+  node(name: string, zone = ''): Promise<Node> {
+    const labels = zone === '' ? {} : { 'topology.kubernetes.io/zone': zone };
+    return this.user.create(nodeKind, { metadata: { name, labels } } as Node);
+  }
+
+  async slices(service: string): Promise<readonly EndpointSlice[]> {
+    const labelSelector = `${serviceNameLabel}=${service}`;
+    return (await this.user.list(endpointSliceKind, { namespace: 'default', labelSelector })).items;
+  }
+
+  endpoints(name: string): Promise<Endpoints | undefined> {
+    return this.user.find(endpointsKind, { namespace: 'default', name });
+  }
+
+  /** The addresses in the slices of a Service, sorted; `10.0.0.1!` is not ready. */
+  async addresses(service: string): Promise<string> {
+    return (await this.slices(service))
+      .flatMap(({ endpoints }) => endpoints ?? [])
+      .map(({ addresses, conditions }) => `${addresses?.join('+')}${conditions.ready === false ? '!' : ''}`)
+      .toSorted()
+      .join(' ');
+  }
+
+  /** The writes since the last time it was asked, such as `200 PUT endpoints/web`, sorted. */
+  takeWrites(): readonly string[] {
+    return this.writes
+      .splice(0)
+      .map(({ method, path, status }) => `${status} ${method} ${path.split('/').slice(-2).join('/')}`)
+      .toSorted();
+  }
+
+  #watched(inner: Transport, { who, dead, disturb }: WatchedOptions): Transport {
+    const send = async (call: ApiCall): ReturnType<Transport['request']> => {
+      dead.throwIfAborted();
+      disturb?.(call);
+      const answer = await inner.request({ ...call, signal: withDead(call.signal, dead) });
+      // A process that is dead when the answer comes does not hear it.
+      const { method, path } = call;
+      const isCounted = method !== 'GET' && !/\/(events|leases)(\/|$)/.test(path);
+      if (isCounted) this.writes.push({ who, method, path, status: answer.status });
+      dead.throwIfAborted();
+      return answer;
+    };
+    return {
+      request: send,
+      stream: (call) => inner.stream({ ...call, signal: withDead(call.signal, dead) }),
+      [Symbol.dispose]: () => inner[Symbol.dispose](),
+    };
+  }
+}
+
+interface PodState {
+  readonly ip: string;
+  readonly ready?: boolean;
+  readonly node?: string;
+}
+
+interface WatchedOptions {
+  readonly who: string;
+  readonly dead: AbortSignal;
+  readonly disturb: Disturb | undefined;
+}
+
+const withDead = (signal: AbortSignal | undefined, dead: AbortSignal): AbortSignal =>
+  signal === undefined ? dead : AbortSignal.any([signal, dead]);
+
+/** Resolves when nothing was written for a while. */
+export async function quiet(cluster: TestCluster, ms = 60): Promise<void> {
+  for (let before = -1; before !== cluster.writes.length;) {
+    before = cluster.writes.length;
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  }
+}
+
+/** Whether a write was refused because another came first. */
+export const isConflict = (error: unknown): boolean => isRefusal(error, 409);
