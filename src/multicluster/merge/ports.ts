@@ -1,0 +1,140 @@
+// Which ports a merged service has, and where clusters disagree about them.
+import { disagreement } from './disagreement.ts';
+import type { Component, ComponentPort } from './component.ts';
+import type { Conflict } from './conflict.ts';
+import type { MergedPort } from './merged.ts';
+
+/** A port's identity is its protocol and number (MCS-160). */
+const numberOf = ({ port, protocol }: ComponentPort): string => `${port}/${protocol}`;
+
+const nameText = (name: string): string => (name === '' ? '""' : name);
+
+/** Whether two ports can stand in one Service. */
+function canStandTogether(left: ComponentPort, right: ComponentPort): boolean {
+  if (left.name === right.name || numberOf(left) === numberOf(right)) {
+    return left.name === right.name && numberOf(left) === numberOf(right);
+  }
+  // As soon as there are two ports each must have a name.
+  return left.name !== '' && right.name !== '';
+}
+
+/**
+ * The ports of all, each with the clusters that have it. Of two that cannot stand together the one of the cluster that
+ * comes first is taken, so that the result is a valid Service and a port leads only to clusters that really have it.
+ */
+export function unionOfPorts(components: readonly Component[]): readonly MergedPort[] {
+  const union: { readonly port: ComponentPort; readonly clusters: string[] }[] = [];
+  for (const { cluster, ports } of components) {
+    for (const port of ports) {
+      const same = union.find((each) => each.port.name === port.name && numberOf(each.port) === numberOf(port));
+      if (same !== undefined) same.clusters.push(cluster);
+      else if (union.every((each) => canStandTogether(each.port, port))) union.push({ port, clusters: [cluster] });
+    }
+  }
+  return union.map(({ port, clusters }) => ({ ...port, clusters }));
+}
+
+/** Whether all ports of two clusters can stand in one Service. */
+export const havePortsInCommon = (left: Component, right: Component): boolean =>
+  left.ports.every((port) => right.ports.every((other) => canStandTogether(port, other)));
+
+/** Everything about ports in which clusters disagree. */
+export function portConflicts(components: readonly Component[]): readonly Conflict[] {
+  const all = components.flatMap(({ ports }) => ports);
+  const names = [...new Set(all.map(({ name }) => name))].toSorted();
+  const numbers = [...new Set(all.map(numberOf))].toSorted();
+  return [
+    ...names.flatMap((name) => numberConflict(components, name)),
+    ...numbers.flatMap((number) => nameConflict(components, number)),
+    ...unnamedConflict(components, names),
+    ...names.flatMap((name) => [
+      ...absenceConflict(components, name),
+      ...detailConflict(components, name, 'appProtocol'),
+      ...detailConflict(components, name, 'srvServiceName'),
+    ]),
+  ];
+}
+
+const portNamed = ({ ports }: Component, wanted: string): ComponentPort | undefined =>
+  ports.find(({ name }) => name === wanted);
+
+/** MCS-126 */
+function numberConflict(components: readonly Component[], name: string): readonly Conflict[] {
+  const valueOf = (component: Component): string | undefined => {
+    const port = portNamed(component, name);
+    return port && numberOf(port);
+  };
+  return disagreement(components, {
+    field: `spec.ports[${nameText(name)}]`,
+    reason: 'PortConflict',
+    rule: 'a port of one name has one number and protocol in all clusters',
+    shapes: ['seed', 'current'],
+    valueOf,
+    isOpinion: (value) => value !== undefined,
+    remedy: (value) => `change port ${nameText(name)} to ${String(value)}`,
+  });
+}
+
+/** MCS-127 */
+function nameConflict(components: readonly Component[], number: string): readonly Conflict[] {
+  return disagreement(components, {
+    field: `spec.ports[${number}].name`,
+    reason: 'PortConflict',
+    rule: 'a number and protocol has one name in all clusters',
+    shapes: ['seed', 'current'],
+    valueOf: ({ ports }) => ports.find((port) => numberOf(port) === number)?.name,
+    isOpinion: (value) => value !== undefined,
+    remedy: (value) => `name port ${number} ${nameText(String(value))}`,
+  });
+}
+
+/** One cluster's only port has no name, and others bring more ports: together they are no valid Service. */
+function unnamedConflict(components: readonly Component[], names: readonly string[]): readonly Conflict[] {
+  if (!names.includes('') || names.length < 2) return [];
+  return disagreement(components, {
+    field: 'spec.ports',
+    reason: 'PortConflict',
+    rule: 'each port has a name as soon as the clusters have several ports together',
+    shapes: ['seed', 'current'],
+    valueOf: ({ ports }) => ports.map((port) => `${nameText(port.name)} ${numberOf(port)}`).join(', '),
+    isOpinion: (value) => value !== '',
+    remedy: (value) => `have the ports ${String(value)}`,
+  });
+}
+
+/** The union is legal and shown; today's API calls it a conflict all the same, the seed does not (MCS-125). */
+function absenceConflict(components: readonly Component[], name: string): readonly Conflict[] {
+  const valueOf = (component: Component): string | undefined => {
+    const port = portNamed(component, name);
+    return port && numberOf(port);
+  };
+  if (components.every((component) => valueOf(component) !== undefined)) return [];
+  const present = components.map(valueOf).find((value) => value !== undefined);
+  return disagreement(components, {
+    field: `spec.ports[${nameText(name)}]`,
+    reason: 'PortConflict',
+    rule: 'every cluster has the same ports; a port leads only to the clusters that have it',
+    shapes: ['current'],
+    valueOf: (component) => (valueOf(component) === undefined ? undefined : present),
+    prefersPresence: true,
+    remedy: (value) =>
+      value === undefined ? `remove port ${nameText(name)}` : `add port ${nameText(name)} ${String(value)}`,
+  });
+}
+
+function detailConflict(
+  components: readonly Component[],
+  name: string,
+  detail: 'appProtocol' | 'srvServiceName',
+): readonly Conflict[] {
+  const having = components.filter((component) => portNamed(component, name) !== undefined);
+  return disagreement(having, {
+    field: `spec.ports[${nameText(name)}].${detail}`,
+    reason: 'PortConflict',
+    rule: `a port has one ${detail} in all clusters`,
+    shapes: ['current'],
+    valueOf: (component) => portNamed(component, name)?.[detail],
+    remedy: (value) =>
+      value === undefined ? `remove ${detail} of port ${nameText(name)}` : `set ${detail} to ${String(value)}`,
+  });
+}

@@ -1,0 +1,130 @@
+// The import of a merged service in each shape, and the Service that a stock proxy serves it through.
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
+import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
+import { srvNamesAnnotation } from '../merge/srv-labels.ts';
+import type { MergedPort, View } from '../merge/merged.ts';
+import type { ServiceKey } from '../record.ts';
+import { textOf } from '../record.ts';
+import type { VipState } from '../vip/vip.ts';
+import {
+  derivedFromAnnotation,
+  derivedName,
+  derivedServiceAnnotation,
+  managedBy,
+  objectManagedByLabel,
+} from './marks.ts';
+
+const ourLabel = { [objectManagedByLabel]: managedBy };
+
+/** A port of an import: nothing of node ports, target ports or load balancers (MCS-92). */
+const importedPort = ({ name, protocol, port, appProtocol }: MergedPort) => ({
+  ...(name === '' ? {} : { name }),
+  protocol,
+  ...(appProtocol === undefined ? {} : { appProtocol }),
+  port,
+});
+
+/** Imports have no field for the SRV names of ports (MCS-161). */
+function srvAnnotation(ports: readonly MergedPort[]): Record<string, string> {
+  const pairs = ports.flatMap(({ name, srvServiceName }) =>
+    name === '' || srvServiceName === undefined ? [] : [`${name}=${srvServiceName}`],
+  );
+  return pairs.length === 0 ? {} : { [srvNamesAnnotation]: pairs.toSorted().join(',') };
+}
+
+const annotated = (annotations: Readonly<Record<string, string>>): { annotations?: Readonly<Record<string, string>> } =>
+  Object.keys(annotations).length === 0 ? {} : { annotations };
+
+/**
+ * The seed's import (MCS-105, MCS-106). One with an address is not written before it has it, since one without is
+ * headless; its clusters are in order of precedence, which is how that order outlives the controller.
+ */
+export function importedServiceFor(key: ServiceKey, view: View, vip: VipState): ImportedService | undefined {
+  const isHeadless = view.type === 'Headless';
+  if (!isHeadless && vip.state !== 'reserved') return undefined;
+  const ips = vip.state === 'reserved' && !isHeadless ? vip.ips : [];
+  const families = vip.state === 'reserved' && !isHeadless ? vip.families : view.families;
+  const [ip] = ips;
+  const [ipFamily] = families;
+  return {
+    apiVersion: 'multicluster.k8s.io/v1alpha1',
+    kind: 'ImportedService',
+    metadata: { ...nameOf(key), labels: ourLabel, ...annotated(srvAnnotation(view.ports)) },
+    spec: {
+      ports: view.ports.map(importedPort),
+      clusters: view.clusters,
+      ...(ipFamily === undefined ? {} : { ipFamily }),
+      ...(ip === undefined ? {} : { ip }),
+    },
+  };
+}
+
+const nameOf = ({ namespace, name }: ServiceKey): { readonly namespace: string; readonly name: string } => ({
+  namespace,
+  name,
+});
+
+export interface ServiceImportInput {
+  readonly vip: VipState;
+  /** Whether it is served through a derived Service. */
+  readonly isDerived: boolean;
+}
+
+/** Today's import; its status is a write of its own, see import-status.ts. */
+export function serviceImportFor(key: ServiceKey, view: View, { vip, isDerived }: ServiceImportInput): ServiceImport {
+  const isReserved = vip.state === 'reserved' && view.type !== 'Headless';
+  const { sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution } = view;
+  return {
+    apiVersion: 'multicluster.x-k8s.io/v1beta1',
+    kind: 'ServiceImport',
+    metadata: {
+      ...nameOf(key),
+      labels: { ...view.labels, ...ourLabel },
+      ...annotated({
+        ...view.annotations,
+        ...srvAnnotation(view.ports),
+        ...(isDerived ? { [derivedServiceAnnotation]: derivedName(key) } : {}),
+      }),
+    },
+    spec: {
+      type: view.type,
+      ports: view.ports.map(importedPort),
+      ...(isReserved ? { ips: vip.ips } : {}),
+      ipFamilies: isReserved ? vip.families : view.families,
+      ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
+      ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
+      ...(internalTrafficPolicy === undefined ? {} : { internalTrafficPolicy }),
+      ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+    },
+  };
+}
+
+/** A Service without a selector, for which this controller writes the slices; its address is that of the import. */
+export function derivedServiceFor(key: ServiceKey, view: View): Service | undefined {
+  if (view.type === 'Headless') return undefined;
+  const { sessionAffinity, sessionAffinityConfig, trafficDistribution } = view;
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      namespace: key.namespace,
+      name: derivedName(key),
+      labels: ourLabel,
+      annotations: { [derivedFromAnnotation]: textOf(key) },
+    },
+    spec: {
+      type: 'ClusterIP',
+      ports: view.ports.map(importedPort),
+      // The cluster may have one family only; which ones it gave is read from the Service.
+      ipFamilyPolicy: view.families.length > 1 ? 'PreferDualStack' : 'SingleStack',
+      ipFamilies: view.families,
+      ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
+      ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
+      // Local would mean the nodes of this cluster, and the endpoints are those of others.
+      internalTrafficPolicy: 'Cluster',
+      ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+    },
+    status: { loadBalancer: {} },
+  };
+}
