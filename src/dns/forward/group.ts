@@ -19,6 +19,7 @@ export interface GroupOptions {
 export class UpstreamGroup {
   readonly upstreams: readonly Upstream[];
   readonly #options: GroupOptions;
+  /** Under way, or with a loser that is heard out. */
   readonly #races = new Set<Race>();
   #turn = 0;
 
@@ -40,13 +41,10 @@ export class UpstreamGroup {
       else counts.answered(rcode, ms);
     };
     this.#turn = (this.#turn + 1) % 0x1000_0000;
-    const race = new Race(query, usable, { clock, random, deadlineMs, turn: this.#turn, onTry });
+    const onOver = (): void => void this.#races.delete(race);
+    const race = new Race(query, usable, { clock, random, deadlineMs, turn: this.#turn, onTry, onOver });
     this.#races.add(race);
-    try {
-      return await race.run();
-    } finally {
-      this.#races.delete(race);
-    }
+    return await race.run();
   }
 
   /** Takes an upstream out of what is under way: it only sends questions back. */

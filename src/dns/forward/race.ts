@@ -40,6 +40,8 @@ export interface RaceOptions {
   readonly turn: number;
   /** Told how each try ended: with a response code or without an answer. */
   readonly onTry?: (from: string, rcode: number | undefined, ms: number) => void;
+  /** Told when the last try is over, which may be after the result. */
+  readonly onOver?: () => void;
 }
 
 /** After so long without an answer a try counts as failed; while nobody has won it is waited for all the same. */
@@ -214,7 +216,7 @@ export class Race {
 
   /** After a try that did not win: the next at once, or the end if there is nothing to wait for. */
   #settle(): void {
-    if (this.#isOver) return;
+    if (this.#isOver) return this.#tries.size === 0 ? this.#options.onOver?.() : undefined;
     if (!this.#allTried()) return this.#startNext();
     if (this.#tries.size > 0) return;
     const rounds = this.#started / this.#order.length;
@@ -233,6 +235,7 @@ export class Race {
     this.#cancelDeadline();
     for (const { isSilent, abort } of this.#tries) if (isSilent || 'problem' in result) abort.abort();
     this.#result.resolve(result);
+    if (this.#tries.size === 0) this.#options.onOver?.();
   }
 }
 

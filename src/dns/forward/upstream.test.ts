@@ -25,7 +25,7 @@ const addressesIn = (message: Message): readonly string[] => message.answers.map
 interface Given {
   readonly server: FakeUpstream;
   readonly upstream: Upstream;
-  ask(name?: string): Promise<Message>;
+  readonly ask: (name?: string) => Promise<Message>;
 }
 
 async function withUpstream(

@@ -38,6 +38,7 @@ export class FakeUpstream implements AsyncDisposable {
   readonly #other: DatagramSocket;
   readonly #tcp: Server;
   readonly #sockets = new Set<Socket>();
+  #isClosed = false;
 
   private constructor(behaviour: Behaviour, sockets: { udp: DatagramSocket; other: DatagramSocket; tcp: Server }) {
     this.behaviour = behaviour;
@@ -70,6 +71,7 @@ export class FakeUpstream implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
     for (const socket of this.#sockets) socket.destroy();
     this.#other.close();
     this.#udp.close();
@@ -78,8 +80,13 @@ export class FakeUpstream implements AsyncDisposable {
   }
 
   #takeDatagram(bytes: Buffer, from: RemoteInfo): void {
-    const send = (reply: Uint8Array): void => this.#udp.send(reply, from.port, from.address);
-    const forge = (reply: Uint8Array): void => this.#other.send(reply, from.port, from.address);
+    // A slow behaviour may come to its answer after the end.
+    const sendBy =
+      (socket: DatagramSocket) =>
+      (answer: Uint8Array): void => {
+        if (!this.#isClosed) socket.send(answer, from.port, from.address);
+      };
+    const [send, forge] = [sendBy(this.#udp), sendBy(this.#other)];
     this.#take(bytes, { via: 'udp', port: from.port, send, forge });
   }
 

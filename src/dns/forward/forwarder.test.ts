@@ -1,0 +1,404 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { Registry } from 'prom-client';
+
+import type { Clock } from '../../client/clock.ts';
+import { systemClock } from '../../client/clock.ts';
+import { rcodes, types } from '../wire/codes.ts';
+import { readMessage } from '../wire/message.ts';
+import { RecursionPolicy } from './policy.ts';
+import type { ForwarderOptions, ResolveOptions } from './forwarder.ts';
+import { Forwarder } from './forwarder.ts';
+import { forwardMetrics } from './metrics.ts';
+import { trailOption } from './query.ts';
+import type { Behaviour } from './testing/fake-upstream.ts';
+import { answers, answersCode, FakeUpstream, loses, reply, silent, slow } from './testing/fake-upstream.ts';
+import type { UpstreamAnswer } from './upstream-answer.ts';
+
+/** The machine's clock, which can be put forward. */
+class SkippingClock implements Clock {
+  #skipped = 0;
+  now = (): number => Date.now() + this.#skipped;
+  elapsed = (): number => performance.now() + this.#skipped;
+  after = (ms: number, run: () => void): (() => void) => systemClock.after(ms, run);
+  skip(ms: number): void {
+    this.#skipped += ms;
+  }
+}
+
+interface Given {
+  readonly servers: readonly FakeUpstream[];
+  readonly forwarder: Forwarder;
+  readonly clock: SkippingClock;
+  readonly ask: (name: string, more?: Partial<ResolveOptions>) => Promise<UpstreamAnswer>;
+}
+
+async function withForwarder(
+  behaviours: readonly Behaviour[],
+  options: Partial<ForwarderOptions>,
+  run: (given: Given) => Promise<void>,
+): Promise<void> {
+  const clock = new SkippingClock();
+  const servers = await Promise.all(behaviours.map((behaviour) => FakeUpstream.start(behaviour)));
+  const upstreams = servers.map(({ endpoint }) => endpoint);
+  const forwarder = new Forwarder({ upstreams, clock, ...options });
+  const ask: Given['ask'] = (name, more) =>
+    forwarder.resolve({ name, type: types.A, class: 1 }, { dnssecOk: false, checkingDisabled: false, ...more });
+  try {
+    await run({ servers, forwarder, clock, ask });
+  } finally {
+    await forwarder.close();
+    for (const server of servers) await server[Symbol.asyncDispose]();
+  }
+}
+
+const addressOf = (answer: UpstreamAnswer): string | undefined => answer.answers.at(-1)?.data.join('.');
+const asker = (address: string): Partial<ResolveOptions> => ({ asker: { address, port: 4000, protocol: 'udp' } });
+
+/** Waits until something holds. */
+async function until(holds: () => boolean): Promise<void> {
+  for (let wait = 0; !holds(); wait++) {
+    assert.ok(wait < 400, 'it did not come to hold within two seconds');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+suite('one question for many', () => {
+  test('a hundred askers at once are one question upstream (CVE-2023-30464)', async () => {
+    await withForwarder([slow(30, answers('192.0.2.1'))], {}, async ({ ask, servers, forwarder }) => {
+      const all = await Promise.all(Array.from({ length: 100 }, () => ask('www.example.org')));
+      assert.deepEqual(new Set(all.map(addressOf)), new Set(['192.0.2.1']));
+      assert.equal(servers[0]?.asked('www.example.org').length, 1);
+      assert.equal(forwarder.counters.coalesced, 99);
+    });
+  });
+
+  test('the next is answered from the cache, until its time is over', async () => {
+    await withForwarder([answers('192.0.2.1', 60)], {}, async ({ ask, servers, clock }) => {
+      await ask('www.example.org');
+      clock.skip(20_000);
+      const cached = await ask('www.example.org');
+      assert.ok((cached.answers[0]?.ttl ?? 0) <= 40);
+      clock.skip(41_000);
+      assert.equal((await ask('www.example.org')).answers[0]?.ttl, 60);
+      assert.equal(servers[0]?.asked('www.example.org').length, 2);
+    });
+  });
+
+  test('other types, DO and CD are other questions', async () => {
+    await withForwarder([answers('192.0.2.1')], {}, async ({ ask, servers }) => {
+      await Promise.all([
+        ask('www.example.org'),
+        ask('www.example.org', { dnssecOk: true }),
+        ask('www.example.org', { checkingDisabled: true }),
+      ]);
+      assert.equal(servers[0]?.asked('www.example.org').length, 3);
+    });
+  });
+
+  test('a popular answer is renewed before its time, once', async () => {
+    await withForwarder([answers('192.0.2.1', 100)], {}, async ({ ask, servers, clock, forwarder }) => {
+      for (let each = 0; each < 4; each++) await ask('www.example.org');
+      clock.skip(97_000);
+      const all = await Promise.all(Array.from({ length: 20 }, () => ask('www.example.org')));
+      assert.ok(all.every((answer) => answer.stale === undefined));
+      await until(() => servers[0]?.asked('www.example.org').length === 2);
+      assert.equal(forwarder.counters.cache.prefetches, 1);
+    });
+  });
+
+  test('what was purged is asked for again', async () => {
+    await withForwarder([answers('192.0.2.1')], {}, async ({ ask, servers, forwarder }) => {
+      await ask('www.example.org');
+      assert.equal(forwarder.purge('example.org'), 1);
+      await ask('www.example.org');
+      assert.equal(servers[0]?.asked('www.example.org').length, 2);
+    });
+  });
+});
+
+suite('no stalls, over real sockets', () => {
+  const table: readonly { name: string; first: Behaviour; most: number }[] = [
+    { name: 'the first upstream is dead', first: silent, most: 450 },
+    { name: 'the first upstream loses half', first: loses(2, answers('192.0.2.9')), most: 450 },
+    { name: 'the first upstream is slow', first: slow(900, answers('192.0.2.9')), most: 450 },
+    { name: 'the first upstream says SERVFAIL', first: answersCode(2), most: 300 },
+    { name: 'the first upstream says REFUSED', first: answersCode(5), most: 300 },
+    { name: 'the first upstream sends garbage', first: (arrival) => arrival.send(Buffer.from('garbage')), most: 450 },
+  ];
+  for (const { name, first, most } of table) {
+    test(`${name}: 40 questions, each answered in a few hundred milliseconds at most`, async () => {
+      await withForwarder([first, answers('192.0.2.1')], {}, async ({ ask }) => {
+        for (let each = 0; each < 40; each++) {
+          const start = performance.now();
+          const answer = await ask(`n${each}.example.org`);
+          const ms = performance.now() - start;
+          assert.equal(answer.rcode, rcodes.NOERROR);
+          assert.ok(ms < most, `question ${each} took ${ms} ms`);
+        }
+      });
+    });
+  }
+
+  test('the only upstream loses half: asked again, nobody waits for seconds', async () => {
+    await withForwarder([loses(2, answers('192.0.2.1'))], {}, async ({ ask }) => {
+      const start = performance.now();
+      for (let each = 0; each < 6; each++) assert.equal(addressOf(await ask(`n${each}.example.org`)), '192.0.2.1');
+      assert.ok(performance.now() - start < 3000);
+    });
+  });
+
+  test('all upstreams fail: SERVFAIL with the reason, and not asked again at once (RFC 9520)', async () => {
+    await withForwarder([answersCode(2), answersCode(2)], {}, async ({ ask, servers }) => {
+      const answer = await ask('www.example.org');
+      assert.equal(answer.rcode, rcodes.SERVFAIL);
+      assert.match(answer.problem?.text ?? '', /127\.0\.0\.1:\d+ answered SERVFAIL/);
+      assert.equal((await ask('www.example.org')).rcode, rcodes.SERVFAIL);
+      assert.deepEqual(
+        servers.map((server) => server.asked('www.example.org').length),
+        [1, 1],
+      );
+    });
+  });
+
+  test('all upstreams are dead: SERVFAIL before the client gives up', async () => {
+    await withForwarder([silent], { deadlineMs: 300 }, async ({ ask }) => {
+      const start = performance.now();
+      const answer = await ask('www.example.org');
+      assert.equal(answer.rcode, rcodes.SERVFAIL);
+      assert.ok(performance.now() - start < 1000);
+    });
+  });
+});
+
+suite('answers past their time (RFC 8767)', () => {
+  test('given when the upstream is dead, after a wait, and then at once', async () => {
+    await withForwarder(
+      [answers('192.0.2.1', 5)],
+      { staleAfterMs: 50, deadlineMs: 200 },
+      async ({ ask, servers, clock, forwarder }) => {
+        await ask('www.example.org');
+        for (const server of servers) server.behaviour = silent;
+        clock.skip(10_000);
+        const first = await ask('www.example.org');
+        assert.equal(first.stale, true);
+        assert.equal(first.answers[0]?.ttl, 30);
+        await until(() => forwarder.inFlight === 0);
+        const asked = servers[0]?.asked('www.example.org').length;
+        const start = performance.now();
+        assert.equal((await ask('www.example.org')).stale, true);
+        assert.ok(performance.now() - start < 40);
+        assert.equal(servers[0]?.asked('www.example.org').length, asked, 'upstreams are left alone for 30 s');
+        assert.equal(forwarder.counters.cache.servedStale, 2);
+      },
+    );
+  });
+
+  test('given at once when the upstream says SERVFAIL', async () => {
+    await withForwarder([answers('192.0.2.1', 5)], {}, async ({ ask, servers, clock }) => {
+      await ask('www.example.org');
+      for (const server of servers) server.behaviour = answersCode(2);
+      clock.skip(10_000);
+      const answer = await ask('www.example.org');
+      assert.equal(answer.stale, true);
+      assert.equal(addressOf(answer), '192.0.2.1');
+    });
+  });
+
+  test('not given when the upstream answers, or denies the name', async () => {
+    await withForwarder([answers('192.0.2.1', 5)], {}, async ({ ask, servers, clock }) => {
+      await ask('www.example.org');
+      for (const server of servers) server.behaviour = answersCode(3);
+      clock.skip(10_000);
+      assert.equal((await ask('www.example.org')).rcode, rcodes.NXDOMAIN);
+      for (const server of servers) server.behaviour = answersCode(2);
+      assert.equal((await ask('www.example.org')).rcode, rcodes.SERVFAIL, 'a denied name does not come back');
+    });
+  });
+});
+
+suite('limits', () => {
+  test('strangers are refused, and nothing is asked for them', async () => {
+    const policy = new RecursionPolicy({ allow: ['10.0.0.0/8'] });
+    await withForwarder([answers('192.0.2.1')], { policy }, async ({ ask, servers }) => {
+      const answer = await ask('www.example.org', asker('203.0.113.7'));
+      assert.equal(answer.rcode, rcodes.REFUSED);
+      assert.match(answer.problem?.text ?? '', /203\.0\.113\.7 may not/);
+      assert.equal((await ask('www.example.org', asker('10.1.2.3'))).rcode, rcodes.NOERROR);
+      assert.equal((await ask('www.example.org', asker('203.0.113.7'))).rcode, rcodes.REFUSED, 'nor from the cache');
+      assert.equal(servers[0]?.asked('www.example.org').length, 1);
+    });
+  });
+
+  test('a client that asks too often is refused, and others are not', async () => {
+    const policy = new RecursionPolicy({ allow: ['10.0.0.0/8'], perSecond: 5 });
+    await withForwarder([answers('192.0.2.1')], { policy }, async ({ ask }) => {
+      const codes = new Set<number>();
+      for (let each = 0; each < 10; each++) codes.add((await ask(`n${each}.example.org`, asker('10.0.0.1'))).rcode);
+      assert.deepEqual([...codes], [rcodes.NOERROR, rcodes.REFUSED]);
+      assert.equal(
+        (await ask('n0.example.org', asker('10.0.0.1'))).rcode,
+        rcodes.NOERROR,
+        'what is cached costs nothing',
+      );
+      assert.equal((await ask('n9.example.org', asker('10.0.0.2'))).rcode, rcodes.NOERROR);
+    });
+  });
+
+  test('one client has so many questions under way, all have so many, and different questions are bounded', async () => {
+    const options = { maxWaitingPerClient: 2, maxWaiting: 4, maxInFlight: 3, deadlineMs: 150 };
+    await withForwarder([silent], options, async ({ ask, forwarder }) => {
+      const waiting = [ask('a.example.org', asker('10.0.0.1')), ask('b.example.org', asker('10.0.0.1'))];
+      assert.equal((await ask('c.example.org', asker('10.0.0.1'))).rcode, rcodes.REFUSED);
+      waiting.push(ask('c.example.org', asker('10.0.0.2')));
+      const tooMany = await ask('d.example.org', asker('10.0.0.2'));
+      assert.equal(tooMany.rcode, rcodes.SERVFAIL);
+      waiting.push(ask('a.example.org', asker('10.0.0.2')));
+      assert.equal((await ask('a.example.org', asker('10.0.0.3'))).rcode, rcodes.SERVFAIL);
+      assert.deepEqual(forwarder.counters.refused, { overload: 2, client: 1, rate: 0, stranger: 0, kind: 0 });
+      await Promise.all(waiting);
+      assert.equal(forwarder.inFlight, 0);
+      assert.equal((await ask('a.example.org', asker('10.0.0.3'))).rcode, rcodes.SERVFAIL, 'there is room again');
+      assert.equal(forwarder.counters.refused.overload, 2);
+    });
+  });
+
+  const kinds: readonly { name: string; type: number; class?: number }[] = [
+    { name: 'AXFR', type: types.AXFR },
+    { name: 'IXFR', type: types.IXFR },
+    { name: 'TSIG', type: types.TSIG },
+    { name: 'OPT', type: types.OPT },
+    { name: 'the CHAOS class', type: types.TXT, class: 3 },
+  ];
+  for (const { name, type, class: questionClass = 1 } of kinds) {
+    test(`${name} is not forwarded`, async () => {
+      await withForwarder([answers('192.0.2.1')], {}, async ({ forwarder, servers }) => {
+        const question = { name: 'example.org', type, class: questionClass };
+        const answer = await forwarder.resolve(question, { dnssecOk: false, checkingDisabled: false });
+        assert.equal(answer.rcode, rcodes.REFUSED);
+        assert.equal(servers[0]?.arrivals.length, 0);
+      });
+    });
+  }
+});
+
+suite('where questions go', () => {
+  test('a zone with upstreams of its own, and below it another', async () => {
+    await using corp = await FakeUpstream.start(answers('192.0.2.2'));
+    await using lab = await FakeUpstream.start(answers('192.0.2.3'));
+    const routes = new Map([
+      ['corp.example', [corp.endpoint]],
+      ['lab.corp.example', [lab.endpoint]],
+      ['nowhere.example', []],
+    ]);
+    await withForwarder([answers('192.0.2.1')], { routes }, async ({ ask }) => {
+      assert.equal(addressOf(await ask('example.org')), '192.0.2.1');
+      assert.equal(addressOf(await ask('notcorp.example')), '192.0.2.1');
+      assert.equal(addressOf(await ask('corp.example')), '192.0.2.2');
+      assert.equal(addressOf(await ask('a.b.corp.example')), '192.0.2.2');
+      assert.equal(addressOf(await ask('a.lab.corp.example')), '192.0.2.3');
+      assert.match((await ask('a.nowhere.example')).problem?.text ?? '', /no upstream to ask/);
+    });
+  });
+});
+
+suite('loops', () => {
+  /** Asks the forwarder what it was asked by it, with or without what a question carries besides its name. */
+  const asksBack =
+    (forwarder: () => Forwarder, keepsOptions: boolean): Behaviour =>
+    (arrival) => {
+      const message = readMessage(arrival.bytes);
+      const [question] = message?.questions ?? [];
+      const trail = message?.edns?.options.find(({ code }) => code === trailOption)?.data;
+      if (question === undefined) return;
+      const options = keepsOptions && trail !== undefined ? { trail } : {};
+      void forwarder()
+        .resolve(question, { dnssecOk: false, checkingDisabled: false, ...options })
+        .then(({ rcode }) => arrival.send(reply(arrival, [], { rcode })));
+    };
+
+  for (const keepsOptions of [true, false]) {
+    const how = keepsOptions ? 'by what the question carries' : 'by a probe, where the upstream drops what it carries';
+    test(`a question that comes back is answered SERVFAIL at once, ${how}, and others go on`, async () => {
+      let forwarder: Forwarder | undefined;
+      const looping = asksBack(() => forwarder ?? assert.fail('not yet'), keepsOptions);
+      await withForwarder([looping], {}, async (given) => {
+        forwarder = given.forwarder;
+        const start = performance.now();
+        const answer = await given.ask('www.example.org');
+        assert.equal(answer.rcode, rcodes.SERVFAIL);
+        assert.ok(performance.now() - start < 1000, 'not after the deadline');
+        assert.ok(forwarder.counters.loops >= 1);
+        const server = given.servers[0];
+        if (server !== undefined) server.behaviour = answers('192.0.2.1');
+        given.clock.skip(61_000);
+        assert.equal(
+          addressOf(await given.ask('other.example.org')),
+          '192.0.2.1',
+          'a loop that was mended is used again',
+        );
+      });
+    });
+  }
+
+  test('with another upstream a loop costs nobody an answer', async () => {
+    let forwarder: Forwarder | undefined;
+    const looping = asksBack(() => forwarder ?? assert.fail('not yet'), false);
+    await withForwarder([looping, slow(20, answers('192.0.2.1'))], {}, async (given) => {
+      forwarder = given.forwarder;
+      for (let each = 0; each < 10; each++)
+        assert.equal(addressOf(await given.ask(`n${each}.example.org`)), '192.0.2.1');
+    });
+  });
+});
+
+suite('the end', () => {
+  test('closing answers what is under way with SERVFAIL, and leaves nothing behind', async () => {
+    await withForwarder([silent], {}, async ({ ask, forwarder }) => {
+      const answer = ask('www.example.org');
+      await forwarder.close();
+      assert.equal((await answer).rcode, rcodes.SERVFAIL);
+      assert.equal(forwarder.inFlight, 0);
+      assert.equal((await ask('www.example.org')).rcode, rcodes.SERVFAIL);
+    });
+  });
+
+  test('closing ends what was only waited for out of curiosity', async () => {
+    await withForwarder([silent, answers('192.0.2.1')], {}, async ({ ask, forwarder }) => {
+      await ask('www.example.org');
+      assert.ok(forwarder.upstreams.some(({ inFlight }) => inFlight > 0));
+      await forwarder.close();
+      await until(() => forwarder.upstreams.every(({ inFlight }) => inFlight === 0));
+    });
+  });
+});
+
+test('metrics have the names of CoreDNS, and exist before anything happens', async () => {
+  await withForwarder([answers('192.0.2.1')], {}, async ({ ask, forwarder, servers }) => {
+    const registry = new Registry();
+    const { counters } = forwarder;
+    const server = 'dns://:53';
+    forwardMetrics({
+      registry,
+      counters,
+      server,
+      cacheSize: () => forwarder.cacheSize,
+      inFlight: () => forwarder.inFlight,
+    });
+    assert.match(await registry.metrics(), /coredns_forward_max_concurrent_rejects_total 0/);
+    await ask('www.example.org');
+    await ask('www.example.org');
+    const text = await registry.metrics();
+    const to = `127.0.0.1:${servers[0]?.endpoint.port}`;
+    for (const line of [
+      'coredns_cache_entries{server="dns://:53",zones=".",view="",type="success"} 1',
+      'coredns_cache_hits_total{server="dns://:53",zones=".",view="",type="success"} 1',
+      'coredns_cache_misses_total{server="dns://:53",zones=".",view=""} 1',
+      'coredns_cache_requests_total{server="dns://:53",zones=".",view=""} 2',
+      `coredns_proxy_request_duration_seconds_count{proxy_name="forward",to="${to}",rcode="NOERROR"} 1`,
+      `coredns_proxy_healthcheck_failures_total{proxy_name="forward",to="${to}"} 0`,
+    ]) {
+      assert.ok(text.includes(line), `${line}\nis not in\n${text}`);
+    }
+  });
+});

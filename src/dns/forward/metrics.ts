@@ -1,0 +1,170 @@
+// What forwarding does, under the names and labels that CoreDNS gives it.
+import { Counter, Gauge } from 'prom-client';
+import type { Histogram, Registry } from 'prom-client';
+
+import { rcodeName } from '../wire/codes.ts';
+import type { Durations, ForwardCounters, UpstreamCounts } from './counters.ts';
+import { durationBuckets } from './counters.ts';
+
+export interface ForwardMetricsOptions {
+  readonly registry: Registry;
+  readonly counters: ForwardCounters;
+  /** The `server` label of CoreDNS: `dns://:53`. */
+  readonly server: string;
+  /** Answers in the cache now. */
+  readonly cacheSize: () => { readonly success: number; readonly denial: number };
+  /** Different questions at upstreams now. */
+  readonly inFlight: () => number;
+}
+
+type Labels = Readonly<Record<string, string>>;
+type Values = Iterable<readonly [Labels, number]>;
+
+/** Registers the metrics. They are read when somebody asks for them, and cost nothing until then. */
+export function forwardMetrics(options: ForwardMetricsOptions): void {
+  const { registry, counters, inFlight } = options;
+  cacheMetrics(options);
+  const total = counterIn(registry);
+  total(
+    'coredns_forward_max_concurrent_rejects_total',
+    'Questions refused because too many were under way.',
+    [],
+    () => [[{}, counters.refused.overload + counters.refused.client]],
+  );
+  total('coredns_forward_healthcheck_broken_total', 'Questions asked while every upstream was down.', [], () => [
+    [{}, counters.allDown],
+  ]);
+  total('fairlead_dns_forward_refused_total', 'Questions that were not forwarded, by reason.', ['reason'], () =>
+    Object.entries(counters.refused).map(([reason, count]) => [{ reason }, count] as const),
+  );
+  total('fairlead_dns_forward_coalesced_total', 'Questions that joined an equal one under way.', [], () => [
+    [{}, counters.coalesced],
+  ]);
+  total('fairlead_dns_forward_loops_total', 'Questions of our own that came back to us.', [], () => [
+    [{}, counters.loops],
+  ]);
+  gaugeIn(registry)('fairlead_dns_forward_in_flight', 'Different questions at upstreams.', [], () => [
+    [{}, inFlight()],
+  ]);
+  upstreamMetrics(registry, counters);
+}
+
+function cacheMetrics({ registry, counters: { cache }, server, cacheSize }: ForwardMetricsOptions): void {
+  const place = { server, zones: '.', view: '' };
+  const places = ['server', 'zones', 'view'];
+  const total = counterIn(registry);
+  const byType = ({ success, denial }: { readonly success: number; readonly denial: number }): Values => [
+    [{ ...place, type: 'success' }, success],
+    [{ ...place, type: 'denial' }, denial],
+  ];
+  const withType = [...places, 'type'];
+  gaugeIn(registry)('coredns_cache_entries', 'Answers in the cache.', withType, () => byType(cacheSize()));
+  total('coredns_cache_hits_total', 'Questions answered from the cache.', withType, () => byType(cache.hits));
+  total('coredns_cache_evictions_total', 'Answers that had to make room.', withType, () => byType(cache.evictions));
+  const one = (name: string, help: string, value: () => number): void =>
+    total(name, help, places, () => [[place, value()]]);
+  one('coredns_cache_misses_total', 'Questions that the cache had no answer to.', () => cache.misses);
+  one('coredns_cache_requests_total', 'Questions looked up in the cache.', () => {
+    return cache.hits.success + cache.hits.denial + cache.misses;
+  });
+  one('coredns_cache_prefetch_total', 'Popular answers renewed before their time.', () => cache.prefetches);
+  one('coredns_cache_served_stale_total', 'Answers given past their time.', () => cache.servedStale);
+  one('coredns_cache_drops_total', 'Replies that did not match their question.', () => 0);
+}
+
+function upstreamMetrics(registry: Registry, counters: ForwardCounters): void {
+  const total = counterIn(registry);
+  const labelsOf = (to: string): Labels => ({ proxy_name: 'forward', to });
+  const each = (name: string, help: string, value: (counts: UpstreamCounts) => number, more: Labels = {}): void =>
+    total(name, help, ['proxy_name', 'to', ...Object.keys(more)], () =>
+      Array.from(counters.upstreams, ([to, counts]) => [{ ...labelsOf(to), ...more }, value(counts)] as const),
+    );
+  each(
+    'coredns_proxy_healthcheck_failures_total',
+    'Questions and probes without an answer.',
+    (counts) => counts.failures,
+  );
+  const tcp = { proto: 'tcp' };
+  each(
+    'coredns_proxy_conn_cache_hits_total',
+    'Questions that found a connection.',
+    (counts) => counts.connections.reused,
+    tcp,
+  );
+  each(
+    'coredns_proxy_conn_cache_misses_total',
+    'Questions that opened one.',
+    (counts) => counts.connections.opened,
+    tcp,
+  );
+  each(
+    'fairlead_dns_forward_wrong_replies_total',
+    'Datagrams that matched no question.',
+    (counts) => counts.wrongReplies,
+  );
+  registry.registerMetric(durationHistogram(counters));
+}
+
+/** Kept in plain numbers: to observe with labels costs more than to read a reply. */
+function durationHistogram(counters: ForwardCounters): Histogram {
+  const name = 'coredns_proxy_request_duration_seconds';
+  const get = async (): Promise<object> => ({
+    name,
+    help: 'How long upstreams took to answer.',
+    type: 'histogram',
+    aggregator: 'sum',
+    values: Array.from(counters.upstreams, ([to, { durations }]) =>
+      Array.from(durations, ([rcode, each]) =>
+        samplesOf(name, { proxy_name: 'forward', to, rcode: rcodeName(rcode) }, each),
+      ),
+    ).flat(2),
+  });
+  // The registry asks a metric for its name and its values, and for nothing else.
+  return { name, get, reset: () => undefined } as unknown as Histogram;
+}
+
+function samplesOf(name: string, labels: Labels, { buckets, count, sum }: Durations): readonly object[] {
+  let below = 0;
+  const cumulated = durationBuckets.map((le, index) => {
+    below += buckets[index] ?? 0;
+    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: below };
+  });
+  return [
+    ...cumulated,
+    { metricName: `${name}_bucket`, labels: { ...labels, le: '+Inf' }, value: count },
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ];
+}
+
+type Register = (name: string, help: string, labelNames: string[], values: () => Values) => void;
+
+const counterIn =
+  (registry: Registry): Register =>
+  (name, help, labelNames, values) => {
+    new Counter({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [labels, value] of values()) this.inc(labels, value);
+      },
+    });
+  };
+
+const gaugeIn =
+  (registry: Registry): Register =>
+  (name, help, labelNames, values) => {
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [labels, value] of values()) this.set(labels, value);
+      },
+    });
+  };
