@@ -2,6 +2,9 @@
 import type { RecordSet } from '../record.ts';
 import { flagBits } from '../wire/codes.ts';
 import type { Edns } from '../wire/message.ts';
+import { encodeName } from '../wire/name.ts';
+import { encodeRecord } from '../wire/record.ts';
+import type { OwnRecord } from '../wire/writer.ts';
 import { MessageWriter } from '../wire/writer.ts';
 import type { EdnsSettings } from './edns.ts';
 import { ednsBytes, replyEdns, replyLimit } from './edns.ts';
@@ -93,12 +96,17 @@ function writeAll(
     }
     const { owner, ttl } = entry;
     for (const data of rotated(entry, rotation)) {
-      if (!writer.record({ owner, ttl, data })) return { count, isWhole: false };
-      count++;
+      if (writer.record({ owner, ttl, data })) count++;
+      // What cannot be sent at all is left out, and is no reason to ask again over TCP.
+      else if (canBeSent({ owner, data })) return { count, isWhole: false };
     }
   }
   return { count, isWhole: true };
 }
+
+/** Whether a record can be written at all: its names are none too long, its address is one. */
+export const canBeSent = ({ owner, data }: Pick<OwnRecord, 'owner' | 'data'>): boolean =>
+  encodeName(owner) !== undefined && encodeRecord(data) !== undefined;
 
 /** Writes sets as long as they fit: of a set all records or none, since half of one would be taken for the whole. */
 function writeSets(writer: MessageWriter, entries: readonly Entry[]): number {

@@ -1,0 +1,138 @@
+// The answer to a question, and why it is that.
+import type { Name, RecordSet } from '../record.ts';
+import type { Zones } from '../records/zones.ts';
+import { rcodeName, typeName } from '../wire/codes.ts';
+import { printName } from '../wire/name.ts';
+import type { AskedFor, Outcome, Reason } from './answer.ts';
+import { answer } from './answer.ts';
+import { printData, printEntry } from './print.ts';
+import type { Entry } from './reply.ts';
+import { isRaw } from './reply.ts';
+
+/** What explaining needs of the zones. */
+export type ExplainLookup = Pick<Zones, 'find' | 'zoneOf' | 'closest' | 'zones'>;
+
+/** A record of an answer. */
+export interface ExplainedRecord {
+  /** As a line of a zone file. */
+  readonly record: string;
+  /** Which objects made it; none for what the server makes itself. */
+  readonly sources: readonly string[];
+}
+
+export interface ExplainedAnswer {
+  readonly question: string;
+  readonly rcode: string;
+  readonly authoritative: boolean;
+  readonly answers: readonly ExplainedRecord[];
+  readonly authority: readonly ExplainedRecord[];
+  readonly additional: readonly ExplainedRecord[];
+  /** The name that is asked upstream, for those who may have that done. */
+  readonly chase?: Name;
+  readonly rule: Reason['rule'];
+  /** Sentences that say how the answer came about. */
+  readonly why: readonly string[];
+}
+
+/** Answers a question from the zones, and tells which object or rule made each part of the answer. */
+export function explain(zones: ExplainLookup, question: AskedFor): ExplainedAnswer {
+  const outcome = answer(zones, question);
+  const explained = (entries: readonly Entry[]): readonly ExplainedRecord[] =>
+    entries.flatMap((entry) => explainEntry(zones, entry));
+  return {
+    question: `${printName(question.name)} IN ${typeName(question.type)}`,
+    rcode: rcodeName(outcome.rcode),
+    authoritative: outcome.authoritative,
+    answers: explained(outcome.answers),
+    authority: explained(outcome.authority),
+    additional: explained(outcome.additional),
+    ...(outcome.chase === undefined ? {} : { chase: outcome.chase }),
+    rule: outcome.reason.rule,
+    why: [...aliasesIn(outcome, question), ...reasonOf(zones, outcome, question), ...chaseOf(outcome)],
+  };
+}
+
+function explainEntry(zones: ExplainLookup, entry: Entry): readonly ExplainedRecord[] {
+  const lines = printEntry(entry);
+  if (isRaw(entry)) return lines.map((record) => ({ record, sources: [] }));
+  const node = zones.find(entry.owner);
+  const said = node?.explain().filter(({ set }) => set.type === entry.type) ?? [];
+  return entry.data.map((data, index) => {
+    const text = printData(data);
+    const makers = said.filter(({ set }) => set.data.some((each) => printData(each) === text));
+    return { record: lines[index] ?? text, sources: makers.map(({ source }) => source) };
+  });
+}
+
+function aliasesIn({ answers }: Outcome, { type }: AskedFor): readonly string[] {
+  const aliases = answers.filter((entry): entry is RecordSet => !isRaw(entry) && entry.type === 'CNAME');
+  return aliases.flatMap(({ owner, data: [first] }) => {
+    if (first?.type !== 'CNAME' || typeName(type) === 'CNAME') return [];
+    return [`${owner} is an alias of ${first.target}, which answers every type`];
+  });
+}
+
+function reasonOf(zones: ExplainLookup, { reason: { rule, name } }: Outcome, { type }: AskedFor): readonly string[] {
+  switch (rule) {
+    case 'records':
+      return [`${name} has ${typeName(type)} records, made by ${listed(makersOf(zones, name, typeName(type)))}`];
+    case 'alias':
+      return [];
+    case 'any':
+      return ['a question for ANY is answered by one record and not by all (RFC 8482): ask for a type'];
+    case 'no-data':
+      return [whyNoData(zones, name, typeName(type))];
+    case 'no-such-name': {
+      const encloser = zones.closest(name)?.name ?? '';
+      return [`no object makes ${name}: the closest name that exists is ${encloser}`];
+    }
+    case 'outside':
+      return [`${name} is in none of our zones (${zones.zones.map(({ apex }) => apex).join(', ')})`];
+    case 'loop':
+      return [`the aliases of ${name} lead back to themselves or are too many: change the externalName of one`];
+    case 'transfer':
+      return ['zones are copied only to addresses that transfers are allowed to'];
+  }
+}
+
+function whyNoData(zones: ExplainLookup, name: Name, type: string): string {
+  const node = zones.find(name);
+  const has = [...(node?.sets.keys() ?? [])];
+  if (has.length > 0) return `${name} exists and has ${has.join(', ')}, but no ${type}`;
+  const sources = node?.sources() ?? [];
+  if (sources.length > 0) return `${name} exists by ${listed(sources)}, without records of its own`;
+  return `${name} exists only because names below it do (an empty non-terminal)`;
+}
+
+function makersOf(zones: ExplainLookup, name: Name, type: string): readonly string[] {
+  const said = zones.find(name)?.explain() ?? [];
+  return [...new Set(said.filter(({ set }) => set.type === type).map(({ source }) => source))];
+}
+
+function chaseOf({ chase, answers }: Outcome): readonly string[] {
+  if (chase === undefined) return [];
+  const who = 'for those who may have others asked';
+  return [`${chase} is asked upstream, ${who}${answers.length === 0 ? '; for others this is the answer' : ''}`];
+}
+
+const listed = (sources: readonly string[]): string =>
+  sources.length === 0 ? 'the zone itself' : sources.join(' and ');
+
+/** The explanation as text, a line each, in the order of a zone file with reasons behind semicolons. */
+export function printExplanation(explained: ExplainedAnswer): string {
+  const section = (title: string, records: readonly ExplainedRecord[]): readonly string[] =>
+    records.length === 0 ? [] : [`;; ${title}`, ...records.map(lineOf)];
+  const flags = explained.authoritative ? 'authoritative' : 'not authoritative';
+  return [
+    `;; ${explained.question}`,
+    `;; ${explained.rcode}, ${flags}`,
+    ...section('answer', explained.answers),
+    ...section('authority', explained.authority),
+    ...section('additional', explained.additional),
+    ...explained.why.map((sentence) => `;; because ${sentence}`),
+    '',
+  ].join('\n');
+}
+
+const lineOf = ({ record, sources }: ExplainedRecord): string =>
+  sources.length === 0 ? record : `${record} ; ${sources.join(', ')}`;

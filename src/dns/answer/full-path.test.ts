@@ -1,0 +1,419 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import dnsPacket from 'dns-packet';
+import { parseCidr } from '../../api/addresses.ts';
+import type { UpstreamAnswer } from '../forward/upstream-answer.ts';
+import { emptyAnswer } from '../forward/upstream-answer.ts';
+import type { Asker } from '../prepared.ts';
+import type { RecordData } from '../record.ts';
+import { recordTypes } from '../record.ts';
+import { extendedErrors, flagBits, optionCodes, rcodeName, rcodes, typeName, types } from '../wire/codes.ts';
+import type { Message, Question } from '../wire/message.ts';
+import { rcodeOf, readMessage } from '../wire/message.ts';
+import type { RawRecord } from '../wire/record.ts';
+import { encodeRecord } from '../wire/record.ts';
+import { Cookies } from './cookie.ts';
+import type { FullPathOptions } from './full-path.ts';
+import { fullPath } from './full-path.ts';
+import { printEntry } from './print.ts';
+import type { QueryOptions } from './sample.contract.ts';
+import { queryBytes, sampleZones } from './sample.contract.ts';
+import { Transfers } from './transfer.ts';
+
+const svc = 'svc.cluster.local';
+const friend: Asker = { address: '10.1.0.9', port: 5353, protocol: 'udp' };
+const stranger: Asker = { address: '203.0.113.9', port: 5353, protocol: 'udp' };
+
+const raw = (owner: string, data: RecordData, ttl = 60): RawRecord => ({
+  owner,
+  type: recordTypes[data.type],
+  class: 1,
+  ttl,
+  data: encodeRecord(data) ?? assert.fail(),
+});
+const timers = { serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 60 };
+const outsideSoa = raw('example.org', { type: 'SOA', primary: 'ns.example.org', mailbox: 'x.example.org', ...timers });
+const found = (...answers: RawRecord[]): UpstreamAnswer => ({ ...emptyAnswer(rcodes.NOERROR), answers });
+
+/** What the rest of the world says. */
+const world: Readonly<Record<string, UpstreamAnswer>> = {
+  'www.example.org A': found(raw('www.example.org', { type: 'A', address: '192.0.2.80' })),
+  'www.example.org AAAA': found(raw('www.example.org', { type: 'AAAA', address: '2001:db8::80' })),
+  'www.example.org TXT': { ...emptyAnswer(rcodes.NOERROR), authority: [outsideSoa] },
+  'alias.example.org A': found(
+    raw('alias.example.org', { type: 'CNAME', target: 'www.example.org' }),
+    raw('www.example.org', { type: 'A', address: '192.0.2.80' }),
+  ),
+  'stale.example.org A': { ...found(raw('stale.example.org', { type: 'A', address: '192.0.2.81' }, 30)), stale: true },
+  'broken.example.org A': emptyAnswer(rcodes.SERVFAIL, { code: extendedErrors.NO_REACHABLE_AUTHORITY, text: 'gone' }),
+  'refused.example.org A': emptyAnswer(rcodes.REFUSED),
+  '9.0.2.10.in-addr.arpa PTR': found(raw('9.0.2.10.in-addr.arpa', { type: 'PTR', target: 'nine.example.org' })),
+};
+const denied: UpstreamAnswer = { ...emptyAnswer(rcodes.NXDOMAIN), authority: [outsideSoa] };
+
+interface Asked {
+  readonly asked: string[];
+  ask(name: string, type: string, given?: QueryOptions & { readonly asker?: Asker }): Promise<Message | undefined>;
+}
+
+function serve(options: Partial<FullPathOptions> = {}): Asked {
+  const zones = options.zones ?? sampleZones();
+  for (const [service, target] of [
+    ['gone', 'nowhere.example.org'],
+    ['broken', 'broken.example.org'],
+    ['refused', 'refused.example.org'],
+    ['via', 'alias.example.org'],
+  ] as const) {
+    const data = [{ type: 'CNAME' as const, target }];
+    zones.put(`Service/default/${service}`, [{ owner: `${service}.default.${svc}`, type: 'CNAME', ttl: 5, data }]);
+  }
+  const asked: string[] = [];
+  const resolve = async ({ name, type }: Question): Promise<UpstreamAnswer> => {
+    const question = `${name} ${typeName(type)}`;
+    asked.push(question);
+    if (name === 'throws.example.org') throw new Error('no such upstream');
+    return world[question] ?? denied;
+  };
+  const path = fullPath({
+    zones,
+    resolver: { resolve },
+    mayRecurse: (address) => address.startsWith('10.'),
+    ...options,
+  });
+  return {
+    asked,
+    async ask(name, type, { asker = friend, ...given } = {}) {
+      const [reply, ...more] = await path(queryBytes(name, type, given), asker);
+      assert.equal(more.length, 0);
+      if (reply === undefined) return undefined;
+      // An independent decoder must be able to read whatever is sent.
+      dnsPacket.decode(Buffer.from(reply));
+      return readMessage(reply) ?? assert.fail();
+    },
+  };
+}
+
+const alias = (service: string, target: string): string => `${service}.default.${svc}. 5 IN CNAME ${target}.`;
+
+interface Case {
+  readonly name: string;
+  readonly question: string;
+  readonly asker?: Asker;
+  readonly flags?: number;
+  readonly rcode?: string;
+  readonly answers?: readonly string[];
+  readonly authority?: number;
+  readonly aa?: boolean;
+  readonly asked?: readonly string[];
+  readonly error?: number;
+  readonly options?: Partial<FullPathOptions>;
+}
+
+const cases: readonly Case[] = [
+  {
+    name: 'EXT-4 the CNAME, and the addresses that the upstream knows',
+    question: `outside.default.${svc} A`,
+    answers: [alias('outside', 'www.example.org'), 'www.example.org. 60 IN A 192.0.2.80'],
+    aa: true,
+    asked: ['www.example.org A'],
+  },
+  {
+    name: 'EXT-4 a chain that goes on outside',
+    question: `via.default.${svc} A`,
+    answers: [
+      alias('via', 'alias.example.org'),
+      'alias.example.org. 60 IN CNAME www.example.org.',
+      'www.example.org. 60 IN A 192.0.2.80',
+    ],
+    aa: true,
+  },
+  {
+    name: 'EXT-4 an upstream NXDOMAIN is told with the CNAME (RFC 6604)',
+    question: `gone.default.${svc} A`,
+    rcode: 'NXDOMAIN',
+    answers: [alias('gone', 'nowhere.example.org')],
+    authority: 1,
+    aa: true,
+  },
+  {
+    name: 'EXT-4 an upstream failure keeps the CNAME',
+    question: `broken.default.${svc} A`,
+    rcode: 'SERVFAIL',
+    answers: [alias('broken', 'broken.example.org')],
+    aa: true,
+    error: extendedErrors.NO_REACHABLE_AUTHORITY,
+  },
+  {
+    name: 'EXT-4 an upstream that refuses is a failure to the asker',
+    question: `refused.default.${svc} A`,
+    rcode: 'SERVFAIL',
+    answers: [alias('refused', 'refused.example.org')],
+    aa: true,
+  },
+  {
+    name: 'TXT at an ExternalName is asked upstream too',
+    question: `outside.default.${svc} TXT`,
+    answers: [alias('outside', 'www.example.org')],
+    authority: 1,
+    aa: true,
+    asked: ['www.example.org TXT'],
+  },
+  {
+    name: 'EXT-3 a stranger gets the CNAME, and nobody is asked',
+    question: `outside.default.${svc} A`,
+    asker: stranger,
+    answers: [alias('outside', 'www.example.org')],
+    aa: true,
+    asked: [],
+  },
+  {
+    name: 'who does not want recursion gets none',
+    question: `outside.default.${svc} A`,
+    flags: 0,
+    answers: [alias('outside', 'www.example.org')],
+    aa: true,
+    asked: [],
+  },
+  { name: 'a name outside', question: 'www.example.org A', answers: ['www.example.org. 60 IN A 192.0.2.80'] },
+  { name: 'a name that nobody has', question: 'nowhere.example.org A', rcode: 'NXDOMAIN', authority: 1 },
+  {
+    name: 'a stranger is refused',
+    question: 'www.example.org A',
+    asker: stranger,
+    rcode: 'REFUSED',
+    asked: [],
+    error: extendedErrors.PROHIBITED,
+  },
+  { name: 'a name outside without recursion', question: 'www.example.org A', flags: 0, rcode: 'REFUSED', asked: [] },
+  {
+    name: 'an answer that is past its time',
+    question: 'stale.example.org A',
+    answers: ['stale.example.org. 30 IN A 192.0.2.81'],
+    error: extendedErrors.STALE_ANSWER,
+  },
+  {
+    name: 'an upstream that throws',
+    question: 'throws.example.org A',
+    rcode: 'SERVFAIL',
+    error: extendedErrors.NETWORK_ERROR,
+  },
+  {
+    name: 'a reverse name that others hold',
+    question: '9.0.2.10.in-addr.arpa PTR',
+    answers: ['9.0.2.10.in-addr.arpa. 60 IN PTR nine.example.org.'],
+  },
+  {
+    name: 'an unsynced server denies nothing',
+    question: `nobody.default.${svc} A`,
+    rcode: 'SERVFAIL',
+    error: extendedErrors.NOT_READY,
+    options: { isSynced: () => false },
+  },
+  {
+    name: 'an unsynced server does not fall through',
+    question: '9.0.2.10.in-addr.arpa PTR',
+    rcode: 'SERVFAIL',
+    asked: [],
+    error: extendedErrors.NOT_READY,
+    options: { isSynced: () => false },
+  },
+  {
+    name: 'an unsynced server answers what it has',
+    question: `v4.default.${svc} A`,
+    answers: [`v4.default.${svc}. 30 IN A 10.96.0.4`],
+    aa: true,
+    options: { isSynced: () => false },
+  },
+  {
+    name: 'AAAA filtered: no data where the name exists',
+    question: 'www.example.org AAAA',
+    authority: 1,
+    asked: ['www.example.org A'],
+    error: extendedErrors.FILTERED,
+    options: { filterAaaa: true },
+  },
+  {
+    name: 'AAAA filtered: NXDOMAIN only where it is true',
+    question: 'nowhere.example.org AAAA',
+    rcode: 'NXDOMAIN',
+    authority: 1,
+    options: { filterAaaa: true },
+  },
+  {
+    name: 'AAAA filtered: our own zones say what they have',
+    question: `web.default.${svc} AAAA`,
+    answers: [`web.default.${svc}. 30 IN AAAA fd00::1`],
+    aa: true,
+    options: { filterAaaa: true },
+  },
+  {
+    name: 'AAAA filtered: aliases stay',
+    question: `outside.default.${svc} AAAA`,
+    answers: [alias('outside', 'www.example.org')],
+    authority: 1,
+    aa: true,
+    error: extendedErrors.FILTERED,
+    options: { filterAaaa: true },
+  },
+];
+
+for (const {
+  name,
+  question,
+  asker = friend,
+  rcode = 'NOERROR',
+  answers = [],
+  authority = 0,
+  aa = false,
+  ...more
+} of cases) {
+  test(`${name}: ${question}`, async () => {
+    const server = serve(more.options);
+    const [owner = '', type = ''] = question.split(' ');
+    const flags = more.flags ?? flagBits.RD;
+    const reply = (await server.ask(owner, type, { asker, flags, size: 1232 })) ?? assert.fail();
+    assert.equal(rcodeName(rcodeOf(reply)), rcode);
+    assert.deepEqual(reply.answers.flatMap(printEntry), answers);
+    assert.equal(reply.authority.length, authority);
+    assert.equal((reply.header.flags & flagBits.AA) !== 0, aa);
+    assert.equal((reply.header.flags & flagBits.RA) !== 0, asker === friend);
+    if (more.asked !== undefined) assert.deepEqual(server.asked, more.asked);
+    const errors = reply.edns?.options.filter(({ code }) => code === optionCodes.ERROR) ?? [];
+    if (more.error !== undefined)
+      assert.deepEqual(
+        errors.map(({ data }) => data[1]),
+        [more.error],
+      );
+  });
+}
+
+const completion = { zone: 'cluster.local', search: ['corp.example.org'] };
+const first = `www.example.org.default.${svc}`;
+
+const completions: readonly Case[] = [
+  {
+    name: 'the first try is answered with what the last would find',
+    question: `${first} A`,
+    answers: [`${first}. 30 IN CNAME www.example.org.`, 'www.example.org. 60 IN A 192.0.2.80'],
+    asked: ['www.example.org.corp.example.org A', 'www.example.org A'],
+  },
+  {
+    name: 'AAAA is decided as A is',
+    question: `${first} AAAA`,
+    answers: [`${first}. 30 IN CNAME www.example.org.`, 'www.example.org. 60 IN AAAA 2001:db8::80'],
+  },
+  {
+    name: 'a Service of another namespace',
+    question: `web.default.default.${svc} A`,
+    answers: [`web.default.default.${svc}. 30 IN CNAME web.default.${svc}.`, `web.default.${svc}. 30 IN A 10.96.0.1`],
+    asked: [],
+  },
+  {
+    name: 'no data is found too',
+    question: `v4.default.default.${svc} AAAA`,
+    answers: [`v4.default.default.${svc}. 5 IN CNAME v4.default.${svc}.`],
+    authority: 1,
+    asked: [],
+  },
+  { name: 'nothing on the list exists', question: `no.where.default.${svc} A`, rcode: 'NXDOMAIN', authority: 1 },
+  { name: 'a failure is told as one', question: `broken.example.org.default.${svc} A`, rcode: 'SERVFAIL' },
+  { name: 'one label is a Service', question: `nobody.default.${svc} A`, rcode: 'NXDOMAIN', authority: 1, asked: [] },
+  { name: 'other types are not completed', question: `${first} TXT`, rcode: 'NXDOMAIN', authority: 1, asked: [] },
+  {
+    name: 'no namespace, no completion',
+    question: `www.example.org.nowhere.${svc} A`,
+    rcode: 'NXDOMAIN',
+    authority: 1,
+    asked: [],
+  },
+  {
+    name: 'a stranger has nobody asked',
+    question: `${first} A`,
+    asker: stranger,
+    rcode: 'NXDOMAIN',
+    authority: 1,
+    asked: [],
+  },
+];
+
+for (const { name, question, asker = friend, rcode = 'NOERROR', answers = [], authority = 0, asked } of completions) {
+  test(`search-path completion: ${name}: ${question}`, async () => {
+    const server = serve({ completion });
+    const [owner = '', type = ''] = question.split(' ');
+    const reply = (await server.ask(owner, type, { asker })) ?? assert.fail();
+    assert.equal(rcodeName(rcodeOf(reply)), rcode);
+    assert.deepEqual(reply.answers.flatMap(printEntry), answers);
+    assert.equal(reply.authority.length, authority);
+    if (asked !== undefined) assert.deepEqual(server.asked, asked);
+  });
+}
+
+test('search-path completion is off by default', async () => {
+  const server = serve();
+  assert.equal(rcodeOf((await server.ask(first, 'A')) ?? assert.fail()), rcodes.NXDOMAIN);
+  assert.deepEqual(server.asked, []);
+});
+
+test('cookies and NSID are given to those who ask, and nothing is echoed', async () => {
+  const server = serve({
+    cookies: new Cookies({ secrets: [new Uint8Array(16)] }),
+    settings: { nsid: Uint8Array.of(1, 2), keepaliveMs: 10_000 },
+    now: () => 1_700_000_000_000,
+  });
+  const codes = [optionCodes.COOKIE, optionCodes.NSID, optionCodes.KEEPALIVE, optionCodes.EXPIRE, optionCodes.PADDING];
+  const options = codes.map((code) => ({ code, data: new Uint8Array(code === optionCodes.COOKIE ? 8 : 0) }));
+  const question = [`web.default.${svc}`, 'A', { size: 1232, options }] as const;
+  const udp = await server.ask(...question);
+  assert.deepEqual(
+    udp?.edns?.options.map(({ code, data }) => [code, data.length]),
+    [
+      [optionCodes.COOKIE, 24],
+      [optionCodes.NSID, 2],
+    ],
+  );
+  const tcp = await server.ask(question[0], 'A', { ...question[2], asker: { ...friend, protocol: 'tcp' } });
+  assert.deepEqual(tcp?.edns?.options.at(-1), { code: optionCodes.KEEPALIVE, data: Uint8Array.of(0, 100) });
+  const plain = await server.ask(`web.default.${svc}`, 'A');
+  assert.equal(plain?.edns, undefined);
+});
+
+test('transfers are refused to who is not allowed, and over UDP', async () => {
+  const zones = sampleZones();
+  const allow = [parseCidr('10.0.0.0/8') ?? assert.fail()];
+  const server = serve({ zones, transfers: new Transfers(zones, { allow }) });
+  const rcodeFor = async (asker: Asker, name = 'cluster.local'): Promise<number> =>
+    rcodeOf((await server.ask(name, 'AXFR', { asker })) ?? assert.fail());
+  assert.equal(await rcodeFor(stranger), rcodes.REFUSED);
+  assert.equal(await rcodeFor({ ...stranger, protocol: 'tcp' }), rcodes.REFUSED);
+  assert.equal(await rcodeFor(friend), rcodes.REFUSED);
+  assert.equal(await rcodeFor({ ...friend, protocol: 'tcp' }, svc), rcodes.NOTAUTH);
+  assert.equal(await rcodeFor({ ...friend, protocol: 'tcp' }), rcodes.NOERROR);
+});
+
+test('silence where it is right, and an answer to whatever breaks inside', async () => {
+  const errors: unknown[] = [];
+  const zones = sampleZones({
+    onDemand: () => {
+      throw new Error('broken');
+    },
+  });
+  zones.put('Namespace/default', [], [`default.pod.cluster.local`]);
+  const server = serve({ zones, onError: (error) => errors.push(error) });
+  assert.equal(await server.ask('a', 'A', { flags: flagBits.QR }), undefined);
+  const reply = await server.ask('10-1-2-3.default.pod.cluster.local', 'A');
+  assert.equal(reply && rcodeOf(reply), rcodes.SERVFAIL);
+  assert.equal(errors.length, 1);
+});
+
+test('the case of a question comes back, also in owners', async () => {
+  const bytes = queryBytes(`web.default.${svc}`, types.A);
+  for (let at = 12; at < bytes.length - 4; at += 2) {
+    const byte = bytes[at] ?? 0;
+    if (byte >= 0x61 && byte <= 0x7a) bytes[at] = byte - 0x20;
+  }
+  const [reply = new Uint8Array()] = await fullPath({ zones: sampleZones() })(bytes, friend);
+  const read = dnsPacket.decode(Buffer.from(reply));
+  assert.deepEqual(reply.subarray(12, bytes.length), bytes.subarray(12));
+  assert.equal(read.answers?.[0]?.name, read.questions?.[0]?.name);
+  assert.notEqual(read.answers?.[0]?.name, `web.default.${svc}`);
+});

@@ -1,0 +1,166 @@
+// Answers everything that the prepared answers do not.
+import { trailOption } from '../forward/query.ts';
+import type { UpstreamAnswer } from '../forward/upstream-answer.ts';
+import { emptyAnswer } from '../forward/upstream-answer.ts';
+import type { Asker, FullPath } from '../prepared.ts';
+import type { Name } from '../record.ts';
+import type { Zones } from '../records/zones.ts';
+import { extendedErrors, flagBits, rcodes, types } from '../wire/codes.ts';
+import type { Question } from '../wire/message.ts';
+import type { Outcome } from './answer.ts';
+import { answer } from './answer.ts';
+import type { CompletionOptions } from './completion.ts';
+import { aliasTo, candidates } from './completion.ts';
+import type { Cookies } from './cookie.ts';
+import type { EncodeContext, EncodeSettings } from './encode.ts';
+import { encode } from './encode.ts';
+import { check } from './protocol.ts';
+import type { Query } from './query.ts';
+import type { Reply } from './reply.ts';
+import { emptyReply } from './reply.ts';
+import type { Transfers } from './transfer.ts';
+import type { Resolver } from './upstream.ts';
+import { filtered, joined } from './upstream.ts';
+
+export interface FullPathOptions {
+  readonly zones: Zones;
+  /** Asks others about names that are not ours; without one they are refused. */
+  readonly resolver?: Resolver;
+  /** Who may have others asked; nobody by default. */
+  readonly mayRecurse?: (address: string) => boolean;
+  /** Without it transfers are refused. */
+  readonly transfers?: Transfers;
+  readonly settings?: EncodeSettings;
+  readonly cookies?: Cookies;
+  /** Whether the zones hold all there is; until then no name is denied. True by default. */
+  readonly isSynced?: () => boolean;
+  /** Search-path completion; off by default. */
+  readonly completion?: CompletionOptions;
+  /** Says of names outside our zones that they have no IPv6 addresses; false by default. */
+  readonly filterAaaa?: boolean;
+  /** Milliseconds since 1970; the machine's clock by default. */
+  readonly now?: () => number;
+  /** Hears of what should not have happened; the asker gets SERVFAIL. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** Makes the path that a query takes when no prepared answer fits. */
+export function fullPath(options: FullPathOptions): FullPath {
+  let rotation = 0;
+  const path = new Path(options);
+  return async (bytes, asker) => {
+    rotation = (rotation + 1) >>> 0;
+    return await path.respond(bytes, asker, rotation);
+  };
+}
+
+const wantsRecursion = ({ header }: Query): boolean => (header.flags & flagBits.RD) !== 0;
+
+class Path {
+  readonly #options: FullPathOptions;
+
+  constructor(options: FullPathOptions) {
+    this.#options = options;
+  }
+
+  async respond(bytes: Uint8Array, asker: Asker, rotation: number): Promise<readonly Uint8Array[]> {
+    const { settings, cookies, now = Date.now, onError } = this.#options;
+    const recursion = this.#mayRecurse(asker);
+    const { address, protocol } = asker;
+    const nowSeconds = Math.floor(now() / 1000);
+    const verdict = check(bytes, { address, protocol, recursion, nowSeconds, settings: settings ?? {}, cookies });
+    if (verdict.kind === 'silence') return [];
+    if (verdict.kind === 'reply') return [verdict.bytes];
+    const { query, cookie } = verdict;
+    const context: EncodeContext = { protocol, recursion, rotation, cookie };
+    try {
+      return await this.#answer(query, asker, context);
+    } catch (error) {
+      onError?.(error);
+      return [encode(query, emptyReply(rcodes.SERVFAIL), context, settings)];
+    }
+  }
+
+  #mayRecurse({ address }: Asker): boolean {
+    const { resolver, mayRecurse } = this.#options;
+    return resolver !== undefined && mayRecurse?.(address) === true;
+  }
+
+  #mayAsk(query: Query, asker: Asker): boolean {
+    return wantsRecursion(query) && this.#mayRecurse(asker);
+  }
+
+  async #answer(query: Query, asker: Asker, context: EncodeContext): Promise<readonly Uint8Array[]> {
+    const { transfers, settings } = this.#options;
+    const { type } = query.question;
+    if (transfers !== undefined && (type === types.AXFR || type === types.IXFR)) {
+      return await transfers.respond(query, asker, context);
+    }
+    return [encode(query, await this.#reply(query, asker), context, settings)];
+  }
+
+  async #reply(query: Query, asker: Asker): Promise<Reply> {
+    const { zones, isSynced, completion } = this.#options;
+    const outcome = answer(zones, query.question);
+    const isDenied = outcome.rcode === rcodes.NXDOMAIN;
+    if (isDenied && isSynced?.() === false) return notReady;
+    if (isDenied && completion !== undefined) {
+      const found = await this.#complete(query, asker, completion);
+      if (found !== undefined) return found;
+    }
+    return await this.#chased(outcome, query, asker);
+  }
+
+  /** The outcome, with what others know of the name that it leads to. */
+  async #chased(outcome: Outcome, query: Query, asker: Asker): Promise<Reply> {
+    const { chase } = outcome;
+    if (chase !== undefined && this.#mayAsk(query, asker)) {
+      const upstream = await this.#resolve({ ...query.question, name: chase }, query, asker);
+      return joined(outcome, upstream, query.edns?.dnssecOk === true);
+    }
+    const isForbidden = outcome.reason.rule === 'outside' && wantsRecursion(query);
+    return isForbidden ? { ...outcome, error: { code: extendedErrors.PROHIBITED } } : outcome;
+  }
+
+  async #resolve(question: Question, query: Query, asker: Asker): Promise<UpstreamAnswer> {
+    const { resolver, filterAaaa, onError } = this.#options;
+    if (resolver === undefined) return emptyAnswer(rcodes.REFUSED);
+    const dnssecOk = query.edns?.dnssecOk === true;
+    const checkingDisabled = (query.header.flags & flagBits.CD) !== 0;
+    const trail = query.edns?.options.find(({ code }) => code === trailOption)?.data;
+    const options = { dnssecOk, checkingDisabled, asker, ...(trail === undefined ? {} : { trail }) };
+    try {
+      if (filterAaaa !== true || question.type !== types.AAAA) return await resolver.resolve(question, options);
+      return filtered(question.name, await resolver.resolve({ ...question, type: types.A }, options));
+    } catch (error) {
+      onError?.(error);
+      return emptyAnswer(rcodes.SERVFAIL, { code: extendedErrors.NETWORK_ERROR, text: 'no upstream answered' });
+    }
+  }
+
+  /** What the search list leads to; undefined if nothing on it exists, or others must be asked and may not be. */
+  async #complete(query: Query, asker: Asker, completion: CompletionOptions): Promise<Reply | undefined> {
+    const { zones } = this.#options;
+    const { name: asked, type } = query.question;
+    for (const name of candidates(zones, query.question, completion)) {
+      const outcome = answer(zones, { name, type });
+      if (outcome.reason.rule === 'outside' && !this.#mayAsk(query, asker)) return undefined;
+      const reply = await this.#chased(outcome, query, asker);
+      if (reply.rcode !== rcodes.NXDOMAIN) return completed(asked, name, reply);
+    }
+    return undefined;
+  }
+}
+
+/** What is found goes with the TTL of the least lasting record, so that the alias does not outlive it. */
+function completed(asked: Name, found: Name, reply: Reply): Reply {
+  // A failure is told as one: NXDOMAIN here and an address there would make the asker's resolver give up.
+  if (reply.rcode !== rcodes.NOERROR) return { ...emptyReply(rcodes.SERVFAIL, reply.error), authoritative: true };
+  const ttl = Math.min(30, ...[...reply.answers, ...reply.authority].map((entry) => entry.ttl));
+  return { ...reply, authoritative: true, authentic: false, answers: [aliasTo(asked, found, ttl), ...reply.answers] };
+}
+
+const notReady: Reply = emptyReply(rcodes.SERVFAIL, {
+  code: extendedErrors.NOT_READY,
+  text: 'the cluster has not been read completely yet',
+});

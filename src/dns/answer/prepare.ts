@@ -1,0 +1,103 @@
+// Answers made before they are asked for.
+import type { PreparedAnswer, PreparedName, PreparedZone } from '../prepared.ts';
+import type { Name, RecordData, RecordSet } from '../record.ts';
+import { recordTypes } from '../record.ts';
+import type { Zone, ZoneNode } from '../records/zones.ts';
+import { classes } from '../wire/codes.ts';
+import { headerBytes } from '../wire/message.ts';
+import { encodeName, labelsOf } from '../wire/name.ts';
+import { concat, encodeRecord, soaNumbers, uint16s } from '../wire/record.ts';
+import type { Lookup } from './answer.ts';
+import { addressesFor, negativeSoa } from './answer.ts';
+
+export interface PrepareOptions {
+  /** Whether names below this one that do not exist must be asked for, besides those that zones know of. */
+  readonly asksBelow?: (node: ZoneNode) => boolean;
+  /** Leave out addresses that were not asked for; false by default. */
+  readonly minimal?: boolean;
+}
+
+/** The answers of a name; undefined if it does not exist, or is made on demand and has none of its own. */
+export function prepare(zones: Lookup, name: Name, options: PrepareOptions = {}): PreparedName | undefined {
+  const node = zones.find(name);
+  if (node === undefined) return undefined;
+  const offsets = suffixOffsets(name);
+  const answers = [...node.sets.values()]
+    .map((set) => prepareSet(zones, set, { offsets, minimal: options.minimal ?? false }))
+    .filter((each) => each.answers.length > 0);
+  const ask = whatToAsk(node, options);
+  return { name, zone: node.zone.apex, answers, ...(ask === undefined ? {} : { ask }) };
+}
+
+/** What the negative answers of a zone need. */
+export function prepareZone(zone: Zone): PreparedZone {
+  const { ttl, data } = negativeSoa(zone.soa());
+  const [soa] = data;
+  if (soa?.type !== 'SOA') throw new Error(`bug: zone "${zone.apex}" has no SOA`);
+  return { apex: zone.apex, soa, soaTtl: ttl };
+}
+
+function whatToAsk(node: ZoneNode, { asksBelow }: PrepareOptions): PreparedName['ask'] {
+  if (node.sets.has('CNAME')) return 'types';
+  // What does not exist in a zone that falls through is asked upstream.
+  return node.dynamic || node.zone.fallthrough || asksBelow?.(node) === true ? 'descendants' : undefined;
+}
+
+interface SetContext {
+  /** Name → where it stands in the question. */
+  readonly offsets: ReadonlyMap<Name, number>;
+  readonly minimal: boolean;
+}
+
+function prepareSet(zones: Lookup, set: RecordSet, { offsets, minimal }: SetContext): PreparedAnswer {
+  const encoded = (each: RecordSet): readonly Uint8Array[] => encodeSet(each, offsets);
+  const additional = minimal ? [] : addressesFor(zones, set).flatMap(encoded);
+  return { type: recordTypes[set.type], answers: encoded(set), additional };
+}
+
+/** The records of a set that can be sent. Names in them point into the question where its end is theirs. */
+function encodeSet({ owner, type, ttl, data }: RecordSet, offsets: ReadonlyMap<Name, number>): readonly Uint8Array[] {
+  const ownerBytes = encodePointing(owner, offsets);
+  if (ownerBytes === undefined) return [];
+  const fields = uint16s(recordTypes[type], classes.IN, Math.floor(ttl / 0x1_0000), ttl & 0xffff);
+  return data.flatMap((each) => {
+    const bytes = encodeData(each, offsets);
+    return bytes === undefined ? [] : [concat([ownerBytes, fields, uint16s(bytes.length), bytes])];
+  });
+}
+
+function encodeData(data: RecordData, offsets: ReadonlyMap<Name, number>): Uint8Array | undefined {
+  if (data.type === 'NS' || data.type === 'CNAME' || data.type === 'PTR') return encodePointing(data.target, offsets);
+  if (data.type !== 'SOA') return encodeRecord(data);
+  const primary = encodePointing(data.primary, offsets);
+  const mailbox = encodePointing(data.mailbox, offsets);
+  return primary && mailbox && concat([primary, mailbox, soaNumbers(data)]);
+}
+
+/** Where each ending of a name stands in a question for it. */
+function suffixOffsets(name: Name): ReadonlyMap<Name, number> {
+  const offsets = new Map<Name, number>();
+  const wire = encodeName(name);
+  let suffix = name;
+  let at = 0;
+  for (const label of labelsOf(name)) {
+    offsets.set(suffix, headerBytes + at);
+    at += (wire?.[at] ?? 0) + 1;
+    suffix = suffix.slice(label.length + 1);
+  }
+  return offsets;
+}
+
+function encodePointing(name: Name, offsets: ReadonlyMap<Name, number>): Uint8Array | undefined {
+  const wire = encodeName(name);
+  if (wire === undefined) return undefined;
+  let suffix = name;
+  let at = 0;
+  for (const label of labelsOf(name)) {
+    const offset = offsets.get(suffix);
+    if (offset !== undefined) return concat([wire.subarray(0, at), uint16s(0xc000 | offset)]);
+    at += (wire[at] ?? 0) + 1;
+    suffix = suffix.slice(label.length + 1);
+  }
+  return wire;
+}

@@ -1,0 +1,138 @@
+// Copies of whole zones, and of what changed in them (RFC 5936, RFC 1995).
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Cidr } from '../../api/addresses.ts';
+import { contains, parseAddress } from '../../api/addresses.ts';
+import type { Asker } from '../prepared.ts';
+import type { Name, RecordSet } from '../record.ts';
+import type { Zones } from '../records/zones.ts';
+import { extendedErrors, rcodes, types } from '../wire/codes.ts';
+import { readData } from '../wire/record.ts';
+import { MessageWriter } from '../wire/writer.ts';
+import type { EncodeContext } from './encode.ts';
+import { canBeSent, encode, replyFlags } from './encode.ts';
+import type { Journal } from './journal.ts';
+import { serialOf } from './journal.ts';
+import type { Query } from './query.ts';
+import type { Reply } from './reply.ts';
+import { emptyReply } from './reply.ts';
+
+export interface TransferOptions {
+  /** Who may have copies; nobody by default. */
+  readonly allow: readonly Cidr[];
+  /** Without it every transfer is whole. */
+  readonly journal?: Journal;
+  /** How many may be made at the same time; 4 by default. More are refused. */
+  readonly maxConcurrent?: number;
+}
+
+/** Messages leave room below the 64 KiB that TCP allows, and pointers reach only the first 16 anyway. */
+const messageBytes = 32_768;
+
+/** Answers AXFR and IXFR. */
+export class Transfers {
+  readonly #zones: Zones;
+  readonly #options: TransferOptions;
+  #running = 0;
+
+  constructor(zones: Zones, options: TransferOptions) {
+    this.#zones = zones;
+    this.#options = options;
+  }
+
+  /** The messages of a transfer, or of its refusal. */
+  async respond(query: Query, asker: Asker, context: EncodeContext): Promise<readonly Uint8Array[]> {
+    const { name, type } = query.question;
+    const refuse = (reply: Reply): readonly Uint8Array[] => [encode(query, reply, context)];
+    if (!this.#isAllowed(asker.address)) return refuse(emptyReply(rcodes.REFUSED, { code: extendedErrors.PROHIBITED }));
+    const zone = this.#zones.zoneOf(name);
+    if (zone?.apex !== name) return refuse(emptyReply(rcodes.NOTAUTH, { code: extendedErrors.NOT_AUTHORITATIVE }));
+    const soa = zone.soa();
+    if (type === types.IXFR) {
+      const short = this.#change(query, soa);
+      // Whatever does not fit a datagram is answered by the SOA, and asked for again over TCP (RFC 1995 §2).
+      if (asker.protocol === 'udp' || short?.length === 1) return refuse(only(soa));
+      if (short !== undefined) return await this.#messages(query, context, short);
+    }
+    if (asker.protocol === 'udp') return refuse(emptyReply(rcodes.REFUSED, { code: extendedErrors.NOT_SUPPORTED }));
+    return await this.#messages(query, context, this.#whole(name, soa));
+  }
+
+  #isAllowed(text: string): boolean {
+    const address = parseAddress(text);
+    return address !== undefined && this.#options.allow.some((cidr) => contains(cidr, address));
+  }
+
+  /** All sets of a zone as they are now, whatever changes while they are being sent. */
+  #whole(apex: Name, soa: RecordSet): readonly RecordSet[] {
+    const sets: RecordSet[] = [soa];
+    for (const name of this.#zones.names(apex)) {
+      for (const set of this.#zones.find(name)?.sets.values() ?? []) if (set.type !== 'SOA') sets.push(set);
+    }
+    return [...sets, soa];
+  }
+
+  /** The steps from what the asker has; its SOA alone if that is the newest; undefined if they are not known. */
+  #change({ authority, question }: Query, soa: RecordSet): readonly RecordSet[] | undefined {
+    const has = authority && readData(authority.type, authority.data);
+    if (has?.type !== 'SOA') return undefined;
+    // RFC 1982: newer than ours counts as ours, since serials wrap around.
+    if (((serialOf(soa) - has.serial) | 0) <= 0) return [soa];
+    const changes = this.#options.journal?.since(question.name, has.serial);
+    const last = changes?.at(-1);
+    if (changes === undefined || last === undefined || serialOf(last.to) !== serialOf(soa)) return undefined;
+    return [soa, ...changes.flatMap(({ from, removed, to, added }) => [from, ...removed, to, ...added]), soa];
+  }
+
+  async #messages(query: Query, context: EncodeContext, sets: readonly RecordSet[]): Promise<readonly Uint8Array[]> {
+    if (this.#running >= (this.#options.maxConcurrent ?? 4)) {
+      const error = { code: extendedErrors.NOT_READY, text: 'too many transfers at once: try again later' };
+      return [encode(query, emptyReply(rcodes.REFUSED, error), context)];
+    }
+    this.#running++;
+    try {
+      const messages: Uint8Array[] = [];
+      for (const message of packed(query, context, sets)) {
+        messages.push(message);
+        // Other queries are answered between two messages.
+        await turn();
+      }
+      return messages;
+    } finally {
+      this.#running--;
+    }
+  }
+}
+
+const only = (soa: RecordSet): Reply => ({ ...emptyReply(rcodes.NOERROR), authoritative: true, answers: [soa] });
+
+/** Packs sets into as few messages as they need; the first repeats the question (RFC 5936 §2.2). */
+function* packed(query: Query, context: EncodeContext, sets: readonly RecordSet[]): Iterable<Uint8Array> {
+  const flags = replyFlags(query, { rcode: rcodes.NOERROR, authoritative: true }, context);
+  const { id } = query.header;
+  const counts = { authorities: 0, additionals: 0 };
+  let questions = 1;
+  let answers = 0;
+  let writer = begin();
+  function begin(): MessageWriter {
+    const next = new MessageWriter(messageBytes);
+    next.header({ id, flags, questions, answers: 0, ...counts });
+    if (questions === 1) next.rawQuestion(query.question.name, query.questionBytes);
+    return next;
+  }
+  for (const { owner, ttl, data } of sets) {
+    for (const each of data) {
+      if (writer.record({ owner, ttl, data: each })) {
+        answers++;
+        continue;
+      }
+      if (!canBeSent({ owner, data: each })) continue;
+      writer.header({ id, flags, questions, answers, ...counts });
+      yield writer.bytes();
+      questions = 0;
+      writer = begin();
+      answers = writer.record({ owner, ttl, data: each }) ? 1 : 0;
+    }
+  }
+  writer.header({ id, flags, questions, answers, ...counts });
+  yield writer.bytes();
+}

@@ -1,0 +1,73 @@
+// Answers that others gave, and how they are joined with ours.
+import type { Forwarder } from '../forward/forwarder.ts';
+import type { UpstreamAnswer } from '../forward/upstream-answer.ts';
+import type { Name } from '../record.ts';
+import { classes, extendedErrors, rcodes, types } from '../wire/codes.ts';
+import type { RawRecord } from '../wire/record.ts';
+import { encodeRecord } from '../wire/record.ts';
+import type { Outcome } from './answer.ts';
+import type { ExtendedError, Reply } from './reply.ts';
+
+/** Asks others. */
+export type Resolver = Pick<Forwarder, 'resolve'>;
+
+/** The answer to a question that we are not asked about, as the asker gets it. */
+export function relayed(upstream: UpstreamAnswer, dnssecOk: boolean): Reply {
+  const error = errorOf(upstream);
+  // What is not asked for is left out of positive answers, but for the proofs that a validator needs.
+  const isPositive = upstream.rcode === rcodes.NOERROR && upstream.answers.length > 0;
+  return {
+    rcode: upstream.rcode,
+    authoritative: false,
+    answers: upstream.answers,
+    authority: isPositive && !dnssecOk ? [] : upstream.authority,
+    additional: [],
+    authentic: upstream.authentic === true,
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+/** Our aliases, and what others say about the name that they lead to (EXT-4). */
+export function joined(outcome: Outcome, upstream: UpstreamAnswer, dnssecOk: boolean): Reply {
+  const reply = relayed(upstream, dnssecOk);
+  if (outcome.answers.length === 0) return reply;
+  const isAnswer = upstream.rcode === rcodes.NOERROR || upstream.rcode === rcodes.NXDOMAIN;
+  return {
+    ...reply,
+    // RFC 6604: the code of the chain's end. That others refused or failed is our failure to the asker.
+    rcode: isAnswer ? upstream.rcode : rcodes.SERVFAIL,
+    authoritative: outcome.authoritative,
+    authentic: false,
+    answers: [...outcome.answers, ...upstream.answers],
+  };
+}
+
+function errorOf({ rcode, stale, problem }: UpstreamAnswer): ExtendedError | undefined {
+  if (problem !== undefined) return problem;
+  if (stale !== true) return undefined;
+  return { code: rcode === rcodes.NXDOMAIN ? extendedErrors.STALE_NXDOMAIN : extendedErrors.STALE_ANSWER };
+}
+
+/** How long it may be remembered that a name is said to have no IPv6 address. */
+const filteredTtl = 30;
+
+/**
+ * What is said of AAAA where IPv6 is filtered, made from the answer for A: aliases and existence are the same for all
+ * types, so a name that exists has no data and one that does not stays NXDOMAIN.
+ */
+export function filtered(name: Name, upstream: UpstreamAnswer): UpstreamAnswer {
+  if (upstream.rcode !== rcodes.NOERROR) return upstream;
+  const answers = upstream.answers.filter(({ type }) => type === types.CNAME || type === types.DNAME);
+  const authority = upstream.authority.filter(({ type }) => type === types.SOA);
+  const problem = { code: extendedErrors.FILTERED, text: 'AAAA is filtered here' };
+  const { authentic: _, ...rest } = upstream;
+  return { ...rest, answers, authority: authority.length > 0 ? authority : [inventedSoa(name)], problem };
+}
+
+/** Without a SOA the answer would not be remembered at all (RFC 2308 §5). */
+function inventedSoa(owner: Name): RawRecord {
+  const timers = { serial: 1, refresh: 7200, retry: 1800, expire: 86_400, minimum: filteredTtl };
+  const data = encodeRecord({ type: 'SOA', primary: '', mailbox: '', ...timers });
+  if (data === undefined) throw new Error('bug: a SOA of the root cannot be written');
+  return { owner, type: types.SOA, class: classes.IN, ttl: filteredTtl, data };
+}
