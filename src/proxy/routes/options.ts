@@ -3,6 +3,8 @@ export interface ThisNode {
   readonly name: string;
   /** Undefined: the node is not known (yet), and so are its labels. */
   readonly labels: Readonly<Record<string, string>> | undefined;
+  /** The id of its cluster where clusters are joined; unknown: imported endpoints are never taken for this node's. */
+  readonly cluster?: string | undefined;
   /** Its addresses that node ports are served on, canonical text. */
   readonly nodePortAddresses: readonly string[];
 }

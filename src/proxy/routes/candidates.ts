@@ -1,0 +1,90 @@
+// The endpoints that slices offer for one port, before anybody is chosen.
+import type { IpFamily } from '../../api/addresses.ts';
+import { canonicalAddress, familyOf } from '../../api/addresses.ts';
+import type { Protocol } from '../../api/kinds/core/service/schema.ts';
+import { headlessLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
+import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+
+/** On a slice: the ServiceImport it belongs to. */
+export const importNameLabel = 'multicluster.kubernetes.io/service-name';
+/** On a slice: the ImportedService it belongs to. */
+export const seedImportNameLabel = 'multicluster.kubernetes.io/imported-service-name';
+/** On a slice: the cluster it comes from. */
+export const sourceClusterLabel = 'multicluster.kubernetes.io/source-cluster';
+
+/** An endpoint that could be used, and everything that decides whether it is. */
+export interface Candidate {
+  readonly address: string;
+  readonly port: number;
+  readonly nodeName: string | undefined;
+  readonly ready: boolean;
+  /** Able to answer; only of interest while it terminates. */
+  readonly serving: boolean;
+  readonly terminating: boolean;
+  /** The cluster its slice comes from; undefined: this one. */
+  readonly cluster: string | undefined;
+  readonly endpoint: Endpoint;
+  readonly slice: EndpointSlice;
+}
+
+/** What to look for in slices. */
+export interface Wanted {
+  readonly family: IpFamily;
+  /** The name of the port, empty if it has none; slices use the same. */
+  readonly portName: string;
+  readonly protocol: Protocol;
+  /** Clusters whose endpoints count as ready, ready or not (MCS-134). */
+  readonly publishNotReady?: ReadonlySet<string>;
+}
+
+/** The endpoints for one port and family. An address and port in several slices counts once, at its best. */
+export function candidatesIn(slices: readonly EndpointSlice[], wanted: Wanted): readonly Candidate[] {
+  const found = new Map<string, Candidate>();
+  for (const slice of slices) {
+    if (slice.addressType !== wanted.family || slice.metadata.labels?.[headlessLabel] !== undefined) continue;
+    const port = portIn(slice, wanted);
+    if (port === undefined) continue;
+    for (const endpoint of slice.endpoints ?? []) {
+      const candidate = candidateOf(endpoint, { slice, port, wanted });
+      if (candidate === undefined) continue;
+      const key = `${candidate.address} ${port}`;
+      const other = found.get(key);
+      if (other === undefined || standing(candidate) > standing(other)) found.set(key, candidate);
+    }
+  }
+  return [...found.values()];
+}
+
+/** The number of the port, which may differ from slice to slice; undefined if the slice has no such port. */
+function portIn({ ports }: EndpointSlice, { portName, protocol }: Wanted): number | undefined {
+  return ports?.find((port) => (port.name ?? '') === portName && (port.protocol ?? 'TCP') === protocol)?.port;
+}
+
+function candidateOf(
+  endpoint: Endpoint,
+  { slice, port, wanted }: { readonly slice: EndpointSlice; readonly port: number; readonly wanted: Wanted },
+): Candidate | undefined {
+  // All addresses of an endpoint are the same endpoint: the first stands for it, as everywhere in Kubernetes.
+  const address = canonicalAddress(endpoint.addresses[0] ?? '');
+  if (address === undefined || familyOf(address) !== wanted.family) return undefined;
+  const { ready = true, serving = ready, terminating = false } = endpoint.conditions ?? {};
+  const cluster = slice.metadata.labels?.[sourceClusterLabel];
+  const isPublished = cluster !== undefined && (wanted.publishNotReady?.has(cluster) ?? false);
+  return {
+    address,
+    port,
+    nodeName: endpoint.nodeName,
+    ready: ready || isPublished,
+    serving,
+    terminating,
+    cluster,
+    endpoint,
+    slice,
+  };
+}
+
+/** How useful: ready, else still answering, else of no use. */
+const standing = (candidate: Candidate): number => (candidate.ready ? 2 : isFallback(candidate) ? 1 : 0);
+
+/** Whether it is used when nobody is ready (KEP-1669). */
+export const isFallback = ({ serving, terminating }: Candidate): boolean => serving && terminating;

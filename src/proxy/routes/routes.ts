@@ -1,0 +1,27 @@
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { ImportInput } from './import.ts';
+import { importRoutes } from './import.ts';
+import type { RouteOptions, ThisNode } from './options.ts';
+import { defaultRouteOptions } from './options.ts';
+import type { Route } from './route.ts';
+import { serviceRoutes } from './service.ts';
+
+/** What is routed: a Service, or a service of the supercluster. */
+export type RouteSource =
+  | { readonly service: Service }
+  | { readonly import: Pick<ImportInput, 'key' | 'imported' | 'serviceImport'> };
+
+/** What routes depend on; slices are those of the source. */
+export type RouteInput = RouteSource & {
+  readonly slices: readonly EndpointSlice[];
+  readonly node: ThisNode;
+  readonly options?: RouteOptions;
+};
+
+/** The routes of one Service or import on this node. */
+export function routesOf(input: RouteInput): readonly Route[] {
+  const { slices, node, options = defaultRouteOptions } = input;
+  if ('service' in input) return serviceRoutes({ service: input.service, slices, node, options });
+  return importRoutes({ ...input.import, slices, node });
+}

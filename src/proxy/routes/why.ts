@@ -1,0 +1,140 @@
+// Why an endpoint is used or not, in words, for `fairlead proxy routes`.
+import type { IpFamily } from '../../api/addresses.ts';
+import { familyOf } from '../../api/addresses.ts';
+import type { Protocol } from '../../api/kinds/core/service/schema.ts';
+import type { Candidate } from './candidates.ts';
+import { isFallback } from './candidates.ts';
+import { importAddresses, importPorts, selectForImport } from './import.ts';
+import type { ThisNode } from './options.ts';
+import type { RouteInput } from './routes.ts';
+import { clusterAddresses, selectForPort, whyUnrouted } from './service.ts';
+import type { Selection } from './selection.ts';
+import { isLocal } from './selection.ts';
+import { topologyValue, zoneKey } from './topology.ts';
+
+/** One endpoint of one port, and what is made of it. */
+export interface EndpointReason {
+  readonly portName: string;
+  readonly protocol: Protocol;
+  readonly address: string;
+  readonly port: number;
+  readonly nodeName: string | undefined;
+  readonly zone: string | undefined;
+  /** The cluster its slice is from; undefined: this one. */
+  readonly cluster: string | undefined;
+  readonly slice: string;
+  /** Which traffic policies use it: none, if it is not used at all. */
+  readonly usedBy: readonly ('Cluster' | 'Local')[];
+  readonly reason: string;
+}
+
+/** Everything that is to be said about the endpoints of a Service or an import. */
+export interface Explanation {
+  /** Why there are no routes at all. */
+  readonly unrouted?: string;
+  readonly endpoints: readonly EndpointReason[];
+  /** Slices that are of no use as a whole, each with why. */
+  readonly ignoredSlices: readonly string[];
+}
+
+interface Port {
+  readonly name: string;
+  readonly protocol: Protocol;
+  readonly selection: Selection;
+}
+
+/** Explains what is made of each endpoint on this node. */
+export function why(input: RouteInput): Explanation {
+  const unrouted = unroutedReason(input);
+  if (unrouted !== undefined) return { unrouted, endpoints: [], ignoredSlices: [] };
+  const endpoints = portsOf(input).flatMap(({ name, protocol, selection }) =>
+    selection.candidates.map((candidate): EndpointReason => {
+      const usedBy = [
+        ...(selection.cluster.includes(candidate) ? (['Cluster'] as const) : []),
+        ...(selection.local.includes(candidate) ? (['Local'] as const) : []),
+      ];
+      return {
+        portName: name,
+        protocol,
+        address: candidate.address,
+        port: candidate.port,
+        nodeName: candidate.nodeName,
+        zone: candidate.endpoint.zone,
+        cluster: candidate.cluster,
+        slice: candidate.slice.metadata.name ?? '',
+        usedBy,
+        reason: usedBy.includes('Cluster') ? whyUsed(candidate, selection) : whyNot(candidate, selection, input.node),
+      };
+    }),
+  );
+  return { endpoints, ignoredSlices: ignoredSlices(input, endpoints) };
+}
+
+function unroutedReason(input: RouteInput): string | undefined {
+  if ('service' in input) return whyUnrouted(input.service);
+  return importAddresses(input.import).length === 0 ? 'it has no address in this cluster' : undefined;
+}
+
+function portsOf(input: RouteInput): readonly Port[] {
+  const families = (addresses: readonly string[]): readonly IpFamily[] => [
+    ...new Set(addresses.flatMap((address) => familyOf(address) ?? [])),
+  ];
+  if ('service' in input) {
+    const { spec } = input.service;
+    return families(clusterAddresses(spec)).flatMap((family) =>
+      (spec.ports ?? []).map((port) => ({
+        name: port.name ?? '',
+        protocol: port.protocol ?? 'TCP',
+        selection: selectForPort(port, family, input),
+      })),
+    );
+  }
+  const { slices, node, import: source } = input;
+  return families(importAddresses(source)).flatMap((family) =>
+    importPorts(source).map((port) => ({
+      name: port.name,
+      protocol: port.protocol,
+      selection: selectForImport(port, family, { ...source, slices, node }),
+    })),
+  );
+}
+
+function whyUsed({ cluster = '', ready }: Candidate, { hints, keyed, clusterTerminates }: Selection): string {
+  if (clusterTerminates && !ready) return 'terminating, but still serving, and nothing is ready';
+  const key = keyed.get(cluster);
+  if (key !== undefined) return key === '*' ? 'topology key *: every endpoint' : `shares this node's ${key}`;
+  if (hints === 'PreferSameNode') return 'hinted to this node';
+  return hints === 'PreferSameZone' ? "hinted to this node's zone" : 'ready';
+}
+
+function whyNot(candidate: Candidate, selection: Selection, node: ThisNode): string {
+  const { ready, serving, terminating, cluster = '' } = candidate;
+  if (!ready && !terminating) return 'not ready';
+  if (!ready && !serving) return 'terminating, and no longer serving';
+  const { hints, keyed, clusterTerminates, local } = selection;
+  if (!ready && isFallback(candidate) && !clusterTerminates) {
+    return local.includes(candidate)
+      ? 'terminating, but still serving, and nothing on this node is ready'
+      : 'terminating, and others are ready';
+  }
+  if (keyed.has(cluster)) {
+    const key = keyed.get(cluster);
+    if (key === undefined) return `no topology key of cluster ${cluster} matches this node`;
+    return `its ${key} is ${topologyValue(candidate, key) ?? 'unknown'}, not this node's ${node.labels?.[key] ?? ''}`;
+  }
+  if (hints === 'PreferSameNode') return `hinted to ${names(candidate.endpoint.hints?.forNodes)}, not to this node`;
+  const zone = node.labels?.[zoneKey] ?? '';
+  const reason = `hinted to zone ${names(candidate.endpoint.hints?.forZones)}, not to this node's ${zone}`;
+  return isLocal(candidate, node) ? `${reason}; policy Local uses it` : reason;
+}
+
+const names = (hints: readonly { readonly name: string }[] = []): string => hints.map(({ name }) => name).join(', ');
+
+function ignoredSlices({ slices }: RouteInput, endpoints: readonly EndpointReason[]): readonly string[] {
+  const used = new Set(endpoints.map(({ slice }) => slice));
+  return slices.flatMap(({ metadata: { name = '' }, addressType, endpoints: listed }) => {
+    if (used.has(name) || !listed?.length) return [];
+    if (addressType === 'FQDN') return [`${name}: its endpoints are names, and connections need addresses`];
+    return [`${name}: no port of it has the name and protocol of a port of the Service, or its family is not in use`];
+  });
+}
