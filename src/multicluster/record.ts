@@ -1,5 +1,5 @@
 // What is known of the clusters of a set: what each exports, and what each is. Everything else follows from these.
-import type { Service } from '../api/kinds/core/service/schema.ts';
+import type { IpFamily, Service } from '../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.ts';
 import type { ServiceExport } from '../api/kinds/multicluster/serviceexport/schema.ts';
 import type { SuperclusterExport } from '../api/kinds/multicluster/supercluster/export.ts';
@@ -47,8 +47,12 @@ export interface MemberFacts {
   readonly serves: { readonly [shape in Shape]: boolean };
   /** Its proxy knows Services alone: an import is reached by the address of a Service derived from it. */
   readonly hasStockProxy: boolean;
+  /** The families its Services can have; undefined: not known. */
+  readonly serviceFamilies?: readonly IpFamily[] | undefined;
   /** It takes names of Services that begin with a digit (MCS-162). */
   readonly acceptsRelaxedNames: boolean;
+  /** Its server keeps `srvServiceName` in slices; one that drops it must not be sent it again and again (MCS-161). */
+  readonly keepsSrvNames: boolean;
 }
 
 /** The exports of a record, of whichever shape. */

@@ -5,30 +5,30 @@ import type { Component } from './component.ts';
 import type { Conflict, ConflictReason, Fix } from './conflict.ts';
 
 /** What is compared, and how to speak of it. */
-export interface Question {
+export interface Question<Value> {
   readonly field: string;
   readonly reason: ConflictReason;
   readonly rule: string;
   readonly shapes: readonly Shape[];
-  valueOf(component: Component): unknown;
+  readonly valueOf: (component: Component) => Value;
   /** Whether a value counts: a cluster without one does not disagree. Default: all do. */
-  isOpinion?(value: unknown): boolean;
+  readonly isOpinion?: (value: Value) => boolean;
   /** The winner is the first that has a value at all. Default: the first that counts. */
   readonly prefersPresence?: boolean;
   /** What to do to have a value, as in `change port http to 80/TCP`. */
-  remedy(value: unknown): string;
+  readonly remedy: (value: Value) => string;
 }
 
-interface Answer {
+interface Answer<Value> {
   readonly cluster: string;
   readonly since: string;
-  readonly value: unknown;
+  readonly value: Value;
   readonly text: string;
 }
 
 /** The conflict over one field, if there is one. `components` are in order of precedence. */
-export function disagreement(components: readonly Component[], question: Question): readonly Conflict[] {
-  const answers = components.map((component): Answer => {
+export function disagreement<Value>(components: readonly Component[], question: Question<Value>): readonly Conflict[] {
+  const answers = components.map((component): Answer<Value> => {
     const value = question.valueOf(component);
     return { cluster: component.cluster, since: component.since, value, text: canonicalText(value) };
   });
@@ -54,7 +54,7 @@ export function disagreement(components: readonly Component[], question: Questio
 }
 
 /** As few clusters as possible change; where it makes no difference, those that lose. */
-function smallestFix(opinions: readonly Answer[], winner: Answer, question: Question): Fix {
+function smallestFix<Value>(opinions: readonly Answer<Value>[], winner: Answer<Value>, question: Question<Value>): Fix {
   const counts = new Map<string, number>();
   for (const { text } of opinions) counts.set(text, (counts.get(text) ?? 0) + 1);
   const most = Math.max(...counts.values());

@@ -9,11 +9,13 @@ const numberOf = ({ port, protocol }: ComponentPort): string => `${port}/${proto
 
 const nameText = (name: string): string => (name === '' ? '""' : name);
 
+/** Whether two ports are one: number, protocol and name. */
+export const isSamePort = (left: ComponentPort, right: ComponentPort): boolean =>
+  left.name === right.name && numberOf(left) === numberOf(right);
+
 /** Whether two ports can stand in one Service. */
-function canStandTogether(left: ComponentPort, right: ComponentPort): boolean {
-  if (left.name === right.name || numberOf(left) === numberOf(right)) {
-    return left.name === right.name && numberOf(left) === numberOf(right);
-  }
+export function canStandTogether(left: ComponentPort, right: ComponentPort): boolean {
+  if (left.name === right.name || numberOf(left) === numberOf(right)) return isSamePort(left, right);
   // As soon as there are two ports each must have a name.
   return left.name !== '' && right.name !== '';
 }
@@ -26,7 +28,7 @@ export function unionOfPorts(components: readonly Component[]): readonly MergedP
   const union: { readonly port: ComponentPort; readonly clusters: string[] }[] = [];
   for (const { cluster, ports } of components) {
     for (const port of ports) {
-      const same = union.find((each) => each.port.name === port.name && numberOf(each.port) === numberOf(port));
+      const same = union.find((each) => isSamePort(each.port, port));
       if (same !== undefined) same.clusters.push(cluster);
       else if (union.every((each) => canStandTogether(each.port, port))) union.push({ port, clusters: [cluster] });
     }
@@ -71,7 +73,7 @@ function numberConflict(components: readonly Component[], name: string): readonl
     shapes: ['seed', 'current'],
     valueOf,
     isOpinion: (value) => value !== undefined,
-    remedy: (value) => `change port ${nameText(name)} to ${String(value)}`,
+    remedy: (value) => `change port ${nameText(name)} to ${value ?? ''}`,
   });
 }
 
@@ -84,7 +86,7 @@ function nameConflict(components: readonly Component[], number: string): readonl
     shapes: ['seed', 'current'],
     valueOf: ({ ports }) => ports.find((port) => numberOf(port) === number)?.name,
     isOpinion: (value) => value !== undefined,
-    remedy: (value) => `name port ${number} ${nameText(String(value))}`,
+    remedy: (value) => `name port ${number} ${nameText(value ?? '')}`,
   });
 }
 
@@ -98,7 +100,7 @@ function unnamedConflict(components: readonly Component[], names: readonly strin
     shapes: ['seed', 'current'],
     valueOf: ({ ports }) => ports.map((port) => `${nameText(port.name)} ${numberOf(port)}`).join(', '),
     isOpinion: (value) => value !== '',
-    remedy: (value) => `have the ports ${String(value)}`,
+    remedy: (value) => `have the ports ${value}`,
   });
 }
 
@@ -117,8 +119,7 @@ function absenceConflict(components: readonly Component[], name: string): readon
     shapes: ['current'],
     valueOf: (component) => (valueOf(component) === undefined ? undefined : present),
     prefersPresence: true,
-    remedy: (value) =>
-      value === undefined ? `remove port ${nameText(name)}` : `add port ${nameText(name)} ${String(value)}`,
+    remedy: (value) => (value === undefined ? `remove port ${nameText(name)}` : `add port ${nameText(name)} ${value}`),
   });
 }
 
@@ -135,6 +136,6 @@ function detailConflict(
     shapes: ['current'],
     valueOf: (component) => portNamed(component, name)?.[detail],
     remedy: (value) =>
-      value === undefined ? `remove ${detail} of port ${nameText(name)}` : `set ${detail} to ${String(value)}`,
+      value === undefined ? `remove ${detail} of port ${nameText(name)}` : `set ${detail} to ${value}`,
   });
 }

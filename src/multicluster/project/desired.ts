@@ -6,6 +6,7 @@ import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/s
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { MemberFacts, ServiceKey } from '../record.ts';
+import type { Statement } from './statement.ts';
 import type { VipState } from '../vip/vip.ts';
 
 /** What a member holds of one service. Objects of the right name that are not ours are in it too: see `Obstacle`. */
@@ -32,6 +33,8 @@ export interface Target {
 export interface Desired extends ServiceKey {
   readonly importedService: ImportedService | undefined;
   readonly serviceImport: ServiceImport | undefined;
+  /** The status of the ServiceImport, without the times of its conditions. */
+  readonly importStatus: ImportStatus | undefined;
   readonly derivedService: Service | undefined;
   /** 'later': they need the uid of an import, which is still to be written. */
   readonly slices: readonly EndpointSlice[] | 'later';
@@ -39,6 +42,14 @@ export interface Desired extends ServiceKey {
   readonly unknownClusters: ReadonlySet<string>;
   /** Why this member does not have the service although it is exported, each for a person. */
   readonly refusals: readonly Refusal[];
+}
+
+/** What the status of a ServiceImport is to say. */
+export interface ImportStatus {
+  readonly endpointSliceObjects: 'Present';
+  /** By precedence, which is how that order outlives the controller. */
+  readonly clusters: readonly { readonly cluster: string }[];
+  readonly conditions: readonly Statement[];
 }
 
 /** Something that keeps a service from a member. */

@@ -1,5 +1,5 @@
 // The import of a merged service in each shape, and the Service that a stock proxy serves it through.
-import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { srvNamesAnnotation } from '../merge/srv-labels.ts';
@@ -100,10 +100,18 @@ export function serviceImportFor(key: ServiceKey, view: View, { vip, isDerived }
   };
 }
 
-/** A Service without a selector, for which this controller writes the slices; its address is that of the import. */
-export function derivedServiceFor(key: ServiceKey, view: View): Service | undefined {
-  if (view.type === 'Headless') return undefined;
-  const { sessionAffinity, sessionAffinityConfig, trafficDistribution } = view;
+/**
+ * A Service without a selector, for which this controller writes the slices; its address is that of the import.
+ * undefined: the service needs no address, or the cluster has none of its families.
+ */
+export function derivedServiceFor(
+  key: ServiceKey,
+  view: View,
+  available: readonly IpFamily[] = view.families,
+): Service | undefined {
+  const families = view.families.filter((family) => available.includes(family));
+  if (view.type === 'Headless' || families.length === 0) return undefined;
+  const { sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution } = view;
   return {
     apiVersion: 'v1',
     kind: 'Service',
@@ -117,12 +125,11 @@ export function derivedServiceFor(key: ServiceKey, view: View): Service | undefi
       type: 'ClusterIP',
       ports: view.ports.map(importedPort),
       // The cluster may have one family only; which ones it gave is read from the Service.
-      ipFamilyPolicy: view.families.length > 1 ? 'PreferDualStack' : 'SingleStack',
-      ipFamilies: view.families,
+      ipFamilyPolicy: families.length > 1 ? 'PreferDualStack' : 'SingleStack',
+      ipFamilies: families,
       ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
       ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
-      // Local would mean the nodes of this cluster, and the endpoints are those of others.
-      internalTrafficPolicy: 'Cluster',
+      ...(internalTrafficPolicy === 'Cluster' || internalTrafficPolicy === 'Local' ? { internalTrafficPolicy } : {}),
       ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
     },
     status: { loadBalancer: {} },

@@ -21,6 +21,8 @@ export interface SliceOptions {
   readonly owners: Owners;
   /** The Service that a stock proxy serves the import through; undefined: there is none. */
   readonly derivedName?: string | undefined;
+  /** Whether the member's server keeps `srvServiceName`. */
+  readonly keepsSrvNames: boolean;
 }
 
 /** The slices that a member is to have, by name. A cluster has slices in it for as long as some view shows it. */
@@ -90,13 +92,16 @@ function labelsFor({ record, shapes: shown, derivedName }: Mirror): Record<strin
 /** Ports that mean the same in this cluster as in the merged service: others would lead to the wrong port. */
 function routedPorts(
   ports: readonly EndpointPort[],
-  { merged, record, shapes: shown }: Mirror,
+  { merged, record, shapes: shown, keepsSrvNames }: Mirror,
 ): readonly EndpointPort[] {
   const isRouted = (view: View | undefined, portName: string): boolean =>
     view?.ports.some(({ name, clusters }) => name === portName && clusters.includes(record.cluster)) ?? false;
   // A Service without ports is headless, and its slices say what ports there are, if any.
-  if ((record.service?.spec.ports ?? []).length === 0) return ports;
-  return ports.filter(({ name = '' }) => shown.some((shape) => isRouted(merged.views[shape], name)));
+  const hasPorts = (record.service?.spec.ports ?? []).length > 0;
+  const routed = ports.filter(
+    ({ name = '' }) => !hasPorts || shown.some((shape) => isRouted(merged.views[shape], name)),
+  );
+  return keepsSrvNames ? routed : routed.map(({ srvServiceName: _dropped, ...port }) => port);
 }
 
 /**

@@ -9,5 +9,7 @@ export type VipState =
   | { readonly state: 'exhausted'; readonly family: IpFamily; readonly message: string }
   /** None of the families of the service has a pool here. */
   | { readonly state: 'unsupported'; readonly message: string }
+  /** The Service that has the address is still to be written. */
+  | { readonly state: 'pending' }
   /** Headless, or not exported: no address is wanted. */
   | { readonly state: 'unneeded' };

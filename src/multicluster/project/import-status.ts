@@ -1,0 +1,32 @@
+// What a ServiceImport says of itself.
+import type { View } from '../merge/merged.ts';
+import type { VipState } from '../vip/vip.ts';
+import type { ImportStatus } from './desired.ts';
+import type { Statement } from './statement.ts';
+
+/** The status of a ServiceImport. Slices are written for every import, so they are always there to read. */
+export const importStatusFor = ({ clusters }: View, vip: VipState): ImportStatus => ({
+  endpointSliceObjects: 'Present',
+  clusters: clusters.map(({ cluster }) => ({ cluster })),
+  conditions: [readiness(vip)],
+});
+
+function readiness(vip: VipState): Statement {
+  switch (vip.state) {
+    case 'reserved':
+      return { type: 'Ready', status: 'True', reason: 'Ready', message: 'the service can be used in this cluster' };
+    case 'unneeded':
+      return {
+        type: 'Ready',
+        status: 'True',
+        reason: 'Ready',
+        message: 'the service is headless and needs no address',
+      };
+    case 'pending':
+      return { type: 'Ready', status: 'False', reason: 'Pending', message: 'the service has no address yet' };
+    case 'exhausted':
+      return { type: 'Ready', status: 'False', reason: 'Pending', message: vip.message };
+    case 'unsupported':
+      return { type: 'Ready', status: 'False', reason: 'IPFamilyNotSupported', message: vip.message };
+  }
+}

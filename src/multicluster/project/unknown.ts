@@ -1,0 +1,95 @@
+// What is not known is not gone: a cluster that has not been read yet keeps its part in what was written before.
+import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
+import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
+import type { ClusterSettings, Merged, MergedPort, View } from '../merge/merged.ts';
+import { canStandTogether, isSamePort } from '../merge/ports.ts';
+import { isOurs } from './marks.ts';
+import type { Actual } from './desired.ts';
+
+/**
+ * The merged service with what unknown clusters had in it: what was there stays and comes first, what agrees with it is
+ * added. Once they have been read this changes nothing.
+ */
+export function withUnknown(merged: Merged, actual: Actual, unknown: ReadonlySet<string>): Merged {
+  if (unknown.size === 0) return merged;
+  const { importedService, serviceImport } = actual;
+  // Withdrawn for a conflict is not the same as nobody being there.
+  const isConflict = merged.order.length > 0 && merged.views.seed === undefined;
+  const seedBefore =
+    importedService && isOurs(importedService) && !isConflict ? seedViewIn(importedService) : undefined;
+  const currentBefore = serviceImport && isOurs(serviceImport) ? currentViewIn(serviceImport) : undefined;
+  return {
+    ...merged,
+    views: {
+      seed: carriedOver(seedBefore, merged.views.seed, unknown),
+      current: carriedOver(currentBefore, merged.views.current, unknown),
+    },
+  };
+}
+
+function carriedOver(before: View | undefined, now: View | undefined, unknown: ReadonlySet<string>): View | undefined {
+  const kept = (before?.clusters ?? []).filter(({ cluster }) => unknown.has(cluster));
+  if (before === undefined || kept.length === 0) return now;
+  const names = kept.map(({ cluster }) => cluster);
+  const ports = before.ports.map((port): MergedPort => {
+    const same = now?.ports.find((other) => isSamePort(other, port));
+    return { ...port, ...same, clusters: [...names, ...(same?.clusters ?? [])] };
+  });
+  const added = (now?.ports ?? []).filter((port) => before.ports.every((other) => canStandTogether(other, port)));
+  return {
+    ...before,
+    ports: [...ports, ...added.filter((port) => !ports.some((other) => isSamePort(other, port)))],
+    clusters: [...inOrderOf(before.clusters, kept, now?.clusters ?? [])],
+  };
+}
+
+/** Who was there in the order they were in, then who is new. */
+function inOrderOf(
+  before: readonly ClusterSettings[],
+  kept: readonly ClusterSettings[],
+  now: readonly ClusterSettings[],
+): readonly ClusterSettings[] {
+  const settings = new Map([...kept, ...now].map((each) => [each.cluster, each]));
+  const order = new Set([...before, ...now].map(({ cluster }) => cluster));
+  return [...order].flatMap((cluster) => settings.get(cluster) ?? []);
+}
+
+const noMetadata = { labels: {}, annotations: {} };
+
+function seedViewIn({ spec }: ImportedService): View {
+  const { ports = [], clusters = [], ipFamily, ip } = spec ?? {};
+  return {
+    type: ip === undefined ? 'Headless' : 'ClusterSetIP',
+    ports: ports.map(portIn),
+    families: ipFamily === undefined ? [] : [ipFamily],
+    clusters,
+    ...noMetadata,
+  };
+}
+
+function currentViewIn({ metadata, spec, status }: ServiceImport): View {
+  const { type = 'ClusterSetIP', ports = [], ipFamilies = [], ips: _ips, ...rest } = spec ?? {};
+  const { labels = {}, annotations = {} } = metadata;
+  return {
+    ...rest,
+    type,
+    ports: ports.map(portIn),
+    families: ipFamilies,
+    clusters: status?.clusters ?? [],
+    labels,
+    annotations,
+  };
+}
+
+const portIn = ({
+  name = '',
+  protocol = 'TCP',
+  port,
+  appProtocol,
+}: Pick<Partial<MergedPort>, 'name' | 'protocol' | 'appProtocol'> & { readonly port: number }): MergedPort => ({
+  name,
+  protocol,
+  port,
+  ...(appProtocol === undefined ? {} : { appProtocol }),
+  clusters: [],
+});
