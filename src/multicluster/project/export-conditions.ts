@@ -1,0 +1,133 @@
+// What an export is told of itself, in the words of each shape.
+import { conflictsText, listText } from '../merge/conflict-text.ts';
+import type { Exporter, Merged } from '../merge/merged.ts';
+import type { Shape } from '../record.ts';
+import type { Refusal } from './desired.ts';
+import type { Statement } from './statement.ts';
+
+/** How far a service has come in one member. */
+export interface Delivery {
+  readonly cluster: string;
+  /** `acknowledged`: the member holds what it is to hold, which without the namespace is nothing (MCS-109). */
+  readonly state: 'acknowledged' | 'pending' | 'unreachable' | 'refused';
+  /** It has its address there, or needs none. */
+  readonly hasAddress: boolean;
+  /** Why it is refused. */
+  readonly refusal?: Refusal | undefined;
+}
+
+/** What one export is to say, in each shape. */
+export type ExportStatements = { readonly [shape in Shape]: readonly Statement[] };
+
+/** The conditions of the exports of one cluster, for one that is not leaving. */
+export function exportStatements(
+  merged: Merged,
+  { cluster, verdict }: Exporter,
+  deliveries: readonly Delivery[],
+): ExportStatements {
+  if (verdict.state === 'invalid') return invalidStatements(verdict.reason, verdict.message);
+  return {
+    seed: [initialized(deliveries), exported(merged, cluster, deliveries), conflicting(merged, 'seed')],
+    current: [valid, ready(deliveries), conflicting(merged, 'current')],
+  };
+}
+
+const noConflict: Statement = {
+  type: 'Conflict',
+  status: 'False',
+  reason: 'NoConflicts',
+  message: 'all clusters agree about the service',
+};
+
+const valid: Statement = { type: 'Valid', status: 'True', reason: 'Valid', message: 'the Service can be exported' };
+
+/** MCS-25, MCS-93 */
+const invalidStatements = (reason: string, message: string): ExportStatements => ({
+  seed: [
+    { type: 'Initialized', status: 'False', reason, message },
+    { type: 'Exported', status: 'False', reason, message },
+    noConflict,
+  ],
+  current: [
+    { type: 'Valid', status: 'False', reason, message },
+    { type: 'Ready', status: 'False', reason: 'Failed', message },
+    noConflict,
+  ],
+});
+
+/** Valid, with its finalizer, and its addresses reserved (MCS-19); the finalizer is there before this is written. */
+function initialized(deliveries: readonly Delivery[]): Statement {
+  const type = 'Initialized';
+  const reachable = deliveries.filter(({ state }) => state !== 'unreachable');
+  const refused = reachable.flatMap(({ refusal }) =>
+    refusal?.reason === 'NoAddress' || refusal?.reason === 'FamilyNotSupported' ? [refusal] : [],
+  );
+  const [first] = refused;
+  if (first !== undefined) {
+    const reason = first.reason === 'NoAddress' ? 'NoFreeAddress' : 'IPFamilyNotSupported';
+    return { type, status: 'False', reason, message: refused.map(({ message }) => message).join('; ') };
+  }
+  const waiting = reachable.filter(({ hasAddress }) => !hasAddress).map(({ cluster }) => cluster);
+  if (waiting.length > 0) {
+    const message = `the service has no address yet in ${listText(waiting)}`;
+    return { type, status: 'False', reason: 'Pending', message };
+  }
+  return { type, status: 'True', reason: 'Initialized', message: 'the export was taken up' };
+}
+
+/** Synced to all clusters, or which ones lag (MCS-20, MCS-23). */
+function exported({ views, quarantined }: Merged, cluster: string, deliveries: readonly Delivery[]): Statement {
+  const type = 'Exported';
+  if (views.seed === undefined) {
+    const message = 'the service is withdrawn from all clusters until the conflict is solved; see condition Conflict';
+    return { type, status: 'False', reason: 'Conflict', message };
+  }
+  if (quarantined.includes(cluster)) {
+    const message =
+      'this cluster is held back because it conflicts with clusters that came before; see condition Conflict';
+    return { type, status: 'False', reason: 'Quarantined', message };
+  }
+  const lagging = laggingText(deliveries);
+  if (lagging !== '') return { type, status: 'False', reason: 'Pending', message: lagging };
+  if (deliveries.length === 0)
+    return { type, status: 'Unknown', reason: 'Pending', message: 'no cluster has answered yet' };
+  return { type, status: 'True', reason: 'Exported', message: 'all clusters have the service' };
+}
+
+/** A member that is down keeps the export from being complete, not from being ready (decision 5 of the sheet). */
+function ready(deliveries: readonly Delivery[]): Statement {
+  const type = 'Ready';
+  const reachable = deliveries.filter(({ state }) => state !== 'unreachable');
+  const refused = reachable.filter(({ state }) => state === 'refused');
+  if (refused.length > 0) return { type, status: 'False', reason: 'Failed', message: laggingText(refused) };
+  const pending = laggingText(reachable);
+  if (pending !== '') return { type, status: 'False', reason: 'Pending', message: pending };
+  if (reachable.length === 0)
+    return { type, status: 'Unknown', reason: 'Pending', message: 'no cluster has answered yet' };
+  const missing = laggingText(deliveries);
+  const message = `all clusters that can be reached have the service${missing === '' ? '' : `; ${missing}`}`;
+  return { type, status: 'True', reason: 'Exported', message };
+}
+
+/** Which clusters do not have the service, and why; '' when all have. */
+function laggingText(deliveries: readonly Delivery[]): string {
+  const inState = (wanted: Delivery['state']): readonly string[] =>
+    deliveries.filter(({ state }) => state === wanted).map(({ cluster }) => cluster);
+  const pending = inState('pending');
+  const unreachable = inState('unreachable');
+  return [
+    ...(pending.length > 0 ? [`not yet in ${listText(pending)}`] : []),
+    ...(unreachable.length > 0 ? [`cannot reach ${listText(unreachable)}`] : []),
+    ...deliveries
+      .filter(({ state }) => state === 'refused')
+      .map(({ cluster, refusal }) => refusal?.message ?? `refused by ${cluster}`),
+  ].join('; ');
+}
+
+/** On every export of the service, not only on the newest (MCS-121, MCS-123). */
+function conflicting({ conflicts }: Merged, shape: Shape): Statement {
+  const own = conflicts.filter(({ shapes }) => shapes.includes(shape));
+  if (own.length === 0) return noConflict;
+  const reasons = [...new Set(own.map(({ reason }) => reason))];
+  return { type: 'Conflict', status: 'True', reason: reasons.join(','), message: conflictsText(own) };
+}
