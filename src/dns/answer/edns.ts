@@ -62,3 +62,9 @@ function* optionsOf(edns: Edns, { protocol, cookie, error }: EdnsReply, settings
 /** How many bytes an OPT record takes. */
 export const ednsBytes = (edns: Edns | undefined): number =>
   edns === undefined ? 0 : edns.options.reduce((sum, { data }) => sum + 4 + data.length, 11);
+
+/** The OPT record with as many of its options, the first ones, as fit in so many bytes. */
+export function fittingEdns(edns: Edns | undefined, bytes: number): Edns | undefined {
+  if (edns === undefined || ednsBytes(edns) <= bytes || edns.options.length === 0) return edns;
+  return fittingEdns({ ...edns, options: edns.options.slice(0, -1) }, bytes);
+}

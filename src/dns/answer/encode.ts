@@ -2,12 +2,13 @@
 import type { RecordSet } from '../record.ts';
 import { flagBits } from '../wire/codes.ts';
 import type { Edns } from '../wire/message.ts';
+import { headerBytes } from '../wire/message.ts';
 import { encodeName } from '../wire/name.ts';
 import { encodeRecord } from '../wire/record.ts';
 import type { OwnRecord } from '../wire/writer.ts';
 import { MessageWriter } from '../wire/writer.ts';
 import type { EdnsSettings } from './edns.ts';
-import { ednsBytes, replyEdns, replyLimit } from './edns.ts';
+import { ednsBytes, fittingEdns, replyEdns, replyLimit } from './edns.ts';
 import type { Query } from './query.ts';
 import type { Entry, Reply } from './reply.ts';
 import { isRaw } from './reply.ts';
@@ -50,8 +51,10 @@ export function replyFlags(
 /** The reply to a query; with TC where something of it does not fit. Additional records are left out silently. */
 export function encode(query: Query, reply: Reply, context: EncodeContext, settings: EncodeSettings = {}): Uint8Array {
   const { rcode, error } = reply;
-  const edns = replyEdns(query.edns, { protocol: context.protocol, cookie: context.cookie, rcode, error }, settings);
-  const writer = new MessageWriter(replyLimit(query.edns, context.protocol, settings) - ednsBytes(edns));
+  const limit = replyLimit(query.edns, context.protocol, settings);
+  const all = replyEdns(query.edns, { protocol: context.protocol, cookie: context.cookie, rcode, error }, settings);
+  const edns = fittingEdns(all, limit - headerBytes - query.questionBytes.length);
+  const writer = new MessageWriter(limit - ednsBytes(edns));
   const header = { id: query.header.id, questions: 1, answers: 0, authorities: 0, additionals: 0 };
   const flags = replyFlags(query, reply, context);
   writer.header({ ...header, flags });

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { RecordSet } from '../record.ts';
+import { flagBits, rcodes, types } from '../wire/codes.ts';
+import type { Message } from '../wire/message.ts';
+import { isTruncated, readMessage } from '../wire/message.ts';
+import { answer } from './answer.ts';
+import type { EncodeContext, EncodeSettings } from './encode.ts';
+import { encode } from './encode.ts';
+import { printEntry } from './print.ts';
+import type { Reply } from './reply.ts';
+import { emptyReply } from './reply.ts';
+import type { QueryOptions } from './sample.contract.ts';
+import { sampleQuery, sampleZones } from './sample.contract.ts';
+
+const context: EncodeContext = { protocol: 'udp', recursion: false, rotation: 0 };
+const owner = 'big.default.svc.cluster.local';
+
+function addresses(count: number, name = owner): RecordSet {
+  const data = Array.from({ length: count }, (_, index) => ({
+    type: 'A' as const,
+    address: `10.0.${index >> 8}.${index & 255}`,
+  }));
+  return { owner: name, type: 'A', ttl: 5, data };
+}
+
+const replyWith = (answers: Reply['answers'], additional: Reply['additional'] = []): Reply => ({
+  ...emptyReply(rcodes.NOERROR),
+  authoritative: true,
+  answers,
+  additional,
+});
+
+function send(
+  reply: Reply,
+  query: QueryOptions = {},
+  more: Partial<EncodeContext> & { readonly settings?: EncodeSettings } = {},
+): { readonly bytes: Uint8Array; readonly message: Message } {
+  const bytes = encode(sampleQuery(owner, 'A', query), reply, { ...context, ...more }, more.settings);
+  return { bytes, message: readMessage(bytes) ?? assert.fail() };
+}
+
+const sizes: readonly {
+  readonly name: string;
+  readonly query?: QueryOptions;
+  readonly protocol?: 'udp' | 'tcp';
+  readonly settings?: EncodeSettings;
+  readonly limit: number;
+}[] = [
+  { name: 'without EDNS', limit: 512 },
+  { name: 'with EDNS that says less than 512', query: { size: 100 }, limit: 512 },
+  { name: 'with EDNS that says 800', query: { size: 800 }, limit: 800 },
+  { name: 'with EDNS that says 1232', query: { size: 1232 }, limit: 1232 },
+  { name: 'with EDNS that says 4096', query: { size: 4096 }, limit: 1232 },
+  { name: 'with a larger ceiling', query: { size: 4096 }, settings: { maxUdpBytes: 1400 }, limit: 1400 },
+  { name: 'over TCP', protocol: 'tcp', limit: 65_535 },
+];
+
+for (const { name, query = {}, protocol = 'udp', settings = {}, limit } of sizes) {
+  test(`${name} a reply has at most ${limit} bytes, and says so if that is too few`, () => {
+    const { bytes, message } = send(replyWith([addresses(5000)]), query, { protocol, settings });
+    assert.ok(bytes.length <= limit && bytes.length > limit - 16, String(bytes.length));
+    assert.ok(isTruncated(message.header));
+    assert.ok(message.answers.length > 0);
+    assert.equal(message.edns === undefined, query.size === undefined);
+    const few = send(replyWith([addresses(10)]), query, { protocol, settings });
+    assert.ok(!isTruncated(few.message.header));
+  });
+}
+
+test('additional sets that do not fit are left out whole, and that is no truncation', () => {
+  const glue = [addresses(10, `one.${owner}`), addresses(100, `two.${owner}`)];
+  const { bytes, message } = send(replyWith([addresses(1)], glue));
+  assert.ok(bytes.length <= 512);
+  assert.ok(!isTruncated(message.header));
+  assert.equal(message.additional.length, 10);
+  const minimal = send(replyWith([addresses(1)], glue), {}, { settings: { minimal: true } });
+  assert.equal(minimal.message.additional.length, 0);
+});
+
+test('records of a set take turns at the front, also where they do not all fit', () => {
+  const firsts = new Set<string>();
+  for (let rotation = 0; rotation < 100; rotation++) {
+    const { message } = send(replyWith([addresses(100)]), {}, { rotation });
+    firsts.add(printEntry(message.answers[0] ?? assert.fail())[0] ?? '');
+  }
+  assert.equal(firsts.size, 100);
+});
+
+test('aliases stay in front of what they lead to, whatever turns', () => {
+  const zones = sampleZones();
+  const question = { name: 'twice.default.svc.cluster.local', type: types.A };
+  for (let rotation = 0; rotation < 5; rotation++) {
+    const query = sampleQuery(question.name, 'A');
+    const message = readMessage(encode(query, answer(zones, question), { ...context, rotation })) ?? assert.fail();
+    assert.deepEqual(
+      message.answers.map(({ type }) => type),
+      [types.CNAME, types.CNAME, types.A],
+    );
+  }
+});
+
+test('names are always compressed', () => {
+  const { bytes } = send(replyWith([addresses(3)]));
+  // Header, question, and 16 bytes for each address.
+  assert.equal(bytes.length, 12 + owner.length + 2 + 4 + 3 * 16);
+});
+
+test('a record that cannot be sent is left out, and the rest is not cut off', () => {
+  const data = [{ type: 'A', address: 'nonsense' } as const, { type: 'A', address: '192.0.2.1' } as const];
+  const { message } = send(replyWith([{ owner, type: 'A', ttl: 5, data }]));
+  assert.equal(message.answers.length, 1);
+  assert.ok(!isTruncated(message.header));
+});
+
+test('AD is told to those who can read it', () => {
+  const reply: Reply = { ...replyWith([addresses(1)]), authentic: true };
+  const hasAd = (query: QueryOptions): boolean => (send(reply, query).message.header.flags & flagBits.AD) !== 0;
+  assert.equal(hasAd({}), false);
+  assert.equal(hasAd({ flags: flagBits.AD }), true);
+  assert.equal(hasAd({ edns: { dnssecOk: true } }), true);
+  assert.equal(send(reply, { edns: { dnssecOk: true } }).message.edns?.dnssecOk, true);
+});
+
+test('no UDP reply is larger than what its query allows', () =>
+  fc.assert(
+    fc.property(
+      fc.nat(200),
+      fc.nat(200),
+      fc.option(fc.nat(0xffff), { nil: undefined }),
+      fc.string({ maxLength: 300 }),
+      (answers, extra, size, text) => {
+        const query = size === undefined ? {} : { size };
+        const reply = {
+          ...replyWith([addresses(answers)], [addresses(extra, `x.${owner}`)]),
+          error: { code: 0, text },
+        };
+        const { bytes, message } = send(reply, query);
+        assert.ok(bytes.length <= Math.max(512, Math.min(size ?? 512, 1232)));
+        assert.equal(isTruncated(message.header), message.answers.length < answers);
+      },
+    ),
+  ));
+
+test('a long explanation gives way to the question', () => {
+  const name = `${'a'.repeat(63)}.`.repeat(3) + 'b'.repeat(61);
+  const reply = emptyReply(rcodes.SERVFAIL, { code: 0, text: 'x'.repeat(400) });
+  const bytes = encode(sampleQuery(name, 'A', { size: 512 }), reply, context);
+  const message = readMessage(bytes) ?? assert.fail();
+  assert.equal(message.questions[0]?.name, name);
+  assert.deepEqual(message.edns?.options, []);
+});

@@ -1,0 +1,226 @@
+// Random zones and questions: what is sent decodes with an independent decoder and says what a naive model says.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import dnsPacket from 'dns-packet';
+import fc from 'fast-check';
+import type { RecordData, RecordSet, RecordType } from '../record.ts';
+import { Zones } from '../records/zones.ts';
+import { assemble } from './assemble.contract.ts';
+import { fullPath } from './full-path.ts';
+import { prepare, prepareZone } from './prepare.ts';
+import { queryBytes } from './sample.contract.ts';
+
+const apexes = ['z', 'in.z'];
+
+/** A record as the model sees it: owner, type, and the rest as text. */
+interface Plain {
+  readonly owner: string;
+  readonly type: string;
+  readonly data: string;
+}
+
+interface Said {
+  readonly rcode: string;
+  readonly answers: readonly string[];
+  readonly additional: readonly string[];
+  /** The zone whose SOA is in the authority section. */
+  readonly denies: string | undefined;
+}
+
+// The model: lists and nothing else.
+const line = ({ owner, type, data }: Plain): string => `${owner} ${type} ${data}`;
+const below = (name: string, apex: string): boolean => name === apex || name.endsWith(`.${apex}`);
+const zoneFor = (name: string): string | undefined =>
+  apexes.filter((apex) => below(name, apex)).toSorted((one, other) => other.length - one.length)[0];
+const exists = (records: readonly Plain[], name: string): boolean =>
+  [...records.map(({ owner }) => owner), ...apexes].some((owner) => below(owner, name));
+
+function model(records: readonly Plain[], name: string, type: string, links: readonly Plain[] = []): Said {
+  const answers = links.map(line);
+  const zone = zoneFor(name);
+  if (zone === undefined)
+    return { rcode: links.length === 0 ? 'REFUSED' : 'NOERROR', answers, additional: [], denies: undefined };
+  if (!exists(records, name)) return { rcode: 'NXDOMAIN', answers, additional: [], denies: zone };
+  const here = records.filter(({ owner }) => owner === name);
+  const alias = here.find((record) => record.type === 'CNAME');
+  if (alias !== undefined && type !== 'CNAME') {
+    if (links.some((link) => link.owner === alias.data) || alias.data === name) {
+      return { rcode: 'SERVFAIL', answers: [], additional: [], denies: undefined };
+    }
+    return model(records, alias.data, type, [...links, alias]);
+  }
+  const found = here.filter((record) => record.type === type);
+  if (found.length === 0) return { rcode: 'NOERROR', answers, additional: [], denies: zone };
+  const targets = new Set(found.map(({ data }) => data.split(' ').at(-1)));
+  const isHost = ({ owner, type: of }: Plain): boolean => targets.has(owner) && (of === 'A' || of === 'AAAA');
+  const additional = type === 'SRV' ? records.filter(isHost).map(line) : [];
+  return {
+    rcode: 'NOERROR',
+    answers: [...answers, ...found.map(line)].toSorted(),
+    additional: additional.toSorted(),
+    denies: undefined,
+  };
+}
+
+// Few labels, so that names meet.
+const label = fc.constantFrom('a', 'b', '_p', '7');
+const inside = fc
+  .tuple(fc.array(label, { minLength: 1, maxLength: 3 }), fc.constantFrom(...apexes))
+  .map(([labels, apex]) => [...labels, apex].join('.'));
+const target = fc.oneof(
+  { weight: 5, arbitrary: inside },
+  { weight: 1, arbitrary: fc.constantFrom('example.org', 'a.y') },
+);
+
+const entry: fc.Arbitrary<RecordData> = fc.oneof(
+  fc.nat(3).map((last) => ({ type: 'A' as const, address: `10.0.0.${last}` })),
+  fc.nat(3).map((last) => ({ type: 'AAAA' as const, address: `fd00::${last + 1}` })),
+  target.map((to) => ({ type: 'CNAME' as const, target: to })),
+  target.map((to) => ({ type: 'PTR' as const, target: to })),
+  fc.tuple(fc.nat(2), target).map(([port, to]) => ({ type: 'SRV' as const, priority: 0, weight: 1, port, target: to })),
+  fc.nat(3).map((text) => ({ type: 'TXT' as const, text: [`t${text}`] })),
+);
+
+function dataText(data: RecordData): string {
+  switch (data.type) {
+    case 'A':
+    case 'AAAA':
+      return data.address;
+    case 'TXT':
+      return data.text.join(' ');
+    case 'SRV':
+      return `${data.priority} ${data.weight} ${data.port} ${data.target}`;
+    case 'NS':
+    case 'CNAME':
+    case 'PTR':
+      return data.target;
+    case 'SOA':
+      return 'soa';
+  }
+}
+
+const cluster = fc.array(fc.record({ owner: inside, data: entry }), { maxLength: 12 }).map((all) => {
+  const kept = new Map<string, { readonly owner: string; readonly data: RecordData }>();
+  for (const each of all) {
+    // A name is an alias of one other name at most.
+    const key = `${each.owner} ${each.data.type} ${each.data.type === 'CNAME' ? '' : dataText(each.data)}`;
+    if (!kept.has(key)) kept.set(key, each);
+  }
+  return [...kept.values()];
+});
+type Cluster = typeof cluster extends fc.Arbitrary<infer Value> ? Value : never;
+
+const question = fc.record({
+  name: fc.oneof(
+    { weight: 8, arbitrary: inside },
+    { weight: 1, arbitrary: fc.constantFrom('z', 'in.z', 'y', 'example.org') },
+  ),
+  type: fc.constantFrom('A', 'AAAA', 'CNAME', 'PTR', 'SRV', 'TXT', 'HTTPS', 'MX', 'TYPE65280'),
+});
+
+function zonesOf(all: Cluster): Zones {
+  const zones = new Zones(
+    apexes.map((apex) => ({ apex })),
+    { now: () => 1_700_000_000_000 },
+  );
+  // Each record from a source of its own, so that merging is part of what is tested.
+  for (const [index, { owner, data }] of all.entries()) {
+    const set: RecordSet = { owner, type: data.type satisfies RecordType, ttl: 5, data: [data] };
+    zones.put(`Service/default/${index}`, [set]);
+  }
+  return zones;
+}
+
+const plainOf = (all: Cluster): readonly Plain[] =>
+  all.map(({ owner, data }) => ({ owner, type: data.type, data: dataText(data) }));
+
+/** What a message says, as the independent decoder reads it. */
+function saidBy(bytes: Uint8Array): Said {
+  const packet = dnsPacket.decode(Buffer.from(bytes));
+  const text = (answer: dnsPacket.Answer): string => `${answer.name} ${answer.type} ${packetText(answer)}`;
+  const soas = packet.authorities?.map(({ name }) => name) ?? [];
+  assert.ok(soas.length <= 1);
+  return {
+    rcode: (packet as { readonly rcode?: string }).rcode ?? '',
+    answers: packet.answers?.map(text) ?? [],
+    additional: (packet.additionals ?? [])
+      .filter(({ type }) => type !== 'OPT')
+      .map(text)
+      .toSorted(),
+    denies: soas[0],
+  };
+}
+
+function packetText(answer: dnsPacket.Answer): string {
+  const data: unknown = 'data' in answer ? answer.data : undefined;
+  if (typeof data === 'string') return data;
+  if (Array.isArray(data)) return data.map(String).join(' ');
+  const {
+    priority,
+    weight,
+    port,
+    target: to,
+  } = data as { priority: number; weight: number; port: number; target: string };
+  return `${priority} ${weight} ${port} ${to}`;
+}
+
+const sorted = (said: Said): Said => ({ ...said, answers: said.answers.toSorted() });
+const asker = { address: '192.0.2.1', port: 53, protocol: 'tcp' } as const;
+
+test('every answer decodes, and equals the model', async () => {
+  await fc.assert(
+    fc.asyncProperty(cluster, fc.array(question, { minLength: 1, maxLength: 5 }), async (all, questions) => {
+      const path = fullPath({ zones: zonesOf(all) });
+      for (const { name, type } of questions) {
+        const [bytes = new Uint8Array()] = await path(queryBytes(name, type), asker);
+        assert.deepEqual(sorted(saidBy(bytes)), sorted(model(plainOf(all), name, type)), `${name} ${type}`);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('over UDP an answer is the model, or the beginning of it and says so', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      cluster,
+      question,
+      fc.option(fc.nat(2000), { nil: undefined }),
+      async (all, { name, type }, size) => {
+        const path = fullPath({ zones: zonesOf(all) });
+        const query = queryBytes(name, type, size === undefined ? {} : { size });
+        const [bytes = new Uint8Array()] = await path(query, { ...asker, protocol: 'udp' });
+        assert.ok(bytes.length <= Math.max(512, Math.min(size ?? 512, 1232)));
+        const said = saidBy(bytes);
+        const want = model(plainOf(all), name, type);
+        assert.equal(said.rcode, want.rcode);
+        for (const answer of said.answers) assert.ok(want.answers.includes(answer));
+        const isWhole = said.answers.length === want.answers.length && said.denies === want.denies;
+        assert.equal(((bytes[2] ?? 0) & 2) !== 0, !isWhole);
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+test('prepared answers say what the full path says', async () => {
+  await fc.assert(
+    fc.asyncProperty(cluster, fc.array(question, { minLength: 1, maxLength: 5 }), async (all, questions) => {
+      const zones = zonesOf(all);
+      const path = fullPath({ zones });
+      for (const { name, type } of questions) {
+        const query = queryBytes(name, type, { size: 4096 });
+        const zone = zones.zoneOf(name);
+        const prepared = prepare(zones, name);
+        if (zone === undefined) continue;
+        const bytes = assemble(query, prepared, prepareZone(zone));
+        // Aliases are for the full path, unless they are what is asked for.
+        if (bytes === undefined) continue;
+        const [full = new Uint8Array()] = await path(query, asker);
+        assert.deepEqual(sorted(saidBy(bytes)), sorted(saidBy(full)), `${name} ${type}`);
+        assert.deepEqual(bytes.subarray(0, 4), full.subarray(0, 4));
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import dnsPacket from 'dns-packet';
+import type { Name } from '../record.ts';
+import { Notifier } from './notify.ts';
+import { sampleZones } from './sample.contract.ts';
+
+interface Heard {
+  readonly port: number;
+  readonly packets: readonly dnsPacket.DecodedPacket[];
+  close(): Promise<void>;
+}
+
+/** A secondary on a free port that acknowledges from the `deaf`-th message on. */
+async function secondary(deaf = 0): Promise<Heard> {
+  const packets: dnsPacket.DecodedPacket[] = [];
+  const socket = createSocket('udp4');
+  socket.on('message', (bytes, from) => {
+    packets.push(dnsPacket.decode(bytes));
+    if (packets.length <= deaf) return;
+    const reply = Buffer.from(bytes);
+    reply[2] = (reply[2] ?? 0) | 0x80;
+    socket.send(reply, from.port, from.address);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return {
+    port: socket.address().port,
+    packets,
+    async close() {
+      socket.close();
+      await once(socket, 'close');
+    },
+  };
+}
+
+const zone = sampleZones().zoneOf('cluster.local') ?? assert.fail();
+
+test('a secondary hears of a change once, with the SOA', async () => {
+  const server = await secondary();
+  const { signal } = new AbortController();
+  const notifier = new Notifier({ secondaries: [{ address: '127.0.0.1', port: server.port }], signal });
+  notifier.notify(zone);
+  await notifier.idle();
+  await server.close();
+  assert.equal(server.packets.length, 1);
+  const [packet] = server.packets;
+  assert.equal(packet?.opcode, 'NOTIFY');
+  assert.deepEqual(packet?.questions?.[0], { name: 'cluster.local', type: 'SOA', class: 'IN' });
+  assert.equal(packet?.answers?.[0]?.type, 'SOA');
+});
+
+test('one that does not answer is told again', async () => {
+  const server = await secondary(2);
+  const { signal } = new AbortController();
+  const secondaries = [{ address: '127.0.0.1', port: server.port }];
+  const notifier = new Notifier({ secondaries, signal, timeoutMs: 20 });
+  notifier.notify(zone);
+  await notifier.idle();
+  await server.close();
+  assert.equal(server.packets.length, 3);
+});
+
+test('changes while a message is under way are told once, afterwards', async () => {
+  const server = await secondary();
+  const { signal } = new AbortController();
+  const notifier = new Notifier({ secondaries: [{ address: '127.0.0.1', port: server.port }], signal });
+  for (let count = 0; count < 10; count++) notifier.notify(zone);
+  await notifier.idle();
+  await server.close();
+  assert.equal(server.packets.length, 2);
+});
+
+test('one that never answers is given up, and said so', async () => {
+  const server = await secondary(Number.POSITIVE_INFINITY);
+  const unheard: Name[] = [];
+  const { signal } = new AbortController();
+  const secondaries = [{ address: '127.0.0.1', port: server.port }];
+  const onUnheard = (_: unknown, apex: Name): void => void unheard.push(apex);
+  const notifier = new Notifier({ secondaries, signal, timeoutMs: 5, tries: 3, onUnheard });
+  notifier.notify(zone);
+  await notifier.idle();
+  await server.close();
+  assert.deepEqual(unheard, ['cluster.local']);
+  assert.equal(server.packets.length, 3);
+});
+
+test('the signal ends what is under way', async () => {
+  const server = await secondary(Number.POSITIVE_INFINITY);
+  const controller = new AbortController();
+  const secondaries = [{ address: '127.0.0.1', port: server.port }];
+  const notifier = new Notifier({ secondaries, signal: controller.signal, timeoutMs: 60_000 });
+  notifier.notify(zone);
+  setImmediate(() => controller.abort());
+  await notifier.idle();
+  await server.close();
+});

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { types } from '../wire/codes.ts';
+import { isSearched } from './completion.ts';
+import { prepare, prepareZone } from './prepare.ts';
+import { sampleZones } from './sample.contract.ts';
+
+const svc = 'svc.cluster.local';
+const zones = sampleZones();
+const hex = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString('hex');
+
+test('an owner is a pointer to the question', () => {
+  const prepared = prepare(zones, `v4.default.${svc}`);
+  assert.equal(prepared?.zone, 'cluster.local');
+  assert.equal(prepared?.ask, undefined);
+  assert.deepEqual(
+    prepared?.answers.map(({ type }) => type),
+    [types.A],
+  );
+  assert.equal(hex(prepared?.answers[0]?.answers[0]), 'c00c' + '0001' + '0001' + '0000001e' + '0004' + '0a600004');
+});
+
+test('RFC 2782: the target of an SRV is written out, the owner of its address points into the question', () => {
+  const [srv] = prepare(zones, `_pg._tcp.db.default.${svc}`)?.answers ?? [];
+  assert.equal(srv?.answers.length, 3);
+  assert.ok(
+    hex(srv?.answers[0]).endsWith(
+      Buffer.from('\x04db-0\x02db\x07default\x03svc\x07cluster\x05local\0').toString('hex'),
+    ),
+  );
+  // `db` begins after 12 bytes of header, _pg and _tcp.
+  assert.ok(
+    hex(srv?.additional[0]).startsWith(`${Buffer.from('\x04db-0').toString('hex')}c0${(12 + 4 + 5).toString(16)}`),
+  );
+  assert.equal(srv?.additional.length, 3);
+  assert.equal(prepare(zones, `_pg._tcp.db.default.${svc}`, { minimal: true })?.answers[0]?.additional.length, 0);
+});
+
+const asks = [
+  { name: 'an alias: every type', given: `inside.default.${svc}`, want: 'types' },
+  { name: 'made on demand: what is below', given: 'default.pod.cluster.local', want: 'descendants' },
+  { name: 'a zone that falls through: what is below', given: '2.10.in-addr.arpa', want: 'descendants' },
+  { name: 'search-path completion: below a namespace', given: `default.${svc}`, want: 'descendants' },
+  { name: 'search-path completion: not below a Service', given: `web.default.${svc}`, want: undefined },
+  { name: 'an empty non-terminal: nothing', given: svc, want: undefined },
+];
+
+for (const { name, given, want } of asks) {
+  test(`what a worker must ask: ${name}`, () => {
+    const all = sampleZones({ onDemand: () => undefined });
+    all.put('Namespace/default', [], ['default.pod.cluster.local']);
+    const asksBelow = (node: { readonly name: string }): boolean => isSearched(node.name, { zone: 'cluster.local' });
+    assert.equal(prepare(all, given, { asksBelow })?.ask, want);
+  });
+}
+
+test('an empty non-terminal has no answers, a missing name no entry', () => {
+  assert.deepEqual(prepare(zones, svc)?.answers, []);
+  assert.equal(prepare(zones, `nobody.${svc}`), undefined);
+  assert.equal(prepare(zones, 'example.org'), undefined);
+});
+
+test('what cannot be sent is not prepared', () => {
+  const broken = sampleZones();
+  const data = [{ type: 'CNAME' as const, target: `${'x'.repeat(64)}.org` }];
+  broken.put('Service/default/broken', [{ owner: `broken.default.${svc}`, type: 'CNAME', ttl: 5, data }]);
+  assert.deepEqual(prepare(broken, `broken.default.${svc}`)?.answers, []);
+});
+
+test('a zone comes with its SOA and how long denials last', () => {
+  const { apex, soa, soaTtl } = prepareZone(zones.zoneOf(svc) ?? assert.fail());
+  assert.equal(apex, 'cluster.local');
+  assert.equal(soaTtl, 5);
+  assert.equal(soa.serial, 1_700_000_000);
+});
