@@ -4,28 +4,33 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import { temporaryDirectory } from './harness/fairlead.ts';
 import { findKubectls, isSince } from './harness/kubectl.ts';
 import { Session } from './harness/session.ts';
 import type { Story } from './harness/transcript.ts';
-import { fill, parseStories, printResult } from './harness/transcript.ts';
+import { fill, parseCommand, parseStories, printResult } from './harness/transcript.ts';
+
+/** How long something may take that is true soon. */
+const soonMs = 10_000;
 
 const folder = join(import.meta.dirname, 'stories');
 
 for (const kubectl of await findKubectls()) {
   for (const file of globSync('*.md', { cwd: folder }).toSorted()) {
+    const markdown = readFileSync(join(folder, file), 'utf8');
     describe(`${basename(file, '.md')} with kubectl ${kubectl.version}`, () => {
       const stack = new AsyncDisposableStack();
       let session: Session;
       before(async () => {
         const { path } = stack.use(await temporaryDirectory());
         session = stack.use(new Session(path, kubectl.path));
-        await session.start(['server']);
+        await session.start(parseCommand(markdown));
       });
       after(() => stack.disposeAsync());
 
-      for (const [index, story] of parseStories(readFileSync(join(folder, file), 'utf8')).entries()) {
+      for (const [index, story] of parseStories(markdown).entries()) {
         const isTooOld = !isSince(kubectl.version, story.since);
         test(story.name, { skip: isTooOld && `kubectl ${kubectl.version} is older than ${story.since}` }, async () => {
           const namespace = `${basename(file, '.md')}-${index + 1}`;
@@ -40,7 +45,12 @@ for (const kubectl of await findKubectls()) {
 
 async function play(session: Session, { steps }: Story): Promise<void> {
   for (const step of steps) {
-    const printed = printResult(await session.run(step));
-    assert.equal(printed, fill(step.expected, printed), `$ ${step.text}`);
+    for (const end = performance.now() + (step.isEventual ? soonMs : 0); ; await delay(50)) {
+      const printed = printResult(await session.run(step));
+      const expected = fill(step.expected, printed);
+      if (printed !== expected && performance.now() < end) continue;
+      assert.equal(printed, expected, `$ ${step.text}`);
+      break;
+    }
   }
 }

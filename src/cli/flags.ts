@@ -12,7 +12,6 @@ export function addFlags(command: Command, flags: readonly Flag[]): void {
     const text = note === '' ? flag.description : `${flag.description} (${note})`;
     const value = flag.bare === undefined ? `<${flag.value}>` : `[${flag.value}]`;
     const option = new Option(`--${flag.name} ${value}`, text);
-    if (flag.bare !== undefined) option.preset(flag.bare);
     // A flag given twice keeps its last value, as kubectl's do, unless it is a list.
     option.argParser<readonly string[]>((value, before) => (flag.repeatable ? [...(before ?? []), value] : [value]));
     command.addOption(option);
@@ -22,7 +21,7 @@ export function addFlags(command: Command, flags: readonly Flag[]): void {
 
 /** Everything given on the command line, over what the file of `--config` gives. */
 export async function readSettings(command: Command, flags: readonly Flag[]): Promise<Settings> {
-  const given = command.opts<Record<string, string | readonly string[] | undefined>>();
+  const given = command.opts<Record<string, true | string | readonly string[] | undefined>>();
   const settings = new Map<string, readonly string[]>();
   if (typeof given['config'] === 'string') {
     const { readConfigFile } = await import('./config-file.ts');
@@ -30,7 +29,8 @@ export async function readSettings(command: Command, flags: readonly Flag[]): Pr
   }
   for (const flag of flags) {
     const values = given[camelCase(flag.name)];
-    if (Array.isArray(values)) settings.set(flag.name, values);
+    if (values === true) settings.set(flag.name, [flag.bare ?? '']); // without a value
+    else if (Array.isArray(values)) settings.set(flag.name, values);
   }
   return settings;
 }

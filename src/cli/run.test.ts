@@ -30,6 +30,24 @@ const usage: readonly (readonly [args: string, want: string])[] = [
     'server --advertise-address ::',
     'fairlead: invalid argument "::" for "--advertise-address" flag: clients cannot connect to it: expected one address\n',
   ],
+  ['controllers --kubeconfig /nowhere/config', 'fairlead: there is no kubeconfig at /nowhere/config\n'],
+  [
+    'controllers --controllers *,-deployment',
+    'fairlead: invalid argument "*,-deployment" for "--controllers" flag: there is no controller "-deployment": choose from ' +
+      'endpoints-controller, endpointslice-controller, endpointslice-mirroring-controller, garbage-collector-controller, or *\n',
+  ],
+  [
+    'controllers --leader-elect --leader-elect-lease-duration 5s',
+    'fairlead: --leader-elect-lease-duration must be longer than --leader-elect-renew-deadline\n',
+  ],
+  [
+    'controllers --leader-elect=perhaps',
+    'fairlead: invalid argument "perhaps" for "--leader-elect" flag: strconv.ParseBool: parsing "perhaps": invalid syntax\n',
+  ],
+  [
+    'controllers --health-port 99999',
+    'fairlead: invalid argument "99999" for "--health-port" flag: "99999" is not a port: expected a number from 0 to 65535\n',
+  ],
 ];
 for (const [args, want] of usage) {
   test(`fairlead ${args}: one line, exit 2`, async () => {
@@ -43,6 +61,7 @@ test('help starts with an example', async () => {
     ['--help'],
     ['up', '--help'],
     ['server', '--help'],
+    ['controllers', '--help'],
     ['user', '--help'],
     ['ca', '--help'],
     ['gates', '--help'],

@@ -65,7 +65,7 @@ export class FairleadProcess implements AsyncDisposable {
 
   /** Resolves when it says that it is ready. */
   ready(): Promise<void> {
-    return this.prints(/ ready( in |$)/m);
+    return this.prints(/\bready in /);
   }
 
   /** Resolves when it has printed text that matches; rejects when it ends or takes too long before. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { fill, parseStories, parseWords, printResult } from './transcript.ts';
+import { fill, parseCommand, parseStories, parseWords, printResult } from './transcript.ts';
 
 const stories = `# Title
 
@@ -17,7 +17,7 @@ made
 
 ! Warning: no
 [1]
-$ kubectl get
+$… kubectl get
 \`\`\`
 
 ## second
@@ -41,11 +41,18 @@ test('a story has a name and steps with environment, input and what is expected'
         words: ['kubectl', 'create', '-f', '-'],
         input: 'a: 1\n',
         expected: 'made\n! Warning: no\n[1]',
+        isEventual: false,
       },
-      { text: 'kubectl get', env: {}, words: ['kubectl', 'get'], input: '', expected: '' },
+      { text: 'kubectl get', env: {}, words: ['kubectl', 'get'], input: '', expected: '', isEventual: true },
     ],
   });
   assert.equal(second?.since, '1.33');
+});
+
+test('a file may say what its stories run with', () => {
+  assert.deepEqual(parseCommand(stories), ['server']);
+  assert.deepEqual(parseCommand('# A\n\nRuns with `fairlead up --cluster one`.\n'), ['up', '--cluster', 'one']);
+  assert.deepEqual(parseCommand('# A\n\n## b\n\nRuns with `fairlead up`.\n'), ['server']);
 });
 
 const commands: readonly (readonly [string, readonly string[]])[] = [

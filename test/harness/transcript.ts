@@ -1,6 +1,7 @@
 // Stories: Markdown in which every heading is a test, and every console block what is typed and what must be printed.
 //
 //   $ kubectl get svc web          a command; NAME=value before it sets its environment, <<EOF gives it input
+//   $… kubectl get svc web         the same, typed again until it prints what it must, for a while
 //   NAME   TYPE        …           what it prints; … stands for any text, and alone on a line for any lines
 //   ! Warning: …                   what it prints to stderr
 //   [1]                            how it ends, if not with 0
@@ -14,6 +15,8 @@ export interface Step {
   readonly words: readonly string[];
   readonly input: string;
   readonly expected: string;
+  /** What it must do is true soon, not at once. */
+  readonly isEventual: boolean;
 }
 
 /** One test: a heading and the commands under it. */
@@ -37,22 +40,35 @@ export function parseStories(markdown: string): readonly Story[] {
     });
 }
 
+/** The command that the stories of a file run at, as its beginning says: ``Runs with `fairlead up`.`` */
+export function parseCommand(markdown: string): readonly string[] {
+  const [, command = 'server'] = /^Runs with `fairlead (.+?)`/m.exec(markdown.split(/^## /m, 1)[0] ?? '') ?? [];
+  return parseWords(command);
+}
+
 function parseSteps(block: string): Step[] {
   const steps: Step[] = [];
   const lines = block.split('\n');
   for (let line = lines.shift(); line !== undefined; line = lines.shift()) {
     if (line.trim() === '') continue;
-    if (!line.startsWith('$ ')) throw new Error(`a command starts with "$ ", not: ${line}`);
-    const [, typed = '', ending] = /^\$ (.*?)(?: <<(\w+))?$/.exec(line) ?? [];
+    const [, wait, typed = '', ending] = /^\$(…?) (.*?)(?: <<(\w+))?$/.exec(line) ?? [];
+    if (wait === undefined) throw new Error(`a command starts with "$ " or "$… ", not: ${line}`);
     const input = ending === undefined ? [] : lines.splice(0, lines.indexOf(ending));
     if (ending !== undefined) lines.shift();
-    const next = lines.findIndex((candidate) => candidate.startsWith('$ '));
+    const next = lines.findIndex((candidate) => /^\$…? /.test(candidate));
     const expected = lines.splice(0, next === -1 ? lines.length : next);
     const words = parseWords(typed);
     const start = words.findIndex((word) => !/^[A-Z_]+=/.test(word));
     const env = Object.fromEntries(words.slice(0, start).map((word) => /^([^=]+)=(.*)$/s.exec(word)?.slice(1) ?? []));
     const text = input.length === 0 ? '' : `${input.join('\n')}\n`;
-    steps.push({ text: typed, env, words: words.slice(start), input: text, expected: tidy(expected.join('\n')) });
+    steps.push({
+      text: typed,
+      env,
+      words: words.slice(start),
+      input: text,
+      expected: tidy(expected.join('\n')),
+      isEventual: wait === '…',
+    });
   }
   return steps;
 }

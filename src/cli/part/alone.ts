@@ -4,6 +4,7 @@ import { retrying } from '../../client/retry.ts';
 import { createLog } from '../log.ts';
 import type { LogLevel } from '../log.ts';
 import type { Streams } from '../output.ts';
+import { printTime } from '../output.ts';
 import { version } from '../program.ts';
 import type { Settings } from '../settings.ts';
 import { listenForStop } from '../up/signals.ts';
@@ -54,11 +55,11 @@ export async function runAlone({ part, settings, load, health, logLevel, streams
     }),
   );
   const stopped = firing(stop.requested);
+  streams.out(`fairlead ${version} ${part.name}
+  cluster  ${server} (context ${access.context})
+  health   ${listening.url}/readyz\n`);
   const isReady = await Promise.race([instance.ready.then(() => true), stopped.then(() => false)]);
-  if (isReady) {
-    const where = `${server} (context ${access.context})`;
-    streams.out(`fairlead ${version} ${part.name} of ${where} ready\n  health  ${listening.url}/readyz\n`);
-  }
+  if (isReady) streams.out(`ready in ${printTime(performance.now())}\n`);
   await stopped;
   isStopping = true;
   return 0;

@@ -7,4 +7,9 @@ export interface PartEntry {
 }
 
 /** The parts that exist beside the server, in the order in which `up` starts them. */
-export const parts: Readonly<Record<string, PartEntry>> = {};
+export const parts: Readonly<Record<string, PartEntry>> = {
+  controllers: {
+    summary: 'run the controllers behind Services',
+    load: async () => (await import('../controllers.ts')).part,
+  },
+};

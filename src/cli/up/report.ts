@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { columns } from '../output.ts';
+import { columns, printTime } from '../output.ts';
 import type { State } from './state.ts';
 
 export interface ReportOptions {
@@ -20,7 +20,7 @@ export function readyReport(state: State, { version, kubeconfig, readyMs, colour
   ]);
   const strong = (text: string): string => (colour ? styleText('bold', text, { validateStream: false }) : text);
   return [
-    strong(`fairlead ${version} ready in ${seconds(readyMs)}`),
+    strong(`fairlead ${version} ready in ${printTime(readyMs)}`),
     ...columns(rows).map((line) => `  ${line}`),
     ...(state.dashboard === undefined ? [] : [`  dashboard  ${state.dashboard}`]),
     `  export KUBECONFIG=${inShell(kubeconfig)}`,
@@ -31,5 +31,3 @@ export function readyReport(state: State, { version, kubeconfig, readyMs, colour
 /** A path as a shell reads it back. */
 const inShell = (path: string): string =>
   /^[\w./@%+:,-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
-
-const seconds = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);

@@ -1,0 +1,112 @@
+// `fairlead controllers` as a process of its own, with nothing but the rights of its role.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { configMapKind } from '../../src/api/kinds/core/configmap/kind.ts';
+import { podKind } from '../../src/api/kinds/core/pod/kind.ts';
+import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
+import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
+import { Client } from '../../src/client/client.ts';
+import { overHttps } from '../../src/client/https.ts';
+import { readKubeconfig } from '../../src/client/kubeconfig.ts';
+import { FairleadServer } from '../harness/server.ts';
+import { askHealth, controllersKubeconfig, startControllers } from './controllers-process.ts';
+
+const namespace = 'default';
+
+async function until(what: string, probe: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + 30_000; !(await probe()); await delay(20)) {
+    assert.ok(performance.now() < end, `waited in vain: ${what}`);
+  }
+}
+
+describe('fairlead controllers', () => {
+  const stack = new AsyncDisposableStack();
+  let server: FairleadServer;
+  let kubeconfig = '';
+  let client: Client;
+  before(async () => {
+    server = stack.use(await FairleadServer.start());
+    kubeconfig = await controllersKubeconfig(server.directory);
+    client = stack.use(new Client(overHttps(await readKubeconfig({ paths: [server.kubeconfig] }))));
+  });
+  after(() => stack.disposeAsync());
+
+  const slicesOf = async (name: string): Promise<number> =>
+    (await client.list(endpointSliceKind, { namespace, labelSelector: `kubernetes.io/service-name=${name}` })).items
+      .length;
+  const createService = async (name: string): Promise<void> => {
+    const spec = { selector: { app: name }, ports: [{ port: 80 }] };
+    await client.create(serviceKind, { metadata: { namespace, name }, spec });
+  };
+
+  test('does its work with the rights of its role, and SIGTERM ends it with 0', async () => {
+    await using part = startControllers(kubeconfig, ['--log-level', 'debug']);
+    await part.ready();
+    assert.deepEqual(await askHealth(part, '/readyz'), { status: 200, text: 'ok' });
+    await createService('role');
+    const metadata = { namespace, name: 'role-1', labels: { app: 'role' } };
+    const containers = [{ name: 'c', image: 'example.org/c' }];
+    const pod = await client.create(podKind, { metadata, spec: { containers } });
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    const status = { phase: 'Running', podIP: '192.0.2.1', podIPs: [{ ip: '192.0.2.1' }], conditions };
+    await client.updateStatus(podKind, { ...pod, status });
+    const owner = await client.create(configMapKind, { metadata: { namespace, name: 'owner' } });
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: owner.metadata.uid ?? '' }];
+    await client.create(configMapKind, { metadata: { namespace, name: 'owned', ownerReferences } });
+    await until('a slice', async () => (await slicesOf('role')) === 1);
+    await client.delete(configMapKind, owner.metadata as { name: string });
+    await client.delete(serviceKind, { namespace, name: 'role' });
+    await until('what was owned has gone', async () => {
+      const owned = await client.find(configMapKind, { namespace, name: 'owned' });
+      return owned === undefined && (await slicesOf('role')) === 0;
+    });
+
+    const { text } = await askHealth(part, '/metrics');
+    assert.match(text, /^rest_client_requests_total\{code="201",method="POST",host="[^"]+"\} [1-9]/m);
+    assert.doesNotMatch(text, /^rest_client_requests_total\{code="40[13]"/m);
+    assert.match(text, /^process_resident_memory_bytes /m);
+    assert.doesNotMatch(part.err, /forbidden/i);
+    await part.stop('SIGTERM');
+  });
+
+  test('waits for a server that is away, and says so', async () => {
+    await server.stop('SIGTERM');
+    await using part = startControllers(kubeconfig);
+    const why = new RegExp(`the API server ${server.url} cannot be reached: connect ECONNREFUSED`);
+    await until('it says why', async () => why.test((await askHealth(part, '/readyz')).text));
+    assert.equal((await askHealth(part, '/readyz')).status, 503);
+    assert.deepEqual(await askHealth(part, '/livez'), { status: 200, text: 'ok' });
+    assert.match(part.err, /"msg":"the API server is out of reach: trying on"/);
+    assert.doesNotMatch(part.out, /ready in/);
+
+    await server.start();
+    await part.ready();
+    await createService('late');
+    await until('a slice', async () => (await slicesOf('late')) === 1);
+    await part.stop('SIGTERM');
+  });
+
+  test('can be stopped while it waits', async () => {
+    await server.stop('SIGTERM');
+    await using part = startControllers(kubeconfig);
+    await askHealth(part, '/livez');
+    await part.stop('SIGTERM');
+    assert.doesNotMatch(part.out, /ready in/);
+    await server.start();
+  });
+
+  test('a restart of the server goes by without a restart of the part', async () => {
+    await using part = startControllers(kubeconfig);
+    await part.ready();
+    await server.stop('SIGKILL');
+    await until('it says why', async () => (await askHealth(part, '/readyz')).status === 503);
+    await server.start();
+    await createService('again');
+    await until('a slice', async () => (await slicesOf('again')) === 1);
+    assert.match((await askHealth(part, '/metrics')).text, /^fairlead_part_restarts\{part="controllers"\} 0$/m);
+    await part.stop('SIGTERM');
+  });
+});
