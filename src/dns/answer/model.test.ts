@@ -63,9 +63,9 @@ function model(records: readonly Plain[], name: string, type: string, links: rea
 }
 
 // Few labels, so that names meet.
-const label = fc.constantFrom('a', 'b', '_p', '7');
+const label = fc.constantFrom('a', 'b', '_p');
 const inside = fc
-  .tuple(fc.array(label, { minLength: 1, maxLength: 3 }), fc.constantFrom(...apexes))
+  .tuple(fc.array(label, { minLength: 1, maxLength: 2 }), fc.constantFrom(...apexes))
   .map(([labels, apex]) => [...labels, apex].join('.'));
 const target = fc.oneof(
   { weight: 5, arbitrary: inside },
@@ -110,13 +110,27 @@ const cluster = fc.array(fc.record({ owner: inside, data: entry }), { maxLength:
 });
 type Cluster = typeof cluster extends fc.Arbitrary<infer Value> ? Value : never;
 
-const question = fc.record({
+const askable = ['A', 'AAAA', 'CNAME', 'PTR', 'SRV', 'TXT', 'HTTPS', 'MX', 'TYPE65280'];
+
+/** Some question, half of the time one that a record answers. */
+const anyQuestion = fc.record({
+  /** Which record to ask for, if any. */
+  record: fc.option(fc.nat(11), { nil: undefined }),
   name: fc.oneof(
     { weight: 8, arbitrary: inside },
     { weight: 1, arbitrary: fc.constantFrom('z', 'in.z', 'y', 'example.org') },
   ),
-  type: fc.constantFrom('A', 'AAAA', 'CNAME', 'PTR', 'SRV', 'TXT', 'HTTPS', 'MX', 'TYPE65280'),
+  type: fc.constantFrom(...askable),
 });
+type AnyQuestion = typeof anyQuestion extends fc.Arbitrary<infer Value> ? Value : never;
+
+function questionFor(
+  all: Cluster,
+  { record, name, type }: AnyQuestion,
+): { readonly name: string; readonly type: string } {
+  const meant = record === undefined ? undefined : all[record];
+  return meant === undefined ? { name, type } : { name: meant.owner, type: meant.data.type };
+}
 
 function zonesOf(all: Cluster): Zones {
   const zones = new Zones(
@@ -169,9 +183,9 @@ const asker = { address: '192.0.2.1', port: 53, protocol: 'tcp' } as const;
 
 test('every answer decodes, and equals the model', async () => {
   await fc.assert(
-    fc.asyncProperty(cluster, fc.array(question, { minLength: 1, maxLength: 5 }), async (all, questions) => {
+    fc.asyncProperty(cluster, fc.array(anyQuestion, { minLength: 1, maxLength: 5 }), async (all, questions) => {
       const path = fullPath({ zones: zonesOf(all) });
-      for (const { name, type } of questions) {
+      for (const { name, type } of questions.map((each) => questionFor(all, each))) {
         const [bytes = new Uint8Array()] = await path(queryBytes(name, type), asker);
         assert.deepEqual(sorted(saidBy(bytes)), sorted(model(plainOf(all), name, type)), `${name} ${type}`);
       }
@@ -182,33 +196,29 @@ test('every answer decodes, and equals the model', async () => {
 
 test('over UDP an answer is the model, or the beginning of it and says so', async () => {
   await fc.assert(
-    fc.asyncProperty(
-      cluster,
-      question,
-      fc.option(fc.nat(2000), { nil: undefined }),
-      async (all, { name, type }, size) => {
-        const path = fullPath({ zones: zonesOf(all) });
-        const query = queryBytes(name, type, size === undefined ? {} : { size });
-        const [bytes = new Uint8Array()] = await path(query, { ...asker, protocol: 'udp' });
-        assert.ok(bytes.length <= Math.max(512, Math.min(size ?? 512, 1232)));
-        const said = saidBy(bytes);
-        const want = model(plainOf(all), name, type);
-        assert.equal(said.rcode, want.rcode);
-        for (const answer of said.answers) assert.ok(want.answers.includes(answer));
-        const isWhole = said.answers.length === want.answers.length && said.denies === want.denies;
-        assert.equal(((bytes[2] ?? 0) & 2) !== 0, !isWhole);
-      },
-    ),
+    fc.asyncProperty(cluster, anyQuestion, fc.option(fc.nat(2000), { nil: undefined }), async (all, asked, size) => {
+      const { name, type } = questionFor(all, asked);
+      const path = fullPath({ zones: zonesOf(all) });
+      const query = queryBytes(name, type, size === undefined ? {} : { size });
+      const [bytes = new Uint8Array()] = await path(query, { ...asker, protocol: 'udp' });
+      assert.ok(bytes.length <= Math.max(512, Math.min(size ?? 512, 1232)));
+      const said = saidBy(bytes);
+      const want = model(plainOf(all), name, type);
+      assert.equal(said.rcode, want.rcode);
+      for (const answer of said.answers) assert.ok(want.answers.includes(answer));
+      const isWhole = said.answers.length === want.answers.length && said.denies === want.denies;
+      assert.equal(((bytes[2] ?? 0) & 2) !== 0, !isWhole);
+    }),
     { numRuns: 200 },
   );
 });
 
 test('prepared answers say what the full path says', async () => {
   await fc.assert(
-    fc.asyncProperty(cluster, fc.array(question, { minLength: 1, maxLength: 5 }), async (all, questions) => {
+    fc.asyncProperty(cluster, fc.array(anyQuestion, { minLength: 1, maxLength: 5 }), async (all, questions) => {
       const zones = zonesOf(all);
       const path = fullPath({ zones });
-      for (const { name, type } of questions) {
+      for (const { name, type } of questions.map((each) => questionFor(all, each))) {
         const query = queryBytes(name, type, { size: 4096 });
         const zone = zones.zoneOf(name);
         const prepared = prepare(zones, name);

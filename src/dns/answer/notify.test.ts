@@ -47,7 +47,8 @@ test('a secondary hears of a change once, with the SOA', async () => {
   await server.close();
   assert.equal(server.packets.length, 1);
   const [packet] = server.packets;
-  assert.equal(packet?.opcode, 'NOTIFY');
+  // The decoder's types do not know all that it gives.
+  assert.equal((packet as { readonly opcode?: string } | undefined)?.opcode, 'NOTIFY');
   assert.deepEqual(packet?.questions?.[0], { name: 'cluster.local', type: 'SOA', class: 'IN' });
   assert.equal(packet?.answers?.[0]?.type, 'SOA');
 });

@@ -22,11 +22,17 @@ export function prepare(zones: Lookup, name: Name, options: PrepareOptions = {})
   const node = zones.find(name);
   if (node === undefined) return undefined;
   const offsets = suffixOffsets(name);
-  const answers = [...node.sets.values()]
+  const answers = setsOf(node)
     .map((set) => prepareSet(zones, set, { offsets, minimal: options.minimal ?? false }))
     .filter((each) => each.answers.length > 0);
   const ask = whatToAsk(node, options);
   return { name, zone: node.zone.apex, answers, ...(ask === undefined ? {} : { ask }) };
+}
+
+/** At an alias there is nothing else to tell, whatever else is said of it. */
+function setsOf({ sets }: ZoneNode): readonly RecordSet[] {
+  const alias = sets.get('CNAME');
+  return alias === undefined ? [...sets.values()] : [alias];
 }
 
 /** What the negative answers of a zone need. */
