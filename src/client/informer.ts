@@ -51,6 +51,8 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   #hasSynced = false;
   /** Everything up to here is in the cache; undefined: begin anew. */
   #revision: string | undefined;
+  /** When the server last said anything, on the clock that never jumps. */
+  #heardAt: number | undefined;
   /** Whether the server begins a watch with what there is; most do, and then no list is needed. */
   #hasWatchList = true;
 
@@ -79,6 +81,11 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   /** Whether the cache was complete once. From then on it is right, if at times late. */
   get hasSynced(): boolean {
     return this.#hasSynced;
+  }
+
+  /** Milliseconds since the server last said anything, be it that nothing changed; undefined: it never did. */
+  get silentMs(): number | undefined {
+    return this.#heardAt === undefined ? undefined : this.#clock.elapsed() - this.#heardAt;
   }
 
   /** Resolves when the cache is complete for the first time; rejects when the signal fires before. */
@@ -210,6 +217,7 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   #replace(objects: readonly T[], revision: string): void {
     const changes = this.#cache.replace(objects);
     this.#revision = revision;
+    this.#heardAt = this.#clock.elapsed();
     this.#tell(changes);
     this.#hasSynced = true;
     this.#synced.resolve();
@@ -217,6 +225,7 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
 
   #take({ type, object }: WatchEvent<T>): void {
     this.#revision = object.metadata.resourceVersion;
+    this.#heardAt = this.#clock.elapsed();
     if (type === 'BOOKMARK') return;
     const trimmed = this.#trimmed(object);
     this.#tell(type === 'DELETED' ? this.#cache.delete(trimmed) : this.#cache.set(trimmed));

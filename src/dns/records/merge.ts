@@ -25,15 +25,16 @@ export function merge(said: readonly Said[]): ReadonlyMap<RecordType, RecordSet>
   return sets;
 }
 
-/** What is said of a name, in the order in which it is merged. */
+/** What is said of a name, in the order in which it is merged: one type after the other. */
 export function inOrder(said: readonly Said[]): readonly Said[] {
   return said.length < 2 ? said : [...said].toSorted(compare);
 }
 
 function compare(one: Said, other: Said): number {
   const { stamp } = one;
+  if (stamp.type !== other.stamp.type) return compareText(stamp.type, other.stamp.type);
   if (stamp.rank !== other.stamp.rank) return stamp.rank - other.stamp.rank;
-  if (stamp.source !== other.stamp.source) return stamp.source < other.stamp.source ? -1 : 1;
+  if (stamp.source !== other.stamp.source) return compareText(stamp.source, other.stamp.source);
   // A source that says two things of one type at one name: their own text decides, never which came first.
   return compareText(unpackAll(one).map(textOf).join('\n'), unpackAll(other).map(textOf).join('\n'));
 }

@@ -65,8 +65,8 @@ export class Zones {
 
   /**
    * Replaces what a source said before. Names outside all zones are left out. Returns the names whose answer may have
-   * changed: also those that came into or went out of existence by it, and owners of SRV records to a name that changed,
-   * whose addresses come along with them.
+   * changed: also those that came into or went out of existence by it, and owners of the source's SRV records to a name
+   * that changed, whose addresses come along with them.
    */
   put(source: string, sets: readonly SourceSet[], dynamic: readonly Name[] = []): readonly Name[] {
     const before = this.#sources.get(source) ?? none;
@@ -79,8 +79,14 @@ export class Zones {
     for (const said of added) this.#say(said, changed);
     for (const said of removed) this.#unsay(said, changed);
     for (const { owner } of [...added, ...removed]) this.#zoneAbove(owner)?.touch();
-    for (const said of now) if (targetsOf(said).some((target) => changed.has(target))) changed.add(said.owner);
+    for (const owner of this.leadingTo(changed, source)) changed.add(owner);
     return [...changed];
+  }
+
+  /** The owners of SRV records of a source that lead to one of some names. */
+  leadingTo(names: ReadonlySet<Name>, source: string): readonly Name[] {
+    const said = this.#sources.get(source) ?? none;
+    return said.flatMap((each) => (targetsOf(each).some((target) => names.has(target)) ? each.owner : []));
   }
 
   /** Forgets what a source said; returns what `put` does. */

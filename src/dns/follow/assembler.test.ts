@@ -1,0 +1,344 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+
+import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
+import type { Pod } from '../../api/kinds/core/pod/schema.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
+import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import { parseLabelSelector } from '../../api/selectors/labels.ts';
+import { keyOf } from '../../client/key.ts';
+import { ObjectCache } from '../../client/object-cache.ts';
+import type { Name } from '../record.ts';
+import { apexRecords, zoneOptions } from '../records/apex.ts';
+import { importNameLabel, seedImportNameLabel, sourceClusterLabel } from '../records/import-model.ts';
+import { onDemandBy } from '../records/on-demand.ts';
+import { endpoint, headless, service, slice, zoneLines } from '../records/records.fixture.ts';
+import { Zones } from '../records/zones.ts';
+import type { AssemblerOptions } from './assembler.ts';
+import { Assembler } from './assembler.ts';
+import { byNamespace, sliceIndexes } from './caches.ts';
+
+const base: AssemblerOptions = {
+  clusterDomain: 'cluster.local',
+  clustersetDomain: 'clusterset.local',
+  superclusterDomain: 'supercluster.local',
+};
+
+const openCaches = () => ({
+  namespaces: new ObjectCache<Namespace>({}),
+  services: new ObjectCache<Service, 'namespace'>(byNamespace),
+  slices: new ObjectCache<EndpointSlice, 'namespace' | 'owner'>(sliceIndexes),
+  pods: new ObjectCache<Pod, 'namespace'>(byNamespace),
+  imports: new ObjectCache<ServiceImport, 'namespace'>(byNamespace),
+  importedServices: new ObjectCache<ImportedService, 'namespace'>(byNamespace),
+});
+
+type TestCaches = ReturnType<typeof openCaches>;
+
+function openZones(options: AssemblerOptions): Zones {
+  const zones = new Zones(zoneOptions(options), { onDemand: onDemandBy(options) });
+  zones.put('zone', apexRecords(options, ['192.0.2.53']));
+  return zones;
+}
+
+/** A cluster whose objects are changed one by one. */
+class Cluster {
+  readonly caches: TestCaches = openCaches();
+  readonly zones: Zones;
+  readonly told: (readonly Name[])[] = [];
+  readonly assembler: Assembler;
+  #revision = 0;
+
+  constructor(options: AssemblerOptions = base) {
+    this.zones = openZones(options);
+    this.assembler = new Assembler(this.caches, {
+      zones: this.zones,
+      options,
+      changed: (names) => this.told.push(names),
+    });
+  }
+
+  set(change: Change): void {
+    const resourceVersion = String(++this.#revision);
+    const { metadata } = change.object;
+    const known = { ...metadata, uid: metadata.uid ?? 'uid', resourceVersion };
+    const old = change.kind === 'EndpointSlice' ? this.caches.slices.get(keyOf(change.object)) : undefined;
+    this.#write(change, known);
+    this.#tell(change, old);
+  }
+
+  #write({ kind, object, isGone }: Change, metadata: ApiObject['metadata']): void {
+    const caches = {
+      Namespace: this.caches.namespaces,
+      Service: this.caches.services,
+      EndpointSlice: this.caches.slices,
+      Pod: this.caches.pods,
+      ServiceImport: this.caches.imports,
+      ImportedService: this.caches.importedServices,
+    };
+    // A cast since the kind says which cache the object belongs to.
+    const cache = caches[kind] as unknown as ObjectCache<ApiObject>;
+    if (isGone) cache.delete(object);
+    else cache.set({ ...object, metadata });
+  }
+
+  #tell({ kind, object }: Change, old: EndpointSlice | undefined): void {
+    const key = keyOf(object);
+    if (kind === 'Namespace') this.assembler.namespaceChanged(key);
+    else if (kind === 'Service') this.assembler.serviceChanged(key);
+    else if (kind === 'EndpointSlice') this.assembler.sliceChanged(object as EndpointSlice, old);
+    else if (kind === 'Pod') this.assembler.podChanged(key);
+    else this.assembler.importChanged(kind, key);
+  }
+}
+
+interface Change {
+  readonly kind: 'Namespace' | 'Service' | 'EndpointSlice' | 'Pod' | 'ServiceImport' | 'ImportedService';
+  readonly object: ApiObject;
+  readonly isGone: boolean;
+}
+
+const namespace = (name: string, labels: Record<string, string> = {}): Change => ({
+  kind: 'Namespace',
+  // Only the fields that are read are written out.
+  object: { metadata: { name, labels } },
+  isGone: false,
+});
+const is = (kind: Change['kind'], object: ApiObject): Change => ({ kind, object, isGone: false });
+const gone = (change: Change): Change => ({ ...change, isGone: true });
+
+const web = 'web.default.svc.cluster.local';
+
+describe('Assembler', () => {
+  it('answers for a Service when its namespace is there, whichever comes first', () => {
+    const cluster = new Cluster();
+    cluster.set(is('Service', service()));
+    cluster.set(is('EndpointSlice', slice([endpoint('10.0.0.1')])));
+    assert.equal(cluster.told.length, 0);
+    assert.equal(cluster.zones.find('1.0.0.10.in-addr.arpa'), undefined);
+    cluster.set(namespace('default'));
+    assert.equal(cluster.told.length, 1);
+    assert.ok(cluster.told[0]?.includes(`10-0-0-1.${web}`));
+    assert.ok(cluster.zones.find(web));
+    cluster.set(gone(namespace('default')));
+    assert.equal(cluster.zones.find('default.svc.cluster.local'), undefined);
+    assert.equal(cluster.zones.find('1.0.0.10.in-addr.arpa'), undefined);
+  });
+
+  it('tells just what changed', () => {
+    const cluster = new Cluster();
+    cluster.set(namespace('default'));
+    cluster.set(is('Service', headless()));
+    cluster.set(is('EndpointSlice', slice([endpoint('10.0.0.1'), endpoint('10.0.0.2')])));
+    cluster.told.length = 0;
+    cluster.set(is('EndpointSlice', slice([endpoint('10.0.0.1'), endpoint('10.0.0.3')])));
+    assert.deepEqual(cluster.told.flat().toSorted(), [
+      `10-0-0-2.${web}`,
+      `10-0-0-3.${web}`,
+      '2.0.0.10.in-addr.arpa',
+      '3.0.0.10.in-addr.arpa',
+      `_http._tcp.${web}`,
+      web,
+    ]);
+    cluster.told.length = 0;
+    cluster.set(is('Service', headless({ sessionAffinity: 'ClientIP' })));
+    assert.deepEqual(cluster.told, []);
+    cluster.set(gone(is('Service', headless())));
+    assert.equal(cluster.zones.find(web), undefined);
+  });
+
+  it('tells the owners of SRV records in one slice when another changes the addresses of their target', () => {
+    const cluster = new Cluster();
+    cluster.set(namespace('default'));
+    cluster.set(is('Service', headless()));
+    cluster.set(is('EndpointSlice', slice([endpoint('10.0.0.1', { hostname: 'web-0' })])));
+    const other = (address: string): Change =>
+      is('EndpointSlice', slice([endpoint(address, { hostname: 'web-0' })], { name: 'web-2', ports: [] }));
+    cluster.set(other('fd00::1'));
+    cluster.told.length = 0;
+    cluster.set(other('fd00::2'));
+    assert.ok(cluster.told.flat().includes(`_http._tcp.${web}`));
+  });
+
+  it('leaves out namespaces that are not chosen, by name or by label, also backwards', () => {
+    for (const choice of [
+      { namespaces: ['shop'] },
+      { namespaceLabels: parseLabelSelector('dns=yes') },
+    ] satisfies Partial<AssemblerOptions>[]) {
+      const cluster = new Cluster({ ...base, ...choice });
+      cluster.set(namespace('default'));
+      cluster.set(namespace('shop', { dns: 'yes' }));
+      cluster.set(is('Service', service()));
+      cluster.set(is('Service', service({ clusterIP: '10.96.0.2' }, { namespace: 'shop' })));
+      assert.equal(cluster.zones.find('default.svc.cluster.local'), undefined);
+      assert.equal(cluster.zones.find('1.0.96.10.in-addr.arpa'), undefined);
+      assert.ok(cluster.zones.find('web.shop.svc.cluster.local'));
+      assert.ok(cluster.zones.find('2.0.96.10.in-addr.arpa'));
+    }
+  });
+
+  it('follows a label that chooses a namespace', () => {
+    const cluster = new Cluster({ ...base, namespaceLabels: parseLabelSelector('dns=yes') });
+    cluster.set(namespace('default'));
+    cluster.set(is('Service', service()));
+    assert.equal(cluster.zones.find(web), undefined);
+    cluster.set(namespace('default', { dns: 'yes' }));
+    assert.ok(cluster.zones.find(web));
+    cluster.set(namespace('default'));
+    assert.equal(cluster.zones.find(web), undefined);
+  });
+
+  it('SRV-9 reverts SRV names when the gate is switched off, and brings them back', () => {
+    const cluster = new Cluster();
+    cluster.set(namespace('default'));
+    const ports = [{ name: 'kerberos-tcp', port: 88, srvServiceName: 'kerberos' }];
+    cluster.set(is('Service', service({ ports })));
+    cluster.set(is('Service', service({ clusterIP: '10.96.0.2' }, { name: 'other' })));
+    assert.ok(cluster.zones.find(`_kerberos._tcp.${web}`));
+    cluster.told.length = 0;
+    cluster.assembler.reconfigure({ ...base, srvServiceNames: false });
+    assert.equal(cluster.zones.find(`_kerberos._tcp.${web}`), undefined);
+    assert.ok(cluster.zones.find(`_kerberos-tcp._tcp.${web}`));
+    assert.deepEqual(cluster.told.flat().toSorted(), [`_kerberos-tcp._tcp.${web}`, `_kerberos._tcp.${web}`]);
+    cluster.assembler.reconfigure(base);
+    assert.ok(cluster.zones.find(`_kerberos._tcp.${web}`));
+  });
+
+  it('drops an empty Service with --ignore-empty-service as its slices change', () => {
+    const cluster = new Cluster({ ...base, ignoreEmptyService: true });
+    cluster.set(namespace('default'));
+    cluster.set(is('Service', service()));
+    assert.equal(cluster.zones.find(web), undefined);
+    cluster.set(is('EndpointSlice', slice([endpoint('10.0.0.1')])));
+    assert.ok(cluster.zones.find(web));
+    cluster.set(is('EndpointSlice', slice([], { metadata: { labels: { [serviceNameLabel]: 'other' } } })));
+    assert.equal(cluster.zones.find(web), undefined);
+  });
+
+  it('serves both multi-cluster zones from the same slices, and cluster.local from none of them', () => {
+    const cluster = new Cluster();
+    cluster.set(namespace('default'));
+    const labels = { [importNameLabel]: 'web', [seedImportNameLabel]: 'web', [sourceClusterLabel]: 'east' };
+    cluster.set(
+      is('EndpointSlice', slice([endpoint('10.0.0.1', { conditions: { ready: false } })], { metadata: { labels } })),
+    );
+    const metadata = { name: 'web', namespace: 'default' };
+    cluster.set(is('ServiceImport', { metadata, spec: { type: 'Headless', ports: [] } } as ApiObject));
+    const clusters = [{ cluster: 'east', publishNotReadyAddresses: true }];
+    cluster.set(is('ImportedService', { metadata, spec: { ipFamily: 'IPv4', ports: [], clusters } } as ApiObject));
+    assert.equal(cluster.zones.find('web.default.svc.clusterset.local'), undefined);
+    assert.ok(cluster.zones.find('10-0-0-1.east.web.default.svc.supercluster.local'));
+    assert.equal(cluster.zones.find(web), undefined);
+    assert.equal(cluster.zones.find('1.0.0.10.in-addr.arpa'), undefined);
+    cluster.set(is('EndpointSlice', slice([endpoint('10.0.0.1')], { metadata: { labels } })));
+    assert.ok(cluster.zones.find('10-0-0-1.east.web.default.svc.clusterset.local'));
+  });
+});
+
+describe('zones after any order of changes', () => {
+  const address = fc.integer({ min: 1, max: 6 }).map((last) => (last > 4 ? `fd00::${last}` : `10.0.0.${last}`));
+  const name = fc.constantFrom('a', 'b');
+  const inNamespace = fc.constantFrom('n', 'm');
+  const port = fc.record(
+    {
+      name: fc.constantFrom('http', 'dns'),
+      port: fc.constantFrom(53, 80),
+      protocol: fc.constantFrom('TCP' as const, 'UDP' as const),
+      srvServiceName: fc.constantFrom('web', 'http'),
+    },
+    { requiredKeys: ['name', 'port'] },
+  );
+  const ports = fc.uniqueArray(port, { maxLength: 2, selector: (each) => each.name });
+  const metadata = fc.record({ name, namespace: inNamespace });
+  const aService = fc
+    .tuple(metadata, ports, fc.constantFrom('10.96.0.1', '10.96.0.2', 'None', ''))
+    .map(([meta, some, clusterIP]) =>
+      clusterIP === ''
+        ? service({ type: 'ExternalName', clusterIP, externalName: 'db.example.org', ports: some }, meta)
+        : service({ clusterIP, ports: some }, meta),
+    );
+  const anEndpoint = fc
+    .tuple(
+      address,
+      fc.option(fc.constantFrom('h0', 'h1'), { nil: undefined }),
+      fc.boolean(),
+      fc.constantFrom('z1', 'z2'),
+    )
+    .map(([at, hostname, ready, zone]) =>
+      endpoint(at, { conditions: { ready }, zone, ...(hostname === undefined ? {} : { hostname }) }),
+    );
+  const aSlice = fc
+    .tuple(
+      fc.constantFrom('s1', 's2', 's3'),
+      inNamespace,
+      fc.dictionary(fc.constantFrom(serviceNameLabel, importNameLabel, seedImportNameLabel), name),
+      fc.tuple(fc.array(anEndpoint, { maxLength: 4 }), ports, fc.constantFrom('east', 'west.example')),
+    )
+    .map(([own, space, labels, [endpoints, some, cluster]]) =>
+      slice(endpoints, {
+        ports: some,
+        metadata: { name: own, namespace: space, labels: { ...labels, [sourceClusterLabel]: cluster } },
+      }),
+    );
+  const anImport = fc
+    .tuple(metadata, fc.constantFrom('Headless', 'ClusterSetIP'), ports)
+    .map(([meta, type, some]) => ({ metadata: meta, spec: { type, ports: some, ips: ['10.98.0.1'] } }));
+  const anImported = fc
+    .tuple(metadata, fc.constantFrom({}, { ip: '10.98.0.2' }), fc.boolean())
+    .map(([meta, ip, publishNotReadyAddresses]) => ({
+      metadata: meta,
+      spec: { ipFamily: 'IPv4', ports: [], clusters: [{ cluster: 'east', publishNotReadyAddresses }], ...ip },
+    }));
+  const aPod = fc.tuple(metadata, address).map(([meta, podIP]) => ({ metadata: meta, status: { podIP } }));
+  const change: fc.Arbitrary<Change> = fc
+    .tuple(
+      fc.oneof(
+        fc.tuple(inNamespace, fc.boolean()).map(([each, yes]) => namespace(each, yes ? { dns: 'yes' } : {})),
+        aService.map((object) => is('Service', object)),
+        aSlice.map((object) => is('EndpointSlice', object)),
+        // Casts since only the fields that are read are written out.
+        anImport.map((object) => is('ServiceImport', object as ApiObject)),
+        anImported.map((object) => is('ImportedService', object as ApiObject)),
+        aPod.map((object) => is('Pod', object as ApiObject)),
+      ),
+      fc.integer({ min: 0, max: 3 }),
+    )
+    .map(([each, dice]) => ({ ...each, isGone: dice === 0 }));
+  const settings: fc.Arbitrary<AssemblerOptions> = fc
+    .record(
+      {
+        pods: fc.constantFrom('disabled' as const, 'insecure' as const, 'verified' as const),
+        ignoreEmptyService: fc.boolean(),
+        zonal: fc.boolean(),
+        noEndpoints: fc.boolean(),
+        srvServiceNames: fc.boolean(),
+        namespaceLabels: fc.constant(parseLabelSelector('dns=yes')),
+      },
+      { requiredKeys: [] },
+    )
+    .map((some) => ({ ...base, ...some }));
+
+  const apexes = ['cluster.local', 'clusterset.local', 'supercluster.local', 'in-addr.arpa', 'ip6.arpa'];
+  const picture = (zones: Zones): readonly string[] => apexes.flatMap((apex) => zoneLines(zones, apex));
+
+  it('are what a fresh build from the last objects is', () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 40 }), settings, settings, (changes, first, second) => {
+        const grown = new Cluster(first);
+        for (const each of changes.slice(0, 20)) grown.set(each);
+        grown.assembler.reconfigure(second);
+        for (const each of changes.slice(20)) grown.set(each);
+        const zones = openZones(second);
+        const fresh = new Assembler(grown.caches, { zones, options: second, changed: () => {} });
+        fresh.reconfigure(second);
+        assert.deepEqual(picture(grown.zones), picture(zones));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,210 @@
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { LabelSelector } from '../../api/selectors/labels.ts';
+import { matchesLabels } from '../../api/selectors/labels.ts';
+import type { Key } from '../../client/key.ts';
+import { keyOf, nameFor } from '../../client/key.ts';
+import type { Name } from '../record.ts';
+import type { ImportModel } from '../records/import-model.ts';
+import { importedSlice, modelOfImport, modelOfImportedService } from '../records/import-model.ts';
+import { importRecords, importSliceRecords } from '../records/imports.ts';
+import { namespaceDynamicNames, namespaceRecords } from '../records/namespaces.ts';
+import type { RecordOptions } from '../records/options.ts';
+import type { SourceSet } from '../records/packed.ts';
+import { podRecords } from '../records/pods.ts';
+import { serviceRecords } from '../records/service.ts';
+import { sliceDynamicNames, sliceRecords } from '../records/slices.ts';
+import type { Zones } from '../records/zones.ts';
+import type { Caches, Owner, OwnerKind } from './caches.ts';
+import { ownersOf, sourceOf } from './caches.ts';
+
+/** Whose objects are published. Namespaces that do not exist or are left out have no names, not even backwards. */
+export interface NamespaceChoice {
+  /** Only these; all by default. */
+  readonly namespaces?: readonly string[];
+  /** Only those whose labels match; all by default. */
+  readonly namespaceLabels?: LabelSelector;
+}
+
+export interface AssemblerOptions extends RecordOptions, NamespaceChoice {}
+
+/**
+ * Keeps zones as the cached objects say. Each method is told what changed, makes the records of just the sources that
+ * depend on it, and tells which names have a new answer before it returns.
+ */
+export class Assembler {
+  readonly #caches: Caches;
+  readonly #zones: Zones;
+  readonly #changed: (names: readonly Name[]) => void;
+  /** Namespaces whose objects are published. */
+  readonly #served = new Set<string>();
+  #options: AssemblerOptions;
+
+  constructor(
+    caches: Caches,
+    {
+      zones,
+      options,
+      changed,
+    }: {
+      readonly zones: Zones;
+      readonly options: AssemblerOptions;
+      readonly changed: (names: readonly Name[]) => void;
+    },
+  ) {
+    this.#caches = caches;
+    this.#zones = zones;
+    this.#options = options;
+    this.#changed = changed;
+  }
+
+  /** Makes everything anew, by other options; only what differs is told. */
+  reconfigure(options: AssemblerOptions): void {
+    this.#options = options;
+    const names = new Set([...this.#served, ...this.#caches.namespaces.list().map(keyOf)]);
+    this.#tell([...names].map((name) => this.#namespace(name)));
+  }
+
+  /** A namespace came, went, or changed. */
+  namespaceChanged(name: string): void {
+    if (this.#isChosen(name) === this.#served.has(name)) return;
+    this.#tell([this.#namespace(name)]);
+  }
+
+  /** A Service came, went, or changed. */
+  serviceChanged(key: Key): void {
+    this.#tell([this.#service(key), ...this.#slicesOf({ kind: 'Service', key })]);
+  }
+
+  /** A ServiceImport or ImportedService came, went, or changed. */
+  importChanged(kind: Exclude<OwnerKind, 'Service'>, key: Key): void {
+    this.#tell([this.#import(kind, key), ...this.#slicesOf({ kind, key })]);
+  }
+
+  /** A slice came, went, or changed; `old` is what it was before. */
+  sliceChanged(slice: EndpointSlice, old?: EndpointSlice): void {
+    const owners = [...ownersOf(slice), ...(old === undefined ? [] : ownersOf(old))];
+    const names = this.#slice(keyOf(slice));
+    this.#tell([
+      names,
+      ...owners.map((owner) => this.#ownerOfSlice(owner)),
+      ...owners.map((owner) => this.#leadingTo(new Set(names), owner)),
+    ]);
+  }
+
+  /** Names of SRV records in any slice to endpoints that another slice changed: families have slices of their own. */
+  #leadingTo(names: ReadonlySet<Name>, owner: Owner): readonly Name[] {
+    if (names.size === 0) return [];
+    return this.#slices(owner).flatMap((slice) =>
+      this.#zones.leadingTo(names, sourceOf('EndpointSlice', keyOf(slice))),
+    );
+  }
+
+  /** A Pod came, went, or changed. */
+  podChanged(key: Key): void {
+    this.#tell([this.#pod(key)]);
+  }
+
+  /** The records that an object makes by itself may depend on its slices. */
+  #ownerOfSlice({ kind, key }: Owner): readonly Name[] {
+    if (kind !== 'Service') return this.#import(kind, key);
+    return this.#options.ignoreEmptyService === true ? this.#service(key) : [];
+  }
+
+  #isChosen(name: string): boolean {
+    const namespace = this.#caches.namespaces.get(name);
+    const { namespaces, namespaceLabels = [] } = this.#options;
+    if (namespace === undefined || namespaces?.includes(name) === false) return false;
+    return matchesLabels(namespaceLabels, namespace.metadata.labels);
+  }
+
+  #namespace(name: string): readonly Name[] {
+    const source = sourceOf('Namespace', name);
+    const isServed = this.#isChosen(name);
+    if (isServed) this.#served.add(name);
+    else this.#served.delete(name);
+    const { services, slices, pods, imports, importedServices } = this.#caches;
+    return [
+      ...(isServed
+        ? this.#put(source, namespaceRecords(name, this.#options), namespaceDynamicNames(name, this.#options))
+        : this.#zones.delete(source)),
+      ...services.by('namespace', name).flatMap((object) => this.#service(keyOf(object))),
+      ...imports.by('namespace', name).flatMap((object) => this.#import('ServiceImport', keyOf(object))),
+      ...importedServices.by('namespace', name).flatMap((object) => this.#import('ImportedService', keyOf(object))),
+      ...slices.by('namespace', name).flatMap((object) => this.#slice(keyOf(object))),
+      ...pods.by('namespace', name).flatMap((object) => this.#pod(keyOf(object))),
+    ];
+  }
+
+  #service(key: Key): readonly Name[] {
+    const service = this.#isServed(key) ? this.#caches.services.get(key) : undefined;
+    if (service === undefined) return this.#zones.delete(sourceOf('Service', key));
+    const options = this.#options;
+    const slices = options.ignoreEmptyService === true ? this.#slices({ kind: 'Service', key }) : [];
+    return this.#put(sourceOf('Service', key), serviceRecords({ service, slices, options }));
+  }
+
+  #import(kind: Exclude<OwnerKind, 'Service'>, key: Key): readonly Name[] {
+    const model = this.#model(kind, key);
+    if (model === undefined) return this.#zones.delete(sourceOf(kind, key));
+    return this.#put(sourceOf(kind, key), importRecords(model, this.#slices({ kind, key }), this.#options));
+  }
+
+  #model(kind: Exclude<OwnerKind, 'Service'>, key: Key): ImportModel | undefined {
+    if (!this.#isServed(key)) return undefined;
+    const { clustersetDomain, superclusterDomain } = this.#options;
+    if (kind === 'ServiceImport') {
+      const object = this.#caches.imports.get(key);
+      return object && clustersetDomain !== undefined ? modelOfImport(object, clustersetDomain) : undefined;
+    }
+    const object = this.#caches.importedServices.get(key);
+    return object && superclusterDomain !== undefined ? modelOfImportedService(object, superclusterDomain) : undefined;
+  }
+
+  #slices({ kind, key }: Owner): readonly EndpointSlice[] {
+    return this.#caches.slices.by('owner', sourceOf(kind, key));
+  }
+
+  #slicesOf(owner: Owner): readonly (readonly Name[])[] {
+    return this.#slices(owner).map((slice) => this.#slice(keyOf(slice)));
+  }
+
+  #slice(key: Key): readonly Name[] {
+    const source = sourceOf('EndpointSlice', key);
+    const slice = this.#isServed(key) ? this.#caches.slices.get(key) : undefined;
+    if (slice === undefined) return this.#zones.delete(source);
+    const options = this.#options;
+    const sets: SourceSet[] = [];
+    const dynamic: Name[] = [];
+    for (const owner of ownersOf(slice)) {
+      if (owner.kind === 'Service') {
+        const service = this.#caches.services.get(owner.key);
+        if (service === undefined) continue;
+        sets.push(...sliceRecords({ service, slice, options }));
+        dynamic.push(...sliceDynamicNames({ service, slice, options }));
+      } else {
+        const model = this.#model(owner.kind, owner.key);
+        if (model !== undefined) sets.push(...importSliceRecords(model, importedSlice(slice), options));
+      }
+    }
+    return this.#put(source, sets, dynamic);
+  }
+
+  #pod(key: Key): readonly Name[] {
+    const pod = this.#isServed(key) ? this.#caches.pods.get(key) : undefined;
+    const source = sourceOf('Pod', key);
+    return pod === undefined ? this.#zones.delete(source) : this.#put(source, podRecords(pod, this.#options));
+  }
+
+  #isServed(key: Key): boolean {
+    return this.#served.has(nameFor(key).namespace ?? '');
+  }
+
+  #put(source: string, sets: readonly SourceSet[], dynamic: readonly Name[] = []): readonly Name[] {
+    return this.#zones.put(source, sets, dynamic);
+  }
+
+  #tell(changes: readonly (readonly Name[])[]): void {
+    const names = changes.length === 1 ? (changes[0] ?? []) : [...new Set(changes.flat())];
+    if (names.length > 0) this.#changed(names);
+  }
+}

@@ -1,0 +1,107 @@
+// What is kept of the objects that are followed: a cluster has ten times as much that no record is made from.
+import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
+import type { Pod } from '../../api/kinds/core/pod/schema.ts';
+import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
+import { serviceNameLabel, triggerTimeAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
+import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { ObjectMeta } from '../../api/metadata.ts';
+import { importNameLabel, seedImportNameLabel, sourceClusterLabel } from '../records/import-model.ts';
+import { srvNamesAnnotation } from '../records/srv.ts';
+
+/** The fields of an object that are set. */
+function only<T extends object>(fields: T): T {
+  // A cast since fields that are undefined are as good as absent, to the reader if not to the type.
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}
+
+/** Keeps which object it is, and of its labels and annotations those that are named. */
+function trimMetadata(
+  metadata: ObjectMeta,
+  keep: { readonly labels?: readonly string[]; readonly annotations?: readonly string[] },
+): ObjectMeta {
+  const { name, namespace, uid, resourceVersion, deletionTimestamp } = metadata;
+  const labels = pick(metadata.labels, keep.labels);
+  const annotations = pick(metadata.annotations, keep.annotations);
+  // A cast as above.
+  return only({ name, namespace, uid, resourceVersion, deletionTimestamp, labels, annotations }) as ObjectMeta;
+}
+
+function pick(
+  map: Readonly<Record<string, string>> | undefined,
+  names: readonly string[] = [],
+): Record<string, string> | undefined {
+  const found = names.flatMap((name) => {
+    const value = map?.[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}
+
+/** The parts of a Service that records are made of. Its selector is kept as whether there is one. */
+export function trimService({ metadata, spec }: Service): Service {
+  const { type, clusterIP, clusterIPs, externalName, ports, selector } = spec;
+  const trimmed = {
+    metadata: trimMetadata(metadata, { annotations: [srvNamesAnnotation] }),
+    spec: only({
+      type,
+      clusterIP,
+      // Nearly always there is one address, which both fields have.
+      clusterIPs: clusterIPs?.length === 1 && clusterIPs[0] === clusterIP ? undefined : clusterIPs,
+      externalName,
+      ports: ports?.map(trimPort),
+      selector: selector === undefined || Object.keys(selector).length === 0 ? undefined : selected,
+    }),
+  };
+  // A cast since the rest of what a Service must have is never read here.
+  return trimmed as unknown as Service;
+}
+
+const selected: Readonly<Record<string, string>> = {};
+
+const trimPort = <T extends ServicePort | EndpointPort>({ name, protocol, port, srvServiceName }: T): T =>
+  // A cast since the rest of what a port may have is never read here.
+  only({ name, protocol, port, srvServiceName }) as T;
+
+/** The parts of a slice that records are made of. */
+export function trimSlice({ metadata, addressType, endpoints, ports }: EndpointSlice): EndpointSlice {
+  return {
+    metadata: trimMetadata(metadata, { labels: sliceLabels, annotations: [triggerTimeAnnotation] }),
+    addressType,
+    endpoints: (endpoints ?? []).map(trimEndpoint),
+    ports: (ports ?? []).map(trimPort),
+  };
+}
+
+const sliceLabels = [serviceNameLabel, importNameLabel, seedImportNameLabel, sourceClusterLabel];
+
+const ready = { ready: true };
+const notReady = { ready: false };
+
+function trimEndpoint({ addresses, conditions, hostname, targetRef, zone }: Endpoint): Endpoint {
+  const isReady = conditions?.ready !== false;
+  const pod = targetRef?.kind === 'Pod' ? { kind: 'Pod', name: targetRef.name ?? '' } : undefined;
+  return {
+    addresses,
+    conditions: isReady ? ready : notReady,
+    ...(hostname ? { hostname } : {}),
+    ...(pod === undefined ? {} : { targetRef: pod }),
+    ...(zone === undefined ? {} : { zone }),
+  };
+}
+
+/** The parts of a Namespace by which it is chosen. */
+export function trimNamespace({ metadata }: Namespace): Namespace {
+  const { labels } = metadata;
+  const trimmed = { metadata: { ...trimMetadata(metadata, {}), ...(labels === undefined ? {} : { labels }) } };
+  // A cast since the rest of what a Namespace has is never read here.
+  return trimmed as Namespace;
+}
+
+/** The parts of a Pod that records are made of. */
+export function trimPod({ metadata, status }: Pod): Pod {
+  const { phase, podIP, podIPs } = status ?? {};
+  const own = podIPs?.length === 1 && podIPs[0]?.ip === podIP ? undefined : podIPs;
+  const trimmed = { metadata: trimMetadata(metadata, {}), status: only({ phase, podIP, podIPs: own }) };
+  // A cast since the rest of what a Pod must have is never read here.
+  return trimmed as Pod;
+}
