@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { load } from 'js-yaml';
+
+import { printConfig, readDnsOptions } from './config.ts';
+import { dnsFlags } from './config-flags.ts';
+import { endpointName } from './forward/upstream.ts';
+
+/** `name=value` or `name` for each setting. */
+function settings(...given: readonly string[]): Map<string, readonly string[]> {
+  const all = new Map<string, readonly string[]>();
+  for (const each of given) {
+    const [name = '', ...value] = each.split('=');
+    all.set(name, [...(all.get(name) ?? []), value.join('=')]);
+  }
+  return all;
+}
+
+test('nothing given is CoreDNS, but for what we do better', () => {
+  const options = readDnsOptions(new Map());
+  assert.deepEqual(options.listen.map(endpointName), ['[::]:53']);
+  assert.equal(options.zones.clusterDomain, 'cluster.local');
+  assert.equal(options.zones.clustersetDomain, 'clusterset.local');
+  assert.equal(options.zones.superclusterDomain, 'supercluster.local');
+  assert.equal(options.forward.upstreams, undefined);
+  assert.equal(options.forward.cache.staleFor, 86_400);
+  assert.equal(options.namespaces, undefined);
+  assert.deepEqual(
+    [options.health, options.ready, options.metrics].map((place) => place && endpointName(place)),
+    ['[::]:8080', '[::]:8181', '[::]:9153'],
+  );
+});
+
+test('every default that is shown is the one that is used', () => {
+  const shown = dnsFlags.flatMap(({ name, default: fallback }) =>
+    fallback === undefined ? [] : [`${name}=${fallback}`],
+  );
+  assert.deepEqual(
+    { ...readDnsOptions(settings(...shown)), zones: undefined },
+    { ...readDnsOptions(new Map()), zones: undefined },
+  );
+});
+
+test('everything given', () => {
+  const options = readDnsOptions(
+    settings(
+      'listen=127.0.0.1:1053',
+      'listen=[::1]:1053',
+      'cluster-domain=Example.Local.',
+      'supercluster-domain=none',
+      'reverse-zones=10.0.0.0/8, fd00::/8',
+      'ttl=30',
+      'pods=verified',
+      'endpoint-pod-names=true',
+      'namespaces=a,b',
+      'upstream=192.0.2.1,[2001:db8::1]:5353',
+      'stub-zone=corp.example=192.0.2.2,192.0.2.3',
+      'stub-zone=a.example=192.0.2.4,b.example=192.0.2.5:54,192.0.2.6',
+      'forward-timeout=2s500ms',
+      'serve-stale=0s',
+      'transfer-to=192.0.2.9',
+      'metrics-listen=none',
+    ),
+  );
+  assert.deepEqual(options.listen.map(endpointName), ['127.0.0.1:1053', '[::1]:1053']);
+  assert.equal(options.zones.clusterDomain, 'example.local');
+  assert.equal(options.zones.superclusterDomain, undefined);
+  assert.deepEqual(options.zones.reverseCidrs, ['10.0.0.0/8', 'fd00::/8']);
+  assert.deepEqual(options.forward.upstreams?.map(endpointName), ['192.0.2.1:53', '[2001:db8::1]:5353']);
+  assert.deepEqual(
+    Array.from(options.forward.routes, ([zone, servers]) => `${zone} ${servers.map(endpointName).join(' ')}`),
+    ['corp.example 192.0.2.2:53 192.0.2.3:53', 'a.example 192.0.2.4:53', 'b.example 192.0.2.5:54 192.0.2.6:53'],
+  );
+  assert.equal(options.forward.deadlineMs, 2500);
+  assert.equal(options.forward.cache.staleFor, 0);
+  assert.deepEqual(options.transfer.to, ['192.0.2.9/32']);
+  assert.equal(options.metrics, undefined);
+  assert.deepEqual(readDnsOptions(settings('upstream=none')).forward.upstreams, []);
+});
+
+suite('what cannot be used is named, with what was expected', () => {
+  const table: readonly (readonly [given: string, want: string])[] = [
+    ['ttl=7200', 'invalid argument "7200" for "--ttl" flag: expected a whole number from 0 to 3600'],
+    ['ttl=5s', 'invalid argument "5s" for "--ttl" flag: expected a whole number from 0 to 3600'],
+    ['pods=all', 'invalid argument "all" for "--pods" flag: expected disabled, insecure or verified'],
+    [
+      'cluster-domain=a..b',
+      'invalid argument "a..b" for "--cluster-domain" flag: expected a domain name, such as cluster.local',
+    ],
+    ['cluster-domain=clusterset.local', '"clusterset.local" is given for two zones: every zone needs its own name'],
+    [
+      'upstream=192.0.2.1,dns.example',
+      'invalid argument "192.0.2.1,dns.example" for "--upstream" flag: "dns.example": expected an address such as 192.0.2.1, 192.0.2.1:5353 or [2001:db8::1]:53',
+    ],
+    [
+      'stub-zone=192.0.2.1',
+      'invalid argument "192.0.2.1" for "--stub-zone" flag: expected ZONE=ADDR, such as corp.example=192.0.2.1',
+    ],
+    [
+      'stub-zone=a.example=',
+      'invalid argument "a.example=" for "--stub-zone" flag: expected an address after "a.example="',
+    ],
+    [
+      'listen=53',
+      'invalid argument "53" for "--listen" flag: expected ADDR:PORT, such as :53, 127.0.0.1:1053 or [::1]:53',
+    ],
+    ['zonal=yes', 'invalid argument "yes" for "--zonal" flag: expected true or false'],
+    [
+      'forward-timeout=4',
+      'invalid argument "4" for "--forward-timeout" flag: expected a duration, such as 4s, 500ms or 24h',
+    ],
+    ['forward-timeout=4ms', 'invalid argument "4ms" for "--forward-timeout" flag: expected 100ms or more'],
+    [
+      'allow-recursion=10.0.0.0/99',
+      'invalid argument "10.0.0.0/99" for "--allow-recursion" flag: "10.0.0.0/99": expected a CIDR such as 10.0.0.0/8',
+    ],
+    [
+      'namespaces=Default',
+      'invalid argument "Default" for "--namespaces" flag: "Default": expected the name of a namespace',
+    ],
+  ];
+  for (const [given, want] of table) {
+    test(given, () => assert.throws(() => readDnsOptions(settings(given)), { message: want, code: 'USAGE' }));
+  }
+
+  test('one zone twice', () => {
+    const given = settings('stub-zone=a.example=192.0.2.1', 'stub-zone=a.example=192.0.2.2');
+    assert.throws(() => readDnsOptions(given), { message: /given twice for "a\.example"/ });
+  });
+});
+
+test('a printed file has a comment for every key, and reads as what was printed', () => {
+  const given = settings(
+    'ttl=30',
+    'listen=:1053',
+    'listen=[::1]:53',
+    'stub-zone=corp.example=192.0.2.1',
+    'namespaces=null',
+    'zonal=true',
+  );
+  const text = printConfig(given, ['made by a test']);
+  const read = load(text);
+  assert.deepEqual(read, {
+    ttl: 30,
+    listen: [':1053', '[::1]:53'],
+    'stub-zone': ['corp.example=192.0.2.1'],
+    namespaces: 'null',
+    zonal: true,
+  });
+  for (const { name, description } of dnsFlags)
+    assert.ok(text.includes(`# ${description}\n`) && text.includes(`${name}:`));
+});

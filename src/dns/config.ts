@@ -1,0 +1,213 @@
+import { dnsFlags } from './config-flags.ts';
+import {
+  ConfigError,
+  orNone,
+  parseBoolean,
+  parseCount,
+  parseDurationMs,
+  parseList,
+  parseListen,
+  parseNamespace,
+  parseRange,
+  parseServer,
+  parseStubZones,
+  parseWord,
+  parseZone,
+} from './config-values.ts';
+import type { CacheOptions } from './forward/cache.ts';
+import type { ForwarderOptions } from './forward/forwarder.ts';
+import type { Endpoint } from './forward/udp.ts';
+import type { Name } from './record.ts';
+import type { ServedZones } from './records/apex.ts';
+
+/** What was given: name of a flag → its values, one unless it is repeatable. What was not given is absent. */
+export type DnsSettings = ReadonlyMap<string, readonly string[]>;
+
+/** How names that are not ours are answered. */
+export interface ForwardSettings extends Pick<
+  ForwarderOptions,
+  'upstream' | 'maxInFlight' | 'maxWaitingPerClient' | 'deadlineMs'
+> {
+  /** undefined: the servers of /etc/resolv.conf; empty: nothing is forwarded. */
+  readonly upstreams: readonly Endpoint[] | undefined;
+  readonly routes: ReadonlyMap<Name, readonly Endpoint[]>;
+  readonly cache: Omit<CacheOptions, 'clock' | 'random' | 'counts'>;
+  /** CIDRs that may recurse; undefined: those of `defaultAllowed`. */
+  readonly allow: readonly string[] | undefined;
+  /** Questions a second of one client; 0: no limit. */
+  readonly perSecond: number;
+}
+
+/** Everything that can be said about the DNS server, checked and with defaults. */
+export interface DnsOptions {
+  readonly listen: readonly Endpoint[];
+  readonly workers: number;
+  readonly zones: ServedZones;
+  /** Namespaces that are served; undefined: all. */
+  readonly namespaces: ReadonlySet<string> | undefined;
+  readonly searchCompletion: boolean;
+  readonly filterAaaa: boolean;
+  readonly forward: ForwardSettings;
+  readonly transfer: { readonly to: readonly string[]; readonly notify: readonly Endpoint[] };
+  /** Where these are told; undefined: nowhere. */
+  readonly health: Endpoint | undefined;
+  readonly ready: Endpoint | undefined;
+  readonly metrics: Endpoint | undefined;
+  /** How long questions are answered after being told to stop. */
+  readonly lameduckMs: number;
+}
+
+/** Reads settings. Throws `ConfigError`, which names the flag, the value, and what was expected. */
+export function readDnsOptions(settings: DnsSettings): DnsOptions {
+  const unknown = [...settings.keys()].find((name) => !dnsFlags.some((flag) => flag.name === name));
+  if (unknown !== undefined) throw new ConfigError(`bug: "${unknown}" is no setting of the DNS server`);
+  const reader = new Reader(settings);
+  return {
+    listen: reader.all('listen', parseListen, ':53'),
+    workers: reader.one('workers', parseCount(1, 64)) ?? 1,
+    zones: zonesOf(reader),
+    namespaces: namespacesOf(reader),
+    searchCompletion: reader.flag('search-completion'),
+    filterAaaa: reader.flag('filter-aaaa'),
+    forward: forwardOf(reader),
+    transfer: {
+      to: reader.one('transfer-to', parseList(parseRange)) ?? [],
+      notify: reader.one('notify', parseList(parseServer)) ?? [],
+    },
+    health: reader.place('health-listen', ':8080'),
+    ready: reader.place('ready-listen', ':8181'),
+    metrics: reader.place('metrics-listen', ':9153'),
+    lameduckMs: reader.one('lameduck', parseDurationMs) ?? 5000,
+  };
+}
+
+function zonesOf(reader: Reader): ServedZones {
+  const clusterDomain = reader.one('cluster-domain', parseZone) ?? 'cluster.local';
+  const superclusterDomain = reader.optional('supercluster-domain', parseZone, 'supercluster.local');
+  const clustersetDomain = reader.optional('clusterset-domain', parseZone, 'clusterset.local');
+  const zones = [clusterDomain, superclusterDomain, clustersetDomain];
+  const twice = zones.find((zone, index) => zone !== undefined && zones.indexOf(zone) !== index);
+  if (twice !== undefined) throw new ConfigError(`"${twice}" is given for two zones: every zone needs its own name`);
+  const reverseCidrs = reader.one('reverse-zones', parseList(parseRange));
+  const ttl = reader.one('ttl', parseCount(0, 3600));
+  const negativeTtl = reader.one('negative-ttl', parseCount(0, 3600));
+  return {
+    clusterDomain,
+    ...(superclusterDomain === undefined ? {} : { superclusterDomain }),
+    ...(clustersetDomain === undefined ? {} : { clustersetDomain }),
+    ...(reverseCidrs === undefined ? {} : { reverseCidrs }),
+    ...(ttl === undefined ? {} : { ttl }),
+    ...(negativeTtl === undefined ? {} : { negativeTtl }),
+    pods: reader.one('pods', parseWord(['disabled', 'insecure', 'verified'])) ?? 'disabled',
+    endpointPodNames: reader.flag('endpoint-pod-names'),
+    ignoreEmptyService: reader.flag('ignore-empty-service'),
+    noEndpoints: reader.flag('no-endpoints'),
+    zonal: reader.flag('zonal'),
+  };
+}
+
+function namespacesOf(reader: Reader): ReadonlySet<string> | undefined {
+  const names = reader.one('namespaces', parseList(parseNamespace));
+  return names === undefined || names.length === 0 ? undefined : new Set(names);
+}
+
+function forwardOf(reader: Reader): ForwardSettings {
+  return {
+    upstreams: reader.one('upstream', (text) => orNone(parseList(parseServer))(text) ?? []),
+    routes: stubZonesOf(reader),
+    upstream: {
+      forceTcp: reader.flag('upstream-tcp'),
+      mixCase: reader.flag('upstream-mixed-case'),
+      maxConcurrent: reader.one('upstream-max-concurrent', parseCount(1, 20_000)) ?? 500,
+    },
+    maxInFlight: reader.one('forward-max-concurrent', parseCount(1, 20_000)) ?? 1000,
+    maxWaitingPerClient: reader.one('forward-max-per-client', parseCount(1, 20_000)) ?? 256,
+    deadlineMs: reader.one('forward-timeout', atLeast(100, parseDurationMs)) ?? 4000,
+    cache: {
+      entries: reader.one('cache-entries', parseCount(0, 10_000_000)) ?? 10_000,
+      bytes: (reader.one('cache-memory', parseCount(1, 65_536)) ?? 16) * 1024 * 1024,
+      maxTtl: reader.one('cache-max-ttl', parseCount(0, 604_800)) ?? 3600,
+      maxNegativeTtl: reader.one('cache-max-negative-ttl', parseCount(0, 604_800)) ?? 300,
+      minTtl: reader.one('cache-min-ttl', parseCount(0, 3600)) ?? 0,
+      staleFor: (reader.one('serve-stale', parseDurationMs) ?? 86_400_000) / 1000,
+    },
+    allow: reader.one('allow-recursion', parseList(parseRange)),
+    perSecond: reader.one('recursion-rate', parseCount(0, 10_000_000)) ?? 1000,
+  };
+}
+
+const atLeast =
+  (leastMs: number, parse: (text: string) => number) =>
+  (text: string): number => {
+    const ms = parse(text);
+    if (ms < leastMs) throw new ConfigError(`expected ${leastMs}ms or more`);
+    return ms;
+  };
+
+function stubZonesOf(reader: Reader): ReadonlyMap<Name, readonly Endpoint[]> {
+  const routes = new Map<Name, readonly Endpoint[]>();
+  for (const [zone, servers] of reader.all('stub-zone', parseStubZones).flat()) {
+    if (routes.has(zone)) throw new ConfigError(`"--stub-zone" is given twice for "${zone}": put its servers in one`);
+    routes.set(zone, servers);
+  }
+  return routes;
+}
+
+/** Reads single settings, and says of each that cannot be read which it is. */
+class Reader {
+  readonly #settings: DnsSettings;
+
+  constructor(settings: DnsSettings) {
+    this.#settings = settings;
+  }
+
+  /** The last value that was given. */
+  one<T>(name: string, parse: (text: string) => T): T | undefined {
+    const text = this.#settings.get(name)?.at(-1);
+    return text === undefined ? undefined : parsed(name, text, parse);
+  }
+
+  all<T>(name: string, parse: (text: string) => T, ...fallback: readonly string[]): readonly T[] {
+    return (this.#settings.get(name) ?? fallback).map((text) => parsed(name, text, parse));
+  }
+
+  flag(name: string): boolean {
+    return this.one(name, parseBoolean) ?? false;
+  }
+
+  /** A value that can be `none`. */
+  optional<T>(name: string, parse: (text: string) => T, fallback: T): T | undefined {
+    return this.#settings.has(name) ? this.one(name, orNone(parse)) : fallback;
+  }
+
+  place(name: string, fallback: string): Endpoint | undefined {
+    return this.optional(name, parseListen, parseListen(fallback));
+  }
+}
+
+function parsed<T>(name: string, text: string, parse: (text: string) => T): T {
+  try {
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const message = `invalid argument ${JSON.stringify(text)} for "--${name}" flag: ${error.message}`;
+    throw new ConfigError(message, { cause: error });
+  }
+}
+
+/** The settings as a file: every key with what it means, those that were not given as comments. */
+export function printConfig(settings: DnsSettings, heading: readonly string[] = []): string {
+  const lines = heading.map((line) => `# ${line}`.trimEnd());
+  for (const { name, value, description, repeatable, default: fallback } of dnsFlags) {
+    const values = settings.get(name);
+    lines.push('', `# ${description}`);
+    if (values === undefined) lines.push(`# ${name}: ${fallback ?? value}`);
+    else if (repeatable === true) lines.push(`${name}:`, ...values.map((each) => `  - ${quoted(each)}`));
+    else lines.push(`${name}: ${quoted(values.at(-1) ?? '')}`);
+  }
+  return `${lines.join('\n').trimStart()}\n`;
+}
+
+/** JSON is YAML; words and numbers need no quotes, but for the one word that means nothing. */
+const quoted = (text: string): string =>
+  /^[A-Za-z0-9][A-Za-z0-9./-]*$/.test(text) && !/^null$/i.test(text) ? text : JSON.stringify(text);

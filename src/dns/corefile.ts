@@ -1,0 +1,214 @@
+// Reads the part of CoreDNS's configuration that clusters use, as settings of ours.
+import { parseCidr } from '../api/addresses.ts';
+import type { DnsSettings } from './config.ts';
+import type { Directive, ServerBlock } from './corefile-blocks.ts';
+import { readBlocks } from './corefile-blocks.ts';
+import { reverseRange } from './reverse-range.ts';
+
+/** Something that a person should look at: it has no counterpart here, or needs none. */
+export interface Note {
+  readonly line: number;
+  readonly text: string;
+}
+
+/** What a Corefile says in our settings. */
+export interface Imported {
+  readonly settings: DnsSettings;
+  readonly notes: readonly Note[];
+}
+
+/** Does for one directive what it says. `zones` are those of its server block, without the root. */
+type Reader = (draft: Draft, directive: Directive, zones: readonly string[]) => void;
+
+/** Reads a Corefile. Throws `ConfigError` with the line if it is none; what is not understood becomes a note. */
+export function readCorefile(text: string): Imported {
+  const draft = new Draft();
+  for (const block of readBlocks(text)) readServer(draft, block);
+  return draft;
+}
+
+class Draft implements Imported {
+  readonly settings = new Map<string, readonly string[]>();
+  readonly notes: Note[] = [];
+
+  set(name: string, value: string): void {
+    this.settings.set(name, [value]);
+  }
+
+  add(name: string, value: string): void {
+    this.settings.set(name, [...(this.settings.get(name) ?? []), value]);
+  }
+
+  /** One of two settings for one thing: the first counts. */
+  setOnce(name: string, value: string, line: number): void {
+    const before = this.settings.get(name)?.[0];
+    if (before === undefined) this.set(name, value);
+    else if (before !== value) this.note(line, `${name} is "${before}" already: "${value}" is left out`);
+  }
+
+  note(line: number, text: string): void {
+    this.notes.push({ line, text });
+  }
+}
+
+function readServer(draft: Draft, { line, zones, directives }: ServerBlock): void {
+  const names: string[] = [];
+  for (const zone of zones) {
+    const [, scheme = 'dns', name = '', port = '53'] = /^(?:(\w+):\/\/)?([^:]*)(?::(\d+))?$/.exec(zone) ?? [];
+    if (scheme !== 'dns') draft.note(line, `${scheme}:// is not served: only DNS over UDP and TCP`);
+    if (port !== '53' || draft.settings.has('listen')) addListen(draft, `:${port}`);
+    if (name !== '.' && name !== '') names.push(name.replace(/\.$/, ''));
+  }
+  for (const directive of directives) {
+    const read = readers.get(directive.name);
+    if (read !== undefined) read(draft, directive, names);
+    else if (!builtIn.has(directive.name)) draft.note(directive.line, `${directive.name} has no counterpart: left out`);
+  }
+}
+
+function addListen(draft: Draft, place: string): void {
+  if (draft.settings.get('listen')?.includes(place) !== true) draft.add('listen', place);
+}
+
+/** What is always so here, or needs no setting. */
+const builtIn = new Set(['errors', 'loop', 'reload', 'loadbalance', 'minimal', 'any', 'bufsize', 'cancel', 'nsid']);
+
+const isReverse = (zone: string): boolean => /(^|\.)(in-addr|ip6)\.arpa\.?$/.test(zone) || zone.includes('/');
+
+const kubernetes: Reader = (draft, { line, args, block }, zones) => {
+  const served = args.length > 0 ? args : zones;
+  const multicluster = block.filter(({ name }) => name === 'multicluster').flatMap((each) => each.args);
+  const own = served.filter((zone) => !isReverse(zone) && !multicluster.includes(zone));
+  const [first, ...others] = own;
+  if (first !== undefined) draft.setOnce('cluster-domain', first.replace(/\.$/, ''), line);
+  for (const zone of others) draft.note(line, `a second cluster domain is not served: "${zone}" is left out`);
+  readReverseZones(draft, line, served.filter(isReverse));
+  for (const option of block) readKubernetesOption(draft, option);
+};
+
+/** `in-addr.arpa` as a whole is what is done without a setting. */
+function readReverseZones(draft: Draft, line: number, zones: readonly string[]): void {
+  const narrow = zones.filter((zone) => !/^(in-addr|ip6)\.arpa\.?$/.test(zone));
+  const ranges = narrow.flatMap((zone) => {
+    const range = zone.includes('/') ? (parseCidr(zone) === undefined ? undefined : zone) : reverseRange(zone);
+    if (range === undefined) draft.note(line, `"${zone}" is no zone of addresses: left out`);
+    return range ?? [];
+  });
+  if (ranges.length > 0 && narrow.length === zones.length) draft.set('reverse-zones', ranges.join(','));
+}
+
+/** Option → the setting that it is, and its value. */
+const plainKubernetesOptions = new Map(
+  Object.entries<(args: readonly string[]) => readonly [string, string]>({
+    pods: ([mode = 'disabled']) => ['pods', mode],
+    ttl: ([seconds = '5']) => ['ttl', seconds],
+    endpoint_pod_names: () => ['endpoint-pod-names', 'true'],
+    namespaces: (args) => ['namespaces', args.join(',')],
+    noendpoints: () => ['no-endpoints', 'true'],
+    zonal: () => ['zonal', 'true'],
+    multicluster: ([zone = 'clusterset.local']) => ['clusterset-domain', zone.replace(/\.$/, '')],
+  }),
+);
+
+function readKubernetesOption(draft: Draft, { name, args, line }: Directive): void {
+  const plain = plainKubernetesOptions.get(name);
+  if (plain !== undefined) return draft.set(...plain(args));
+  if (name === 'ignore' && args[0] === 'empty_service') return draft.set('ignore-empty-service', 'true');
+  if (name === 'fallthrough' || name === 'startup_timeout') return;
+  if (name === 'kubeconfig') return draft.note(line, `pass --kubeconfig ${args[0] ?? 'FILE'} to the command`);
+  draft.note(line, `kubernetes ${name} has no counterpart: left out`);
+}
+
+const forward: Reader = (draft, { line, args, block }, zones) => {
+  const [from = '.', ...to] = args;
+  const servers = to.flatMap((server) => readUpstream(draft, line, server));
+  const targets = from === '.' ? zones : [from.replace(/\.$/, '')];
+  const isSystem = to.includes('/etc/resolv.conf');
+  if (targets.length === 0 && servers.length > 0) draft.setOnce('upstream', servers.join(','), line);
+  if (targets.length > 0 && isSystem)
+    draft.note(line, 'servers of /etc/resolv.conf for one zone: left out, it is the default');
+  if (servers.length > 0) for (const zone of targets) draft.add('stub-zone', `${zone}=${servers.join(',')}`);
+  for (const option of block) readForwardOption(draft, option);
+};
+
+function readUpstream(draft: Draft, line: number, text: string): readonly string[] {
+  if (text === '/etc/resolv.conf') return [];
+  const [, scheme = 'dns', address = text] = /^(\w+):\/\/(.+)$/.exec(text) ?? [];
+  if (scheme === 'dns') return [address];
+  draft.note(line, `upstreams are asked over UDP and TCP, not ${scheme}: "${text}" is left out`);
+  return [];
+}
+
+/** Upstreams are chosen by how they answer, so what tunes a choice by chance or order is not needed. */
+const forwardNeedless = new Set(['policy', 'health_check', 'max_fails', 'expire', 'prefer_udp', 'failover', 'next']);
+
+function readForwardOption(draft: Draft, { name, args, line }: Directive): void {
+  if (name === 'max_concurrent') draft.set('forward-max-concurrent', args[0] ?? '1000');
+  else if (name === 'force_tcp') draft.set('upstream-tcp', 'true');
+  else if (!forwardNeedless.has(name)) draft.note(line, `forward ${name} has no counterpart: left out`);
+}
+
+const cache: Reader = (draft, { args, block, line }, zones) => {
+  // A cache of one zone is not told apart from the others; the root's decides.
+  if (zones.length > 0 && draft.settings.has('cache-max-ttl')) return;
+  const [ttl] = args;
+  if (ttl !== undefined && /^\d+$/.test(ttl)) {
+    draft.set('cache-max-ttl', ttl);
+    draft.set('cache-max-negative-ttl', ttl);
+  }
+  for (const option of block) readCacheOption(draft, option, line);
+};
+
+function readCacheOption(draft: Draft, { name, args, line }: Directive, cacheLine: number): void {
+  const [first, ttl, least] = args;
+  if (name === 'success' || name === 'denial') {
+    if (first !== undefined) draft.setOnce('cache-entries', first, cacheLine);
+    if (ttl !== undefined) draft.set(name === 'success' ? 'cache-max-ttl' : 'cache-max-negative-ttl', ttl);
+    if (least !== undefined && name === 'success') draft.set('cache-min-ttl', least);
+  } else if (name === 'serve_stale') draft.set('serve-stale', first ?? '1h');
+  else if (name === 'disable' && args.length > 1) return; // for our own zones, which are never cached
+  else if (name !== 'prefetch' && name !== 'servfail' && name !== 'keepttl') {
+    draft.note(line, `cache ${name} has no counterpart: left out`);
+  }
+}
+
+const place =
+  (setting: string): Reader =>
+  (draft, { args, block }) => {
+    const [address] = args;
+    if (address !== undefined) draft.set(setting, address.replace(/^localhost:/, '127.0.0.1:'));
+    const lameduck = block.find(({ name }) => name === 'lameduck')?.args[0];
+    if (lameduck !== undefined) draft.set('lameduck', lameduck);
+  };
+
+const transfer: Reader = (draft, { block, line }) => {
+  const to = block.filter(({ name }) => name === 'to').flatMap(({ args }) => args);
+  const ranges = to.flatMap((text) => (text === '*' ? ['0.0.0.0/0', '::/0'] : [text.replace(/:\d+$/, '')]));
+  if (ranges.length > 0) draft.set('transfer-to', ranges.join(','));
+  else draft.note(line, 'transfer without "to" allows nobody: left out');
+};
+
+const bind: Reader = (draft, { args, line }) => {
+  const port = draft.settings.get('listen')?.[0]?.replace(/^.*:/, '') ?? '53';
+  const addresses = args.filter((text) => /[.:]/.test(text));
+  if (addresses.length < args.length) draft.note(line, 'bind takes addresses here, not interfaces: left out');
+  const places = addresses.map((address) => (address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`));
+  if (places.length > 0) draft.settings.set('listen', places);
+};
+
+const readers: ReadonlyMap<string, Reader> = new Map(
+  Object.entries<Reader>({
+    kubernetes,
+    forward,
+    cache,
+    transfer,
+    bind,
+    health: place('health-listen'),
+    ready: place('ready-listen'),
+    prometheus: place('metrics-listen'),
+    autopath: (draft) => draft.set('search-completion', 'true'),
+    log: (draft, { line }) => draft.note(line, 'questions are not logged: metrics count them'),
+    template: (draft, { line, args }) =>
+      draft.note(line, `template has no counterpart: left out${args.includes('AAAA') ? ', see filter-aaaa' : ''}`),
+  }),
+);
