@@ -1,0 +1,16 @@
+import type { Asks } from './asks.ts';
+import type { Responder } from './responder.ts';
+
+/** What a listener answers with. */
+export interface Service {
+  readonly responder: Responder;
+  readonly asks: Asks;
+}
+
+/** Something that takes queries in a worker. */
+export interface Listener {
+  /** Takes nothing new and resolves when all that had come is answered, or waits for the main thread. */
+  drain(): Promise<void>;
+  /** Frees everything at once. */
+  close(): void;
+}

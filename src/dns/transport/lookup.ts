@@ -1,0 +1,137 @@
+import { hashBytes } from './hash.ts';
+import {
+  askDescendantsFlag,
+  askTypesFlag,
+  bucketBits,
+  bucketWord,
+  headerWords,
+  nameBytes,
+  readerStride,
+  readerWord,
+  tagShift,
+  tombstone,
+  unitBytes,
+  unitMask,
+  zoneWord,
+} from './layout.ts';
+
+/** What a thread needs to read a table. */
+export interface TableShare {
+  readonly buffer: SharedArrayBuffer;
+  /** This reader's number; each thread has its own. */
+  readonly reader: number;
+}
+
+/**
+ * Finds blocks in a table that another thread may be changing. Between `begin` and `end` what was found stays as it is.
+ * Offsets are in bytes, and index `bytes`, `words` (a quarter) and `halves` (half); 0 is nothing.
+ */
+export class TableReader {
+  readonly #buffer: SharedArrayBuffer;
+  readonly #epochWord: number;
+  readonly #seed0: number;
+  readonly #seed1: number;
+  bytes: Uint8Array<SharedArrayBuffer>;
+  words: Int32Array<SharedArrayBuffer>;
+  halves: Uint16Array<SharedArrayBuffer>;
+
+  constructor({ buffer, reader }: TableShare) {
+    this.#buffer = buffer;
+    this.#epochWord = readerWord + reader * readerStride;
+    this.bytes = new Uint8Array(buffer, 0, buffer.byteLength);
+    this.words = new Int32Array(buffer, 0, buffer.byteLength >> 2);
+    this.halves = new Uint16Array(buffer, 0, buffer.byteLength >> 1);
+    this.#seed0 = this.words[headerWords.seed0] ?? 0;
+    this.#seed1 = this.words[headerWords.seed1] ?? 0;
+  }
+
+  /** Nothing that can be found from here on is reused before `end`. */
+  begin(): void {
+    Atomics.store(this.words, this.#epochWord, Atomics.load(this.words, headerWords.epoch));
+  }
+
+  end(): void {
+    Atomics.store(this.words, this.#epochWord, 0);
+  }
+
+  /** The block of a name, given as lower-case bytes of the wire. */
+  find(name: Uint8Array, start: number, length: number): number {
+    const hash = hashBytes(name, start, length, this.#seed0, this.#seed1);
+    return this.findHashed(name, start, length, hash);
+  }
+
+  findHashed(name: Uint8Array, start: number, length: number, hash: number): number {
+    const bucket = Atomics.load(this.words, bucketWord + (hash >>> (32 - bucketBits)));
+    if (bucket === 0) return 0;
+    const mask = (1 << (bucket >>> tagShift)) - 1;
+    const base = (bucket & unitMask) * (unitBytes / 4);
+    if (base >= this.words.length) this.#refresh();
+    const tag = slotTag(hash);
+    for (let at = hash & mask; ; at = (at + 1) & mask) {
+      const slot = Atomics.load(this.words, base + at);
+      if (slot === 0) return 0;
+      if (slot >>> tagShift !== tag || slot === tombstone) continue;
+      const block = (slot & unitMask) * unitBytes;
+      if (this.#isNamed(block, hash, name, start, length)) return block;
+    }
+  }
+
+  /**
+   * The closest name that exists above one. `starts` are where its labels begin, `labels` how many it has; names deeper
+   * than any in the table are not looked for.
+   */
+  closest(name: Uint8Array, length: number, starts: Uint8Array, labels: number): number {
+    const depth = Atomics.load(this.words, headerWords.depth);
+    for (let label = Math.max(1, labels - depth); label < labels; label++) {
+      const start = starts[label] ?? 0;
+      const block = this.find(name, start, length - start);
+      if (block !== 0) return block;
+    }
+    // The root is below nothing and above all; without labels of its own it has no start.
+    return labels === 0 ? 0 : this.find(name, length - 1, 1);
+  }
+
+  asksTypes(block: number): boolean {
+    return (this.#about(block) & (askTypesFlag << 8)) !== 0;
+  }
+
+  asksDescendants(block: number): boolean {
+    return (this.#about(block) & (askDescendantsFlag << 8)) !== 0;
+  }
+
+  /** Which zone a name is in, as a number. */
+  zoneNumber(block: number): number {
+    return this.#about(block) >>> 16;
+  }
+
+  /** The block of the zone that a name is in. */
+  zone(block: number): number {
+    const zone = Atomics.load(this.words, zoneWord + this.zoneNumber(block)) * unitBytes;
+    if (zone >= this.bytes.length) this.#refresh();
+    return zone;
+  }
+
+  #about(block: number): number {
+    return this.words[(block >> 2) + 1] ?? 0;
+  }
+
+  #isNamed(block: number, hash: number, name: Uint8Array, start: number, length: number): boolean {
+    if (block >= this.bytes.length) this.#refresh();
+    const { bytes, words } = this;
+    if (words[block >> 2] !== hash || ((words[(block >> 2) + 1] ?? 0) & 0xff) !== length) return false;
+    const other = block + nameBytes;
+    for (let at = 0; at < length; at++) if (bytes[other + at] !== name[start + at]) return false;
+    return true;
+  }
+
+  /** The table has grown. */
+  #refresh(): void {
+    const size = this.#buffer.byteLength;
+    this.bytes = new Uint8Array(this.#buffer, 0, size);
+    this.words = new Int32Array(this.#buffer, 0, size >> 2);
+    this.halves = new Uint16Array(this.#buffer, 0, size >> 1);
+  }
+}
+
+/** The bits of a hash that stand in its slot: none of those that chose the bucket, nor of those that chose the slot. */
+export const slotTag = (hash: number): number => (hash >>> (32 - bucketBits - 5)) & 31;

@@ -1,0 +1,189 @@
+import type koffiModule from 'koffi';
+import type { KoffiFunc, LibraryHandle } from 'koffi';
+
+import { parseAddress } from '../../api/addresses.ts';
+
+/** The calls of the C library that sockets need, as numbers and buffers; each returns -1 on failure. */
+interface Calls {
+  readonly socket: (family: number, kind: number, protocol: number) => number;
+  readonly setsockopt: (fd: number, level: number, option: number, value: Uint8Array, length: number) => number;
+  readonly bind: (fd: number, address: Uint8Array, length: number) => number;
+  readonly connect: (fd: number, address: Uint8Array, length: number) => number;
+  readonly getsockname: (fd: number, address: Uint8Array, length: Uint8Array) => number;
+  readonly close: (fd: number) => number;
+  readonly poll: (fds: Uint8Array, count: number, timeoutMs: number) => number;
+}
+
+/** Calls of the hot path, which take addresses of memory, since turning a buffer into one costs 100 ns. */
+interface BatchCalls {
+  readonly recvmmsg: (fd: number, messages: bigint, count: number, flags: number, timeout: number) => number;
+  readonly sendmmsg: (fd: number, messages: bigint, count: number, flags: number) => number;
+}
+
+/** Watches a socket from an event loop. */
+export interface SocketWatch {
+  close(): void;
+}
+
+/** What this process can do with datagram sockets beyond what Node can. */
+export interface Native extends Calls, BatchCalls {
+  readonly errno: () => number;
+  /** The address of a buffer's memory, which must not be freed while it is used. */
+  readonly addressOf: (buffer: Uint8Array) => bigint;
+  readonly watch: (fd: number, onReadable: () => void) => SocketWatch;
+  /** The socket address that a socket is bound to. */
+  readonly boundAddress: (fd: number) => Uint8Array;
+  /** The name of an error number, as `EADDRINUSE`. */
+  readonly errorName: (errno: number) => string;
+}
+
+/** Linux on 64 bits, least byte first: what the layout of its structures is written for. */
+const isSupported = process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64');
+
+/** The native calls, or undefined where they cannot be had: another system, or the optional package is not installed. */
+export async function loadNative(): Promise<Native | undefined> {
+  if (!isSupported) return undefined;
+  try {
+    const { default: koffi } = await import('koffi');
+    // The package loads its binary when it is first used.
+    return bindCalls(koffi, koffi.load(null));
+  } catch {
+    // It is an optional dependency: without it Node's own datagrams are used, and the caller says so.
+    return undefined;
+  }
+}
+
+function bindCalls(koffi: typeof koffiModule, library: LibraryHandle): Native {
+  const define = <Call extends (...args: never[]) => number>(definition: string): Call =>
+    // A cast at the edge: the text is what declares the parameters.
+    library.func(definition) as unknown as KoffiFunc<Call>;
+  const getsockname: Calls['getsockname'] = define('int getsockname(int fd, void *address, void *length)');
+  const names = new Map(Object.entries(koffi.os.errno).map(([name, number]) => [number, name]));
+  return {
+    socket: define('int socket(int family, int kind, int protocol)'),
+    setsockopt: define('int setsockopt(int fd, int level, int option, void *value, uint length)'),
+    bind: define('int bind(int fd, void *address, uint length)'),
+    connect: define('int connect(int fd, void *address, uint length)'),
+    getsockname,
+    close: define('int close(int fd)'),
+    poll: define('int poll(void *fds, ulong count, int timeoutMs)'),
+    recvmmsg: define('int recvmmsg(int fd, uintptr_t messages, uint count, int flags, uintptr_t timeout)'),
+    sendmmsg: define('int sendmmsg(int fd, uintptr_t messages, uint count, int flags)'),
+    errno: () => koffi.errno(),
+    addressOf: (buffer) => koffi.address(buffer),
+    watch: (fd, onReadable) => koffi.node.poll(fd, { readable: true }, onReadable),
+    boundAddress: (fd) => {
+      const address = new Uint8Array(28);
+      getsockname(fd, address, new Uint8Array(Uint32Array.of(address.length).buffer));
+      return address;
+    },
+    errorName: (errno) => names.get(errno) ?? `error ${errno}`,
+  };
+}
+
+export const families = { inet: 2, inet6: 10 } as const;
+const datagram = 2;
+const closeOnExec = 0x8_0000;
+const nonBlocking = 0x800;
+const levels = { ip: 0, socket: 1, ipv6: 41 } as const;
+const socketOptions = { sendBuffer: 7, receiveBuffer: 8, reusePort: 15 } as const;
+const ipOptions = { packetInfo: 8, mtuDiscover: 10 } as const;
+const ipv6Options = { only: 26, receivePacketInfo: 49 } as const;
+/** Never trust a path MTU that anybody can forge: fragments of an answer can be replaced. */
+const omitPathMtu = 5;
+
+/** Bytes of a socket address. */
+export const addressBytes = (family: number): number => (family === families.inet ? 16 : 28);
+
+/** A datagram socket that is bound. */
+export interface BoundSocket {
+  readonly fd: number;
+  readonly family: number;
+  readonly port: number;
+  /** Bound to every address: a reply must say which one the query was sent to. */
+  readonly isWildcard: boolean;
+}
+
+/** Why a socket could not be opened; `code` is the system's name for it. */
+export class SocketError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** A socket address for `bind` and `connect`; undefined if the text is no address. */
+export function encodeSocketAddress(address: string, port: number): Uint8Array | undefined {
+  const parsed = parseAddress(address);
+  if (parsed === undefined) return undefined;
+  const isInet = parsed.family === 'IPv4';
+  const bytes = new Uint8Array(isInet ? 16 : 28);
+  bytes[0] = isInet ? families.inet : families.inet6;
+  bytes[2] = port >> 8;
+  bytes[3] = port & 0xff;
+  const [start, size] = isInet ? [4, 4] : [8, 16];
+  for (let at = start + size - 1, rest = parsed.value; at >= start; at--, rest >>= 8n) bytes[at] = Number(rest & 0xffn);
+  return bytes;
+}
+
+/** Opens a datagram socket. `share`: others, of this process or not, may have the port too. */
+export function openSocket(
+  native: Native,
+  listen: { readonly address: string; readonly port: number; readonly share: boolean; readonly bufferBytes: number },
+): BoundSocket {
+  const address = encodeSocketAddress(listen.address, listen.port);
+  if (address === undefined) throw new TypeError(`cannot listen on "${listen.address}": it is no IP address`);
+  const family = address[0] ?? 0;
+  const fd = native.socket(family, datagram | closeOnExec | nonBlocking, 0);
+  if (fd === -1) throw failure(native, listen);
+  const isWildcard = address.subarray(4).every((byte) => byte === 0);
+  const set = (level: number, option: number, value: number): number =>
+    native.setsockopt(fd, level, option, new Uint8Array(Int32Array.of(value).buffer), 4);
+  // Larger buffers are a wish: the system has its own ceiling.
+  set(levels.socket, socketOptions.receiveBuffer, listen.bufferBytes);
+  set(levels.socket, socketOptions.sendBuffer, listen.bufferBytes);
+  if (family === families.inet) {
+    set(levels.ip, ipOptions.mtuDiscover, omitPathMtu);
+    if (isWildcard) set(levels.ip, ipOptions.packetInfo, 1);
+  } else {
+    set(levels.ipv6, ipv6Options.only, 1);
+    if (isWildcard) set(levels.ipv6, ipv6Options.receivePacketInfo, 1);
+  }
+  const canShare = !listen.share || set(levels.socket, socketOptions.reusePort, 1) === 0;
+  if (!canShare || native.bind(fd, address, address.length) === -1) {
+    const error = failure(native, listen);
+    native.close(fd);
+    throw error;
+  }
+  return { fd, family, isWildcard, port: boundPort(native, fd) };
+}
+
+function failure(native: Native, listen: { readonly address: string; readonly port: number }): SocketError {
+  const code = native.errorName(native.errno());
+  return listenError(code, listen);
+}
+
+/** What a person is told when an address cannot be listened on. */
+export function listenError(code: string, { address, port }: { address: string; port: number }): SocketError {
+  const where = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  if (code === 'EADDRINUSE') {
+    return new SocketError(code, `DNS port ${where} is in use: stop what holds it or choose another with --listen`);
+  }
+  if (code === 'EACCES') {
+    return new SocketError(
+      code,
+      `DNS port ${where} is reserved: run with CAP_NET_BIND_SERVICE or choose one above 1023`,
+    );
+  }
+  if (code === 'EADDRNOTAVAIL') {
+    return new SocketError(code, `cannot listen on ${where}: no interface of this machine has that address`);
+  }
+  return new SocketError(code, `cannot listen on ${where}: ${code}`);
+}
+
+function boundPort(native: Native, fd: number): number {
+  const address = native.boundAddress(fd);
+  return ((address[2] ?? 0) << 8) | (address[3] ?? 0);
+}

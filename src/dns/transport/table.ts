@@ -1,0 +1,316 @@
+import { randomBytes } from 'node:crypto';
+
+import type { AnswerSink, PreparedAnswer, PreparedName, PreparedZone } from '../prepared.ts';
+import type { Name } from '../record.ts';
+import { encodeName } from '../wire/name.ts';
+import { Arena } from './arena.ts';
+import { hashBytes } from './hash.ts';
+import {
+  answerHalves,
+  askDescendantsFlag,
+  askTypesFlag,
+  bucketBits,
+  buckets,
+  bucketWord,
+  headerWords,
+  maxReaders,
+  maxZones,
+  nameBytes,
+  readerStride,
+  readerWord,
+  tagShift,
+  tombstone,
+  tooLarge,
+  unitBytes,
+  unitMask,
+  zoneWord,
+} from './layout.ts';
+import type { TableShare } from './lookup.ts';
+import { slotTag, TableReader } from './lookup.ts';
+import { encodeZone, writeZone } from './zone-block.ts';
+
+/** Where a reader's word is. */
+const epochWord = (reader: number): number => readerWord + reader * readerStride;
+/** Records of one answer may take this much; the rest of the longest message is for question, OPT and additional ones. */
+const maxAnswerBytes = 60_000;
+const smallestBucket = 8;
+
+/** How full a table is. */
+export interface TableSize {
+  readonly names: number;
+  readonly zones: number;
+  readonly usedBytes: number;
+  readonly heldBytes: number;
+}
+
+/**
+ * Prepared answers in memory that all workers read while this thread changes it. A reader finds a name as it was before
+ * a change or as it is after, since one store of one word makes the difference.
+ */
+export class AnswerTable implements AnswerSink {
+  readonly #arena: Arena;
+  /** Finds what is there, for this thread, which needs no epoch since it alone changes anything. */
+  readonly #reader: TableReader;
+  readonly #seed0: number;
+  readonly #seed1: number;
+  /** Apex → number, kept as long as the table since names carry it. */
+  readonly #zones = new Map<Name, number>();
+  /** By bucket: slots that are not empty, and those of them that hold a name. */
+  readonly #filled = new Uint32Array(buckets);
+  readonly #live = new Uint32Array(buckets);
+  readonly #readers = new Set<number>();
+  #names = 0;
+
+  /** `maxBytes`: how large it may become at most. */
+  constructor(options: { readonly maxBytes?: number } = {}) {
+    this.#arena = new Arena(options.maxBytes);
+    const seed = randomBytes(8);
+    this.#seed0 = seed.readInt32LE(0);
+    this.#seed1 = seed.readInt32LE(4);
+    this.#arena.words[headerWords.seed0] = this.#seed0;
+    this.#arena.words[headerWords.seed1] = this.#seed1;
+    this.#reader = new TableReader({ buffer: this.#arena.buffer, reader: 0 });
+  }
+
+  get size(): TableSize {
+    const { usedBytes, heldBytes } = this.#arena;
+    return { names: this.#names, zones: this.#zones.size, usedBytes, heldBytes };
+  }
+
+  /** What one more thread needs to read it. */
+  share(): TableShare {
+    for (let reader = 0; reader < maxReaders; reader++) {
+      if (this.#readers.has(reader)) continue;
+      this.#readers.add(reader);
+      return { buffer: this.#arena.buffer, reader };
+    }
+    throw new Error(`a DNS table has at most ${maxReaders} readers: start fewer workers`);
+  }
+
+  /** The thread with this share has ended, or reads another table. */
+  unshare({ reader }: TableShare): void {
+    this.#readers.delete(reader);
+    Atomics.store(this.#arena.words, epochWord(reader), 0);
+  }
+
+  putZone(zone: PreparedZone): void {
+    const number = this.#zoneNumber(zone.apex);
+    const encoded = encodeZone(zone);
+    const arena = this.#arena;
+    const old = arena.words[zoneWord + number] ?? 0;
+    if (old !== 0 && this.#changeSerial(old, encoded, zone.soa.serial)) return;
+    const units = Math.ceil(encoded.length / unitBytes);
+    const offset = arena.allocate(units);
+    writeZone(arena, offset * unitBytes, encoded, zone.soa.serial);
+    Atomics.store(arena.words, zoneWord + number, offset);
+    if (old !== 0) this.#retireZone(old);
+  }
+
+  deleteZone(apex: Name): void {
+    const number = this.#zones.get(apex);
+    if (number === undefined) return;
+    const old = this.#arena.words[zoneWord + number] ?? 0;
+    Atomics.store(this.#arena.words, zoneWord + number, 0);
+    if (old !== 0) this.#retireZone(old);
+  }
+
+  put(prepared: PreparedName): void {
+    const name = wireName(prepared.name);
+    const hash = this.#hash(name);
+    const arena = this.#arena;
+    const zone = this.#zoneNumber(prepared.zone);
+    const units = Math.ceil(blockBytes(name, prepared.answers) / unitBytes);
+    const offset = arena.allocate(units);
+    this.#write(offset * unitBytes, { prepared, name, hash, zone, units });
+    const depth = labelsIn(name);
+    if (depth > (arena.words[headerWords.depth] ?? 0)) Atomics.store(arena.words, headerWords.depth, depth);
+    const slotValue = (slotTag(hash) << tagShift) | offset | 0;
+    const slot = this.#slotOf(name, hash);
+    if (slot === undefined) this.#insert(hash, slotValue);
+    else this.#replace(slot, slotValue);
+  }
+
+  delete(nameText: Name): void {
+    const name = wireName(nameText);
+    const hash = this.#hash(name);
+    const slot = this.#slotOf(name, hash);
+    if (slot === undefined) return;
+    this.#replace(slot, tombstone);
+    const bucket = hash >>> (32 - bucketBits);
+    this.#live[bucket] = (this.#live[bucket] ?? 0) - 1;
+    this.#names--;
+  }
+
+  #hash(name: Uint8Array): number {
+    return hashBytes(name, 0, name.length, this.#seed0, this.#seed1);
+  }
+
+  #zoneNumber(apex: Name): number {
+    const known = this.#zones.get(apex);
+    if (known !== undefined) return known;
+    if (this.#zones.size === maxZones)
+      throw new Error(`a DNS table holds at most ${maxZones} zones: no room for ${apex}`);
+    const number = this.#zones.size;
+    this.#zones.set(apex, number);
+    return number;
+  }
+
+  /** The serial alone changes often; readers load it in one go, so it can be stored in place. */
+  #changeSerial(zone: number, encoded: Uint8Array, serial: number): boolean {
+    const { bytes, words } = this.#arena;
+    const start = zone * unitBytes;
+    for (let at = 4; at < encoded.length; at++) if (bytes[start + at] !== encoded[at]) return false;
+    Atomics.store(words, start >> 2, serial | 0);
+    return true;
+  }
+
+  #retireZone(offset: number): void {
+    this.#arena.retire(offset, this.#arena.words[offset * (unitBytes / 4) + 2] ?? 0);
+  }
+
+  /** The word that points to the block of a name. */
+  #slotOf(name: Uint8Array, hash: number): number | undefined {
+    const block = this.#reader.findHashed(name, 0, name.length, hash);
+    if (block === 0) return undefined;
+    const { base, mask } = this.#bucket(hash);
+    let at = hash & mask;
+    while (((this.#arena.words[base + at] ?? 0) & unitMask) * unitBytes !== block) at = (at + 1) & mask;
+    return base + at;
+  }
+
+  #bucket(hash: number): { readonly base: number; readonly mask: number } {
+    const word = this.#arena.words[bucketWord + (hash >>> (32 - bucketBits))] ?? 0;
+    return { base: (word & unitMask) * (unitBytes / 4), mask: (1 << (word >>> tagShift)) - 1 };
+  }
+
+  #replace(slot: number, value: number): void {
+    const { words } = this.#arena;
+    const old = (words[slot] ?? 0) & unitMask;
+    Atomics.store(words, slot, value);
+    this.#arena.retire(old, (words[old * (unitBytes / 4) + 2] ?? 0) >>> 8);
+  }
+
+  #insert(hash: number, value: number): void {
+    const bucket = hash >>> (32 - bucketBits);
+    const word = this.#arena.words[bucketWord + bucket] ?? 0;
+    const slots = word === 0 ? 0 : 1 << (word >>> tagShift);
+    if (((this.#filled[bucket] ?? 0) + 1) * 2 > slots) this.#rebuild(bucket);
+    const { base, mask } = this.#bucket(hash);
+    // A tombstone stays one: two stores would be needed to move a name, and a reader could see it twice or never.
+    let at = hash & mask;
+    while (this.#arena.words[base + at] !== 0) at = (at + 1) & mask;
+    Atomics.store(this.#arena.words, base + at, value);
+    this.#filled[bucket] = (this.#filled[bucket] ?? 0) + 1;
+    this.#live[bucket] = (this.#live[bucket] ?? 0) + 1;
+    this.#names++;
+  }
+
+  /** New slots for a bucket, a quarter to half filled and without tombstones, in the place of the old. */
+  #rebuild(bucket: number): void {
+    const arena = this.#arena;
+    const old = arena.words[bucketWord + bucket] ?? 0;
+    const live = this.#live[bucket] ?? 0;
+    const bits = Math.ceil(Math.log2(Math.max(smallestBucket, (live + 1) * 3)));
+    const size = 2 ** bits;
+    const offset = arena.allocate((size * 4) / unitBytes);
+    const { words } = arena;
+    const base = offset * (unitBytes / 4);
+    words.fill(0, base, base + size);
+    const oldBase = (old & unitMask) * (unitBytes / 4);
+    const oldSize = old === 0 ? 0 : 1 << (old >>> tagShift);
+    for (let slot = oldBase; slot < oldBase + oldSize; slot++) {
+      const value = words[slot] ?? 0;
+      if (value === 0 || value === tombstone) continue;
+      let at = (words[(value & unitMask) * (unitBytes / 4)] ?? 0) & (size - 1);
+      while (words[base + at] !== 0) at = (at + 1) & (size - 1);
+      words[base + at] = value;
+    }
+    Atomics.store(words, bucketWord + bucket, (bits << tagShift) | offset | 0);
+    if (old !== 0) arena.retire(old & unitMask, (oldSize * 4) / unitBytes);
+    this.#filled[bucket] = live;
+  }
+
+  #write(
+    block: number,
+    what: {
+      readonly prepared: PreparedName;
+      readonly name: Uint8Array;
+      readonly hash: number;
+      readonly zone: number;
+      readonly units: number;
+    },
+  ): void {
+    const { bytes, words } = this.#arena;
+    const { ask, answers } = what.prepared;
+    const flags = ask === undefined ? 0 : ask === 'types' ? askTypesFlag : askDescendantsFlag;
+    words[block >> 2] = what.hash;
+    words[(block >> 2) + 1] = what.name.length | (flags << 8) | (what.zone << 16);
+    words[(block >> 2) + 2] = answers.length | (what.units << 8);
+    bytes.set(what.name, block + nameBytes);
+    let at = evenUp(block + nameBytes + what.name.length);
+    for (const answer of answers) at = this.#writeAnswer(at, answer);
+  }
+
+  #writeAnswer(at: number, answer: PreparedAnswer): number {
+    const { bytes, halves } = this.#arena;
+    const half = at >> 1;
+    halves[half] = answer.type;
+    const { records, additional } = storable(answer);
+    halves[half + 1] = records === undefined ? tooLarge : records.length;
+    halves[half + 2] = additional.length;
+    const all = [...(records ?? []), ...additional];
+    const data = at + (answerHalves + all.length) * 2;
+    let end = 0;
+    let recordsEnd = 0;
+    for (const [index, record] of all.entries()) {
+      bytes.set(record, data + end);
+      end += record.length;
+      if (index === (records?.length ?? 0) - 1) recordsEnd = end;
+      // Ends count from the first record, those of additional records too.
+      halves[half + answerHalves + index] = end;
+    }
+    halves[half + 3] = recordsEnd;
+    halves[half + 4] = end - recordsEnd;
+    return evenUp(data + end);
+  }
+}
+
+function wireName(name: Name): Uint8Array {
+  const wire = encodeName(name);
+  if (wire === undefined) throw new TypeError(`"${name}" is no domain name: it cannot be answered for`);
+  return wire;
+}
+
+const evenUp = (at: number): number => at + (at & 1);
+const totalBytes = (records: readonly Uint8Array[]): number => records.reduce((sum, { length }) => sum + length, 0);
+
+/** What of an answer is held here. One that no message could hold whole is left to whoever can cut it. */
+function storable({ answers, additional }: PreparedAnswer): {
+  readonly records: readonly Uint8Array[] | undefined;
+  readonly additional: readonly Uint8Array[];
+} {
+  const bytes = totalBytes(answers);
+  if (bytes > maxAnswerBytes) return { records: undefined, additional: [] };
+  let room = maxAnswerBytes - bytes;
+  const fitting = additional.filter(({ length }) => {
+    room -= length;
+    return room >= 0;
+  });
+  return { records: answers, additional: fitting };
+}
+
+function blockBytes(name: Uint8Array, answers: readonly PreparedAnswer[]): number {
+  let bytes = evenUp(nameBytes + name.length);
+  for (const answer of answers) {
+    const { records = [], additional } = storable(answer);
+    const numbers = (answerHalves + records.length + additional.length) * 2;
+    bytes += evenUp(numbers + totalBytes(records) + totalBytes(additional));
+  }
+  return bytes;
+}
+
+function labelsIn(name: Uint8Array): number {
+  let labels = 0;
+  for (let at = 0; (name[at] ?? 0) !== 0; at += (name[at] ?? 0) + 1) labels++;
+  return labels;
+}

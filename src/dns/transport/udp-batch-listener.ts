@@ -1,0 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { ask } from './answerer.ts';
+import type { Listener, Service } from './listener.ts';
+import type { BoundSocket, Native, SocketWatch } from './native.ts';
+import { BatchSocket } from './udp-batch.ts';
+
+/** How many batches are answered before the event loop has its turn. */
+const batchesPerTurn = 16;
+/** A batch with fewer came as fast as it was answered; then it is cheaper to wait than to look for more. */
+const fullEnough = 8;
+/** A datagram may be on its way to a socket that was just left out of its group. */
+const quietMs = 5;
+
+/** Answers datagrams in batches on a socket that the main thread opened. */
+export class UdpBatchListener implements Listener {
+  readonly #socket: BatchSocket;
+  readonly #service: Service;
+  /** Kept, since the watch ends when it is collected. */
+  readonly #watch: SocketWatch;
+
+  constructor(native: Native, socket: BoundSocket, service: Service) {
+    this.#socket = new BatchSocket(native, socket);
+    this.#service = service;
+    this.#watch = native.watch(socket.fd, () => this.#turn());
+  }
+
+  async drain(): Promise<void> {
+    this.#socket.divert();
+    do {
+      this.#turn();
+      await delay(quietMs);
+    } while (this.#batch() > 0);
+  }
+
+  close(): void {
+    this.#watch.close();
+  }
+
+  #turn(): void {
+    for (let batches = 0; batches < batchesPerTurn; batches++) if (this.#batch() < fullEnough) return;
+  }
+
+  /** Answers what one call receives; returns how much that was. */
+  #batch(): number {
+    const socket = this.#socket;
+    const received = socket.receive();
+    if (received === 0) return 0;
+    const { responder, asks } = this.#service;
+    const { counters } = responder;
+    const started = performance.now();
+    const { queries, replies, queryStride, replyStride, isInet6 } = socket;
+    let replied = 0;
+    responder.begin();
+    for (let index = 0; index < received; index++) {
+      const start = index * queryStride;
+      const at = replied * replyStride;
+      const bytes = socket.queryLength(index);
+      const made = responder.respond(queries, start, bytes, replies, at, isInet6, true, socket, index);
+      if (made === ask) {
+        this.#ask(index, start, bytes);
+        continue;
+      }
+      const length = responder.limit(socket.client(index), started, replies, at, made);
+      if (length > 0) socket.reply(replied++, index, length);
+    }
+    responder.end();
+    const unsent = socket.unsent;
+    socket.send(replied, received);
+    if (socket.unsent !== unsent) counters.count('unsent', socket.unsent - unsent);
+    if (replied > 0) counters.duration(0, (performance.now() - started) / 1000, replied);
+    asks.flush();
+    return received;
+  }
+
+  #ask(index: number, start: number, length: number): void {
+    const socket = this.#socket;
+    const peer = socket.peer(index);
+    this.#service.asks.ask(socket.queries.subarray(start, start + length), socket.asker(index), (message) => {
+      if (message !== undefined) socket.sendTo(message, peer);
+    });
+  }
+}

@@ -1,0 +1,111 @@
+import type { Worker } from 'node:worker_threads';
+
+import { concat } from '../wire/record.ts';
+import type { Told } from './exchange.ts';
+import { packTold } from './exchange.ts';
+import { SocketError } from './native.ts';
+import type { FromWorker, ToWorker, WorkerSetup } from './protocol.ts';
+import { startThread } from './thread.ts';
+
+export interface WorkerEvents {
+  /** Packed questions have come. */
+  readonly onAsks: (packed: Uint8Array, worker: WorkerHandle) => void;
+  /** The thread has ended though nobody told it to. */
+  readonly onDeath: (error: unknown, worker: WorkerHandle) => void;
+}
+
+/** A worker thread, from the main thread's side. */
+export class WorkerHandle {
+  readonly setup: WorkerSetup;
+  /** The table it reads. */
+  table: WorkerSetup['table'];
+  readonly #thread: Worker;
+  readonly #ready = Promise.withResolvers<readonly number[]>();
+  readonly #ended = Promise.withResolvers<void>();
+  /** Those who wait for it to read another table. */
+  #switches: (() => void)[] = [];
+  #unposted: Uint8Array[] = [];
+  /** Its end is nothing to be told of: it was told to, or has not begun. */
+  #isStopping = true;
+
+  constructor(setup: WorkerSetup, { onAsks, onDeath }: WorkerEvents) {
+    this.setup = setup;
+    this.table = setup.table;
+    this.#thread = startThread(new URL('./worker.ts', import.meta.url), setup);
+    let failure: unknown;
+    this.#thread.on('message', (message: Uint8Array | FromWorker) => {
+      if (message instanceof Uint8Array) onAsks(message, this);
+      else this.#hear(message);
+    });
+    this.#thread.on('error', (error) => {
+      failure = error;
+    });
+    this.#thread.on('exit', () => {
+      this.#ended.resolve();
+      this.#ready.reject(failure ?? new Error('a DNS worker ended before it was ready'));
+      for (const done of this.#switches.splice(0)) done();
+      if (!this.#isStopping) onDeath(failure, this);
+    });
+    // Whoever asks for it hears of the failure; nobody has to.
+    this.#ready.promise.catch(() => undefined);
+  }
+
+  /** Resolves to its ports; rejects with why it could not listen. */
+  get ready(): Promise<readonly number[]> {
+    return this.#ready.promise;
+  }
+
+  /** Hands it a reply. Those of one turn go together. */
+  tell(told: Told): void {
+    if (this.#unposted.push(packTold(told)) > 1) return;
+    queueMicrotask(() => {
+      const packed = concat(this.#unposted);
+      this.#unposted = [];
+      this.#thread.postMessage(packed, [packed.buffer as ArrayBuffer]);
+    });
+  }
+
+  /** Resolves when it reads the other table only. */
+  async useTable(table: WorkerSetup['table']): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#switches.push(resolve);
+    this.#say({ kind: 'table', table });
+    await Promise.race([promise, this.#ended.promise]);
+    this.table = table;
+  }
+
+  /** Resolves when it has answered what it had and its thread is gone. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#isStopping = true;
+    this.#say({ kind: 'drain', timeoutMs });
+    const timer = setTimeout(() => void this.#thread.terminate(), timeoutMs + 1000);
+    await this.#ended.promise;
+    clearTimeout(timer);
+  }
+
+  /** Ends its thread at once. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#thread.terminate();
+  }
+
+  #say(message: ToWorker): void {
+    this.#thread.postMessage(message);
+  }
+
+  #hear(message: FromWorker): void {
+    switch (message.kind) {
+      case 'ready':
+        this.#isStopping = false;
+        this.#ready.resolve(message.ports);
+        return;
+      case 'failed':
+        this.#ready.reject(new SocketError(message.code, message.message));
+        return;
+      case 'switched':
+        this.#switches.shift()?.();
+        return;
+      case 'drained':
+    }
+  }
+}

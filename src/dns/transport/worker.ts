@@ -1,0 +1,115 @@
+// The program of a worker thread: opens listeners and answers until told to stop.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { MessagePort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
+
+import { Cookies } from '../answer/cookie.ts';
+import { Asks } from './asks.ts';
+import { Counters } from './counters.ts';
+import { ClientLimiter } from './limiter.ts';
+import type { Listener, Service } from './listener.ts';
+import { TableReader } from './lookup.ts';
+import { loadNative, SocketError } from './native.ts';
+import type { FromWorker, ToWorker, WorkerSetup } from './protocol.ts';
+import { Responder } from './responder.ts';
+import { TcpListener } from './tcp.ts';
+import { UdpBatchListener } from './udp-batch-listener.ts';
+import { UdpDgramListener } from './udp-dgram.ts';
+
+const defaultMaxAsks = 4096;
+const defaultAsksPerClient = { perSecond: 5000 };
+
+function makeService(setup: WorkerSetup, port: MessagePort): Service {
+  const { limits, reply } = setup;
+  const counters = new Counters(setup.counters);
+  const asks = new Asks({
+    post: (packed) => port.postMessage(packed, [packed.buffer as ArrayBuffer]),
+    maxOutstanding: limits.maxAsksPerWorker ?? defaultMaxAsks,
+    limiter: new ClientLimiter(limits.asksPerClient ?? defaultAsksPerClient),
+    counters,
+  });
+  const secrets = reply.cookieSecrets ?? [];
+  const responder = new Responder({
+    table: new TableReader(setup.table),
+    counters,
+    recursionAvailable: reply.recursionAvailable ?? false,
+    settings: reply,
+    cookies: secrets.length === 0 ? undefined : new Cookies({ secrets, required: reply.cookiesRequired ?? false }),
+    responses: limits.responsesPerClient === undefined ? undefined : new ClientLimiter(limits.responsesPerClient),
+  });
+  return { responder, asks };
+}
+
+/** Opens everything; the ports are those of the datagram sockets, or of TCP where the main thread has opened those. */
+async function open(setup: WorkerSetup, service: Service): Promise<{ listeners: Listener[]; ports: number[] }> {
+  const listeners: Listener[] = [];
+  try {
+    const native = setup.sockets.length === 0 ? undefined : await loadNative();
+    for (const socket of setup.sockets) {
+      if (native === undefined) throw new Error('bug: sockets for batches where batches cannot be had');
+      listeners.push(new UdpBatchListener(native, socket, service));
+    }
+    const ports: number[] = [];
+    for (const listen of setup.dgram) {
+      const listener = await UdpDgramListener.open({ ...listen, reusePort: setup.reusePort, service });
+      listeners.push(listener);
+      ports.push(listener.port);
+    }
+    for (const [index, listen] of setup.tcp.entries()) {
+      const port = ports[index] ?? listen.port;
+      const { address } = listen;
+      const options = { address, port, reusePort: setup.reusePort, service, limits: setup.limits };
+      listeners.push(await TcpListener.open(options));
+    }
+    return { listeners, ports: setup.dgram.length > 0 ? ports : setup.tcp.map(({ port }) => port) };
+  } catch (error) {
+    for (const listener of listeners) listener.close();
+    throw error;
+  }
+}
+
+async function drain(listeners: readonly Listener[], { asks }: Service, timeoutMs: number): Promise<void> {
+  const all = Promise.all(listeners.map(async (listener) => listener.drain())).then(async () => asks.settled());
+  const timer = new AbortController();
+  // A timer that is left would keep the thread.
+  await Promise.race([all.finally(() => timer.abort()), delay(timeoutMs, undefined, timer).catch(() => undefined)]);
+  for (const listener of listeners) listener.close();
+}
+
+async function run(setup: WorkerSetup, port: MessagePort): Promise<void> {
+  const say = (message: FromWorker): void => port.postMessage(message);
+  const service = makeService(setup, port);
+  const { listeners, ports } = await open(setup, service);
+  port.on('message', (message: Uint8Array | ToWorker) => {
+    if (message instanceof Uint8Array) {
+      service.asks.told(message);
+    } else if (message.kind === 'table') {
+      service.responder.useTable(new TableReader(message.table));
+      say({ kind: 'switched' });
+    } else {
+      // Ends the thread: nothing is left that could keep it.
+      void drain(listeners, service, message.timeoutMs).then(() => {
+        say({ kind: 'drained' });
+        port.close();
+      });
+    }
+  });
+  say({ kind: 'ready', ports });
+}
+
+if (parentPort !== null) {
+  const port = parentPort;
+  try {
+    // A cast at the edge: only the server starts this program.
+    await run(workerData as WorkerSetup, port);
+  } catch (error) {
+    const code = error instanceof SocketError ? error.code : '';
+    const message: FromWorker = {
+      kind: 'failed',
+      code,
+      message: error instanceof Error ? error.message : String(error),
+    };
+    port.postMessage(message);
+    port.close();
+  }
+}
