@@ -1,7 +1,6 @@
 // Replies as bytes.
 import type { RecordSet } from '../record.ts';
 import { flagBits } from '../wire/codes.ts';
-import type { Edns } from '../wire/message.ts';
 import { headerBytes } from '../wire/message.ts';
 import { encodeName } from '../wire/name.ts';
 import { encodeRecord } from '../wire/record.ts';
@@ -63,25 +62,12 @@ export function encode(query: Query, reply: Reply, context: EncodeContext, setti
   const authority = answers.isWhole ? writeAll(writer, reply.authority, 0) : { count: 0, isWhole: false };
   const isWhole = answers.isWhole && authority.isWhole;
   const additional = isWhole && settings.minimal !== true ? writeSets(writer, reply.additional) : 0;
-  const counts = { answers: answers.count, authorities: authority.count, additionals: additional };
-  return finish(writer, edns, { ...header, ...counts, flags: isWhole ? flags : flags | flagBits.TC });
-}
-
-/** Adds the OPT record, for which room was kept, and the header as it is now known. */
-function finish(
-  writer: MessageWriter,
-  edns: Edns | undefined,
-  header: Parameters<MessageWriter['header']>[0],
-): Uint8Array {
-  writer.header({ ...header, additionals: header.additionals + (edns === undefined ? 0 : 1) });
-  const message = writer.bytes();
-  if (edns === undefined) return message;
-  const opt = new MessageWriter();
-  opt.opt(edns);
-  const whole = new Uint8Array(message.length + opt.length);
-  whole.set(message);
-  whole.set(opt.bytes(), message.length);
-  return whole;
+  // Room was kept for it.
+  writer.raiseLimit(limit);
+  const additionals = additional + (edns !== undefined && writer.opt(edns) ? 1 : 0);
+  const counts = { answers: answers.count, authorities: authority.count, additionals };
+  writer.header({ ...header, ...counts, flags: isWhole ? flags : flags | flagBits.TC });
+  return writer.bytes();
 }
 
 /** Writes records one by one as long as they fit. */

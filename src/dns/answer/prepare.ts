@@ -65,11 +65,17 @@ function prepareSet(zones: Lookup, set: RecordSet, { offsets, minimal }: SetCont
 function encodeSet({ owner, type, ttl, data }: RecordSet, offsets: ReadonlyMap<Name, number>): readonly Uint8Array[] {
   const ownerBytes = encodePointing(owner, offsets);
   if (ownerBytes === undefined) return [];
-  const fields = uint16s(recordTypes[type], classes.IN, Math.floor(ttl / 0x1_0000), ttl & 0xffff);
-  return data.flatMap((each) => {
+  const fields = uint16s(recordTypes[type], classes.IN, Math.floor(ttl / 0x1_0000), ttl & 0xffff, 0);
+  const start = concat([ownerBytes, fields]);
+  const encoded: Uint8Array[] = [];
+  for (const each of data) {
     const bytes = encodeData(each, offsets);
-    return bytes === undefined ? [] : [concat([ownerBytes, fields, uint16s(bytes.length), bytes])];
-  });
+    if (bytes === undefined) continue;
+    const record = concat([start, bytes]);
+    record.set(uint16s(bytes.length), start.length - 2);
+    encoded.push(record);
+  }
+  return encoded;
 }
 
 function encodeData(data: RecordData, offsets: ReadonlyMap<Name, number>): Uint8Array | undefined {

@@ -122,6 +122,35 @@ export function isWithin(name: Name, ancestor: Name): boolean {
 
 /** The bytes of a name without compression; undefined if it cannot be sent: an empty or too long label, or too long. */
 export function encodeName(name: Name): Uint8Array | undefined {
+  if (name === '') return new Uint8Array(1);
+  return name.includes('\\') ? encodeEscaped(name) : encodePlain(name);
+}
+
+/** Of a name without escapes every character is a byte, and a dot the place of the next label's length. */
+function encodePlain(name: Name): Uint8Array | undefined {
+  const { length } = name;
+  if (length + 2 > maxNameBytes) return undefined;
+  const wire = new Uint8Array(length + 2);
+  let lengthAt = 0;
+  for (let at = 0; at < length; at++) {
+    const byte = name.charCodeAt(at);
+    if (byte === dotByte) {
+      if (!isLabelSize(at - lengthAt)) return undefined;
+      wire[lengthAt] = at - lengthAt;
+      lengthAt = at + 1;
+    } else if (byte <= 0x20 || byte >= 0x7f) return undefined;
+    else wire[at + 1] = byte;
+  }
+  if (!isLabelSize(length - lengthAt)) return undefined;
+  wire[lengthAt] = length - lengthAt;
+  return wire;
+}
+
+const dotByte = 0x2e;
+
+const isLabelSize = (size: number): boolean => size > 0 && size <= maxLabelBytes;
+
+function encodeEscaped(name: Name): Uint8Array | undefined {
   const wire = new Uint8Array(maxNameBytes);
   let length = 0;
   for (const label of labelsOf(name)) {
@@ -131,7 +160,7 @@ export function encodeName(name: Name): Uint8Array | undefined {
     length += size + 1;
     if (length >= maxNameBytes) return undefined;
   }
-  return wire.subarray(0, length + 1);
+  return wire.slice(0, length + 1);
 }
 
 /** Writes the bytes of a label; undefined if it is too long or not spelled as a `Name` is. */

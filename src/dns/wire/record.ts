@@ -126,6 +126,8 @@ export function soaNumbers(data: RecordData & { readonly type: 'SOA' }): Uint8Ar
 }
 
 function encodeAddress(text: string, size: 4 | 16): Uint8Array | undefined {
+  const quad = size === 4 ? encodeQuad(text) : undefined;
+  if (quad !== undefined) return quad;
   const address = parseAddress(text);
   if (address === undefined || (address.family === 'IPv4') !== (size === 4)) return undefined;
   const bytes = new Uint8Array(size);
@@ -134,6 +136,29 @@ function encodeAddress(text: string, size: 4 | 16): Uint8Array | undefined {
     bytes[at] = Number(rest & 0xffn);
     rest >>= 8n;
   }
+  return bytes;
+}
+
+/** An IPv4 address as it is nearly always written; undefined for all else, which may be one too. */
+function encodeQuad(text: string): Uint8Array | undefined {
+  const bytes = new Uint8Array(4);
+  let part = 0;
+  let digits = 0;
+  let at = 0;
+  for (let index = 0; index < text.length; index++) {
+    const digit = text.charCodeAt(index) - 0x30;
+    if (digit === -2) {
+      if (digits === 0 || at === 3) return undefined;
+      bytes[at++] = part;
+      part = 0;
+      digits = 0;
+      continue;
+    }
+    part = part * 10 + digit;
+    if (digit < 0 || digit > 9 || part > 255 || ++digits > 3) return undefined;
+  }
+  if (digits === 0 || at !== 3) return undefined;
+  bytes[3] = part;
   return bytes;
 }
 
@@ -214,8 +239,15 @@ export const readUint32 = (bytes: Uint8Array, at: number): number =>
   readUint16(bytes, at) * 0x1_0000 + readUint16(bytes, at + 2);
 
 /** Numbers of two bytes each. */
-export const uint16s = (...numbers: readonly number[]): Uint8Array =>
-  Uint8Array.from(numbers.flatMap((number) => [(number >> 8) & 0xff, number & 0xff]));
+export function uint16s(...numbers: readonly number[]): Uint8Array {
+  const bytes = new Uint8Array(numbers.length * 2);
+  for (let index = 0; index < numbers.length; index++) {
+    const number = numbers[index] ?? 0;
+    bytes[index * 2] = number >> 8;
+    bytes[index * 2 + 1] = number;
+  }
+  return bytes;
+}
 
 /** The pieces one after another, in memory of their own. */
 export function concat(pieces: readonly Uint8Array[]): Uint8Array {

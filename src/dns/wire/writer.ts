@@ -3,9 +3,10 @@ import type { Name, RecordData } from '../record.ts';
 import { recordTypes } from '../record.ts';
 import { classes, dnssecOkBit, types } from './codes.ts';
 import type { Edns, Header, Question } from './message.ts';
+import { headerBytes } from './message.ts';
 import { encodeName, labelsOf, readName } from './name.ts';
 import type { DataPiece, RawRecord } from './record.ts';
-import { compressibleLayouts, encodeRecord, soaNumbers, uint16s } from './record.ts';
+import { compressibleLayouts, encodeRecord, soaNumbers } from './record.ts';
 
 /** No message is longer, since TCP counts its length in two bytes. */
 export const maxMessageBytes = 65_535;
@@ -25,11 +26,17 @@ const farthestPointer = 0x3fff;
  * answered with false; what was written before stays as it is.
  */
 export class MessageWriter {
-  readonly #limit: number;
+  #limit: number;
   /** Name → where it has been written. */
   readonly #offsets = new Map<Name, number>();
-  #bytes = new Uint8Array(512);
+  /** The name of the question; nearly all owners are it, so it goes into the map only when another name comes up. */
+  #asked: Name | undefined;
+  #isAskedNoted = false;
+  // From the runtime's pool: memory of its own costs more than writing a whole message.
+  #bytes: Uint8Array = Buffer.allocUnsafe(512);
   #length = 0;
+  /** Where the data of the record begins that is being written. */
+  #dataStart = 0;
 
   /** `limit`: how long the message may become. */
   constructor(limit: number = maxMessageBytes) {
@@ -40,53 +47,63 @@ export class MessageWriter {
     return this.#length;
   }
 
+  /** Lets the message become longer than was said before. */
+  raiseLimit(limit: number): void {
+    this.#limit = Math.min(limit, maxMessageBytes);
+  }
+
   /** Writes the header; it comes first, and once more when the counts are known. */
   header({ id, flags, questions, answers, authorities, additionals }: Header): boolean {
-    const bytes = uint16s(id, flags, questions, answers, authorities, additionals);
-    if (this.#length === 0) return this.#whole(() => this.#put(bytes));
-    this.#bytes.set(bytes, 0);
+    const length = this.#length;
+    if (length === 0 && !this.#hasRoom(headerBytes)) return false;
+    this.#length = 0;
+    this.#word(id);
+    this.#word(flags);
+    this.#word(questions);
+    this.#word(answers);
+    this.#word(authorities);
+    this.#word(additionals);
+    this.#length = Math.max(length, headerBytes);
     return true;
   }
 
   question({ name, type, class: questionClass }: Question): boolean {
-    return this.#whole(() => this.#name(name) && this.#put(uint16s(type, questionClass)));
+    const mark = this.#length;
+    return this.#orRewind(mark, this.#name(name) && this.#uint16(type) && this.#uint16(questionClass));
   }
 
-  /** Writes a question as it was sent, in its own case; `name` is what it reads as. */
+  /** Writes a question as it was sent, in its own case; `name` is what it reads as. It comes right after the header. */
   rawQuestion(name: Name, bytes: Uint8Array): boolean {
-    let at = this.#length;
-    if (!this.#whole(() => this.#put(bytes))) return false;
-    let suffix = name;
-    for (const label of labelsOf(name)) {
-      this.#remember(suffix, at);
-      at += (this.#bytes[at] ?? 0) + 1;
-      suffix = suffix.slice(label.length + 1);
-    }
+    if (this.#length !== headerBytes || !this.#put(bytes)) return false;
+    this.#asked = name;
     return true;
   }
 
-  record(record: OwnRecord): boolean {
-    return this.#whole(() => this.#record(record));
+  record({ owner, ttl, data }: OwnRecord): boolean {
+    const mark = this.#length;
+    const type = recordTypes[data.type];
+    return this.#orRewind(mark, this.#fields(owner, type, classes.IN, ttl) && this.#data(data) && this.#close());
   }
 
-  rawRecord(record: RawRecord): boolean {
-    return this.#whole(() => {
-      const { owner, type, class: recordClass, ttl, data } = record;
-      const layout = compressibleLayouts.get(type);
-      return this.#fields(owner, type, recordClass, ttl, () => this.#rawData(data, layout ?? []));
-    });
+  rawRecord({ owner, type, class: recordClass, ttl, data }: RawRecord): boolean {
+    const mark = this.#length;
+    // Without data there are no names in it; UPDATE and rubbish have such records.
+    const layout = (data.length > 0 && compressibleLayouts.get(type)) || [];
+    const isWritten = this.#fields(owner, type, recordClass, ttl) && this.#rawData(data, layout) && this.#close();
+    return this.#orRewind(mark, isWritten);
   }
 
   /** Writes bytes that need no look: records encoded before, say. */
   raw(bytes: Uint8Array): boolean {
-    return this.#whole(() => this.#put(bytes));
+    return this.#put(bytes);
   }
 
   opt({ version, size, dnssecOk, extendedRcode, options }: Edns): boolean {
+    const mark = this.#length;
     const ttl = extendedRcode * 0x100_0000 + (version << 16) + (dnssecOk ? dnssecOkBit : 0);
-    const data = (): boolean =>
-      options.every((option) => this.#put(uint16s(option.code, option.data.length)) && this.#put(option.data));
-    return this.#whole(() => this.#fields('', types.OPT, size, ttl, data));
+    const writeOptions = (): boolean =>
+      options.every(({ code, data }) => this.#uint16(code) && this.#uint16(data.length) && this.#put(data));
+    return this.#orRewind(mark, this.#fields('', types.OPT, size, ttl) && writeOptions() && this.#close());
   }
 
   /** How far the message has come, to return to by `rewind`. */
@@ -102,18 +119,15 @@ export class MessageWriter {
 
   /** The message so far, in memory of its own. */
   bytes(): Uint8Array {
-    return this.#bytes.slice(0, this.#length);
-  }
-
-  #record({ owner, ttl, data }: OwnRecord): boolean {
-    return this.#fields(owner, recordTypes[data.type], classes.IN, ttl, () => this.#data(data));
+    const bytes = new Uint8Array(this.#length);
+    bytes.set(this.#bytes.subarray(0, this.#length));
+    return bytes;
   }
 
   #data(data: RecordData): boolean {
     if (data.type === 'NS' || data.type === 'CNAME' || data.type === 'PTR') return this.#name(data.target);
     if (data.type === 'SOA') {
-      const { primary, mailbox } = data;
-      return this.#name(primary) && this.#name(mailbox) && this.#put(soaNumbers(data));
+      return this.#name(data.primary) && this.#name(data.mailbox) && this.#put(soaNumbers(data));
     }
     // RFC 2782: the target of an SRV is not compressed.
     const encoded = encodeRecord(data);
@@ -135,26 +149,38 @@ export class MessageWriter {
     return this.#put(data.subarray(at));
   }
 
-  #fields(owner: Name, type: number, recordClass: number, ttl: number, data: () => boolean): boolean {
-    if (!this.#name(owner)) return false;
-    if (!this.#put(uint16s(type, recordClass, Math.floor(ttl / 0x1_0000), ttl & 0xffff, 0))) return false;
-    const start = this.#length;
-    if (!data()) return false;
-    const size = this.#length - start;
-    this.#bytes[start - 2] = size >> 8;
-    this.#bytes[start - 1] = size & 0xff;
+  /** Owner and numbers of a record; its data follows, then `#close`. */
+  #fields(owner: Name, type: number, recordClass: number, ttl: number): boolean {
+    if (!this.#name(owner) || !this.#hasRoom(10)) return false;
+    this.#word(type);
+    this.#word(recordClass);
+    this.#word(Math.floor(ttl / 0x1_0000));
+    this.#word(ttl);
+    this.#word(0);
+    this.#dataStart = this.#length;
+    return true;
+  }
+
+  /** Writes how long the data is that was written since `#fields`. */
+  #close(): true {
+    const size = this.#length - this.#dataStart;
+    this.#bytes[this.#dataStart - 2] = size >> 8;
+    this.#bytes[this.#dataStart - 1] = size & 0xff;
     return true;
   }
 
   /** A name: the labels that are new, then a pointer to the rest where that has been written before. */
   #name(name: Name): boolean {
+    if (name === '') return this.#byte(0);
+    if (name === this.#asked) return this.#uint16(0xc000 | headerBytes);
+    this.#noteAsked();
     const wire = encodeName(name);
     if (wire === undefined) return false;
     let suffix = name;
     let at = 0;
     for (const label of labelsOf(name)) {
       const known = this.#offsets.get(suffix);
-      if (known !== undefined) return this.#put(wire.subarray(0, at)) && this.#put(uint16s(0xc000 | known));
+      if (known !== undefined) return this.#put(wire.subarray(0, at)) && this.#uint16(0xc000 | known);
       this.#remember(suffix, this.#length + at);
       at += (wire[at] ?? 0) + 1;
       suffix = suffix.slice(label.length + 1);
@@ -162,28 +188,60 @@ export class MessageWriter {
     return this.#put(wire);
   }
 
+  #noteAsked(): void {
+    if (this.#isAskedNoted || this.#asked === undefined) return;
+    this.#isAskedNoted = true;
+    let suffix = this.#asked;
+    let at = headerBytes;
+    for (const label of labelsOf(suffix)) {
+      this.#remember(suffix, at);
+      at += (this.#bytes[at] ?? 0) + 1;
+      suffix = suffix.slice(label.length + 1);
+    }
+  }
+
   #remember(name: Name, offset: number): void {
     if (offset <= farthestPointer && !this.#offsets.has(name)) this.#offsets.set(name, offset);
   }
 
-  /** All that `write` writes, or nothing of it. */
-  #whole(write: () => boolean): boolean {
-    const mark = this.mark();
-    const isWritten = write();
+  #orRewind(mark: number, isWritten: boolean): boolean {
     if (!isWritten) this.rewind(mark);
     return isWritten;
   }
 
+  #byte(value: number): boolean {
+    if (!this.#hasRoom(1)) return false;
+    this.#bytes[this.#length++] = value;
+    return true;
+  }
+
+  #uint16(value: number): boolean {
+    if (!this.#hasRoom(2)) return false;
+    this.#word(value);
+    return true;
+  }
+
+  /** Two bytes for which there is room. */
+  #word(value: number): void {
+    this.#bytes[this.#length++] = (value >> 8) & 0xff;
+    this.#bytes[this.#length++] = value & 0xff;
+  }
+
   #put(bytes: Uint8Array): boolean {
-    const end = this.#length + bytes.length;
+    if (!this.#hasRoom(bytes.length)) return false;
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+    return true;
+  }
+
+  #hasRoom(bytes: number): boolean {
+    const end = this.#length + bytes;
     if (end > this.#limit) return false;
     if (end > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(end, this.#bytes.length * 2));
+      const larger = Buffer.allocUnsafe(Math.max(end, this.#bytes.length * 2));
       larger.set(this.#bytes.subarray(0, this.#length));
       this.#bytes = larger;
     }
-    this.#bytes.set(bytes, this.#length);
-    this.#length = end;
     return true;
   }
 }
