@@ -24,13 +24,16 @@ import { Assembler } from './assembler.ts';
 import type { Caches } from './caches.ts';
 import { byNamespace, nothing, sliceIndexes } from './caches.ts';
 import { OptionalInformer } from './optional-informer.ts';
-import { trimNamespace, trimPod, trimService, trimSlice } from './trim.ts';
+import { trimNamespace, trimPod, trimService, trimSliceTo } from './trim.ts';
 
 export interface FollowerOptions {
   readonly client: Client;
   /** Where records are put; its zones are those of `records`. */
   readonly zones: Zones;
-  /** Which records there are. What is followed is decided by it once: Pods only if they are verified, imports by zone. */
+  /**
+   * Which records there are. What is followed and kept is decided by it once: Pods only if they are verified, imports by
+   * zone, names of Pods and topology zones of endpoints only where they are asked for.
+   */
   readonly records: AssemblerOptions;
   /** Told of the names that have a new answer, before the next change is looked at. */
   readonly changed: (names: readonly Name[]) => void;
@@ -139,7 +142,7 @@ export class Follower {
     const slices = new Informer<EndpointSlice, 'namespace' | 'owner'>(
       this.#options.client,
       endpointSliceKind,
-      this.#tuned({ trim: trimSlice, indexes: sliceIndexes }),
+      this.#tuned({ trim: trimSliceTo(this.#options.records), indexes: sliceIndexes }),
     );
     this.#follow('endpointslices', slices, {
       added: (slice) => this.#sliceChanged(slice),

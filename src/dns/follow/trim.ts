@@ -62,32 +62,53 @@ const trimPort = <T extends ServicePort | EndpointPort>({ name, protocol, port, 
   // A cast since the rest of what a port may have is never read here.
   only({ name, protocol, port, srvServiceName }) as T;
 
-/** The parts of a slice that records are made of. */
-export function trimSlice({ metadata, addressType, endpoints, ports }: EndpointSlice): EndpointSlice {
-  return {
-    metadata: trimMetadata(metadata, { labels: sliceLabels, annotations: [triggerTimeAnnotation] }),
-    addressType,
-    endpoints: (endpoints ?? []).map(trimEndpoint),
-    ports: (ports ?? []).map(trimPort),
-  };
+/** What else endpoints are known by, where records are made of it. */
+export interface EndpointDetails {
+  readonly endpointPodNames?: boolean;
+  readonly zonal?: boolean;
 }
+
+/**
+ * The parts of a slice that records are made of. Endpoints that differ in nothing but their address become one with all
+ * addresses: a cluster has hundreds of thousands, and the same names are made of it.
+ */
+export const trimSliceTo =
+  ({ endpointPodNames = false, zonal = false }: EndpointDetails) =>
+  ({ metadata, addressType, endpoints, ports }: EndpointSlice): EndpointSlice => {
+    const plain: Record<'ready' | 'notReady', string[]> = { ready: [], notReady: [] };
+    const others: Endpoint[] = [];
+    for (const endpoint of endpoints ?? []) {
+      const { addresses, conditions, hostname, targetRef, zone } = endpoint;
+      const isReady = conditions?.ready !== false;
+      const pod = endpointPodNames && targetRef?.kind === 'Pod' ? (targetRef.name ?? '') : '';
+      const place = zonal ? (zone ?? '') : '';
+      if (!hostname && pod === '' && place === '') {
+        plain[isReady ? 'ready' : 'notReady'].push(...(addresses ?? []));
+      } else {
+        others.push({
+          addresses,
+          conditions: isReady ? ready : notReady,
+          ...(hostname ? { hostname } : {}),
+          ...(pod === '' ? {} : { targetRef: { kind: 'Pod', name: pod } }),
+          ...(place === '' ? {} : { zone: place }),
+        });
+      }
+    }
+    // Slicing leaves no room to grow.
+    if (plain.ready.length > 0) others.push({ addresses: plain.ready.slice(), conditions: ready });
+    if (plain.notReady.length > 0) others.push({ addresses: plain.notReady.slice(), conditions: notReady });
+    return {
+      metadata: trimMetadata(metadata, { labels: sliceLabels, annotations: [triggerTimeAnnotation] }),
+      addressType,
+      endpoints: others,
+      ports: (ports ?? []).map(trimPort),
+    };
+  };
 
 const sliceLabels = [serviceNameLabel, importNameLabel, seedImportNameLabel, sourceClusterLabel];
 
 const ready = { ready: true };
 const notReady = { ready: false };
-
-function trimEndpoint({ addresses, conditions, hostname, targetRef, zone }: Endpoint): Endpoint {
-  const isReady = conditions?.ready !== false;
-  const pod = targetRef?.kind === 'Pod' ? { kind: 'Pod', name: targetRef.name ?? '' } : undefined;
-  return {
-    addresses,
-    conditions: isReady ? ready : notReady,
-    ...(hostname ? { hostname } : {}),
-    ...(pod === undefined ? {} : { targetRef: pod }),
-    ...(zone === undefined ? {} : { zone }),
-  };
-}
 
 /** The parts of a Namespace by which it is chosen. */
 export function trimNamespace({ metadata }: Namespace): Namespace {

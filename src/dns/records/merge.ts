@@ -1,7 +1,7 @@
 // What all sources say of a name, as one set of records a type.
 import type { Name, RecordData, RecordSet, RecordType } from '../record.ts';
 import type { Said } from './packed.ts';
-import { textOf, unpackAll } from './packed.ts';
+import { contentOf, textOf, unpackAll } from './packed.ts';
 
 /**
  * Type → its records, each once. Their order depends only on what is said: by rank, then by source, then as the source
@@ -34,9 +34,9 @@ function compare(one: Said, other: Said): number {
   const { stamp } = one;
   if (stamp.type !== other.stamp.type) return compareText(stamp.type, other.stamp.type);
   if (stamp.rank !== other.stamp.rank) return stamp.rank - other.stamp.rank;
-  if (stamp.source !== other.stamp.source) return compareText(stamp.source, other.stamp.source);
+  if (one.source !== other.source) return compareText(one.source, other.source);
   // A source that says two things of one type at one name: their own text decides, never which came first.
-  return compareText(unpackAll(one).map(textOf).join('\n'), unpackAll(other).map(textOf).join('\n'));
+  return compareText(contentOf(one), contentOf(other));
 }
 
 const compareText = (one: string, other: string): number => (one < other ? -1 : Number(one > other));

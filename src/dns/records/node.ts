@@ -52,15 +52,15 @@ export class SaidNode implements ZoneNode {
   }
 
   sources(): readonly string[] {
-    return [...new Set(this.#said.map(({ stamp }) => stamp.source))].toSorted();
+    return [...new Set(this.#said.map(({ source }) => source))].toSorted();
   }
 
   explain(): readonly Explanation[] {
     return inOrder(this.#said).flatMap((said) => {
-      const { source, type, ttl } = said.stamp;
+      const { type, ttl } = said.stamp;
       const data = unpackAll(said);
       if (type === 'dynamic' || data.length === 0) return [];
-      return [{ source, set: { owner: said.owner, type, ttl, data } }];
+      return [{ source: said.source, set: { owner: said.owner, type, ttl, data } }];
     });
   }
 }

@@ -10,11 +10,11 @@ export interface SourceSet extends RecordSet {
 
 /** An address or a target stands for its record. */
 type Item = string | RecordData;
-type Packed = Item | readonly Item[];
+/** The records of a set; one stands for itself. */
+export type Packed = Item | readonly Item[];
 
-/** What a source's records of one kind have in common. */
+/** What many sets have in common, so that they share it. */
 export interface Stamp {
-  readonly source: string;
   /** `dynamic`: what is below the name is made on demand. */
   readonly type: RecordType | 'dynamic';
   readonly ttl: number;
@@ -23,6 +23,7 @@ export interface Stamp {
 
 /** What one source says of one name. */
 export interface Said {
+  readonly source: string;
   readonly owner: Name;
   readonly stamp: Stamp;
   readonly data: Packed;
@@ -83,29 +84,12 @@ export function textOf(record: RecordData): string {
   }
 }
 
-/** A text that two statements of a source share only if they are the same. */
-export const identityOf = (said: Said): string =>
-  `${said.owner} ${said.stamp.type} ${said.stamp.ttl} ${said.stamp.rank} ${unpackAll(said).map(textOf).join('\n')}`;
+/** A text that two sets of a type share only if they say the same in the same order. */
+export const contentOf = (said: Said): string =>
+  typeof said.data === 'string' ? said.data : unpackAll(said).map(textOf).join('\n');
 
 /** The names that SRV records lead to. */
 export function targetsOf({ stamp: { type }, data }: Said): readonly Name[] {
   if (type !== 'SRV') return [];
   return itemsOf(data).flatMap((item) => (typeof item !== 'string' && item.type === 'SRV' ? item.target : []));
-}
-
-/** Whether two statements are the same. */
-export function saysTheSame(one: Said, other: Said): boolean {
-  if (one === other) return true;
-  const { stamp } = one;
-  const { type, ttl, rank } = other.stamp;
-  if (one.owner !== other.owner || stamp.type !== type || stamp.ttl !== ttl || stamp.rank !== rank) return false;
-  const items = itemsOf(one.data);
-  const others = itemsOf(other.data);
-  return items.length === others.length && items.every((item, index) => sameItem(item, others[index]));
-}
-
-function sameItem(one: Item, other: Item | undefined): boolean {
-  if (one === other) return true;
-  if (typeof one === 'string' || typeof other !== 'object') return false;
-  return one.type === other.type && textOf(one) === textOf(other);
 }

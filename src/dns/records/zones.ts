@@ -1,10 +1,10 @@
 import type { Name, RecordSet } from '../record.ts';
-import { difference } from './difference.ts';
 import { isWithin, parentOf } from './names.ts';
 import type { ZoneNode } from './node.ts';
 import { SaidNode } from './node.ts';
 import type { Said, SourceSet, Stamp } from './packed.ts';
 import { packAll, targetsOf } from './packed.ts';
+import { compareSaid, difference, Statements } from './statements.ts';
 import type { Zone, ZoneOptions } from './zone.ts';
 import { ServedZone } from './zone.ts';
 
@@ -32,12 +32,14 @@ export interface ZonesOptions {
 export class Zones {
   /** Apex → zone. */
   readonly #zones = new Map<Name, ServedZone>();
-  /** Name → what is said of it; most names have one source and one type. */
-  readonly #names = new Map<Name, Said | readonly Said[]>();
+  /** Name → who says something of it; most names have one source. */
+  readonly #names = new Map<Name, Statements | readonly Statements[]>();
   /** Name → how many names exist directly below it. */
   readonly #children = new Map<Name, number>();
   /** Source → what it says. */
-  readonly #sources = new Map<string, readonly Said[]>();
+  readonly #sources = new Map<string, Statements>();
+  /** The few kinds of sets that there are. */
+  readonly #stamps: Stamp[] = [];
   readonly #onDemand: ZonesOptions['onDemand'];
 
   constructor(zones: readonly ZoneOptions[], { now = Date.now, onDemand }: ZonesOptions = {}) {
@@ -69,24 +71,30 @@ export class Zones {
    * that changed, whose addresses come along with them.
    */
   put(source: string, sets: readonly SourceSet[], dynamic: readonly Name[] = []): readonly Name[] {
-    const before = this.#sources.get(source) ?? none;
-    const { now, added, removed } = difference(before, this.#statements(source, sets, dynamic));
+    const statements = this.#sources.get(source) ?? new Statements(source);
+    const { now, added, removed } = difference(statements, this.#said(source, sets, dynamic));
     if (added.length === 0 && removed.length === 0) return none;
+    statements.replace(now);
     if (now.length === 0) this.#sources.delete(source);
-    else this.#sources.set(source, now);
-    const changed = new Set<Name>();
+    else this.#sources.set(source, statements);
+    const changed = new Set([...added, ...removed].map(({ owner }) => owner));
+    for (const name of changed) this.#zoneAbove(name)?.touch();
     // Additions first, so that what is above a name that is replaced stays.
-    for (const said of added) this.#say(said, changed);
-    for (const said of removed) this.#unsay(said, changed);
-    for (const { owner } of [...added, ...removed]) this.#zoneAbove(owner)?.touch();
+    for (const { owner } of added) this.#speak(owner, statements, changed);
+    for (const { owner } of removed) if (!statements.has(owner)) this.#silence(owner, statements, changed);
     for (const owner of this.leadingTo(changed, source)) changed.add(owner);
     return [...changed];
   }
 
   /** The owners of SRV records of a source that lead to one of some names. */
   leadingTo(names: ReadonlySet<Name>, source: string): readonly Name[] {
-    const said = this.#sources.get(source) ?? none;
-    return said.flatMap((each) => (targetsOf(each).some((target) => names.has(target)) ? each.owner : []));
+    const found: Name[] = [];
+    const statements = this.#sources.get(source);
+    for (let index = 0; statements !== undefined && index < statements.size; index++) {
+      const said = statements.at(index);
+      if (targetsOf(said).some((target) => names.has(target))) found.push(said.owner);
+    }
+    return found;
   }
 
   /** Forgets what a source said; returns what `put` does. */
@@ -129,7 +137,8 @@ export class Zones {
   #node(name: Name): ZoneNode {
     const zone = this.#zoneAbove(name);
     if (zone === undefined) throw new Error(`bug: "${name}" exists outside all zones`);
-    return new SaidNode(name, zone, this.#said(name));
+    const said = listOf(this.#names.get(name)).flatMap((statements) => statements.of(name));
+    return new SaidNode(name, zone, said);
   }
 
   #demand(name: Name): ZoneNode | undefined {
@@ -142,12 +151,8 @@ export class Zones {
     return new SaidNode(
       name,
       encloser.zone,
-      sets.map((set) => statement(source, set)),
+      sets.map((set) => this.#statement(source, set)),
     );
-  }
-
-  #said(name: Name): readonly Said[] {
-    return listOf(this.#names.get(name));
   }
 
   #exists(name: Name): boolean {
@@ -170,31 +175,44 @@ export class Zones {
     return undefined;
   }
 
-  #statements(source: string, sets: readonly SourceSet[], dynamic: readonly Name[]): readonly Said[] {
-    const stamps: Stamp[] = [];
-    const said = sets.map((set) => statement(source, set, stamps));
-    const stamp: Stamp = { source, type: 'dynamic', ttl: 0, rank: 0 };
-    for (const owner of dynamic) said.push({ owner, stamp, data: none });
-    return said.filter(({ owner }) => this.#exists(owner) || this.#zoneAbove(owner) !== undefined);
+  /** What a source says by its sets, sorted, without what is in no zone. */
+  #said(source: string, sets: readonly SourceSet[], dynamic: readonly Name[]): readonly Said[] {
+    const said = sets.map((set) => this.#statement(source, set));
+    const stamp = this.#stamp('dynamic', 0, 0);
+    for (const owner of dynamic) said.push({ source, owner, stamp, data: none });
+    return said.filter(({ owner }) => this.#exists(owner) || this.#zoneAbove(owner) !== undefined).sort(compareSaid);
   }
 
-  #say(said: Said, changed: Set<Name>): void {
-    const { owner } = said;
-    const existed = this.#exists(owner);
-    const before = this.#names.get(owner);
-    this.#names.set(owner, before === undefined ? said : [...listOf(before), said]);
-    changed.add(owner);
-    if (!existed) this.#appear(owner, changed);
+  #statement(source: string, { owner, type, ttl, rank = 0, data }: SourceSet): Said {
+    return { source, owner, stamp: this.#stamp(type, ttl, rank), data: packAll(data) };
   }
 
-  #unsay(said: Said, changed: Set<Name>): void {
-    const { owner } = said;
-    const rest = this.#said(owner).filter((other) => other !== said);
+  #stamp(type: Stamp['type'], ttl: number, rank: number): Stamp {
+    const known = this.#stamps.find((each) => each.type === type && each.ttl === ttl && each.rank === rank);
+    if (known !== undefined) return known;
+    const stamp = { type, ttl, rank };
+    this.#stamps.push(stamp);
+    return stamp;
+  }
+
+  /** A source says something of a name. */
+  #speak(name: Name, statements: Statements, changed: Set<Name>): void {
+    const before = listOf(this.#names.get(name));
+    if (before.includes(statements)) return;
+    const existed = this.#exists(name);
+    this.#names.set(name, before.length === 0 ? statements : [...before, statements]);
+    if (!existed) this.#appear(name, changed);
+  }
+
+  /** A source says nothing of a name any more. */
+  #silence(name: Name, statements: Statements, changed: Set<Name>): void {
+    const before = listOf(this.#names.get(name));
+    if (!before.includes(statements)) return;
+    const rest = before.filter((other) => other !== statements);
     const [only] = rest;
-    if (only === undefined) this.#names.delete(owner);
-    else this.#names.set(owner, rest.length === 1 ? only : rest);
-    changed.add(owner);
-    if (!this.#exists(owner)) this.#disappear(owner, changed);
+    if (only === undefined) this.#names.delete(name);
+    else this.#names.set(name, rest.length === 1 ? only : rest);
+    if (!this.#exists(name)) this.#disappear(name, changed);
   }
 
   /** A name has come into existence, and with it those above it that did not exist. */
@@ -225,18 +243,7 @@ export class Zones {
 
 const none: readonly never[] = [];
 
-const listOf = (said: Said | readonly Said[] | undefined): readonly Said[] => {
-  if (said === undefined) return none;
-  return 'owner' in said ? [said] : said;
+const listOf = (one: Statements | readonly Statements[] | undefined): readonly Statements[] => {
+  if (one === undefined) return none;
+  return one instanceof Statements ? [one] : one;
 };
-
-/** Sets of a source share their stamp, as far as `stamps` has it. */
-function statement(source: string, set: SourceSet, stamps: Stamp[] = []): Said {
-  const { owner, type, ttl, rank = 0 } = set;
-  let stamp = stamps.find((each) => each.type === type && each.ttl === ttl && each.rank === rank);
-  if (stamp === undefined) {
-    stamp = { source, type, ttl, rank };
-    stamps.push(stamp);
-  }
-  return { owner, stamp, data: packAll(set.data) };
-}
