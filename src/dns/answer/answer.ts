@@ -17,7 +17,6 @@ export interface Reason {
 
 /** An answer. Where `chase` is set it is what to say to those for whom we ask nobody else. */
 export interface Outcome extends Reply {
-  readonly answers: readonly Entry[];
   /**
    * The name to ask elsewhere for the type of the question: an alias that leaves our zones, or a name of a zone that
    * others hold parts of.
@@ -36,8 +35,9 @@ const maxAliases = 10;
 
 /** Answers a question in class IN. */
 export function answer(zones: Lookup, { name, type }: AskedFor): Outcome {
-  if (zones.zoneOf(name) === undefined) return outside(name);
+  // Nobody else is asked for a transfer either.
   if (type === types.AXFR || type === types.IXFR) return refused(name);
+  if (zones.zoneOf(name) === undefined) return outside(name);
   const aliases: RecordSet[] = [];
   const seen = new Set<Name>();
   let at = name;

@@ -22,7 +22,7 @@ export interface EncodeContext {
   readonly protocol: 'udp' | 'tcp';
   /** The asker may have us ask others, and is told so. */
   readonly recursion: boolean;
-  /** Which record of a set comes first: any number, different for each reply. */
+  /** Which record of a set comes first: a number below 2³², different for each reply. */
   readonly rotation: number;
   /** The cookie to send. */
   readonly cookie?: Uint8Array | undefined;
@@ -113,6 +113,6 @@ function writeSets(writer: MessageWriter, entries: readonly Entry[]): number {
 }
 
 function rotated({ data }: RecordSet, rotation: number): RecordSet['data'] {
-  const start = data.length < 2 ? 0 : rotation % data.length;
+  const start = Math.floor((rotation / 2 ** 32) * data.length);
   return start === 0 ? data : [...data.slice(start), ...data.slice(0, start)];
 }

@@ -105,3 +105,9 @@ web.default.${svc}. 30 IN AAAA fd00::1 ; Service/default/web
 `,
   );
 });
+
+test('says which objects could have made a name', () => {
+  const whyMissing = (name: string): readonly string[] => [`Service ${name.split('.')[0]} has no ready endpoints`];
+  const { why } = explain(zones, { name: `lost.default.${svc}`, type: 1 }, { whyMissing });
+  assert.equal(why.at(-1), 'Service nobody has no ready endpoints');
+});

@@ -34,8 +34,16 @@ export interface ExplainedAnswer {
   readonly why: readonly string[];
 }
 
+export interface ExplainOptions {
+  /**
+   * Sentences about objects that would have made a name, and why they do not: a Service without ready endpoints, a
+   * Namespace that is not served. None by default.
+   */
+  readonly whyMissing?: (name: Name) => readonly string[];
+}
+
 /** Answers a question from the zones, and tells which object or rule made each part of the answer. */
-export function explain(zones: ExplainLookup, question: AskedFor): ExplainedAnswer {
+export function explain(zones: ExplainLookup, question: AskedFor, options: ExplainOptions = {}): ExplainedAnswer {
   const outcome = answer(zones, question);
   const explained = (entries: readonly Entry[]): readonly ExplainedRecord[] =>
     entries.flatMap((entry) => explainEntry(zones, entry));
@@ -48,7 +56,12 @@ export function explain(zones: ExplainLookup, question: AskedFor): ExplainedAnsw
     additional: explained(outcome.additional),
     ...(outcome.chase === undefined ? {} : { chase: outcome.chase }),
     rule: outcome.reason.rule,
-    why: [...aliasesIn(outcome, question), ...reasonOf(zones, outcome, question), ...chaseOf(outcome)],
+    why: [
+      ...aliasesIn(outcome, question),
+      ...reasonOf(zones, outcome, question),
+      ...(outcome.reason.rule === 'no-such-name' ? (options.whyMissing?.(outcome.reason.name) ?? []) : []),
+      ...chaseOf(outcome),
+    ],
   };
 }
 

@@ -390,6 +390,21 @@ test('transfers are refused to who is not allowed, and over UDP', async () => {
   assert.equal(await rcodeFor({ ...friend, protocol: 'tcp' }), rcodes.NOERROR);
 });
 
+test('a zone that is not complete is not copied', async () => {
+  const zones = sampleZones();
+  const allow = [parseCidr('10.0.0.0/8') ?? assert.fail()];
+  const server = serve({ zones, transfers: new Transfers(zones, { allow }), isSynced: () => false });
+  const reply = await server.ask('cluster.local', 'AXFR', { asker: { ...friend, protocol: 'tcp' } });
+  assert.equal(reply && rcodeOf(reply), rcodes.SERVFAIL);
+});
+
+test('nobody else is asked for a transfer', async () => {
+  const server = serve();
+  const reply = await server.ask('example.org', 'AXFR', { asker: { ...friend, protocol: 'tcp' } });
+  assert.equal(reply && rcodeOf(reply), rcodes.REFUSED);
+  assert.deepEqual(server.asked, []);
+});
+
 test('silence where it is right, and an answer to whatever breaks inside', async () => {
   const errors: unknown[] = [];
   const zones = sampleZones({

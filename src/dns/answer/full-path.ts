@@ -49,7 +49,8 @@ export function fullPath(options: FullPathOptions): FullPath {
   let rotation = 0;
   const path = new Path(options);
   return async (bytes, asker) => {
-    rotation = (rotation + 1) >>> 0;
+    // Steps of the golden ratio come by all records evenly, whatever else is asked in between.
+    rotation = (rotation + 0x9e37_79b9) >>> 0;
     return await path.respond(bytes, asker, rotation);
   };
 }
@@ -91,9 +92,11 @@ class Path {
   }
 
   async #answer(query: Query, asker: Asker, context: EncodeContext): Promise<readonly Uint8Array[]> {
-    const { transfers, settings } = this.#options;
+    const { transfers, settings, isSynced } = this.#options;
     const { type } = query.question;
     if (transfers !== undefined && (type === types.AXFR || type === types.IXFR)) {
+      // A copy of half a zone would deny the other half.
+      if (isSynced?.() === false) return [encode(query, notReady, context, settings)];
       return await transfers.respond(query, asker, context);
     }
     return [encode(query, await this.#reply(query, asker), context, settings)];

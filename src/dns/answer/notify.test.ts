@@ -67,7 +67,8 @@ test('one that does not answer is told again', async () => {
 test('changes while a message is under way are told once, afterwards', async () => {
   const server = await secondary();
   const { signal } = new AbortController();
-  const notifier = new Notifier({ secondaries: [{ address: '127.0.0.1', port: server.port }], signal });
+  const secondaries = [{ address: '127.0.0.1', port: server.port }];
+  const notifier = new Notifier({ secondaries, signal, intervalMs: 5 });
   for (let count = 0; count < 10; count++) notifier.notify(zone);
   await notifier.idle();
   await server.close();

@@ -20,6 +20,8 @@ export interface NotifierOptions {
   readonly secondaries: readonly Secondary[];
   /** Ends everything that is under way. */
   readonly signal: AbortSignal;
+  /** How long to wait before telling a secondary of a zone again; 1,000 by default. */
+  readonly intervalMs?: number;
   /** How long to wait for a first answer; it doubles with each try. 2,000 by default. */
   readonly timeoutMs?: number;
   /** After so many tries a secondary is left to its own refresh timer; 5 by default. */
@@ -65,7 +67,7 @@ export class Notifier {
   }
 
   async #tell(state: { hasChanged: boolean }, zone: Pick<Zone, 'apex' | 'soa'>, secondary: Secondary): Promise<void> {
-    const { signal, tries = 5, timeoutMs = 2000, onUnheard } = this.#options;
+    const { signal, tries = 5, timeoutMs = 2000, intervalMs = 1000, onUnheard } = this.#options;
     while (state.hasChanged && !signal.aborted) {
       state.hasChanged = false;
       let isHeard = false;
@@ -73,7 +75,17 @@ export class Notifier {
         isHeard = await exchange(zone.apex, zone.soa(), secondary, timeoutMs * 2 ** attempt, signal);
       }
       if (!isHeard && !signal.aborted) onUnheard?.(secondary, zone.apex);
+      if (state.hasChanged) await pause(intervalMs, signal);
     }
+  }
+}
+
+/** Waits, or less if told to stop. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal });
+  } catch {
+    // Told to stop, which the caller sees for itself.
   }
 }
 
