@@ -3,6 +3,7 @@ import type { Shape } from '../record.ts';
 import { canonicalText } from './canonical.ts';
 import type { Component } from './component.ts';
 import type { Conflict, ConflictReason, Fix } from './conflict.ts';
+import { listText } from './conflict-text.ts';
 
 /** What is compared, and how to speak of it. */
 export interface Question<Value> {
@@ -61,5 +62,5 @@ function smallestFix<Value>(opinions: readonly Answer<Value>[], winner: Answer<V
   const wanted =
     counts.get(winner.text) === most ? winner : (opinions.find(({ text }) => counts.get(text) === most) ?? winner);
   const clusters = opinions.filter(({ text }) => text !== wanted.text).map(({ cluster }) => cluster);
-  return { clusters, value: wanted.value, text: `in ${clusters.join(' and ')}: ${question.remedy(wanted.value)}` };
+  return { clusters, value: wanted.value, text: `in ${listText(clusters)}: ${question.remedy(wanted.value)}` };
 }

@@ -1,4 +1,5 @@
 // Which ports a merged service has, and where clusters disagree about them.
+import { listText } from './conflict-text.ts';
 import { disagreement } from './disagreement.ts';
 import type { Component, ComponentPort } from './component.ts';
 import type { Conflict } from './conflict.ts';
@@ -93,6 +94,8 @@ function nameConflict(components: readonly Component[], number: string): readonl
 /** One cluster's only port has no name, and others bring more ports: together they are no valid Service. */
 function unnamedConflict(components: readonly Component[], names: readonly string[]): readonly Conflict[] {
   if (!names.includes('') || names.length < 2) return [];
+  const unnamed = components.filter((component) => portNamed(component, '') !== undefined);
+  const clusters = unnamed.map(({ cluster }) => cluster);
   return disagreement(components, {
     field: 'spec.ports',
     reason: 'PortConflict',
@@ -100,8 +103,12 @@ function unnamedConflict(components: readonly Component[], names: readonly strin
     shapes: ['seed', 'current'],
     valueOf: ({ ports }) => ports.map((port) => `${nameText(port.name)} ${numberOf(port)}`).join(', '),
     isOpinion: (value) => value !== '',
-    remedy: (value) => `have the ports ${value}`,
-  });
+    remedy: (value) => value,
+  }).map((conflict) => ({
+    ...conflict,
+    // Nobody has to take over the ports of another: a name is enough.
+    fix: { clusters, value: conflict.fix.value, text: `in ${listText(clusters)}: give the port a name` },
+  }));
 }
 
 /** The union is legal and shown; today's API calls it a conflict all the same, the seed does not (MCS-125). */

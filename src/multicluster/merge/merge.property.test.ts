@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { anyRecord, anyRecords, shuffledWithDuplicates } from '../records.arbitrary.fixture.ts';
+import { web } from '../records.fixture.ts';
+import { combine, merge } from './merge.ts';
+import type { MergeOptions, SeedPolicy } from './merged.ts';
+
+const options: fc.Arbitrary<MergeOptions> = fc.record({
+  seedPolicy: fc.constantFrom<SeedPolicy>('Withdraw', 'OldestWins', 'Quarantine'),
+  incumbents: fc.shuffledSubarray(['a', 'b', 'c', 'd', 'e', 'gone']),
+});
+
+describe('merging, whatever is merged', () => {
+  test('order and duplication of the records do not matter', () => {
+    const cases = anyRecords
+      .filter((records) => records.length > 0)
+      .chain((records) => fc.tuple(fc.constant(records), shuffledWithDuplicates(records), options));
+    fc.assert(
+      fc.property(cases, ([records, shuffled, given]) => {
+        assert.deepEqual(merge(web, shuffled, given), merge(web, records, given));
+      }),
+    );
+  });
+
+  test('a cluster that was read twice counts as it was read last, whichever came first', () => {
+    fc.assert(
+      fc.property(anyRecord, anyRecord, options, (left, other, given) => {
+        const right = { ...other, cluster: left.cluster };
+        assert.deepEqual(merge(web, [left, right], given), merge(web, [right, left], given));
+        const later = {
+          ...right,
+          slices: right.slices.map((slice) => slice),
+          service: right.service && {
+            ...right.service,
+            metadata: { ...right.service.metadata, resourceVersion: '99' },
+          },
+        };
+        if (later.service !== undefined) assert.deepEqual(merge(web, [later, left], given), merge(web, [later], given));
+      }),
+    );
+  });
+
+  test('merging the merges of a partition is merging all', () => {
+    const partition = fc.tuple(anyRecords, fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 5, maxLength: 5 }));
+    fc.assert(
+      fc.property(partition, options, ([records, parts], given) => {
+        const [one, two, three] = [0, 1, 2].map((part) =>
+          merge(
+            web,
+            records.filter((_, index) => parts[index] === part),
+            given,
+          ),
+        );
+        if (one === undefined || two === undefined || three === undefined) throw new Error('bug: three parts');
+        const all = merge(web, records, given);
+        assert.deepEqual(combine(combine(one, two, given), three, given), all);
+        assert.deepEqual(combine(one, combine(two, three, given), given), all);
+        assert.deepEqual(combine(all, all, given), all);
+      }),
+    );
+  });
+
+  test('a merge that is given its own order gives the same again', () => {
+    fc.assert(
+      fc.property(anyRecords, options, (records, given) => {
+        const merged = merge(web, records, given);
+        assert.deepEqual(merge(web, records, { ...given, incumbents: merged.order }), merged);
+      }),
+    );
+  });
+
+  test('MCS-137 every conflict names all clusters that count or have a say, a winner and a fix', () => {
+    fc.assert(
+      fc.property(anyRecords, options, (records, given) => {
+        const { conflicts, order } = merge(web, records, given);
+        for (const { values, winner, losers, fix, field, shapes } of conflicts) {
+          const named = values.map(({ cluster }) => cluster);
+          assert.ok(named.length >= 2 && named.every((cluster) => order.includes(cluster)), field);
+          assert.ok(named.includes(winner) && losers.length > 0 && !losers.includes(winner), field);
+          assert.ok(
+            losers.every((cluster) => named.includes(cluster)),
+            field,
+          );
+          assert.ok(fix.clusters.length > 0 && fix.clusters.length < named.length, field);
+          assert.ok(shapes.length > 0, field);
+        }
+      }),
+    );
+  });
+
+  test('the ports of a view are those of one valid Service, and each leads to clusters that have it', () => {
+    fc.assert(
+      fc.property(anyRecords, options, (records, given) => {
+        const { views } = merge(web, records, given);
+        for (const view of [views.seed, views.current]) {
+          if (view === undefined) continue;
+          const names = view.ports.map(({ name }) => name);
+          const numbers = view.ports.map(({ port, protocol }) => `${port}/${protocol}`);
+          assert.equal(new Set(names).size, names.length);
+          assert.equal(new Set(numbers).size, numbers.length);
+          assert.ok(names.length < 2 || !names.includes(''));
+          for (const { name, port, protocol, clusters } of view.ports) {
+            for (const cluster of clusters) {
+              const service = records.find((record) => record.cluster === cluster)?.service;
+              assert.ok(
+                service?.spec.ports?.some((own) => own.name === name && own.port === port && own.protocol === protocol),
+              );
+            }
+          }
+        }
+      }),
+    );
+  });
+
+  test('MCS-122 Withdraw hides the seed view just when there is a conflict; Quarantine leaves none in it', () => {
+    fc.assert(
+      fc.property(anyRecords, (records) => {
+        const { views, conflicts, order } = merge(web, records);
+        const isConflict = conflicts.some(({ shapes }) => shapes.includes('seed'));
+        assert.equal(views.seed === undefined, isConflict || order.length === 0);
+        const { quarantined } = merge(web, records, { seedPolicy: 'Quarantine' });
+        assert.equal(quarantined.length > 0, isConflict);
+        const left = merge(
+          web,
+          records.filter(({ cluster }) => !quarantined.includes(cluster)),
+        );
+        assert.equal(left.views.seed === undefined, order.length === 0);
+      }),
+    );
+  });
+});
