@@ -40,7 +40,7 @@ const cases: readonly {
   { name: 'STATUS', given: opcode(2), want: 'NOTIMP', hasQuestion: false },
   { name: 'UPDATE', given: opcode(5), want: 'NOTIMP', hasQuestion: false },
   { name: 'an opcode that does not exist', given: opcode(15), want: 'NOTIMP', hasQuestion: false },
-  { name: 'NOTIFY', given: opcode(4), want: 'NOTIMP', hasQuestion: false },
+  { name: 'NOTIFY', given: opcode(4), want: 'NOTAUTH', hasQuestion: false },
   { name: 'no question', given: changed(good, 4, 0, 0), want: 'FORMERR', hasQuestion: false },
   { name: 'two questions (RFC 9619)', given: changed(good, 4, 0, 2), want: 'FORMERR', hasQuestion: false },
   { name: 'two answers', given: changed(good, 6, 0, 2), want: 'FORMERR', hasQuestion: false },

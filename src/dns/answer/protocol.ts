@@ -34,8 +34,10 @@ export function check(bytes: Uint8Array, reception: Reception): Verdict {
   const header = readHeader(bytes);
   // An answer to an answer could go on for ever.
   if (header === undefined || isResponse(header)) return silence;
-  // NOTIFY too: we are nobody's secondary.
-  if (opcodeOf(header) !== opcodes.QUERY) return bare(header, rcodes.NOTIMP);
+  const opcode = opcodeOf(header);
+  // We are nobody's secondary.
+  if (opcode === opcodes.NOTIFY) return bare(header, rcodes.NOTAUTH);
+  if (opcode !== opcodes.QUERY) return bare(header, rcodes.NOTIMP);
   const { questions, answers, authorities, additionals } = header;
   // RFC 9619: one question. The other bounds leave room for an IXFR's SOA, OPT and TSIG.
   const hasWrongCounts = questions !== 1 || answers > 1 || authorities > 1 || additionals > 2;
