@@ -167,7 +167,7 @@ describe('Assembler', () => {
 
   it('leaves out namespaces that are not chosen, by name or by label, also backwards', () => {
     for (const choice of [
-      { namespaces: ['shop'] },
+      { namespaces: new Set(['shop']) },
       { namespaceLabels: parseLabelSelector('dns=yes') },
     ] satisfies Partial<AssemblerOptions>[]) {
       const cluster = new Cluster({ ...base, ...choice });
@@ -207,6 +207,22 @@ describe('Assembler', () => {
     assert.deepEqual(cluster.told.flat().toSorted(), [`_kerberos-tcp._tcp.${web}`, `_kerberos._tcp.${web}`]);
     cluster.assembler.reconfigure(base);
     assert.ok(cluster.zones.find(`_kerberos._tcp.${web}`));
+  });
+
+  it('EXT-6 follows a Service that becomes an alias and a Service again', () => {
+    const cluster = new Cluster();
+    const types = (): readonly string[] => [...(cluster.zones.find(web)?.sets.keys() ?? [])];
+    cluster.set(namespace('default'));
+    cluster.set(is('Service', service()));
+    cluster.set(is('EndpointSlice', slice([endpoint('10.0.0.1')])));
+    assert.deepEqual(types(), ['A', 'SRV']);
+    cluster.set(is('Service', service({ type: 'ExternalName', clusterIP: '', externalName: 'db.example.org' })));
+    assert.deepEqual(types(), ['CNAME']);
+    assert.equal(cluster.zones.find(`10-0-0-1.${web}`), undefined);
+    assert.equal(cluster.zones.find('1.0.0.10.in-addr.arpa'), undefined);
+    cluster.set(is('Service', service()));
+    assert.deepEqual(types(), ['A', 'SRV']);
+    assert.ok(cluster.zones.find(`10-0-0-1.${web}`));
   });
 
   it('drops an empty Service with --ignore-empty-service as its slices change', () => {

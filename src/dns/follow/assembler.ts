@@ -20,7 +20,7 @@ import { ownersOf, sourceOf } from './caches.ts';
 /** Whose objects are published. Namespaces that do not exist or are left out have no names, not even backwards. */
 export interface NamespaceChoice {
   /** Only these; all by default. */
-  readonly namespaces?: readonly string[];
+  readonly namespaces?: ReadonlySet<string> | undefined;
   /** Only those whose labels match; all by default. */
   readonly namespaceLabels?: LabelSelector;
 }
@@ -113,7 +113,7 @@ export class Assembler {
   #isChosen(name: string): boolean {
     const namespace = this.#caches.namespaces.get(name);
     const { namespaces, namespaceLabels = [] } = this.#options;
-    if (namespace === undefined || namespaces?.includes(name) === false) return false;
+    if (namespace === undefined || namespaces?.has(name) === false) return false;
     return matchesLabels(namespaceLabels, namespace.metadata.labels);
   }
 

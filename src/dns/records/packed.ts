@@ -88,8 +88,11 @@ export function textOf(record: RecordData): string {
 export const contentOf = (said: Said): string =>
   typeof said.data === 'string' ? said.data : unpackAll(said).map(textOf).join('\n');
 
-/** The names that SRV records lead to. */
+/** The names whose addresses come along with records that lead to them: those of SRV and NS. */
 export function targetsOf({ stamp: { type }, data }: Said): readonly Name[] {
-  if (type !== 'SRV') return [];
-  return itemsOf(data).flatMap((item) => (typeof item !== 'string' && item.type === 'SRV' ? item.target : []));
+  if (type !== 'SRV' && type !== 'NS') return [];
+  return itemsOf(data).flatMap((item) => {
+    if (typeof item === 'string') return item;
+    return item.type === 'SRV' ? item.target : [];
+  });
 }

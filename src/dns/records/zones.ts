@@ -67,8 +67,8 @@ export class Zones {
 
   /**
    * Replaces what a source said before. Names outside all zones are left out. Returns the names whose answer may have
-   * changed: also those that came into or went out of existence by it, and owners of the source's SRV records to a name
-   * that changed, whose addresses come along with them.
+   * changed: also those that came into or went out of existence by it, and owners of the source's SRV and NS records to a
+   * name that changed, whose addresses come along with them.
    */
   put(source: string, sets: readonly SourceSet[], dynamic: readonly Name[] = []): readonly Name[] {
     const statements = this.#sources.get(source) ?? new Statements(source);
@@ -86,7 +86,7 @@ export class Zones {
     return [...changed];
   }
 
-  /** The owners of SRV records of a source that lead to one of some names. */
+  /** The owners of SRV and NS records of a source that lead to one of some names. */
   leadingTo(names: ReadonlySet<Name>, source: string): readonly Name[] {
     const found: Name[] = [];
     const statements = this.#sources.get(source);
