@@ -43,20 +43,37 @@ export const havePortsInCommon = (left: Component, right: Component): boolean =>
 
 /** Everything about ports in which clusters disagree. */
 export function portConflicts(components: readonly Component[]): readonly Conflict[] {
-  const all = components.flatMap(({ ports }) => ports);
-  const names = [...new Set(all.map(({ name }) => name))].toSorted();
-  const numbers = [...new Set(all.map(numberOf))].toSorted();
+  const byName = Map.groupBy(
+    components.flatMap(({ ports }) => ports),
+    ({ name }) => name,
+  );
+  const byNumber = Map.groupBy(
+    components.flatMap(({ ports }) => ports),
+    numberOf,
+  );
+  const names = [...byName.keys()].toSorted();
+  // Only what can be in conflict is looked at closely: mostly nothing is, and this runs with every change.
+  const isMixed = (
+    ports: readonly ComponentPort[] = [],
+    valueOf: (port: ComponentPort) => string | undefined,
+  ): boolean => ports.some((port) => valueOf(port) !== valueOf(ports[0] ?? port));
   return [
-    ...names.flatMap((name) => numberConflict(components, name)),
-    ...numbers.flatMap((number) => nameConflict(components, number)),
+    ...names.filter((name) => isMixed(byName.get(name), numberOf)).flatMap((name) => numberConflict(components, name)),
+    ...[...byNumber.keys()]
+      .filter((number) => isMixed(byNumber.get(number), ({ name }) => name))
+      .toSorted()
+      .flatMap((number) => nameConflict(components, number)),
     ...unnamedConflict(components, names),
     ...names.flatMap((name) => [
-      ...absenceConflict(components, name),
-      ...detailConflict(components, name, 'appProtocol'),
-      ...detailConflict(components, name, 'srvServiceName'),
+      ...(byName.get(name)?.length === components.length ? [] : absenceConflict(components, name)),
+      ...details
+        .filter((detail) => isMixed(byName.get(name), (port) => port[detail]))
+        .flatMap((detail) => detailConflict(components, name, detail)),
     ]),
   ];
 }
+
+const details = ['appProtocol', 'srvServiceName'] as const;
 
 const portNamed = ({ ports }: Component, wanted: string): ComponentPort | undefined =>
   ports.find(({ name }) => name === wanted);
@@ -133,7 +150,7 @@ function absenceConflict(components: readonly Component[], name: string): readon
 function detailConflict(
   components: readonly Component[],
   name: string,
-  detail: 'appProtocol' | 'srvServiceName',
+  detail: (typeof details)[number],
 ): readonly Conflict[] {
   const having = components.filter((component) => portNamed(component, name) !== undefined);
   return disagreement(having, {

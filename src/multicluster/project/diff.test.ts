@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { managedByLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
+import { merge } from '../merge/merge.ts';
+import { endpoint, http, member, record, sourceSlice, web } from '../records.fixture.ts';
+import type { VipState } from '../vip/vip.ts';
+import { afterWrites, nothingThere, now, settle } from './actual.fixture.ts';
+import type { Actual, Difference } from './desired.ts';
+import { diff } from './diff.ts';
+import { project } from './project.ts';
+
+const vip: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };
+const target = { member: member('north'), actual: nothingThere, vip };
+const both = merge(web, [record('east'), record('west', { day: 2 })]);
+const settled = settle(both, target).actual;
+
+const textOf = ({ writes }: Difference): readonly string[] => writes.map(({ verb, kind }) => `${verb} ${kind.kind}`);
+
+/** The writes when `actual` is found where both clusters export. */
+const repair = (actual: Actual, merged = both): Difference => diff(project(merged, { ...target, actual }), actual, now);
+
+describe('writes', () => {
+  test('none in the steady state', () => {
+    assert.deepEqual(repair(settled), { writes: [], obstacles: [], isPartial: false });
+  });
+
+  test('MCS-67 imports first, then what refers to them', () => {
+    const { writes } = settle(both, target);
+    assert.deepEqual(
+      writes.map(({ verb, kind }) => `${verb} ${kind.kind}`),
+      [
+        'create ImportedService',
+        'create ServiceImport',
+        'updateStatus ServiceImport',
+        ...Array<string>(2).fill('create EndpointSlice'),
+      ],
+    );
+  });
+
+  test('MCS-68 one endpoint that changes is one write', () => {
+    const slices = [sourceSlice('web-abc', { endpoints: [endpoint('10.0.0.2')] })];
+    const changed = merge(web, [record('east', { slices }), record('west', { day: 2 })]);
+    assert.deepEqual(textOf(repair(settled, changed)), ['update EndpointSlice']);
+  });
+
+  test('what is new is written before what is gone is removed', () => {
+    const changed = merge(web, [record('east', { slices: [sourceSlice('web-new')] }), record('west', { day: 2 })]);
+    assert.deepEqual(textOf(repair(settled, changed)), ['create EndpointSlice', 'delete EndpointSlice']);
+  });
+
+  test('deletions carry uid and revision, updates the revision that was read', () => {
+    for (const write of repair(settled, merge(web, [])).writes) {
+      const { uid, resourceVersion } = write.object.metadata;
+      assert.ok(uid !== undefined && resourceVersion !== undefined);
+      assert.deepEqual(write.verb === 'delete' && write.preconditions, { uid, resourceVersion });
+    }
+    const [first, ...rest] = settled.slices;
+    assert.ok(first);
+    const [update] = repair({ ...settled, slices: [{ ...first, endpoints: [] }, ...rest] }).writes;
+    assert.equal(update?.object.metadata.resourceVersion, first.metadata.resourceVersion);
+  });
+});
+
+describe('drift', () => {
+  const [slice, ...others] = settled.slices;
+  assert.ok(slice && settled.importedService && settled.serviceImport);
+  const { importedService, serviceImport } = settled;
+  const tables: readonly { readonly name: string; readonly actual: Actual; readonly writes: readonly string[] }[] = [
+    {
+      name: 'MCS-71 a slice that was edited is restored',
+      actual: { ...settled, slices: [{ ...slice, endpoints: [endpoint('6.6.6.6')] }, ...others] },
+      writes: ['update EndpointSlice'],
+    },
+    {
+      name: 'MCS-71 a slice whose label was removed is restored',
+      actual: {
+        ...settled,
+        slices: [
+          { ...slice, metadata: { ...slice.metadata, labels: { [managedByLabel]: 'mcsd-controller.fairlead.dev' } } },
+          ...others,
+        ],
+      },
+      writes: ['update EndpointSlice'],
+    },
+    {
+      name: 'MCS-71 a slice that was deleted is restored',
+      actual: { ...settled, slices: others },
+      writes: ['create EndpointSlice'],
+    },
+    {
+      name: 'MCS-71 a slice of ours that mirrors nothing is removed',
+      actual: { ...settled, slices: [...settled.slices, { ...slice, metadata: { ...slice.metadata, name: 'stray' } }] },
+      writes: ['delete EndpointSlice'],
+    },
+    {
+      name: 'MCS-71 a foreign slice with our labels is left alone',
+      actual: {
+        ...settled,
+        slices: [
+          ...settled.slices,
+          {
+            ...slice,
+            metadata: {
+              ...slice.metadata,
+              name: 'foreign',
+              labels: { ...slice.metadata.labels, [managedByLabel]: 'x' },
+            },
+          },
+        ],
+      },
+      writes: [],
+    },
+    {
+      name: 'MCS-108 an edited ImportedService is restored',
+      actual: { ...settled, importedService: { ...importedService, spec: { ...importedService.spec, ip: '6.6.6.6' } } },
+      writes: ['update ImportedService'],
+    },
+    {
+      name: 'MCS-108 a deleted ImportedService is restored, and with it the owners of slices',
+      actual: { ...settled, importedService: undefined },
+      writes: ['create ImportedService', ...Array<string>(2).fill('update EndpointSlice')],
+    },
+    {
+      name: 'an edited label of a ServiceImport is restored',
+      actual: {
+        ...settled,
+        serviceImport: {
+          ...serviceImport,
+          metadata: { ...serviceImport.metadata, labels: { ...serviceImport.metadata.labels, own: 'x' } },
+        },
+      },
+      writes: ['update ServiceImport'],
+    },
+    {
+      name: 'an edited status of a ServiceImport is restored',
+      actual: { ...settled, serviceImport: { ...serviceImport, status: { clusters: [] } } },
+      writes: ['updateStatus ServiceImport'],
+    },
+    {
+      name: 'what is being deleted is waited for',
+      actual: {
+        ...settled,
+        slices: [{ ...slice, endpoints: [], metadata: { ...slice.metadata, deletionTimestamp: now } }, ...others],
+      },
+      writes: [],
+    },
+  ];
+  for (const { name, actual, writes } of tables) {
+    test(name, () => assert.deepEqual(textOf(repair(actual)), writes));
+  }
+
+  test('sheet 5.9 what another implementation wrote is not adopted, and it is said whose it is', () => {
+    const labels = { 'app.kubernetes.io/managed-by': 'submariner' };
+    const foreign = { ...serviceImport, metadata: { ...serviceImport.metadata, labels } };
+    const { writes, obstacles } = repair({ ...settled, serviceImport: foreign });
+    assert.ok(writes.every(({ kind }) => kind.kind !== 'ServiceImport'));
+    assert.match(obstacles[0]?.message ?? '', /ServiceImport shop\/web is managed by submariner and is left alone/);
+    const gone = repair({ ...settled, serviceImport: foreign }, merge(web, []));
+    assert.ok(gone.writes.every(({ kind }) => kind.kind !== 'ServiceImport'));
+  });
+
+  test('sheet 5.7 T9 a foreign slice under a name we need is an obstacle, not a target', () => {
+    const foreign = { ...slice, metadata: { ...slice.metadata, labels: { [managedByLabel]: 'x' } } };
+    const { writes, obstacles } = repair({ ...settled, slices: [foreign, ...others] });
+    assert.deepEqual(writes, []);
+    assert.equal(obstacles[0]?.object, foreign);
+  });
+});
+
+describe('unknown is not none (sheet 5.6)', () => {
+  const unknownClusters = new Set(['west']);
+  const again = (merged: ReturnType<typeof merge>): Actual =>
+    settle(merged, { ...target, actual: settled, unknownClusters }).actual;
+
+  test('MCS-85 slices, cluster and ports of a cluster that was not read yet stay', () => {
+    const after = again(merge(web, [record('east')]));
+    assert.deepEqual(after, settled);
+  });
+
+  test('the import stays when nobody has been read yet', () => {
+    const { actual, writes } = settle(merge(web, []), {
+      ...target,
+      actual: settled,
+      unknownClusters: new Set(['east', 'west']),
+    });
+    assert.deepEqual(writes, []);
+    assert.deepEqual(actual, settled);
+  });
+
+  test('what is known changes all the same, as far as it agrees with what stays', () => {
+    const ports = [
+      { ...http, port: 81 },
+      { ...http, name: 'admin', port: 9090 },
+    ];
+    const after = again(merge(web, [record('east', { spec: { ports } })]));
+    assert.deepEqual(
+      after.importedService?.spec?.ports?.map(({ name, port }) => `${name ?? ''} ${port}`),
+      ['http 80', 'admin 9090'],
+    );
+    const gone = again(merge(web, [record('east', { service: undefined })]));
+    assert.deepEqual(
+      gone.importedService?.spec?.clusters?.map(({ cluster }) => cluster),
+      ['west'],
+    );
+    assert.equal(gone.slices.length, 1);
+  });
+
+  test('a conflict among known clusters withdraws the seed view all the same', () => {
+    const other = record('north', { day: 3, spec: { ports: [{ ...http, port: 81 }] } });
+    assert.equal(again(merge(web, [record('east'), other])).importedService, undefined);
+  });
+
+  test('once it has been read and has nothing, all of it goes', () => {
+    const { actual } = settle(merge(web, [record('east')]), { ...target, actual: settled });
+    assert.equal(actual.slices.length, 1);
+    assert.equal(actual.importedService?.spec?.clusters?.length, 1);
+  });
+});
+
+test('a controller that dies between any two writes leaves what the next one completes', () => {
+  const { writes } = settle(both, target);
+  for (let made = 0; made <= writes.length; made++) {
+    const actual = afterWrites(nothingThere, writes.slice(0, made));
+    const after = settle(both, { ...target, actual }).actual;
+    assert.deepEqual(
+      new Set(after.slices.map(({ metadata }) => metadata.name)),
+      new Set(settled.slices.map(({ metadata }) => metadata.name)),
+    );
+    assert.deepEqual(after.importedService?.spec, settled.importedService?.spec);
+    assert.ok(after.slices.every(({ metadata }) => metadata.ownerReferences?.length === 2));
+  }
+});

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ApiObject } from '../../api/metadata.ts';
+import { merge } from '../merge/merge.ts';
+import type { MergeOptions } from '../merge/merged.ts';
+import type { ExportRecord } from '../record.ts';
+import { currentExport, http, record, seedExport, web } from '../records.fixture.ts';
+import type { RecordSettings } from '../records.fixture.ts';
+import type { Delivery } from './export-conditions.ts';
+import { exportStatements } from './export-conditions.ts';
+import type { Progress } from './exports.ts';
+import { diffExports } from './exports.ts';
+import { exportFinalizer } from './marks.ts';
+
+const has = (cluster: string): Delivery => ({ cluster, state: 'acknowledged', hasAddress: true });
+const all = [has('east'), has('north'), has('west')];
+const conflicting: RecordSettings = { day: 2, spec: { ports: [{ ...http, port: 8080 }] } };
+
+interface Row {
+  readonly name: string;
+  readonly east?: RecordSettings;
+  readonly west?: RecordSettings;
+  readonly deliveries?: readonly Delivery[];
+  readonly options?: MergeOptions;
+  /** What west's export says: type status reason. */
+  readonly seed: readonly string[];
+  readonly current: readonly string[];
+  /** A part of the messages. */
+  readonly says?: RegExp;
+}
+
+const fine = ['Initialized True Initialized', 'Exported True Exported', 'Conflict False NoConflicts'];
+const fineNow = ['Valid True Valid', 'Ready True Exported', 'Conflict False NoConflicts'];
+
+const rows: readonly Row[] = [
+  { name: 'MCS-19 MCS-20 all is well', seed: fine, current: fineNow, says: /all clusters have the service/ },
+  {
+    name: 'MCS-25 MCS-26 there is no Service',
+    west: { service: undefined },
+    seed: ['Initialized False NoService', 'Exported False NoService', 'Conflict False NoConflicts'],
+    current: ['Valid False NoService', 'Ready False Failed', 'Conflict False NoConflicts'],
+    says: /no Service shop\/web in cluster west: create it/,
+  },
+  {
+    name: 'MCS-93 the Service is an ExternalName',
+    west: { spec: { type: 'ExternalName' } },
+    seed: ['Initialized False InvalidServiceType', 'Exported False InvalidServiceType', 'Conflict False NoConflicts'],
+    current: ['Valid False InvalidServiceType', 'Ready False Failed', 'Conflict False NoConflicts'],
+    says: /cannot be exported/,
+  },
+  {
+    name: 'MCS-23 a member lags',
+    deliveries: [has('east'), { cluster: 'north', state: 'pending', hasAddress: true }],
+    seed: ['Initialized True Initialized', 'Exported False Pending', 'Conflict False NoConflicts'],
+    current: ['Valid True Valid', 'Ready False Pending', 'Conflict False NoConflicts'],
+    says: /not yet in north/,
+  },
+  {
+    name: 'MCS-23 a member is down: the export is not complete, and is ready all the same',
+    deliveries: [has('east'), { cluster: 'north', state: 'unreachable', hasAddress: false }],
+    seed: ['Initialized True Initialized', 'Exported False Pending', 'Conflict False NoConflicts'],
+    current: fineNow,
+    says: /cannot reach north/,
+  },
+  {
+    name: 'MCS-19 an address is still to come',
+    deliveries: [has('east'), { cluster: 'north', state: 'pending', hasAddress: false }],
+    seed: ['Initialized False Pending', 'Exported False Pending', 'Conflict False NoConflicts'],
+    current: ['Valid True Valid', 'Ready False Pending', 'Conflict False NoConflicts'],
+    says: /no address yet in north/,
+  },
+  {
+    name: 'MCS-45 a pool is exhausted',
+    deliveries: [
+      has('east'),
+      {
+        cluster: 'north',
+        state: 'refused',
+        hasAddress: false,
+        refusal: { reason: 'NoAddress', message: 'cluster north: all 254 are in use' },
+      },
+    ],
+    seed: ['Initialized False NoFreeAddress', 'Exported False Pending', 'Conflict False NoConflicts'],
+    current: ['Valid True Valid', 'Ready False Failed', 'Conflict False NoConflicts'],
+    says: /all 254 are in use/,
+  },
+  {
+    name: 'MCS-162 a member refuses the name',
+    deliveries: [
+      has('east'),
+      {
+        cluster: 'old',
+        state: 'refused',
+        hasAddress: true,
+        refusal: { reason: 'NameRefused', message: 'cluster old refuses the name' },
+      },
+    ],
+    seed: ['Initialized True Initialized', 'Exported False Pending', 'Conflict False NoConflicts'],
+    current: ['Valid True Valid', 'Ready False Failed', 'Conflict False NoConflicts'],
+    says: /cluster old refuses/,
+  },
+  {
+    name: 'MCS-20 nobody has answered yet',
+    deliveries: [],
+    seed: ['Initialized True Initialized', 'Exported Unknown Pending', 'Conflict False NoConflicts'],
+    current: ['Valid True Valid', 'Ready Unknown Pending', 'Conflict False NoConflicts'],
+  },
+  {
+    name: 'MCS-121 MCS-122 a conflict: withdrawn in the seed’s view, served in today’s',
+    west: conflicting,
+    seed: ['Initialized True Initialized', 'Exported False Conflict', 'Conflict True PortConflict'],
+    current: ['Valid True Valid', 'Ready True Exported', 'Conflict True PortConflict'],
+    says: /spec.ports\[http\]: 80\/TCP in east, 8080\/TCP in west .*east came first; to fix it, in west: change port http to 80\/TCP/,
+  },
+  {
+    name: 'MCS-123 Quarantine: the newcomer is held back',
+    west: conflicting,
+    options: { seedPolicy: 'Quarantine' },
+    seed: ['Initialized True Initialized', 'Exported False Quarantined', 'Conflict True PortConflict'],
+    current: ['Valid True Valid', 'Ready True Exported', 'Conflict True PortConflict'],
+  },
+  {
+    name: 'MCS-131 several reasons of today’s API, none of the seed’s',
+    west: { spec: { sessionAffinity: 'ClientIP', internalTrafficPolicy: 'Local' } },
+    seed: fine,
+    current: [
+      'Valid True Valid',
+      'Ready True Exported',
+      'Conflict True SessionAffinityConflict,InternalTrafficPolicyConflict',
+    ],
+  },
+];
+
+const summary = (statements: ReturnType<typeof exportStatements>['seed']): readonly string[] =>
+  statements.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+
+describe('conditions of exports', () => {
+  for (const { name, east, west, deliveries = all, options, seed, current, says } of rows) {
+    test(name, () => {
+      const merged = merge(web, [record('east', east), record('west', { day: 2, ...west })], options);
+      const exporter = merged.exporters.find(({ cluster }) => cluster === 'west');
+      assert.ok(exporter);
+      const statements = exportStatements(merged, exporter, deliveries);
+      assert.deepEqual(summary(statements.seed), seed);
+      assert.deepEqual(summary(statements.current), current);
+      const messages = [...statements.seed, ...statements.current].map(({ message }) => message);
+      assert.ok(messages.every((message) => message !== ''));
+      if (says !== undefined) assert.match(messages.join('\n'), says);
+    });
+  }
+
+  test('MCS-123 the conflict is told to every export, not only to the newest', () => {
+    const merged = merge(web, [record('east'), record('west', conflicting)]);
+    for (const exporter of merged.exporters) {
+      const { seed, current } = exportStatements(merged, exporter, all);
+      assert.equal(seed[2]?.status, 'True');
+      assert.equal(current[2]?.status, 'True');
+    }
+  });
+
+  test('the message of many conflicts among many clusters stays within the limit of a condition', () => {
+    const ports = (number: number) =>
+      Array.from({ length: 80 }, (_, index) => ({ ...http, name: `p${index}`, port: 1000 * number + index }));
+    const records = Array.from({ length: 60 }, (_, index) =>
+      record(`cluster-with-a-rather-long-name-${index}`, { spec: { ports: ports((index % 60) + 1) } }),
+    );
+    const merged = merge(web, records);
+    const [exporter] = merged.exporters;
+    assert.ok(exporter);
+    const message = exportStatements(merged, exporter, all).current[2]?.message ?? '';
+    assert.ok(message.length < 32_768);
+    assert.match(message, /and \d+ more: fairlead mcs explain shows all/);
+  });
+});
+
+describe('writes to exports', () => {
+  const progress: Progress = { deliveries: all, isWithdrawn: false, now: '2026-03-01T00:00:00Z' };
+  const held = { finalizers: ['other', exportFinalizer] };
+  const leaving = { deletionTimestamp: '2026-02-01T00:00:00Z', ...held };
+
+  const writesFor = (only: ExportRecord, given: Progress = progress) => {
+    const merged = merge(web, [only]);
+    const [exporter] = merged.exporters;
+    assert.ok(exporter);
+    return diffExports(merged, exporter, given);
+  };
+  const textOf = (writes: ReturnType<typeof diffExports>): readonly string[] =>
+    writes.map(({ verb, kind, object }) => `${verb} ${kind.group} ${(object.metadata.finalizers ?? []).join()}`);
+
+  test('MCS-21 the finalizer comes first, on both shapes', () => {
+    assert.deepEqual(textOf(writesFor(record('east'))), [
+      `update multicluster.k8s.io ${exportFinalizer}`,
+      `update multicluster.x-k8s.io ${exportFinalizer}`,
+    ]);
+  });
+
+  test('MCS-18 MCS-24 then conditions, once; a later round writes nothing and no time moves', () => {
+    const first = writesFor(record('east', { seedExport: seedExport(held), currentExport: undefined }));
+    assert.deepEqual(textOf(first), [`updateStatus multicluster.k8s.io other,${exportFinalizer}`]);
+    const [write] = first;
+    assert.ok(write);
+    const written = write.object as ReturnType<typeof seedExport>;
+    const later = { ...progress, now: '2026-04-01T00:00:00Z' };
+    assert.deepEqual(writesFor(record('east', { seedExport: written, currentExport: undefined }), later), []);
+    const changed = writesFor(record('east', { seedExport: written, currentExport: undefined }), {
+      ...later,
+      deliveries: [has('east'), { cluster: 'north', state: 'pending', hasAddress: true }],
+    });
+    assert.deepEqual(timesIn(changed[0]?.object), {
+      Initialized: '2026-03-01T00:00:00Z',
+      Exported: '2026-04-01T00:00:00Z',
+      Conflict: '2026-03-01T00:00:00Z',
+    });
+  });
+
+  test('conditions of others stay', () => {
+    const status = { conditions: [{ type: 'Audited', status: 'True' }] };
+    const [write] = writesFor(
+      record('east', { seedExport: { ...seedExport(held), status }, currentExport: undefined }),
+    );
+    assert.ok('Audited' in timesIn(write?.object));
+  });
+
+  test('MCS-21 an export that goes is held until it is withdrawn everywhere, then let go', () => {
+    const going = record('east', { seedExport: seedExport(leaving), currentExport: currentExport(leaving) });
+    assert.deepEqual(writesFor(going), []);
+    assert.deepEqual(textOf(writesFor(going, { ...progress, isWithdrawn: true })), [
+      'update multicluster.k8s.io other',
+      'update multicluster.x-k8s.io other',
+    ]);
+  });
+
+  test('one of two that goes is let go at once, and the other speaks on', () => {
+    const written = writesFor(record('east', { seedExport: undefined, currentExport: currentExport(held) }))[0]?.object;
+    const half = record('east', {
+      seedExport: seedExport(leaving),
+      currentExport: written as ReturnType<typeof currentExport>,
+    });
+    assert.deepEqual(textOf(writesFor(half)), ['update multicluster.k8s.io other']);
+  });
+});
+
+function timesIn(object: ApiObject | undefined): Record<string, string> {
+  const { status } = (object ?? { metadata: {} }) as ReturnType<typeof seedExport>;
+  return Object.fromEntries(
+    (status?.conditions ?? []).map(({ type, lastTransitionTime = '' }) => [type, lastTransitionTime]),
+  );
+}

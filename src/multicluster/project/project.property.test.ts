@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { merge } from '../merge/merge.ts';
+import type { SeedPolicy } from '../merge/merged.ts';
+import type { ExportRecord } from '../record.ts';
+import { anyRecords } from '../records.arbitrary.fixture.ts';
+import { member, web } from '../records.fixture.ts';
+import type { VipState } from '../vip/vip.ts';
+import { nothingThere, settle } from './actual.fixture.ts';
+import type { Target } from './desired.ts';
+import { sourceClusterLabel, sourceSliceAnnotation } from './marks.ts';
+
+const vip: fc.Arbitrary<VipState> = fc.constantFrom<VipState>(
+  { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] },
+  { state: 'exhausted', family: 'IPv4', message: 'full' },
+  { state: 'unsupported', message: 'none' },
+);
+
+const anyTarget: fc.Arbitrary<Target> = fc
+  .record({ hasStockProxy: fc.boolean(), seed: fc.boolean(), current: fc.boolean(), vip })
+  .map(({ hasStockProxy, seed, current, vip: given }) => ({
+    member: member('north', { hasStockProxy, serves: { seed, current } }),
+    actual: nothingThere,
+    vip: given,
+  }));
+
+const policy = fc.constantFrom<SeedPolicy>('Withdraw', 'OldestWins', 'Quarantine');
+
+describe('projecting, whatever is merged', () => {
+  test('applying the writes and comparing again gives none', () => {
+    fc.assert(
+      fc.property(anyRecords, anyRecords, anyTarget, policy, (before, after, target, seedPolicy) => {
+        const first = settle(merge(web, before, { seedPolicy }), target);
+        // From one state of the set to any other, not only from nothing.
+        const second = settle(merge(web, after, { seedPolicy }), { ...target, actual: first.actual });
+        const third = settle(merge(web, after, { seedPolicy }), { ...target, actual: second.actual });
+        assert.deepEqual(third.writes, []);
+      }),
+    );
+  });
+
+  test('where one comes from does not matter for where one arrives', () => {
+    fc.assert(
+      fc.property(anyRecords, anyRecords, anyTarget, policy, (before, after, target, seedPolicy) => {
+        const first = settle(merge(web, before, { seedPolicy }), target);
+        const around = settle(merge(web, after, { seedPolicy }), { ...target, actual: first.actual }).desired;
+        const straight = settle(merge(web, after, { seedPolicy }), target).desired;
+        assert.deepEqual(withoutUids(around), withoutUids(straight));
+      }),
+    );
+  });
+
+  test('MCS-61 MCS-69 a slice never mixes sources: it has the endpoints of the one slice it mirrors', () => {
+    fc.assert(
+      fc.property(anyRecords, anyTarget, policy, (records, target, seedPolicy) => {
+        const { slices } = settle(merge(web, records, { seedPolicy }), target).actual;
+        for (const { metadata, endpoints } of slices) {
+          const source = sourceOf(
+            records,
+            metadata.labels?.[sourceClusterLabel] ?? '',
+            metadata.annotations?.[sourceSliceAnnotation] ?? '',
+          );
+          assert.deepEqual(
+            endpoints?.map(({ addresses }) => addresses),
+            source?.endpoints?.map(({ addresses }) => addresses),
+          );
+        }
+        const names = slices.map(({ metadata }) => metadata.name);
+        assert.equal(new Set(names).size, names.length);
+      }),
+    );
+  });
+
+  test('what is not known is never removed', () => {
+    fc.assert(
+      fc.property(anyRecords, fc.shuffledSubarray(['a', 'b', 'c', 'd', 'e']), anyTarget, (records, unknown, target) => {
+        const before = settle(merge(web, records, { seedPolicy: 'OldestWins' }), target).actual;
+        const known = records.filter(({ cluster }) => !unknown.includes(cluster));
+        const after = settle(merge(web, known, { seedPolicy: 'OldestWins' }), {
+          ...target,
+          actual: before,
+          unknownClusters: new Set(unknown),
+        }).actual;
+        const kept = before.slices.filter(({ metadata }) =>
+          unknown.includes(metadata.labels?.[sourceClusterLabel] ?? ''),
+        );
+        for (const slice of kept) assert.ok(after.slices.includes(slice));
+        if (kept.length > 0) assert.ok(after.importedService === before.importedService || after.importedService);
+        const listed = before.serviceImport?.status?.clusters ?? [];
+        for (const { cluster } of listed) {
+          if (unknown.includes(cluster)) {
+            assert.ok(after.serviceImport?.status?.clusters?.some((each) => each.cluster === cluster));
+          }
+        }
+      }),
+    );
+  });
+});
+
+const sourceOf = (records: readonly ExportRecord[], cluster: string, slice: string) =>
+  records.find((record) => record.cluster === cluster)?.slices.find(({ metadata }) => metadata.name === slice);
+
+/** Uids are the server's. */
+const withoutUids = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (key, part: unknown) => (key === 'uid' ? '' : part)));
