@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
+import fc from 'fast-check';
 import { Registry } from 'prom-client';
 
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import { rcodes, types } from '../wire/codes.ts';
 import { readMessage } from '../wire/message.ts';
+import { isDown } from './choose.ts';
+import { ForwardCounters } from './counters.ts';
 import { RecursionPolicy } from './policy.ts';
 import type { ForwarderOptions, ResolveOptions } from './forwarder.ts';
 import { Forwarder } from './forwarder.ts';
@@ -85,6 +89,22 @@ suite('one question for many', () => {
     });
   });
 
+  test('whoever asks whatever at once, each question goes upstream once', async () => {
+    const asked = fc.array(fc.record({ name: fc.nat(5), client: fc.nat(9) }), { minLength: 1, maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(asked, async (questions) => {
+        await withForwarder([slow(5, answers('192.0.2.1'))], {}, async ({ ask, servers }) => {
+          const all = questions.map(({ name, client }) => ask(`n${name}.example.org`, asker(`10.0.0.${client}`)));
+          assert.ok((await Promise.all(all)).every((answer) => addressOf(answer) === '192.0.2.1'));
+          for (const name of new Set(questions.map((question) => `n${question.name}.example.org`))) {
+            assert.equal(servers[0]?.asked(name).length, 1);
+          }
+        });
+      }),
+      { numRuns: 20 },
+    );
+  });
+
   test('other types, DO and CD are other questions', async () => {
     await withForwarder([answers('192.0.2.1')], {}, async ({ ask, servers }) => {
       await Promise.all([
@@ -118,24 +138,39 @@ suite('one question for many', () => {
 });
 
 suite('no stalls, over real sockets', () => {
-  const table: readonly { name: string; first: Behaviour; most: number }[] = [
-    { name: 'the first upstream is dead', first: silent, most: 450 },
-    { name: 'the first upstream loses half', first: loses(2, answers('192.0.2.9')), most: 450 },
-    { name: 'the first upstream is slow', first: slow(900, answers('192.0.2.9')), most: 450 },
-    { name: 'the first upstream says SERVFAIL', first: answersCode(2), most: 300 },
-    { name: 'the first upstream says REFUSED', first: answersCode(5), most: 300 },
-    { name: 'the first upstream sends garbage', first: (arrival) => arrival.send(Buffer.from('garbage')), most: 450 },
+  const table: readonly { name: string; first: Behaviour; typical: number }[] = [
+    { name: 'the first upstream is dead', first: silent, typical: 200 },
+    { name: 'the first upstream loses half', first: loses(2, answers('192.0.2.9')), typical: 200 },
+    { name: 'the first upstream is slow', first: slow(900, answers('192.0.2.9')), typical: 200 },
+    { name: 'the first upstream says SERVFAIL', first: answersCode(2), typical: 100 },
+    { name: 'the first upstream says REFUSED', first: answersCode(5), typical: 100 },
+    {
+      name: 'the first upstream does not recurse',
+      first: (arrival) => {
+        const authorities = [{ type: 'NS' as const, name: 'org', ttl: 60, data: 'ns.example.org' }];
+        arrival.send(reply(arrival, [], { authorities, flags: 0 }));
+      },
+      typical: 100,
+    },
+    {
+      name: 'the first upstream sends garbage',
+      first: (arrival) => arrival.send(Buffer.from('garbage')),
+      typical: 200,
+    },
   ];
-  for (const { name, first, most } of table) {
-    test(`${name}: 40 questions, each answered in a few hundred milliseconds at most`, async () => {
+  for (const { name, first, typical } of table) {
+    // The bound for each leaves room for a machine that is busy with other tests; race.test.ts has the exact times.
+    test(`${name}: 40 questions, typically answered within ${typical} ms, and none stalls`, async () => {
       await withForwarder([first, answers('192.0.2.1')], {}, async ({ ask }) => {
+        const times: number[] = [];
         for (let each = 0; each < 40; each++) {
           const start = performance.now();
-          const answer = await ask(`n${each}.example.org`);
-          const ms = performance.now() - start;
-          assert.equal(answer.rcode, rcodes.NOERROR);
-          assert.ok(ms < most, `question ${each} took ${ms} ms`);
+          assert.equal((await ask(`n${each}.example.org`)).rcode, rcodes.NOERROR);
+          times.push(performance.now() - start);
         }
+        const sorted = times.toSorted((a, b) => a - b);
+        assert.ok((sorted[20] ?? 0) < typical, `the median is ${sorted[20]} ms`);
+        assert.ok((sorted[39] ?? 0) < 1500, `the longest took ${sorted[39]} ms`);
       });
     });
   }
@@ -146,6 +181,55 @@ suite('no stalls, over real sockets', () => {
       for (let each = 0; each < 6; each++) assert.equal(addressOf(await ask(`n${each}.example.org`)), '192.0.2.1');
       assert.ok(performance.now() - start < 3000);
     });
+  });
+
+  test('one that was down is used again soon after it is back', async () => {
+    await withForwarder([silent, slow(40, answers('192.0.2.2'))], {}, async ({ ask, servers, forwarder, clock }) => {
+      const [first] = forwarder.upstreams;
+      for (let each = 0; first !== undefined && !isDown(first.health); each++) {
+        await ask(`n${each}.example.org`);
+        clock.skip(1000);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        assert.ok(each < 60, 'it is seen to be down');
+      }
+      for (const server of servers.slice(0, 1)) server.behaviour = answers('192.0.2.1');
+      clock.skip(40_000);
+      await ask('probe.example.org');
+      await until(() => first !== undefined && !isDown(first.health));
+      await until(() => forwarder.inFlight === 0);
+    });
+  });
+
+  test('any mix of broken upstreams with one good one gives answers, and none of them an endless wait', async () => {
+    const broken: Readonly<Record<string, Behaviour>> = {
+      silent,
+      servfail: answersCode(2),
+      refused: answersCode(5),
+      lossy: loses(2, answers('192.0.2.1')),
+      slow: slow(500, answers('192.0.2.1')),
+      garbage: (arrival) => arrival.send(Buffer.from('garbage')),
+      wrongId: (arrival) => arrival.send(reply(arrival, [], { id: arrival.id ^ 1 })),
+      wrongQuestion: (arrival) => arrival.send(reply(arrival, [], { questions: [{ name: 'x.example', type: 'A' }] })),
+      truncating: (arrival) => arrival.send(reply(arrival, [], { flags: 0x0200 })),
+    };
+    const mix = fc.record({
+      others: fc.array(fc.constantFrom(...Object.keys(broken)), { maxLength: 3 }),
+      hasGood: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(mix, async ({ others, hasGood }) => {
+        const behaviours = others.map((name) => broken[name] ?? silent);
+        const good = hasGood ? [answers('192.0.2.1')] : [];
+        await withForwarder([...behaviours, ...good], { deadlineMs: hasGood ? 2400 : 500 }, async ({ ask }) => {
+          const start = performance.now();
+          const all = await Promise.all([ask('a.example.org'), ask('b.example.org'), ask('c.example.org')]);
+          assert.ok(performance.now() - start < 2500, `${performance.now() - start} ms`);
+          if (hasGood) assert.ok(all.every((answer) => addressOf(answer) === '192.0.2.1'));
+          else assert.ok(all.every(({ rcode }) => [0, 2, 5].includes(rcode)));
+        });
+      }),
+      { numRuns: 6 },
+    );
   });
 
   test('all upstreams fail: SERVFAIL with the reason, and not asked again at once (RFC 9520)', async () => {
@@ -371,6 +455,16 @@ suite('the end', () => {
       await until(() => forwarder.upstreams.every(({ inFlight }) => inFlight === 0));
     });
   });
+});
+
+test('every metric is in the README, and the other way round', async () => {
+  const registry = new Registry();
+  const zero = { success: 0, denial: 0 };
+  forwardMetrics({ registry, counters: new ForwardCounters(), server: '', cacheSize: () => zero, inFlight: () => 0 });
+  const registered = (await registry.getMetricsAsJSON()).map(({ name }) => name);
+  const page = readFileSync(new URL('README.md', import.meta.url), 'utf8');
+  const written = Array.from(page.matchAll(/`((?:coredns|fairlead)_\w+)`/g), ([, name = '']) => name);
+  assert.deepEqual(written.toSorted(), registered.toSorted());
 });
 
 test('metrics have the names of CoreDNS, and exist before anything happens', async () => {

@@ -4,6 +4,7 @@ import type { Asker } from '../prepared.ts';
 import type { Name } from '../record.ts';
 import { extendedErrors, rcodes, typeName } from '../wire/codes.ts';
 import type { Question } from '../wire/message.ts';
+import { rcodeOf } from '../wire/message.ts';
 import type { CacheKey, CacheOptions, Found } from './cache.ts';
 import { AnswerCache, idOf, isFailure } from './cache.ts';
 import { ForwardCounters } from './counters.ts';
@@ -212,7 +213,9 @@ export class Forwarder {
       return known;
     }
     if (this.#fetches.size >= (this.#options.maxInFlight ?? 1000)) return undefined;
-    const fetch = this.#fetch(key, trail).finally(() => this.#fetches.delete(id));
+    const fetch = this.#fetch(key, trail)
+      .catch((error: unknown) => failure(`bug: ${String(error)}`, extendedErrors.OTHER))
+      .finally(() => this.#fetches.delete(id));
     this.#fetches.set(id, fetch);
     return fetch;
   }
@@ -222,7 +225,7 @@ export class Forwarder {
     // Nobody waits for it, so it takes no place from those that wait.
     if (this.#fetches.has(idOf(key)) || this.#fetches.size * 2 >= (this.#options.maxInFlight ?? 1000)) return;
     this.counters.cache.prefetches += 1;
-    void this.#join(key, noTrail); // #fetch never rejects
+    void this.#join(key, noTrail); // never rejects
   }
 
   async #fetch(key: CacheKey, trail: Uint8Array): Promise<UpstreamAnswer> {
@@ -231,7 +234,9 @@ export class Forwarder {
     const marked = this.#options.trail === false ? noTrail : this.#trail.extend(trail);
     const result = await group.ask({ ...key, trail: marked });
     if ('problem' in result) {
-      const rcode = result.message === undefined ? rcodes.SERVFAIL : extract(key.question, result.message).answer.rcode;
+      const said = result.message === undefined ? rcodes.SERVFAIL : rcodeOf(result.message);
+      // A referral says NOERROR, and is a failure all the same.
+      const rcode = said === rcodes.NOERROR ? rcodes.SERVFAIL : said;
       const answer = emptyAnswer(rcode, { code: extendedErrors.NO_REACHABLE_AUTHORITY, text: result.problem });
       if (!this.#isClosed) this.#cache.fail(key, answer);
       return answer;

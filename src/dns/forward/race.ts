@@ -1,6 +1,6 @@
 // One question and several upstreams: who is asked when, until one has a useful answer.
 import type { Clock, Random } from '../../client/clock.ts';
-import { rcodeName, rcodes } from '../wire/codes.ts';
+import { flagBits, rcodeName, rcodes, types } from '../wire/codes.ts';
 import type { Message } from '../wire/message.ts';
 import { rcodeOf } from '../wire/message.ts';
 import type { Health } from './choose.ts';
@@ -182,14 +182,14 @@ export class Race {
     const now = this.#options.clock.elapsed();
     const rcode = rcodeOf(message);
     this.#options.onTry?.(contestant.name, rcode, ms);
-    if (isUseful(rcode)) {
+    if (isUseful(message)) {
       contestant.health = answered(contestant.health, ms, now);
       this.#end({ message, from: contestant.name });
       return;
     }
     contestant.health = refused(contestant.health, ms, now);
     this.#useless ??= { message, from: contestant.name };
-    this.#problem = `${contestant.name} answered ${rcodeName(rcode)}`;
+    this.#problem = `${contestant.name} answered ${isReferral(message) ? 'with a referral' : rcodeName(rcode)}`;
   }
 
   #miss(one: Try, error: unknown): void {
@@ -240,4 +240,13 @@ export class Race {
 }
 
 /** Whether an answer is about the name, and not about the trouble of who gave it. 6: a DNAME made the name too long. */
-const isUseful = (rcode: number): boolean => rcode === rcodes.NOERROR || rcode === rcodes.NXDOMAIN || rcode === 6;
+function isUseful(message: Message): boolean {
+  const rcode = rcodeOf(message);
+  return (rcode === rcodes.NOERROR && !isReferral(message)) || rcode === rcodes.NXDOMAIN || rcode === 6;
+}
+
+/** Whether it only says who else may know: from a server that does not look for answers, which is no use to us. */
+function isReferral({ header, answers, authority }: Message): boolean {
+  if (answers.length > 0 || (header.flags & (flagBits.RA | flagBits.AA)) !== 0) return false;
+  return authority.some(({ type }) => type === types.NS) && !authority.some(({ type }) => type === types.SOA);
+}

@@ -22,6 +22,8 @@ export interface TcpOptions {
 
 interface Waiting {
   readonly sent: Uint8Array;
+  /** How many messages had come before it was sent. */
+  readonly heardBefore: number;
   readonly resolve: (message: Message) => void;
   readonly reject: (error: Error) => void;
 }
@@ -96,6 +98,8 @@ class Connection {
   readonly #waiting = new Map<number, Waiting>();
   /** What came and is no whole message yet. */
   #received: Buffer = Buffer.alloc(0);
+  #heard = 0;
+  #isRetired = false;
   #cancelIdle: () => void = () => {};
 
   constructor(to: Endpoint, options: ConnectionOptions) {
@@ -124,11 +128,14 @@ class Connection {
         this.#forget(id);
       };
       const abort = (): void => {
+        // Nothing came since: who asks next gets another connection, and what still waits here may go on.
+        if (this.#waiting.get(id)?.heardBefore === this.#heard) this.#retire();
         done();
         reject(new UpstreamError('ABORTED', `${this.#address} was not waited for`));
       };
       this.#waiting.set(id, {
         sent: framed.subarray(2),
+        heardBefore: this.#heard,
         resolve: (message) => (done(), resolve(message)),
         reject: (error) => (done(), reject(error)),
       });
@@ -146,6 +153,11 @@ class Connection {
     this.#cancelIdle();
   }
 
+  #retire(): void {
+    this.#isRetired = true;
+    this.#options.onClose();
+  }
+
   #freeId(): number {
     for (;;) {
       const id = randomInt(0x1_0000);
@@ -158,6 +170,7 @@ class Connection {
     if (this.#waiting.size > 0 || this.#socket.destroyed) return;
     this.#cancelIdle();
     const idle = (): void => this.close(this.#networkError('idle'));
+    if (this.#isRetired) return idle();
     this.#cancelIdle = this.#options.clock.after(this.#options.idleMs, idle);
   }
 
@@ -175,6 +188,7 @@ class Connection {
 
   /** False: the other side does not speak DNS, or not to us. */
   #take(bytes: Uint8Array): boolean {
+    this.#heard += 1;
     const waiting = this.#waiting.get(((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0));
     // An answer to a question that nobody waits for any more.
     if (waiting === undefined) return bytes.length >= 12;

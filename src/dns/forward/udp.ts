@@ -57,8 +57,10 @@ export function exchange(to: Endpoint, sent: Uint8Array, options: ExchangeOption
       wrong += 1;
       if (wrong >= wrongRepliesToDistrust) finish(() => resolve({ truncated: true }));
     });
-    socket.connect(to.port, to.address, () => {
+    // Without a callback, so that an address that cannot be reached is an error like any other.
+    socket.once('connect', () => {
       if (!isOver) socket.send(sent, (error) => error && fail(error));
     });
+    socket.connect(to.port, to.address);
   });
 }

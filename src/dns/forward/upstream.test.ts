@@ -132,6 +132,11 @@ suite('questions over UDP', () => {
     assert.ok(performance.now() - start < 1000);
   });
 
+  test('an address that cannot be reached is an error, not a crash', async () => {
+    const upstream = new Upstream({ address: '2001:db8::1', port: 53 });
+    await assert.rejects(upstream.ask(query(), AbortSignal.timeout(50)), { code: /NETWORK|ABORTED/ });
+  });
+
   test('silence ends when the signal fires, and leaves no socket', async () => {
     await withUpstream(silent, {}, async ({ upstream }) => {
       await assert.rejects(upstream.ask(query(), AbortSignal.timeout(20)), { code: 'ABORTED' });
@@ -229,6 +234,17 @@ suite('questions over TCP', () => {
       assert.equal(upstream.openConnections, 2);
       abort.abort();
       await Promise.allSettled(asked);
+    });
+  });
+
+  test('a connection that went silent is not used again', async () => {
+    let isSilent = true;
+    const behaviour: Behaviour = (arrival, server) => (isSilent ? undefined : truncating(arrival, server));
+    await withUpstream(behaviour, { forceTcp: true }, async ({ ask, server, upstream }) => {
+      await assert.rejects(upstream.ask(query(), AbortSignal.timeout(50)), { code: 'ABORTED' });
+      isSilent = false;
+      assert.deepEqual(addressesIn(await ask()), ['192.0.2.1']);
+      assert.equal(server.connections, 2);
     });
   });
 

@@ -50,15 +50,20 @@ export class FakeUpstream implements AsyncDisposable {
   }
 
   static async start(behaviour: Behaviour): Promise<FakeUpstream> {
-    const tcp = createServer();
-    tcp.listen(0, '127.0.0.1');
-    await once(tcp, 'listening');
-    const address = tcp.address();
-    if (address === null || typeof address === 'string') throw new Error('bug: a TCP server without a port');
-    const udp = createSocket('udp4');
-    udp.bind(address.port, '127.0.0.1');
-    await once(udp, 'listening');
-    return new FakeUpstream(behaviour, { udp, other: createSocket('udp4'), tcp });
+    for (let attempt = 0; ; attempt++) {
+      const tcp = createServer().listen(0, '127.0.0.1');
+      await once(tcp, 'listening');
+      const udp = createSocket('udp4');
+      try {
+        udp.bind(portOf(tcp), '127.0.0.1');
+        await once(udp, 'listening');
+        return new FakeUpstream(behaviour, { udp, other: createSocket('udp4'), tcp });
+      } catch (error) {
+        // Somebody has the port for UDP: another is tried.
+        tcp.close();
+        if (attempt === 10) throw error;
+      }
+    }
   }
 
   get endpoint(): Endpoint {
@@ -126,6 +131,12 @@ export class FakeUpstream implements AsyncDisposable {
     this.arrivals.push(arrival);
     this.behaviour(arrival, this);
   }
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('bug: a TCP server without a port');
+  return address.port;
 }
 
 /** A reply to what arrived; the question and the id can be wrong on purpose. */
