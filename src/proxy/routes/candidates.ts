@@ -65,7 +65,7 @@ function candidateOf(
   { slice, port, wanted }: { readonly slice: EndpointSlice; readonly port: number; readonly wanted: Wanted },
 ): Candidate | undefined {
   // All addresses of an endpoint are the same endpoint: the first stands for it, as everywhere in Kubernetes.
-  const address = canonicalAddress(endpoint.addresses[0] ?? '');
+  const address = canonicalAddress(endpoint.addresses?.[0] ?? '');
   if (address === undefined || familyOf(address) !== wanted.family) return undefined;
   const { ready = true, serving = ready, terminating = false } = endpoint.conditions ?? {};
   const cluster = slice.metadata.labels?.[sourceClusterLabel];

@@ -1,0 +1,126 @@
+import type { IpFamily } from '../../api/addresses.ts';
+import type { Backend, RouteChange, RoutingState } from '../backend.ts';
+import type { NodeNetwork } from '../routes/route.ts';
+import type { Watched } from './conntrack.ts';
+import { Conntrack, watchedIn } from './conntrack.ts';
+import { NftablesError } from './errors.ts';
+import { Nft } from './nft.ts';
+import { probe } from './probe.ts';
+import type { ProgramLine } from './program.ts';
+import { Ruleset } from './ruleset.ts';
+import { nftFamily } from './skeleton.ts';
+
+/** Told of what the backend does, for metrics. */
+export interface NftablesObserver {
+  transaction?(bytes: number, seconds: number): void;
+  /** The lasting nft process was started again. */
+  restart?(): void;
+  /** UDP flows were looked at, and so many cut. */
+  flows?(cut: number, seconds: number): void;
+}
+
+export interface NftablesOptions {
+  /** The one table of each family that is ours. Default: `fairlead-proxy`. */
+  readonly table?: string;
+  /** Default: both. */
+  readonly families?: readonly IpFamily[];
+  /** Default: `nft`. */
+  readonly nft?: ProgramLine;
+  /** Default: `conntrack`. */
+  readonly conntrack?: ProgramLine;
+  readonly observer?: NftablesObserver;
+}
+
+/** Routes as rules of the kernel. Its tables hold everything it makes; nobody else's are touched or read. */
+export class NftablesBackend implements Backend {
+  readonly #table: string;
+  readonly #rulesets: readonly Ruleset[];
+  readonly #nft: Nft;
+  readonly #conntrack: Conntrack;
+  readonly #observer: NftablesObserver;
+
+  /** Rejects with a NftablesError that says what to do where nftables cannot be used. Makes nothing yet. */
+  static async open(options: NftablesOptions = {}): Promise<NftablesBackend> {
+    await probe(options.nft ?? ['nft'], options.families ?? bothFamilies);
+    return new NftablesBackend(options);
+  }
+
+  private constructor(options: NftablesOptions) {
+    const { table = 'fairlead-proxy', families = bothFamilies, nft = ['nft'], conntrack = ['conntrack'] } = options;
+    if (!/^[a-z][a-z0-9-]{0,30}$/.test(table)) {
+      throw new TypeError(`table "${table}" is no name for a table: use up to 31 of a-z, 0-9 and -, a letter first`);
+    }
+    const [first = 'IPv4'] = families;
+    this.#table = table;
+    this.#rulesets = families.map((family) => new Ruleset(table, family));
+    this.#observer = options.observer ?? {};
+    this.#conntrack = new Conntrack(conntrack);
+    this.#nft = new Nft({
+      program: nft,
+      acknowledge: `list chain ${nftFamily(first)} ${table} refuse`,
+      onRestart: () => this.#observer.restart?.(),
+    });
+  }
+
+  async replace({ routes, network }: RoutingState): Promise<void> {
+    const removed = this.#rulesets.flatMap((ruleset) => [...ruleset.routes()]);
+    const added = [...routes.values()];
+    for (const ruleset of this.#rulesets) ruleset.reset(added);
+    await this.#loadAll(network);
+    // Whoever was not watched over meanwhile may have lost somebody: all are looked at.
+    await this.#cut(new Map([...watchedIn({ removed, added: [] }), ...watchedIn({ removed: [], added })]));
+  }
+
+  async apply(change: RouteChange): Promise<void> {
+    const commands = this.#rulesets.flatMap((ruleset) => ruleset.apply(change));
+    await this.#transact(commands, (all) => this.#nft.run(all));
+    await this.#cut(watchedIn(change));
+  }
+
+  problems(): readonly string[] {
+    const { problem } = this.#conntrack;
+    return problem === undefined ? [] : [problem];
+  }
+
+  async cleanup(): Promise<void> {
+    // A table that is not there cannot be deleted; one that was just added can.
+    const tables = this.#rulesets.map(({ family }) => `${nftFamily(family)} ${this.#table}`);
+    await this.#nft.load(tables.flatMap((table) => [`add table ${table}`, `delete table ${table}`]));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#nft[Symbol.asyncDispose]();
+  }
+
+  async #loadAll(network: NodeNetwork): Promise<void> {
+    const commands = this.#rulesets.flatMap((ruleset) => ruleset.full(network));
+    try {
+      await this.#transact(commands, (all) => this.#nft.load(all));
+    } catch (error) {
+      if (!(error instanceof NftablesError) || error.code !== 'nft-failed') throw error;
+      // What is there may be of another version, or somebody's edit. Making it anew is one transaction, too, and only
+      // forgets which clients were where.
+      const anew = this.#rulesets.flatMap((ruleset) => {
+        const table = `${nftFamily(ruleset.family)} ${this.#table}`;
+        return [`add table ${table}`, `delete table ${table}`, ...ruleset.full(network)];
+      });
+      await this.#transact(anew, (all) => this.#nft.load(all));
+    }
+  }
+
+  async #transact(commands: readonly string[], run: (all: readonly string[]) => Promise<void>): Promise<void> {
+    const started = performance.now();
+    await run(commands);
+    const bytes = commands.reduce((sum, command) => sum + command.length + 1, 0);
+    this.#observer.transaction?.(bytes, (performance.now() - started) / 1000);
+  }
+
+  async #cut(watched: Watched): Promise<void> {
+    if (watched.size === 0) return;
+    const started = performance.now();
+    const count = await this.#conntrack.cut(watched);
+    this.#observer.flows?.(count, (performance.now() - started) / 1000);
+  }
+}
+
+const bothFamilies: readonly IpFamily[] = ['IPv4', 'IPv6'];

@@ -1,0 +1,182 @@
+// From routes to nft commands: all of them, or the difference. Nothing is ever read back from the kernel.
+import type { IpFamily } from '../../api/addresses.ts';
+import type { RouteChange } from '../backend.ts';
+import type { NodeNetwork, Route } from '../routes/route.ts';
+import { routeKey } from '../routes/route.ts';
+import { chainOf, chainRules } from './chains.ts';
+import type { Element, SetName, SlottedRoute } from './elements.ts';
+import { elementsOf, sharedSets } from './elements.ts';
+import { nftFamily, skeleton } from './skeleton.ts';
+import { slotted } from './slots.ts';
+
+/** Elements in one command: more make its line long without making it faster. */
+const elementsPerCommand = 1000;
+
+/**
+ * What a family's table holds, as far as it was told. `apply` gives the commands for a change and takes it as made; if
+ * they fail, `full` gives those that make everything as it should be.
+ */
+export class Ruleset {
+  readonly family: IpFamily;
+  readonly #of: string;
+  readonly #table: string;
+  readonly #routes = new Map<string, SlottedRoute>();
+  /** Set → member → how many routes have it. */
+  readonly #shared = new Map<SetName, Map<string, number>>();
+  readonly #chains = new Set<string>();
+
+  constructor(table: string, family: IpFamily) {
+    this.#table = table;
+    this.family = family;
+    this.#of = `${nftFamily(family)} ${table}`;
+  }
+
+  /** The commands for a change. Routes of the other family are none of its business. */
+  apply(change: RouteChange): readonly string[] {
+    const edit: Edit = { gone: [], come: [], shared: new Map() };
+    const removed = new Map(
+      change.removed.filter((route) => this.#isOwn(route)).map((route) => [routeKey(route), route]),
+    );
+    for (const route of change.added) {
+      if (!this.#isOwn(route)) continue;
+      const key = routeKey(route);
+      removed.delete(key);
+      this.#put(key, slotted(route, this.#routes.get(key)), edit);
+    }
+    for (const key of removed.keys()) this.#put(key, undefined, edit);
+    this.#settleShared(edit);
+    return [...this.#newChains(edit), ...this.#commands('delete', edit.gone), ...this.#commands('add', edit.come)];
+  }
+
+  /** Takes these routes as all there are, without a command: `full` follows. */
+  reset(routes: Iterable<Route>): void {
+    const added = [...routes].filter((route) => this.#isOwn(route));
+    const present = new Set(added.map(routeKey));
+    const removed = [...this.routes()].filter((route) => !present.has(routeKey(route)));
+    this.apply({ removed, added });
+  }
+
+  /** The routes it was told of. */
+  *routes(): Iterable<Route> {
+    for (const { route } of this.#routes.values()) yield route;
+  }
+
+  /** The commands that make the whole table, of whatever there is. Chains that nothing leads to any more go. */
+  full(network: NodeNetwork): readonly string[] {
+    const elements: Element[] = [];
+    for (const route of this.#routes.values()) {
+      for (const element of elementsOf(route)) if (!sharedSets.has(element.set)) elements.push(element);
+    }
+    for (const [set, members] of this.#shared) for (const key of members.keys()) elements.push({ set, key });
+    const stale = new Set(this.#chains);
+    this.#chains.clear();
+    const chains = this.#newChains({ come: elements });
+    for (const name of this.#chains) stale.delete(name);
+    return [
+      ...skeleton(this.#table, this.family, network),
+      ...chains,
+      ...this.#commands('add', elements),
+      ...Array.from(stale, (name) => `flush chain ${this.#of} ${name}`),
+      ...Array.from(stale, (name) => `delete chain ${this.#of} ${name}`),
+    ];
+  }
+
+  /** How many elements each set has. */
+  sizes(): ReadonlyMap<SetName, number> {
+    const sizes = new Map<SetName, number>();
+    for (const route of this.#routes.values()) {
+      for (const { set } of elementsOf(route)) if (!sharedSets.has(set)) sizes.set(set, (sizes.get(set) ?? 0) + 1);
+    }
+    for (const [set, members] of this.#shared) sizes.set(set, members.size);
+    return sizes;
+  }
+
+  #isOwn({ family }: Route): boolean {
+    return family === this.family;
+  }
+
+  #put(key: string, route: SlottedRoute | undefined, edit: Edit): void {
+    const old = this.#routes.get(key);
+    const before = new Map(old === undefined ? [] : elementsOf(old).map((element) => [nameOf(element), element]));
+    for (const element of route === undefined ? [] : elementsOf(route)) {
+      const same = before.get(nameOf(element));
+      before.delete(nameOf(element));
+      if (same === undefined) this.#add(element, edit);
+      else if (same.value !== element.value) {
+        edit.gone.push(same);
+        edit.come.push(element);
+      }
+    }
+    for (const element of before.values()) this.#remove(element, edit);
+    if (route === undefined) this.#routes.delete(key);
+    else this.#routes.set(key, route);
+  }
+
+  #add(element: Element, edit: Edit): void {
+    if (sharedSets.has(element.set)) this.#count(element, 1, edit);
+    else edit.come.push(element);
+  }
+
+  #remove(element: Element, edit: Edit): void {
+    if (sharedSets.has(element.set)) this.#count(element, -1, edit);
+    else edit.gone.push(element);
+  }
+
+  #count(element: Element, by: number, { shared }: Edit): void {
+    const { set, key } = element;
+    const members = this.#shared.get(set) ?? new Map<string, number>();
+    this.#shared.set(set, members);
+    const before = members.get(key) ?? 0;
+    if (!shared.has(nameOf(element))) shared.set(nameOf(element), { element, wasThere: before > 0 });
+    if (before + by === 0) members.delete(key);
+    else members.set(key, before + by);
+  }
+
+  /** Shared members are judged at the end: one that went with a route and came with another was there all along. */
+  #settleShared({ shared, gone, come }: Edit): void {
+    for (const { element, wasThere } of shared.values()) {
+      const isThere = this.#shared.get(element.set)?.has(element.key) ?? false;
+      if (isThere !== wasThere) (isThere ? come : gone).push(element);
+    }
+  }
+
+  /** Chains that verdicts lead to and that are not there yet. They stay until everything is loaded again. */
+  #newChains({ come }: { readonly come: readonly Element[] }): readonly string[] {
+    const made: string[] = [];
+    const rules: string[] = [];
+    for (const { value } of come) {
+      if (value === undefined || !value.startsWith('goto ')) continue;
+      const name = value.slice('goto '.length);
+      const chain = this.#chains.has(name) ? undefined : chainOf(name);
+      if (chain === undefined) continue;
+      this.#chains.add(name);
+      made.push(`add chain ${this.#of} ${name}`, `flush chain ${this.#of} ${name}`);
+      rules.push(...chainRules(chain, this.family).map((rule) => `add rule ${this.#of} ${name} ${rule}`));
+    }
+    return [...made, ...rules];
+  }
+
+  #commands(verb: 'add' | 'delete', elements: readonly Element[]): readonly string[] {
+    const bySet = Map.groupBy(elements, ({ set }) => set);
+    const commands: string[] = [];
+    for (const [set, members] of bySet) {
+      for (let start = 0; start < members.length; start += elementsPerCommand) {
+        const texts = members
+          .slice(start, start + elementsPerCommand)
+          .map(({ key, value }) => (value === undefined || verb === 'delete' ? key : `${key} : ${value}`));
+        commands.push(`${verb} element ${this.#of} ${set} { ${texts.join(', ')} }`);
+      }
+    }
+    return commands;
+  }
+}
+
+const nameOf = ({ set, key }: Element): string => `${set} ${key}`;
+
+/** What comes and what goes in one transaction. */
+interface Edit {
+  readonly gone: Element[];
+  readonly come: Element[];
+  /** Members of shared sets that some route touched, and whether they were there before. */
+  readonly shared: Map<string, { readonly element: Element; readonly wasThere: boolean }>;
+}

@@ -1,0 +1,90 @@
+import type { ChildProcess } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+import type { Order } from './orders.ts';
+
+const agentFile = fileURLToPath(new URL('agent.ts', import.meta.url));
+
+/** Runs `ip` and throws what it complains about. */
+export function ip(...args: readonly string[]): void {
+  const { status, stderr, error } = spawnSync('ip', args, { encoding: 'utf8' });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`ip ${args.join(' ')}: ${stderr.trim()}`);
+}
+
+/** A network namespace with an agent in it. It goes when it is disposed of, and everything in it. */
+export class Namespace implements AsyncDisposable {
+  readonly name: string;
+  readonly #waiting = new Map<number, PromiseWithResolvers<readonly string[]>>();
+  #agent: ChildProcess | undefined;
+  #next = 0;
+
+  constructor(name: string) {
+    this.name = name;
+    ip('netns', 'add', name);
+    ip('-n', name, 'link', 'set', 'lo', 'up');
+  }
+
+  /** The command line that runs a program inside. */
+  within(program: string): readonly [string, ...string[]] {
+    return ['ip', 'netns', 'exec', this.name, program];
+  }
+
+  /** Runs a program inside, to its end, and returns what it printed. */
+  run(program: string, ...args: readonly string[]): string {
+    const { stdout, stderr, status } = spawnSync('ip', ['netns', 'exec', this.name, program, ...args], {
+      encoding: 'utf8',
+    });
+    if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${stderr.trim()}`);
+    return stdout;
+  }
+
+  /** Has the agent do something. */
+  tell(order: Order): Promise<readonly string[]> {
+    this.#agent ??= this.#start();
+    const id = this.#next++;
+    const answered = Promise.withResolvers<readonly string[]>();
+    this.#waiting.set(id, answered);
+    this.#agent.stdin?.write(`${JSON.stringify({ id, order })}\n`);
+    return answered.promise;
+  }
+
+  /** Connects once or more, one after the other. */
+  dial(address: string, port: number, { count = 1, timeoutMs = 700 } = {}): Promise<readonly string[]> {
+    return this.tell({ do: 'dial', address, port, count, timeoutMs });
+  }
+
+  /** Sends a datagram from a socket of this name. */
+  async send(id: string, address: string, port: number): Promise<string> {
+    const [answer = ''] = await this.tell({ do: 'send', id, address, port, timeoutMs: 700 });
+    return answer;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const agent = this.#agent;
+    if (agent !== undefined) {
+      const ended = new Promise((resolve) => agent.once('exit', resolve));
+      agent.stdin?.end();
+      agent.kill('SIGKILL');
+      await ended;
+    }
+    ip('netns', 'delete', this.name);
+  }
+
+  #start(): ChildProcess {
+    const agent = spawn('ip', ['netns', 'exec', this.name, process.execPath, agentFile], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    createInterface({ input: agent.stdout }).on('line', (line) => {
+      // A cast where bytes become an answer: the other end is agent.ts.
+      const { id, answers, error } = JSON.parse(line) as { id: number; answers?: readonly string[]; error?: string };
+      const answered = this.#waiting.get(id);
+      this.#waiting.delete(id);
+      if (answers === undefined) answered?.reject(new Error(error));
+      else answered?.resolve(answers);
+    });
+    return agent;
+  }
+}
