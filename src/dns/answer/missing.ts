@@ -1,0 +1,128 @@
+// Why a name of the cluster does not exist, told from the objects that would have made it.
+import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
+import { matchesLabels } from '../../api/selectors/labels.ts';
+import type { AssemblerOptions } from '../follow/assembler.ts';
+import type { Caches } from '../follow/caches.ts';
+import { sourceOf } from '../follow/caches.ts';
+import type { Name } from '../record.ts';
+import { isReady } from '../records/endpoints.ts';
+import { reachOf } from '../records/service.ts';
+import { isWithin, labelsOf } from '../wire/name.ts';
+
+/** What is known of the cluster. */
+export interface Cluster {
+  readonly caches: Caches;
+  readonly options: AssemblerOptions;
+}
+
+/** Sentences about the objects that a missing name asks for; none if it has not the form of any. */
+export function whyMissing(name: Name, cluster: Cluster): readonly string[] {
+  const { clusterDomain, clustersetDomain, superclusterDomain, pods = 'disabled' } = cluster.options;
+  const inZone = (zone: Name | undefined): readonly string[] | undefined => labelsAbove(name, zone && `svc.${zone}`);
+  const service = inZone(clusterDomain);
+  if (service !== undefined) return whyNoService(service, cluster);
+  const imported = inZone(clustersetDomain);
+  if (imported !== undefined) return whyNoImport(imported, cluster, 'ServiceImport');
+  const seed = inZone(superclusterDomain);
+  if (seed !== undefined) return whyNoImport(seed, cluster, 'ImportedService');
+  const pod = labelsAbove(name, `pod.${clusterDomain}`);
+  return pod === undefined ? [] : whyNoPod(pod, pods, cluster);
+}
+
+/** The labels of a name in front of what it ends in, last first: namespace, then name, then what is below. */
+function labelsAbove(name: Name, suffix: Name | undefined): readonly string[] | undefined {
+  if (suffix === undefined || !isWithin(name, suffix) || name === suffix) return undefined;
+  return labelsOf(name).slice(0, -labelsOf(suffix).length).toReversed();
+}
+
+function whyNoNamespace(namespace: string, { caches, options }: Cluster): string | undefined {
+  const object = caches.namespaces.get(namespace);
+  if (object === undefined) return `Namespace "${namespace}" does not exist`;
+  const isNamed = options.namespaces?.has(namespace) !== false;
+  const isChosen = isNamed && matchesLabels(options.namespaceLabels ?? [], object.metadata.labels);
+  return isChosen ? undefined : `Namespace "${namespace}" exists, but is not among those that are served`;
+}
+
+function whyNoService([namespace = '', name, ...below]: readonly string[], cluster: Cluster): readonly string[] {
+  const missing = whyNoNamespace(namespace, cluster);
+  if (missing !== undefined || name === undefined) return missing === undefined ? [] : [missing];
+  const key = `${namespace}/${name}`;
+  const service = cluster.caches.services.get(key);
+  if (service === undefined) return [`Service "${key}" does not exist`];
+  if (reachOf(service) === 'alias') return [whyNoAlias(key, service, below)];
+  const hidden = whyHidden(key, service, cluster);
+  if (hidden !== undefined) return [hidden];
+  const [first, second] = below;
+  if (first === undefined) return [];
+  if (first.startsWith('_')) return [whyNoPort(key, service, { protocol: first.slice(1), label: second?.slice(1) })];
+  return [`Service "${key}" has no ready endpoint that is called "${first}"`];
+}
+
+/** Why a Service that exists has no name. */
+function whyHidden(key: string, service: Service, { caches, options }: Cluster): string | undefined {
+  const endpoints = caches.slices.by('owner', sourceOf('Service', key)).flatMap((slice) => slice.endpoints ?? []);
+  const hasReady = endpoints.some(isReady);
+  const count = endpoints.length === 0 ? 'no endpoints' : `${endpoints.length} endpoints, none of them ready`;
+  switch (reachOf(service)) {
+    case 'alias':
+      return undefined;
+    case 'none':
+      return `Service "${key}" has no cluster IP yet`;
+    case 'vip':
+      return options.ignoreEmptyService === true && !hasReady
+        ? `Service "${key}" has ${count}, and such Services are left out (--ignore-empty-service)`
+        : undefined;
+    case 'headless':
+      if (options.noEndpoints === true)
+        return `Service "${key}" is headless, and endpoints are left out (--no-endpoints)`;
+      return hasReady ? undefined : `Service "${key}" is headless and has ${count}`;
+  }
+}
+
+function whyNoAlias(key: string, { spec: { externalName = '' } }: Service, below: readonly string[]): string {
+  if (below.length > 0) return `Service "${key}" is an alias of "${externalName}", and an alias has no names below it`;
+  return `Service "${key}" has no record since its externalName "${externalName}" is no domain name`;
+}
+
+function whyNoPort(
+  key: string,
+  { spec: { ports = [] } }: Service,
+  { protocol, label }: { readonly protocol: string; readonly label: string | undefined },
+): string {
+  const wanted = label === undefined ? `${protocol} port with a name` : `${protocol} port named "${label}"`;
+  return `Service "${key}" has no ${wanted}: it has ${ports.map(portText).join(', ') || 'no ports'}`;
+}
+
+function portText({ name, srvServiceName, port, protocol = 'TCP' }: ServicePort): string {
+  const label = srvServiceName ?? name;
+  return `${port}/${protocol.toLowerCase()}${label === undefined || label === '' ? ' without a name' : ` "${label}"`}`;
+}
+
+function whyNoImport(
+  [namespace = '', name, ...below]: readonly string[],
+  cluster: Cluster,
+  kind: 'ServiceImport' | 'ImportedService',
+): readonly string[] {
+  const missing = whyNoNamespace(namespace, cluster);
+  if (missing !== undefined || name === undefined) return missing === undefined ? [] : [missing];
+  const key = `${namespace}/${name}`;
+  const { imports, importedServices, slices } = cluster.caches;
+  const object = kind === 'ServiceImport' ? imports.get(key) : importedServices.get(key);
+  if (object === undefined) return [`${kind} "${key}" does not exist: no cluster exports that Service here`];
+  const endpoints = slices.by('owner', sourceOf(kind, key)).flatMap((slice) => slice.endpoints ?? []);
+  if (below.length === 0)
+    return [`${kind} "${key}" has no IP, and none of its ${endpoints.length} endpoints is published`];
+  return [`${kind} "${key}" exists, but nothing below it is called "${below.toReversed().join('.')}"`];
+}
+
+function whyNoPod(
+  [namespace = '', label]: readonly string[],
+  mode: NonNullable<AssemblerOptions['pods']>,
+  cluster: Cluster,
+): readonly string[] {
+  if (mode === 'disabled') return ['Pods have no names here: pass --pods insecure or --pods verified'];
+  const missing = whyNoNamespace(namespace, cluster);
+  if (missing !== undefined || label === undefined) return missing === undefined ? [] : [missing];
+  if (mode === 'insecure') return [`"${label}" is no IP address with dashes in the place of dots or colons`];
+  return [`no running Pod of Namespace "${namespace}" has the address "${label}" is written for`];
+}
