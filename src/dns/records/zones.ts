@@ -72,13 +72,15 @@ export class Zones {
    */
   put(source: string, sets: readonly SourceSet[], dynamic: readonly Name[] = []): readonly Name[] {
     const statements = this.#sources.get(source) ?? new Statements(source);
-    const { now, added, removed } = difference(statements, this.#said(source, sets, dynamic));
+    const zoneOf = this.#zoneFinder();
+    const said = this.#said(source, sets, dynamic).filter(({ owner }) => zoneOf(owner) !== undefined);
+    const { now, added, removed } = difference(statements, said);
     if (added.length === 0 && removed.length === 0) return none;
     statements.replace(now);
     if (now.length === 0) this.#sources.delete(source);
     else this.#sources.set(source, statements);
     const changed = new Set([...added, ...removed].map(({ owner }) => owner));
-    for (const name of changed) this.#zoneAbove(name)?.touch();
+    for (const zone of new Set([...changed].map(zoneOf))) zone?.touch();
     // Additions first, so that what is above a name that is replaced stays.
     for (const { owner } of added) this.#speak(owner, statements, changed);
     for (const { owner } of removed) if (!statements.has(owner)) this.#silence(owner, statements, changed);
@@ -175,12 +177,25 @@ export class Zones {
     return undefined;
   }
 
-  /** What a source says by its sets, sorted, without what is in no zone. */
+  /** As `zoneOf`, for names of which many are siblings. */
+  #zoneFinder(): (name: Name) => ServedZone | undefined {
+    /** Parent → its zone. */
+    const known = new Map<Name, ServedZone | undefined>();
+    return (name) => {
+      const parent = parentOf(name);
+      const own = this.#zones.get(name);
+      if (own !== undefined || parent === undefined) return own;
+      if (!known.has(parent)) known.set(parent, this.#zoneAbove(parent));
+      return known.get(parent);
+    };
+  }
+
+  /** What a source says by its sets, sorted. */
   #said(source: string, sets: readonly SourceSet[], dynamic: readonly Name[]): readonly Said[] {
     const said = sets.map((set) => this.#statement(source, set));
     const stamp = this.#stamp('dynamic', 0, 0);
     for (const owner of dynamic) said.push({ source, owner, stamp, data: none });
-    return said.filter(({ owner }) => this.#exists(owner) || this.#zoneAbove(owner) !== undefined).sort(compareSaid);
+    return said.sort(compareSaid);
   }
 
   #statement(source: string, { owner, type, ttl, rank = 0, data }: SourceSet): Said {
@@ -217,8 +232,8 @@ export class Zones {
 
   /** A name has come into existence, and with it those above it that did not exist. */
   #appear(name: Name, changed: Set<Name>): void {
-    const parent = parentOf(name);
-    if (parent === undefined || this.#zoneAbove(parent) === undefined) return;
+    const parent = this.#above(name);
+    if (parent === undefined) return;
     const existed = this.#exists(parent);
     this.#children.set(parent, (this.#children.get(parent) ?? 0) + 1);
     if (existed) return;
@@ -226,9 +241,16 @@ export class Zones {
     this.#appear(parent, changed);
   }
 
-  #disappear(name: Name, changed: Set<Name>): void {
+  /** The name above, if it is in a zone: what is above an apex is so only in a zone around it. */
+  #above(name: Name): Name | undefined {
     const parent = parentOf(name);
-    if (parent === undefined || this.#zoneAbove(parent) === undefined) return;
+    if (parent === undefined || !this.#zones.has(name)) return parent;
+    return this.#zoneAbove(parent) === undefined ? undefined : parent;
+  }
+
+  #disappear(name: Name, changed: Set<Name>): void {
+    const parent = this.#above(name);
+    if (parent === undefined) return;
     const left = (this.#children.get(parent) ?? 0) - 1;
     if (left > 0) {
       this.#children.set(parent, left);
