@@ -9,7 +9,7 @@ import { BoundedMap } from './bounded-map.ts';
 import type { CacheCounts } from './counters.ts';
 import { newCacheCounts } from './counters.ts';
 import type { Extract } from './extract.ts';
-import type { Problem, UpstreamAnswer } from './upstream-answer.ts';
+import type { UpstreamAnswer } from './upstream-answer.ts';
 
 /** What an answer depends on. */
 export interface CacheKey {
@@ -142,7 +142,7 @@ export class AnswerCache {
     const before = this.#denied.get(id);
     const isRepeated = before?.kind === 'failure' && now < before.expiresAt + longestFailureMs;
     const lasted = isRepeated ? before.expiresAt - before.storedAt : 500;
-    const problem: Problem = answer.problem ?? { code: extendedErrors.CACHED_ERROR, text: 'upstreams failed before' };
+    const problem = { code: extendedErrors.CACHED_ERROR, text: answer.problem?.text ?? 'upstreams failed before' };
     this.#keep(id, { key, answer: { ...answer, problem }, kind: 'failure' }, Math.min(lasted * 2, longestFailureMs));
   }
 
@@ -166,7 +166,9 @@ export class AnswerCache {
   }
 
   #stale(entry: Entry, now: number): Found {
-    const answer: UpstreamAnswer = { ...withTtl(entry.answer, () => staleTtl), stale: true };
+    // Nobody vouches for it any more: its signatures may have run out too.
+    const { authentic: _, ...rest } = withTtl(entry.answer, () => staleTtl);
+    const answer: UpstreamAnswer = { ...rest, stale: true };
     return { state: 'stale', answer, recentlyFailed: now < entry.failedAt + failureRecheckMs };
   }
 

@@ -436,6 +436,47 @@ suite('loops', () => {
   });
 });
 
+suite('a reload', () => {
+  test('keeps what is cached and known, but for zones that go elsewhere now', async () => {
+    await using corp = await FakeUpstream.start(answers('192.0.2.2'));
+    const routes = new Map([['corp.example', [corp.endpoint]]]);
+    await withForwarder([answers('192.0.2.1')], {}, async ({ ask, servers, forwarder, clock }) => {
+      await ask('www.example.org');
+      await ask('a.corp.example');
+      const upstreams = servers.map(({ endpoint }) => endpoint);
+      const { counters } = forwarder;
+      const next = new Forwarder({ upstreams, routes, clock, counters, before: forwarder });
+      const options = { dnssecOk: false, checkingDisabled: false };
+      const first = await next.resolve({ name: 'www.example.org', type: types.A, class: 1 }, options);
+      assert.equal(addressOf(first), '192.0.2.1');
+      assert.equal(servers[0]?.asked('www.example.org').length, 1);
+      assert.equal(
+        addressOf(await next.resolve({ name: 'a.corp.example', type: types.A, class: 1 }, options)),
+        '192.0.2.2',
+      );
+      assert.ok((next.upstreams[0]?.health.samples ?? 0) > 0);
+      await next.close();
+    });
+  });
+});
+
+test('no room at upstreams is not remembered as a failure of the question', async () => {
+  await withForwarder(
+    [slow(60, answers('192.0.2.1'))],
+    { upstream: { maxConcurrent: 2 } },
+    async ({ ask, forwarder }) => {
+      // One of the two is the probe for a loop.
+      const first = ask('a.example.org');
+      const second = await ask('b.example.org');
+      assert.equal(second.rcode, rcodes.SERVFAIL);
+      assert.match(second.problem?.text ?? '', /has 2 questions under way/);
+      assert.equal(addressOf(await first), '192.0.2.1');
+      await until(() => forwarder.upstreams.every(({ inFlight }) => inFlight === 0));
+      assert.equal(addressOf(await ask('b.example.org')), '192.0.2.1');
+    },
+  );
+});
+
 suite('the end', () => {
   test('closing answers what is under way with SERVFAIL, and leaves nothing behind', async () => {
     await withForwarder([silent], {}, async ({ ask, forwarder }) => {

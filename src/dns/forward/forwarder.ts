@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import type { Clock, Random } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import type { Asker } from '../prepared.ts';
@@ -9,7 +11,7 @@ import type { CacheKey, CacheOptions, Found } from './cache.ts';
 import { AnswerCache, idOf, isFailure } from './cache.ts';
 import { ForwardCounters } from './counters.ts';
 import { extract } from './extract.ts';
-import { UpstreamGroup } from './group.ts';
+import { changedZones, UpstreamGroup } from './group.ts';
 import { mayBeProbe, Trail } from './loop.ts';
 import type { RecursionPolicy } from './policy.ts';
 import { Prober } from './prober.ts';
@@ -44,6 +46,11 @@ export interface ForwarderOptions {
   readonly trail?: boolean;
   /** Kept over a reload. */
   readonly counters?: ForwardCounters;
+  /**
+   * The forwarder that this one follows, as after a reload: its cached answers stay, but for zones whose upstreams are
+   * others now, and so does what it knows of upstreams. It can go on until it is closed.
+   */
+  readonly before?: Forwarder;
   readonly clock?: Clock;
   readonly random?: Random;
 }
@@ -65,7 +72,7 @@ const noTrail = new Uint8Array();
  */
 export class Forwarder {
   readonly counters: ForwardCounters;
-  readonly #options: ForwarderOptions;
+  readonly #options: Omit<ForwarderOptions, 'before'>;
   readonly #clock: Clock;
   readonly #cache: AnswerCache;
   readonly #trail = new Trail();
@@ -78,13 +85,15 @@ export class Forwarder {
   readonly #seats: Seats;
   #isClosed = false;
 
-  constructor(options: ForwarderOptions) {
+  constructor({ before, ...options }: ForwarderOptions) {
     const { clock = systemClock, random = Math.random, deadlineMs = 4000 } = options;
     this.#options = options;
     this.#clock = clock;
     const counters = options.counters ?? new ForwardCounters();
     this.counters = counters;
-    this.#cache = new AnswerCache({ ...options.cache, clock, random, counts: counters.cache });
+    const isSameCache = before !== undefined && isDeepStrictEqual(before.#options.cache, options.cache);
+    const cache = { ...options.cache, clock, random, counts: counters.cache };
+    this.#cache = isSameCache ? before.#cache : new AnswerCache(cache);
     this.#seats = new Seats(options.maxWaiting ?? 10_000, options.maxWaitingPerClient ?? 256);
     const prober = new Prober({ clock, random, onLoop: (upstream) => this.#foundLoop(upstream) });
     this.#prober = prober;
@@ -95,6 +104,7 @@ export class Forwarder {
       );
     const routes = [['', options.upstreams] as const, ...(options.routes ?? [])];
     this.#groups = new Map(routes.map(([zone, endpoints]) => [zone, groupOf(endpoints)]));
+    if (before !== undefined) this.#inherit(before, isSameCache);
   }
 
   /** The servers that are asked, whatever for. */
@@ -138,6 +148,14 @@ export class Forwarder {
     for (const group of this.#groups.values()) group.close();
     await Promise.all(this.#fetches.values());
     for (const upstream of this.#upstreams.values()) upstream.close();
+  }
+
+  #inherit(before: Forwarder, isSameCache: boolean): void {
+    for (const [name, { health }] of before.#upstreams) {
+      const upstream = this.#upstreams.get(name);
+      if (upstream !== undefined) upstream.health = health;
+    }
+    if (isSameCache) for (const zone of changedZones(before.#groups, this.#groups)) this.#cache.purge(zone);
   }
 
   #upstream(endpoint: Endpoint): Upstream {
@@ -238,7 +256,9 @@ export class Forwarder {
       // A referral says NOERROR, and is a failure all the same.
       const rcode = said === rcodes.NOERROR ? rcodes.SERVFAIL : said;
       const answer = emptyAnswer(rcode, { code: extendedErrors.NO_REACHABLE_AUTHORITY, text: result.problem });
-      if (!this.#isClosed) this.#cache.fail(key, answer);
+      // That we have no room now says nothing about the question.
+      if (result.isBusy) this.counters.refused.overload += 1;
+      else if (!this.#isClosed) this.#cache.fail(key, answer);
       return answer;
     }
     const extracted = extract(key.question, result.message);

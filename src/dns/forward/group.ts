@@ -1,4 +1,5 @@
 import type { Clock, Random } from '../../client/clock.ts';
+import type { Name } from '../record.ts';
 import { isDown } from './choose.ts';
 import type { ForwardCounters } from './counters.ts';
 import type { Prober } from './prober.ts';
@@ -33,7 +34,7 @@ export class UpstreamGroup {
     const { clock, random, deadlineMs, counters, prober } = this.#options;
     prober.tend(this.upstreams);
     const usable = this.upstreams.filter((upstream) => !prober.isLooping(upstream));
-    if (usable.length === 0) return { problem: this.#whyNone() };
+    if (usable.length === 0) return { problem: this.#whyNone(), isBusy: false };
     if (usable.every(({ health }) => isDown(health))) counters.allDown += 1;
     const onTry = (name: string, rcode: number | undefined, ms: number): void => {
       const counts = counters.upstream(name);
@@ -65,3 +66,17 @@ export class UpstreamGroup {
 
 const loopProblem = (names: string): string =>
   `forwarding loop: ${names} sends our questions back to us: name another --upstream`;
+
+/** Zones whose questions go elsewhere now. */
+export function changedZones(
+  before: ReadonlyMap<Name, UpstreamGroup>,
+  after: ReadonlyMap<Name, UpstreamGroup>,
+): readonly Name[] {
+  const namesIn = (group: UpstreamGroup | undefined): string =>
+    (group?.upstreams ?? [])
+      .map(({ name }) => name)
+      .toSorted()
+      .join(' ');
+  const zones = new Set([...before.keys(), ...after.keys()]);
+  return [...zones].filter((zone) => namesIn(before.get(zone)) !== namesIn(after.get(zone)));
+}

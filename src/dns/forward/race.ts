@@ -29,7 +29,13 @@ export interface Contestant {
 /** How a question ended: an answer, or why there is none, with what an upstream said to it if any did. */
 export type RaceResult =
   | { readonly message: Message; readonly from: string }
-  | { readonly message?: Message; readonly from?: string; readonly problem: string };
+  | {
+      readonly message?: Message;
+      readonly from?: string;
+      readonly problem: string;
+      /** Nobody was asked: all upstreams have as many questions as we give them. */
+      readonly isBusy: boolean;
+    };
 
 export interface RaceOptions {
   readonly clock: Clock;
@@ -81,6 +87,8 @@ export class Race {
   #problem = 'no upstream is left to ask';
   /** Somebody could not be reached, as opposed to had nothing useful to say: worth another round. */
   #hasTrouble = false;
+  /** Tries that found no room, of those that were started. */
+  #busy = 0;
   #cancelNext: () => void = () => {};
   #cancelDeadline: () => void = () => {};
 
@@ -196,7 +204,7 @@ export class Race {
     const { contestant, startedAt, abort } = one;
     if (abort.signal.aborted) return;
     this.#problem = error instanceof Error ? error.message : String(error);
-    if (isBusy(error)) return;
+    if (isBusy(error)) return void (this.#busy += 1);
     this.#hasTrouble = true;
     this.#fail(contestant, startedAt);
   }
@@ -225,7 +233,8 @@ export class Race {
   }
 
   #lose(problem: string): void {
-    this.#end({ ...this.#useless, problem });
+    const isBusyEverywhere = this.#busy > 0 && this.#busy >= this.#started;
+    this.#end({ ...this.#useless, problem, isBusy: isBusyEverywhere });
   }
 
   #end(result: RaceResult): void {
