@@ -30,6 +30,14 @@ export interface ExportRecord extends ServiceKey {
   readonly slices: readonly EndpointSlice[];
   /** The region of the cluster, if it is known: slices have no field for it. */
   readonly region?: string | undefined;
+  /** Why the set does not take this export, whatever it says; see guard/. */
+  readonly denial?: Denial | undefined;
+}
+
+/** Why a member may not export something. */
+export interface Denial {
+  readonly reason: 'NamespaceNotAllowed' | 'QuotaExceeded' | 'NotApproved';
+  readonly message: string;
 }
 
 /** What is known of one member of the set. */

@@ -33,7 +33,8 @@ export interface Component {
 /** What became of an export, judged by itself. */
 export function verdictOn(record: ExportRecord): Verdict {
   if (!isExported(record)) return { state: 'leaving' };
-  const { service, cluster } = record;
+  const { service, cluster, denial } = record;
+  if (denial !== undefined) return { state: 'invalid', ...denial };
   if (service === undefined) {
     const message = `there is no Service ${textOf(record)} in cluster ${cluster}: create it, and the export completes`;
     return { state: 'invalid', reason: 'NoService', message };

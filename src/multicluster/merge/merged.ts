@@ -2,11 +2,11 @@
 import type { ImportedServiceSpec } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { IpFamily, Protocol } from '../../api/kinds/core/service/schema.ts';
 import type { ServiceImportSpec } from '../../api/kinds/multicluster/serviceimport/schema.ts';
-import type { ExportRecord, ServiceKey, Shape } from '../record.ts';
+import type { Denial, ExportRecord, ServiceKey, Shape } from '../record.ts';
 import type { Conflict } from './conflict.ts';
 
 /** Why an export is not taken up, in the words of its condition. */
-export type InvalidReason = 'NoService' | 'InvalidServiceType';
+export type InvalidReason = 'NoService' | 'InvalidServiceType' | Denial['reason'];
 
 /** What became of one cluster's export. */
 export type Verdict =

@@ -1,0 +1,41 @@
+// Whether a member is who its id says: T1, and a cluster that comes under the id of another (sheet 5.8).
+import type { MemberFacts } from '../record.ts';
+import { clusterIdErrors } from '../record.ts';
+
+/** Why a member is not taken in, for a person. */
+export interface IdentityProblem {
+  readonly id: string;
+  readonly message: string;
+}
+
+/**
+ * What is wrong with the ids of members. `knownUids`: id → uid of kube-system when the id was first seen. An id whose
+ * cluster is another now is refused until it has left the set: its slices would be taken for those of the old one.
+ */
+export function identityProblems(
+  members: readonly Pick<MemberFacts, 'id' | 'uid'>[],
+  knownUids: ReadonlyMap<string, string> = new Map(),
+): readonly IdentityProblem[] {
+  const ids = new Map<string, number>();
+  const byUid = new Map<string, string>();
+  const problems: IdentityProblem[] = [];
+  for (const { id } of members) ids.set(id, (ids.get(id) ?? 0) + 1);
+  for (const [id, count] of ids) {
+    for (const error of clusterIdErrors(id))
+      problems.push({ id, message: `cluster id "${id}" is not possible: ${error}` });
+    if (count > 1) problems.push({ id, message: `${count} members have the id ${id}: give each its own` });
+  }
+  for (const { id, uid } of members) {
+    if (uid === undefined) continue;
+    const known = knownUids.get(id);
+    if (known !== undefined && known !== uid) {
+      const message = `the cluster behind id ${id} is another than before (kube-system ${uid}, not ${known}): remove ${id} from the set before it joins anew`;
+      problems.push({ id, message });
+    }
+    const twin = byUid.get(uid);
+    if (twin !== undefined && twin !== id)
+      problems.push({ id, message: `${twin} and ${id} are one cluster: remove one of them` });
+    byUid.set(uid, id);
+  }
+  return problems;
+}

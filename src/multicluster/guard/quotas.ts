@@ -1,0 +1,63 @@
+// How much a member may export: T7.
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { Denial, ExportRecord } from '../record.ts';
+import { exportedAt, isExported, textOf } from '../record.ts';
+import type { Dropped, MemberPolicy } from './policy.ts';
+
+const endpointsIn = (slices: readonly EndpointSlice[]): number =>
+  slices.reduce((sum, { endpoints }) => sum + (endpoints?.length ?? 0), 0);
+
+/**
+ * The services of one member that are beyond its quotas: service, as `namespace/name` → why. The oldest are within, so
+ * that what works goes on working whatever is added.
+ */
+export function overQuota(
+  records: readonly ExportRecord[],
+  { maxExports = Infinity, maxEndpoints = Infinity }: MemberPolicy,
+): ReadonlyMap<string, Denial> {
+  const byAge = records
+    .filter(isExported)
+    .map((record) => ({ record, key: textOf(record), since: exportedAt(record) }))
+    .toSorted((left, right) => compare(left.since, right.since) || compare(left.key, right.key));
+  const denials = new Map<string, Denial>();
+  let [exports, endpoints] = [0, 0];
+  for (const { record, key } of byAge) {
+    const more = endpointsIn(record.slices);
+    const message =
+      exports + 1 > maxExports
+        ? `cluster ${record.cluster} may export ${maxExports} services and has older ones: withdraw one, or raise its quota`
+        : endpoints + more > maxEndpoints
+          ? `cluster ${record.cluster} may export ${maxEndpoints} endpoints in all, and these ${more} are too many: raise its quota`
+          : undefined;
+    if (message !== undefined) denials.set(key, { reason: 'QuotaExceeded', message });
+    else [exports, endpoints] = [exports + 1, endpoints + more];
+  }
+  return denials;
+}
+
+const compare = (left: string, right: string): number => (left === right ? 0 : left < right ? -1 : 1);
+
+/** As many slices, by name, as a service may have endpoints. */
+export function withinServiceQuota(
+  record: ExportRecord,
+  max = Infinity,
+): { readonly slices: readonly EndpointSlice[]; readonly dropped: readonly Dropped[] } {
+  if (endpointsIn(record.slices) <= max) return { slices: record.slices, dropped: [] };
+  const { cluster, namespace, name } = record;
+  const slices: EndpointSlice[] = [];
+  const dropped: Dropped[] = [];
+  let count = 0;
+  for (const slice of record.slices.toSorted((left, right) =>
+    compare(left.metadata.name ?? '', right.metadata.name ?? ''),
+  )) {
+    const more = slice.endpoints?.length ?? 0;
+    if (count + more <= max) {
+      slices.push(slice);
+      count += more;
+      continue;
+    }
+    const message = `slice ${slice.metadata.name ?? ''} is left out: a service of cluster ${cluster} may have ${max} endpoints`;
+    dropped.push({ cluster, namespace, name, what: 'slice', message });
+  }
+  return { slices, dropped };
+}
