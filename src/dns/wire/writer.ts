@@ -4,7 +4,7 @@ import { recordTypes } from '../record.ts';
 import { classes, dnssecOkBit, types } from './codes.ts';
 import type { Edns, Header, Question } from './message.ts';
 import { headerBytes } from './message.ts';
-import { encodeName, labelsOf, readName } from './name.ts';
+import { encodeName, maxLabelBytes, maxNameBytes, parentOf, readName } from './name.ts';
 import type { DataPiece, RawRecord } from './record.ts';
 import { compressibleLayouts, encodeRecord, soaNumbers } from './record.ts';
 
@@ -174,29 +174,49 @@ export class MessageWriter {
     if (name === '') return this.#byte(0);
     if (name === this.#asked) return this.#uint16(0xc000 | headerBytes);
     this.#noteAsked();
-    const wire = encodeName(name);
-    if (wire === undefined) return false;
+    const known = this.#offsets.get(name);
+    if (known !== undefined) return this.#uint16(0xc000 | known);
+    const wire = name.includes('\\') ? encodeName(name) : undefined;
+    return wire === undefined ? this.#plainName(name) : this.#put(wire);
+  }
+
+  /** A name without escapes, label by label; false also if it is none. */
+  #plainName(name: Name): boolean {
+    if (name.length + 2 > maxNameBytes) return false;
     let suffix = name;
-    let at = 0;
-    for (const label of labelsOf(name)) {
+    for (;;) {
+      const dot = suffix.indexOf('.');
+      const size = dot === -1 ? suffix.length : dot;
+      if (size === 0 || size > maxLabelBytes) return false;
+      this.#remember(suffix, this.#length);
+      if (!this.#byte(size) || !this.#text(suffix, size)) return false;
+      if (dot === -1) return this.#byte(0);
+      suffix = suffix.slice(dot + 1);
       const known = this.#offsets.get(suffix);
-      if (known !== undefined) return this.#put(wire.subarray(0, at)) && this.#uint16(0xc000 | known);
-      this.#remember(suffix, this.#length + at);
-      at += (wire[at] ?? 0) + 1;
-      suffix = suffix.slice(label.length + 1);
+      if (known !== undefined) return this.#uint16(0xc000 | known);
     }
-    return this.#put(wire);
+  }
+
+  /** The first characters of a text as bytes; false where one has no place in a plain name. */
+  #text(text: string, size: number): boolean {
+    if (!this.#hasRoom(size)) return false;
+    for (let index = 0; index < size; index++) {
+      const byte = text.charCodeAt(index);
+      if (byte <= 0x20 || byte >= 0x7f || byte === 0x5c) return false;
+      this.#bytes[this.#length++] = byte;
+    }
+    return true;
   }
 
   #noteAsked(): void {
     if (this.#isAskedNoted || this.#asked === undefined) return;
     this.#isAskedNoted = true;
-    let suffix = this.#asked;
+    let suffix: Name | undefined = this.#asked;
     let at = headerBytes;
-    for (const label of labelsOf(suffix)) {
+    while (suffix !== undefined && suffix !== '') {
       this.#remember(suffix, at);
       at += (this.#bytes[at] ?? 0) + 1;
-      suffix = suffix.slice(label.length + 1);
+      suffix = parentOf(suffix);
     }
   }
 
