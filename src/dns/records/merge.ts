@@ -1,29 +1,39 @@
 // What all sources say of a name, as one set of records a type.
-import type { Name, RecordData, RecordSet, RecordType } from '../record.ts';
+import type { RecordSet, RecordType } from '../record.ts';
 import type { Said } from './packed.ts';
-import { contentOf, textOf, unpackAll } from './packed.ts';
+import { contentOf, distinct, unpackAll } from './packed.ts';
 
 /**
  * Type → its records, each once. Their order depends only on what is said: by rank, then by source, then as the source
  * has them. A set has one TTL (RFC 2181 §5.2), the least that is asked for.
  */
 export function merge(said: readonly Said[]): ReadonlyMap<RecordType, RecordSet> {
-  const collected = new Map<RecordType, { owner: Name; ttl: number; data: RecordData[] }>();
-  for (const each of inOrder(said)) {
-    const { type, ttl } = each.stamp;
-    const data = unpackAll(each);
-    if (type === 'dynamic' || data.length === 0) continue;
-    const set = collected.get(type);
-    if (set === undefined) collected.set(type, { owner: each.owner, ttl, data: [...data] });
-    else {
-      set.ttl = Math.min(set.ttl, ttl);
-      for (const record of data) set.data.push(record);
-    }
-  }
   const sets = new Map<RecordType, RecordSet>();
-  for (const [type, { owner, ttl, data }] of collected) sets.set(type, { owner, type, ttl, data: distinct(data) });
+  const ordered = inOrder(said);
+  let start = 0;
+  while (start < ordered.length) {
+    let end = start + 1;
+    while (ordered[end]?.stamp.type === ordered[start]?.stamp.type) end++;
+    const set = oneSet(ordered.slice(start, end));
+    if (set !== undefined) sets.set(set.type, set);
+    start = end;
+  }
   return sets;
 }
+
+/** The records of one type; undefined where there are none. */
+function oneSet(said: readonly Said[]): RecordSet | undefined {
+  const [first] = said;
+  if (first === undefined || first.stamp.type === 'dynamic') return undefined;
+  // What one source says is there once already.
+  const data = said.length === 1 ? unpackAll(first) : distinct(said.flatMap(unpackAll));
+  if (data.length === 0) return undefined;
+  const ttl = Math.min(...said.flatMap((each) => (isEmpty(each) ? [] : each.stamp.ttl)));
+  return { owner: first.owner, type: first.stamp.type, ttl, data };
+}
+
+/** Who only says that a name exists says nothing of its TTL. */
+const isEmpty = ({ data }: Said): boolean => Array.isArray(data) && data.length === 0;
 
 /** What is said of a name, in the order in which it is merged: one type after the other. */
 export function inOrder(said: readonly Said[]): readonly Said[] {
@@ -40,13 +50,3 @@ function compare(one: Said, other: Said): number {
 }
 
 const compareText = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
-
-function distinct(data: readonly RecordData[]): readonly RecordData[] {
-  if (data.length < 2) return data;
-  const seen = new Map<string, RecordData>();
-  for (const record of data) {
-    const text = textOf(record);
-    if (!seen.has(text)) seen.set(text, record);
-  }
-  return seen.size === data.length ? data : [...seen.values()];
-}

@@ -24,27 +24,28 @@ export interface Explanation {
   readonly set: RecordSet;
 }
 
-/** A name as its sources describe it; sets are merged when they are first looked at. */
+/** A name as its sources describe it; what costs something is done when it is first looked at. */
 export class SaidNode implements ZoneNode {
   readonly name: Name;
-  readonly zone: Zone;
   readonly #said: readonly Said[];
+  readonly #findZone: () => Zone;
+  #zone: Zone | undefined;
   #sets: ReadonlyMap<RecordType, RecordSet> | undefined;
 
-  constructor(name: Name, zone: Zone, said: readonly Said[]) {
+  constructor(name: Name, said: readonly Said[], findZone: () => Zone) {
     this.name = name;
-    this.zone = zone;
     this.#said = said;
+    this.#findZone = findZone;
+  }
+
+  get zone(): Zone {
+    this.#zone ??= this.#findZone();
+    return this.#zone;
   }
 
   get sets(): ReadonlyMap<RecordType, RecordSet> {
-    this.#sets ??= this.#merged();
+    this.#sets ??= merge(this.#said);
     return this.#sets;
-  }
-
-  #merged(): ReadonlyMap<RecordType, RecordSet> {
-    const sets = merge(this.#said);
-    return this.name === this.zone.apex ? new Map([...sets, ['SOA', this.zone.soa()]]) : sets;
   }
 
   get dynamic(): boolean {
@@ -63,4 +64,17 @@ export class SaidNode implements ZoneNode {
       return [{ source: said.source, set: { owner: said.owner, type, ttl, data } }];
     });
   }
+}
+
+/** An apex as its sources describe it, with its SOA. */
+export function withSoa(node: SaidNode): ZoneNode {
+  const { name, zone } = node;
+  return {
+    name,
+    zone,
+    sets: new Map([...node.sets, ['SOA', zone.soa()]]),
+    dynamic: node.dynamic,
+    sources: () => node.sources(),
+    explain: () => node.explain(),
+  };
 }

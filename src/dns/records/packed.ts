@@ -52,10 +52,22 @@ function unpack(type: RecordType, item: Item): RecordData {
   throw new Error(`bug: a record of type ${type} is kept as text: ${item}`);
 }
 
-/** Keeps the records of a set. */
+/** Keeps the records of a set, each once. */
 export function packAll(data: readonly RecordData[]): Packed {
-  const [first] = data;
-  return data.length === 1 && first !== undefined ? pack(first) : data.map(pack);
+  const items = distinct(data).map(pack);
+  const [first] = items;
+  return items.length === 1 && first !== undefined ? first : items;
+}
+
+/** The records, each once; the same array where none was there twice. */
+export function distinct(data: readonly RecordData[]): readonly RecordData[] {
+  if (data.length < 2) return data;
+  const seen = new Map<string, RecordData>();
+  for (const record of data) {
+    const text = textOf(record);
+    if (!seen.has(text)) seen.set(text, record);
+  }
+  return seen.size === data.length ? data : [...seen.values()];
 }
 
 const itemsOf = (data: Packed): readonly Item[] =>

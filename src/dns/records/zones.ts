@@ -1,7 +1,7 @@
 import type { Name, RecordSet } from '../record.ts';
 import { isWithin, parentOf } from './names.ts';
 import type { ZoneNode } from './node.ts';
-import { SaidNode } from './node.ts';
+import { SaidNode, withSoa } from './node.ts';
 import type { Said, SourceSet, Stamp } from './packed.ts';
 import { packAll, targetsOf } from './packed.ts';
 import { compareSaid, difference, Statements } from './statements.ts';
@@ -137,10 +137,13 @@ export class Zones {
   }
 
   #node(name: Name): ZoneNode {
-    const zone = this.#zoneAbove(name);
-    if (zone === undefined) throw new Error(`bug: "${name}" exists outside all zones`);
     const said = listOf(this.#names.get(name)).flatMap((statements) => statements.of(name));
-    return new SaidNode(name, zone, said);
+    const node = new SaidNode(name, said, () => {
+      const zone = this.#zoneAbove(name);
+      if (zone === undefined) throw new Error(`bug: "${name}" exists outside all zones`);
+      return zone;
+    });
+    return this.#zones.has(name) ? withSoa(node) : node;
   }
 
   #demand(name: Name): ZoneNode | undefined {
@@ -150,11 +153,8 @@ export class Zones {
     const sets = this.#onDemand(name, encloser.name, this);
     if (sets === undefined) return undefined;
     const source = encloser.sources()[0] ?? '';
-    return new SaidNode(
-      name,
-      encloser.zone,
-      sets.map((set) => this.#statement(source, set)),
-    );
+    const said = sets.map((set) => this.#statement(source, set));
+    return new SaidNode(name, said, () => encloser.zone);
   }
 
   #exists(name: Name): boolean {
