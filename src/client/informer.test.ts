@@ -207,6 +207,20 @@ test('a stream that outlives its time is dropped', async () => {
   assert.deepEqual(started.errors.map(String), ['Error: the watch did not end']);
 });
 
+test('it is known how long the server has been silent', async () => {
+  const clock = new ManualClock();
+  const feed = new Feed();
+  await using started = start(feed.transport({ hasWatchList: true }), { clock, random: () => 0 });
+  assert.equal(started.informer.silentMs, undefined);
+  await started.informer.synced();
+  assert.equal(started.informer.silentMs, 0);
+  await clock.advance(5000);
+  assert.equal(started.informer.silentMs, 5000);
+  feed.put('a', '1');
+  await settled();
+  assert.equal(started.informer.silentMs, 0);
+});
+
 test('a server that never says where the beginning ends is asked for a list instead', async () => {
   const clock = new ManualClock();
   const feed = new Feed();

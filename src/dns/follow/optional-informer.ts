@@ -9,6 +9,7 @@ import type { Key } from '../../client/key.ts';
 import type { Lister } from '../../client/object-cache.ts';
 import { isRefusal } from '../../client/transport.ts';
 import { byNamespace } from './caches.ts';
+import { trimObject } from './trim.ts';
 
 export interface OptionalInformerOptions<T> {
   readonly handler: Handler<T>;
@@ -103,7 +104,12 @@ export class OptionalInformer<T extends ApiObject> implements Lister<T, 'namespa
 
   async #follow(kind: Kind<T>, signal: AbortSignal): Promise<void> {
     const { handler, clock } = this.#options;
-    const informer = new Informer(this.#client, kind, { indexes: byNamespace, clock, onError: this.#report });
+    const informer = new Informer(this.#client, kind, {
+      indexes: byNamespace,
+      trim: trimObject,
+      clock,
+      onError: this.#report,
+    });
     this.#informer = informer;
     informer.subscribe(handler);
     const complete = informer.synced(signal).then(

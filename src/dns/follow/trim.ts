@@ -4,7 +4,7 @@ import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import { serviceNameLabel, triggerTimeAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { ObjectMeta } from '../../api/metadata.ts';
+import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { importNameLabel, seedImportNameLabel, sourceClusterLabel } from '../records/import-model.ts';
 import { srvNamesAnnotation } from '../records/srv.ts';
 
@@ -35,6 +35,12 @@ function pick(
     return value === undefined ? [] : [[name, value] as const];
   });
   return found.length === 0 ? undefined : Object.fromEntries(found);
+}
+
+/** An object without what only the server needs. */
+export function trimObject<T extends ApiObject>(object: T): T {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 /** The parts of a Service that records are made of. Its selector is kept as whether there is one. */
