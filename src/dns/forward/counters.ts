@@ -59,7 +59,7 @@ export const newCacheCounts = (): CacheCounts => ({
 export class ForwardCounters {
   readonly cache: CacheCounts = newCacheCounts();
   /** Questions refused, by reason. */
-  readonly refused = { overload: 0, client: 0, rate: 0, stranger: 0, kind: 0 };
+  readonly refused = { overload: 0, domain: 0, client: 0, rate: 0, stranger: 0, kind: 0 };
   /** Questions that joined one under way. */
   coalesced = 0;
   /** Questions asked while every upstream for them was down. */

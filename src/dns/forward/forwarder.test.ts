@@ -332,18 +332,43 @@ suite('limits', () => {
   test('one client has so many questions under way, all have so many, and different questions are bounded', async () => {
     const options = { maxWaitingPerClient: 2, maxWaiting: 4, maxInFlight: 3, deadlineMs: 150 };
     await withForwarder([silent], options, async ({ ask, forwarder }) => {
-      const waiting = [ask('a.example.org', asker('10.0.0.1')), ask('b.example.org', asker('10.0.0.1'))];
-      assert.equal((await ask('c.example.org', asker('10.0.0.1'))).rcode, rcodes.REFUSED);
-      waiting.push(ask('c.example.org', asker('10.0.0.2')));
-      const tooMany = await ask('d.example.org', asker('10.0.0.2'));
+      const waiting = [ask('www.a.example', asker('10.0.0.1')), ask('www.b.example', asker('10.0.0.1'))];
+      assert.equal((await ask('www.c.example', asker('10.0.0.1'))).rcode, rcodes.REFUSED);
+      waiting.push(ask('www.c.example', asker('10.0.0.2')));
+      const tooMany = await ask('www.d.example', asker('10.0.0.2'));
       assert.equal(tooMany.rcode, rcodes.SERVFAIL);
-      waiting.push(ask('a.example.org', asker('10.0.0.2')));
-      assert.equal((await ask('a.example.org', asker('10.0.0.3'))).rcode, rcodes.SERVFAIL);
-      assert.deepEqual(forwarder.counters.refused, { overload: 2, client: 1, rate: 0, stranger: 0, kind: 0 });
+      waiting.push(ask('www.a.example', asker('10.0.0.2')));
+      assert.equal((await ask('www.a.example', asker('10.0.0.3'))).rcode, rcodes.SERVFAIL);
+      assert.deepEqual(forwarder.counters.refused, {
+        overload: 2,
+        domain: 0,
+        client: 1,
+        rate: 0,
+        stranger: 0,
+        kind: 0,
+      });
       await Promise.all(waiting);
       assert.equal(forwarder.inFlight, 0);
-      assert.equal((await ask('a.example.org', asker('10.0.0.3'))).rcode, rcodes.SERVFAIL, 'there is room again');
+      assert.equal((await ask('www.a.example', asker('10.0.0.3'))).rcode, rcodes.SERVFAIL, 'there is room again');
       assert.equal(forwarder.counters.refused.overload, 2);
+    });
+  });
+
+  test('a flood of random names below one domain leaves room for all others', async () => {
+    const behaviour: Behaviour = (arrival, server) =>
+      arrival.name.endsWith('victim.example') ? undefined : answers('192.0.2.1')(arrival, server);
+    await withForwarder([behaviour], { maxInFlight: 40, deadlineMs: 1000 }, async ({ ask, forwarder }) => {
+      const flood = Array.from({ length: 200 }, (_, each) =>
+        ask(`x${each}.victim.example`, asker(`10.0.0.${each % 50}`)),
+      );
+      const others = Array.from({ length: 100 }, (_, each) => ask(`www.n${each}.example`, asker('10.0.1.1')));
+      // All at once is more than there is room for; one after another is not.
+      await Promise.all(others);
+      for (let each = 0; each < 50; each++) {
+        assert.equal(addressOf(await ask(`www.m${each}.example`, asker('10.0.1.1'))), '192.0.2.1');
+      }
+      assert.equal(forwarder.counters.refused.domain, 190);
+      assert.ok((await Promise.all(flood)).every(({ rcode }) => rcode === rcodes.SERVFAIL));
     });
   });
 

@@ -8,9 +8,10 @@ import { extendedErrors, rcodes, typeName } from '../wire/codes.ts';
 import type { Question } from '../wire/message.ts';
 import { rcodeOf } from '../wire/message.ts';
 import type { CacheKey, CacheOptions, Found } from './cache.ts';
-import { AnswerCache, idOf, isFailure } from './cache.ts';
+import { AnswerCache, isFailure } from './cache.ts';
 import { ForwardCounters } from './counters.ts';
 import { extract } from './extract.ts';
+import { Fetches } from './fetches.ts';
 import { changedZones, UpstreamGroup } from './group.ts';
 import { mayBeProbe, Trail } from './loop.ts';
 import type { RecursionPolicy } from './policy.ts';
@@ -33,7 +34,7 @@ export interface ForwarderOptions {
   readonly cache?: Omit<CacheOptions, 'clock' | 'random' | 'counts'>;
   /** Who may ask; default everybody, so that who calls has decided. */
   readonly policy?: RecursionPolicy;
-  /** Different questions at upstreams at once; default 1000. */
+  /** Different questions at upstreams at once; default 1000. One domain gets a quarter of that. */
   readonly maxInFlight?: number;
   /** Askers that wait for an answer at once, all together and of one address; default 10,000 and 256. */
   readonly maxWaiting?: number;
@@ -80,8 +81,8 @@ export class Forwarder {
   readonly #upstreams = new Map<string, Upstream>();
   /** Zone → whom to ask; the root is there always. */
   readonly #groups: ReadonlyMap<Name, UpstreamGroup>;
-  /** Questions under way → their answer. */
-  readonly #fetches = new Map<string, Promise<UpstreamAnswer>>();
+  readonly #fetches: Fetches;
+  /** Of those who wait. */
   readonly #seats: Seats;
   #isClosed = false;
 
@@ -95,6 +96,7 @@ export class Forwarder {
     const cache = { ...options.cache, clock, random, counts: counters.cache };
     this.#cache = isSameCache ? before.#cache : new AnswerCache(cache);
     this.#seats = new Seats(options.maxWaiting ?? 10_000, options.maxWaitingPerClient ?? 256);
+    this.#fetches = new Fetches(options.maxInFlight ?? 1000);
     const prober = new Prober({ clock, random, onLoop: (upstream) => this.#foundLoop(upstream) });
     this.#prober = prober;
     const groupOf = (endpoints: readonly Endpoint[]): UpstreamGroup =>
@@ -146,7 +148,7 @@ export class Forwarder {
     this.#isClosed = true;
     this.#prober.close();
     for (const group of this.#groups.values()) group.close();
-    await Promise.all(this.#fetches.values());
+    await this.#fetches.settled();
     for (const upstream of this.#upstreams.values()) upstream.close();
   }
 
@@ -195,7 +197,6 @@ export class Forwarder {
     try {
       const fetch = this.#join(key, options.trail ?? noTrail);
       if (fetch === undefined) {
-        this.counters.refused.overload += 1;
         return stale === undefined ? failure('too many questions under way', extendedErrors.OTHER) : this.#stale(stale);
       }
       if (stale === undefined) return await fetch;
@@ -216,32 +217,27 @@ export class Forwarder {
     }
     const seat = this.#seats.enter(address);
     if (seat === 'taken') return undefined;
-    refused[seat] += 1;
-    return seat === 'client'
+    refused[seat === 'share' ? 'client' : 'overload'] += 1;
+    return seat === 'share'
       ? refusal(`${address} has too many questions under way`, extendedErrors.PROHIBITED)
       : failure('too many questions under way', extendedErrors.OTHER);
   }
 
   /** The answer to the same question that is under way, or to a new one; undefined: there are too many. */
   #join(key: CacheKey, trail: Uint8Array): Promise<UpstreamAnswer> | undefined {
-    const id = idOf(key);
-    const known = this.#fetches.get(id);
-    if (known !== undefined) {
-      this.counters.coalesced += 1;
-      return known;
-    }
-    if (this.#fetches.size >= (this.#options.maxInFlight ?? 1000)) return undefined;
-    const fetch = this.#fetch(key, trail)
-      .catch((error: unknown) => failure(`bug: ${String(error)}`, extendedErrors.OTHER))
-      .finally(() => this.#fetches.delete(id));
-    this.#fetches.set(id, fetch);
-    return fetch;
+    const joined = this.#fetches.join(key, () =>
+      this.#fetch(key, trail).catch((error: unknown) => failure(`bug: ${String(error)}`, extendedErrors.OTHER)),
+    );
+    if (joined.state === 'joined') this.counters.coalesced += 1;
+    if (joined.state === 'full') this.counters.refused.overload += 1;
+    if (joined.state === 'share') this.counters.refused.domain += 1;
+    return joined.answer;
   }
 
   /** Asks once more for what many ask for, before its time is over. */
   #renew(key: CacheKey): void {
     // Nobody waits for it, so it takes no place from those that wait.
-    if (this.#fetches.has(idOf(key)) || this.#fetches.size * 2 >= (this.#options.maxInFlight ?? 1000)) return;
+    if (this.#fetches.has(key) || this.#fetches.size * 2 >= this.#fetches.most) return;
     this.counters.cache.prefetches += 1;
     void this.#join(key, noTrail); // never rejects
   }

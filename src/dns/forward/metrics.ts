@@ -29,7 +29,7 @@ export function forwardMetrics(options: ForwardMetricsOptions): void {
     'coredns_forward_max_concurrent_rejects_total',
     'Questions refused because too many were under way.',
     [],
-    () => [[{}, counters.refused.overload + counters.refused.client]],
+    () => [[{}, counters.refused.overload + counters.refused.domain + counters.refused.client]],
   );
   total('coredns_forward_healthcheck_broken_total', 'Questions asked while every upstream was down.', [], () => [
     [{}, counters.allDown],

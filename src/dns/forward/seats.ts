@@ -1,32 +1,32 @@
-/** Places to wait in: so many in all, and so many for one client. It remembers clients only while they wait. */
+/** Places to wait in: so many in all, and so many for one holder. It remembers holders only while they have one. */
 export class Seats {
   readonly #most: number;
-  readonly #mostPerClient: number;
-  /** Client → seats it has. */
-  readonly #clients = new Map<string, number>();
+  readonly #mostPerHolder: number;
+  /** Holder → seats it has. */
+  readonly #holders = new Map<string, number>();
   #taken = 0;
 
-  constructor(most: number, mostPerClient: number) {
+  constructor(most: number, mostPerHolder: number) {
     this.#most = most;
-    this.#mostPerClient = mostPerClient;
+    this.#mostPerHolder = mostPerHolder;
   }
 
-  /** Takes a seat; `overload`: there is none, `client`: this one has enough. */
-  enter(client: string): 'taken' | 'overload' | 'client' {
-    const own = this.#clients.get(client) ?? 0;
-    if (own >= this.#mostPerClient) return 'client';
-    if (this.#taken >= this.#most) return 'overload';
-    this.#clients.set(client, own + 1);
+  /** Takes a seat; `full`: there is none, `share`: this one has as many as one may have. */
+  enter(holder: string): 'taken' | 'full' | 'share' {
+    const own = this.#holders.get(holder) ?? 0;
+    if (own >= this.#mostPerHolder) return 'share';
+    if (this.#taken >= this.#most) return 'full';
+    this.#holders.set(holder, own + 1);
     this.#taken += 1;
     return 'taken';
   }
 
   /** Gives a seat back. */
-  leave(client: string): void {
-    const own = this.#clients.get(client) ?? 0;
-    if (own <= 0) throw new Error(`bug: ${client} has no seat`);
-    if (own === 1) this.#clients.delete(client);
-    else this.#clients.set(client, own - 1);
+  leave(holder: string): void {
+    const own = this.#holders.get(holder) ?? 0;
+    if (own <= 0) throw new Error(`bug: ${holder} has no seat`);
+    if (own === 1) this.#holders.delete(holder);
+    else this.#holders.set(holder, own - 1);
     this.#taken -= 1;
   }
 }

@@ -199,6 +199,14 @@ suite('questions over TCP', () => {
     await withUpstream(behaviour, {}, async ({ ask }) => assert.deepEqual(addressesIn(await ask()), ['192.0.2.1']));
   });
 
+  test('an answer that comes byte by byte is put together', async () => {
+    await withUpstream(truncating, { forceTcp: true }, async ({ ask, server }) => {
+      server.pieceBytes = 1;
+      const all = await Promise.all([ask('a.example.org'), ask('b.example.org')]);
+      assert.deepEqual(all.flatMap(addressesIn), ['192.0.2.1', '192.0.2.1']);
+    });
+  });
+
   test('answers in another order find their questions', async () => {
     const held: Arrival[] = [];
     const behaviour: Behaviour = (arrival) => {

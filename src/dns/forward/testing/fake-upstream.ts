@@ -34,6 +34,8 @@ export class FakeUpstream implements AsyncDisposable {
   behaviour: Behaviour;
   readonly arrivals: Arrival[] = [];
   connections = 0;
+  /** Sends so many bytes at a time over TCP. */
+  pieceBytes = Infinity;
   readonly #udp: DatagramSocket;
   readonly #other: DatagramSocket;
   readonly #tcp: Server;
@@ -97,6 +99,7 @@ export class FakeUpstream implements AsyncDisposable {
 
   #takeConnection(socket: Socket): void {
     this.connections += 1;
+    socket.setNoDelay(true);
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
     socket.on('error', () => {});
@@ -104,7 +107,9 @@ export class FakeUpstream implements AsyncDisposable {
     const send = (reply: Uint8Array): void => {
       const length = Buffer.alloc(2);
       length.writeUInt16BE(reply.length);
-      socket.write(Buffer.concat([length, reply]));
+      const framed = Buffer.concat([length, reply]);
+      const step = Math.min(this.pieceBytes, framed.length);
+      for (let at = 0; at < framed.length; at += step) socket.write(framed.subarray(at, at + step));
     };
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
