@@ -5,7 +5,6 @@ import { queueMetrics } from '../client/queue-metrics.ts';
 import type { Cache } from './caches.ts';
 import { Caches } from './caches.ts';
 import type { ControllerContext } from './context.ts';
-import { messageOf } from './context.ts';
 import { Complaints } from './complaints.ts';
 import { runEndpoints } from './endpoints/controller.ts';
 import { runEndpointSlices } from './endpointslice/controller.ts';
@@ -39,7 +38,8 @@ class Controllers implements RunningPart {
   readonly #recorders: EventRecorder[] = [];
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
-  #failure: string | undefined;
+  readonly #failure = Promise.withResolvers<never>();
+  readonly failed = this.#failure.promise;
 
   constructor({ client, log, metrics: registry }: PartContext, options: ControllersOptions) {
     this.#complaints = new Complaints(log);
@@ -59,13 +59,13 @@ class Controllers implements RunningPart {
     this.ready = this.#whenReady(signal);
     // Who does not wait for it is told by `problems`.
     this.ready.catch(() => undefined);
+    this.failed.catch(() => undefined);
   }
 
   problems(): readonly string[] {
     const { caches } = this.#context;
     const waiting = caches.unsynced.map(({ plural }) => `the ${plural} are not all seen yet`);
-    const stopped = this.#failure === undefined ? [] : [this.#failure];
-    return [...stopped, ...waiting, ...this.#leadership.problems(), ...this.#complaints.recent()];
+    return [...waiting, ...this.#leadership.problems(), ...this.#complaints.recent()];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -82,8 +82,7 @@ class Controllers implements RunningPart {
         this.#leadership.run((term) => this.#act(term), signal),
       ]);
     } catch (error) {
-      this.#context.log.error({ err: error }, 'the controllers stopped: restart them');
-      this.#failure = `the controllers stopped: ${messageOf(error)}`;
+      this.#failure.reject(error); // who runs us says so, and starts us again
     }
   }
 
