@@ -63,7 +63,7 @@ class GarbageCollector {
     for (;;) {
       const actions = plan(this.#graph, uid, knowledge);
       const questions = actions.flatMap((action) => (action.type === 'ask' ? [action.owner] : []));
-      for (const owner of questions) answers.set(questionOf(owner), await this.#lookUp(owner, signal));
+      for (const owner of questions) answers.set(questionOf(owner), await this.#lookUp(uid, owner, signal));
       if (questions.length > 0) continue;
       const outcomes = [];
       for (const action of actions) outcomes.push(await this.#carryOut(action, signal));
@@ -107,10 +107,11 @@ class GarbageCollector {
   }
 
   /** What an owner is by the server itself. */
-  async #lookUp(owner: Identity, signal: AbortSignal): Promise<Mode | 'absent'> {
+  async #lookUp(uid: Key, owner: Identity, signal: AbortSignal): Promise<Mode | 'absent'> {
     const found = await this.#context.client.find(this.#kindOf(owner), nameOf(owner), { signal });
     if (found?.metadata.uid === owner.uid) return modeOf(found.metadata);
-    this.#enqueue(this.#graph.confirmAbsent(owner));
+    // The answer holds for all its dependents; the one that asked is being planned anyway.
+    this.#enqueue(this.#graph.confirmAbsent(owner).filter((dependent) => dependent !== uid));
     return 'absent';
   }
 

@@ -18,7 +18,6 @@ import type { ObjectMeta } from '../../api/metadata.ts';
 import { Client } from '../../client/client.ts';
 import type { PartContext, RunningPart } from '../../client/part.ts';
 import type { ApiCall, Transport } from '../../client/transport.ts';
-import { isRefusal } from '../../client/transport.ts';
 import type { ControllersOptions } from '../controllers.ts';
 import { startControllers } from '../controllers.ts';
 
@@ -33,11 +32,17 @@ export interface SentWrite {
 /** What happens to a request before it reaches the server; throws in place of an answer. */
 export type Disturb = (call: ApiCall) => void;
 
+/** How a process differs from one that lives for ever. */
+export interface ProcessOptions {
+  readonly who?: string | undefined;
+  readonly disturb?: Disturb | undefined;
+  /** It is killed when so many of its writes have reached the server, before it hears of the last. */
+  readonly dieAfterWrites?: number;
+}
+
 /** A process of controllers at work. */
 export interface Process extends RunningPart {
   readonly metrics: Registry;
-  /** Ends it as a crash does: nothing of it reaches the server from here on, nor does it hear of anything. */
-  kill(): void;
 }
 
 /** A server as tests of controllers use it. */
@@ -54,10 +59,10 @@ export class TestCluster {
 
   start(
     options: ControllersOptions = {},
-    { who = 'a', disturb }: { readonly who?: string; readonly disturb?: Disturb } = {},
+    { who = 'a', disturb, dieAfterWrites = Number.POSITIVE_INFINITY }: ProcessOptions = {},
   ): Process {
     const dead = new AbortController();
-    const transport = this.#watched(this.#transport(), { who, dead: dead.signal, disturb });
+    const transport = this.#watched(this.#transport(), { who, dead, disturb, dieAfterWrites });
     const metrics = new Registry();
     const context: PartContext = { client: new Client(transport), log: pino({ level: 'silent' }), metrics };
     const part = startControllers(context, options);
@@ -65,7 +70,6 @@ export class TestCluster {
       metrics,
       ready: part.ready,
       problems: () => part.problems(),
-      kill: () => dead.abort(new Error('killed')),
       [Symbol.asyncDispose]: () => part[Symbol.asyncDispose](),
     };
   }
@@ -123,21 +127,23 @@ export class TestCluster {
       .toSorted();
   }
 
-  #watched(inner: Transport, { who, dead, disturb }: WatchedOptions): Transport {
+  #watched(inner: Transport, { who, dead, disturb, dieAfterWrites }: WatchedOptions): Transport {
+    let count = 0;
     const send = async (call: ApiCall): ReturnType<Transport['request']> => {
-      dead.throwIfAborted();
+      dead.signal.throwIfAborted();
       disturb?.(call);
-      const answer = await inner.request({ ...call, signal: withDead(call.signal, dead) });
-      // A process that is dead when the answer comes does not hear it.
+      const answer = await inner.request({ ...call, signal: withDead(call.signal, dead.signal) });
       const { method, path } = call;
       const isCounted = method !== 'GET' && !/\/(events|leases)(\/|$)/.test(path);
       if (isCounted) this.writes.push({ who, method, path, status: answer.status });
-      dead.throwIfAborted();
+      if (isCounted && ++count === dieAfterWrites) dead.abort(new Error('killed'));
+      // A process that is dead when the answer comes does not hear it.
+      dead.signal.throwIfAborted();
       return answer;
     };
     return {
       request: send,
-      stream: (call) => inner.stream({ ...call, signal: withDead(call.signal, dead) }),
+      stream: (call) => inner.stream({ ...call, signal: withDead(call.signal, dead.signal) }),
       [Symbol.dispose]: () => inner[Symbol.dispose](),
     };
   }
@@ -149,10 +155,9 @@ interface PodState {
   readonly node?: string;
 }
 
-interface WatchedOptions {
+interface WatchedOptions extends Required<ProcessOptions> {
   readonly who: string;
-  readonly dead: AbortSignal;
-  readonly disturb: Disturb | undefined;
+  readonly dead: AbortController;
 }
 
 const withDead = (signal: AbortSignal | undefined, dead: AbortSignal): AbortSignal =>
@@ -165,6 +170,3 @@ export async function quiet(cluster: TestCluster, ms = 60): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, ms));
   }
 }
-
-/** Whether a write was refused because another came first. */
-export const isConflict = (error: unknown): boolean => isRefusal(error, 409);
