@@ -29,7 +29,7 @@ export interface FullPathOptions {
   /** Who may have others asked; nobody by default. */
   readonly mayRecurse?: (address: string) => boolean;
   /** Without it transfers are refused. */
-  readonly transfers?: Transfers;
+  readonly transfers?: Pick<Transfers, 'respond'>;
   readonly settings?: EncodeSettings;
   readonly cookies?: Cookies;
   /** Whether the zones hold all there is; until then no name is denied. True by default. */
