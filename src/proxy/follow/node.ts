@@ -1,0 +1,72 @@
+// What this machine is to the network, from its Node object and its own addresses.
+import type { IpFamily } from '../../api/addresses.ts';
+import { canonicalAddress, canonicalCidr, contains, familyOf, parseAddress, parseCidr } from '../../api/addresses.ts';
+import type { Node } from '../../api/kinds/core/node/schema.ts';
+import type { ServiceCidr } from '../../api/kinds/networking/servicecidr/schema.ts';
+import type { ProxyOptions } from '../options.ts';
+import type { ThisNode } from '../routes/options.ts';
+import type { NodeNetwork } from '../routes/route.ts';
+
+/** What is known of the machine. */
+export interface Surroundings {
+  readonly node: Node | undefined;
+  /** The addresses of its interfaces. */
+  readonly machineAddresses: readonly string[];
+  readonly serviceCidrs: readonly ServiceCidr[];
+  readonly options: ProxyOptions;
+}
+
+/** The node, as routes see it. */
+export function thisNode(surroundings: Surroundings): ThisNode {
+  const { node, options } = surroundings;
+  return {
+    name: options.nodeName,
+    labels: node === undefined ? undefined : { 'kubernetes.io/hostname': options.nodeName, ...node.metadata.labels },
+    ...(options.clusterId === undefined ? {} : { cluster: options.clusterId }),
+    nodePortAddresses: nodePortAddresses(surroundings),
+  };
+}
+
+/** The networks around it, as backends see them. */
+export function nodeNetwork({ node, machineAddresses, serviceCidrs, options }: Surroundings): NodeNetwork {
+  const ownPods = node?.spec?.podCIDRs ?? (node?.spec?.podCIDR ? [node.spec.podCIDR] : []);
+  const services = serviceCidrs.flatMap(({ spec }) => spec?.cidrs ?? []);
+  return {
+    addresses: new Set(machineAddresses.flatMap((address) => canonicalAddress(address) ?? [])),
+    podRanges: canonical(options.podRanges ?? ownPods),
+    serviceRanges: canonical([...(options.serviceRanges ?? []), ...services]),
+    masqueradeAll: options.masqueradeAll ?? false,
+  };
+}
+
+const canonical = (ranges: readonly string[]): readonly string[] =>
+  [...new Set(ranges.flatMap((range) => canonicalCidr(range) ?? []))].sort();
+
+function nodePortAddresses({ node, machineAddresses, options }: Surroundings): readonly string[] {
+  const wanted = options.nodePortAddresses ?? 'primary';
+  if (wanted === 'primary') return primaryAddresses(node);
+  const ranges = wanted.flatMap((range) => parseCidr(range) ?? []);
+  const inRanges = machineAddresses.flatMap((text) => {
+    const address = parseAddress(text);
+    return address !== undefined && ranges.some((range) => contains(range, address))
+      ? [canonicalAddress(text) ?? text]
+      : [];
+  });
+  const served = options.mode === 'nftables' ? inRanges.filter((address) => !isLoopback(address)) : inRanges;
+  return [...new Set(served)].sort();
+}
+
+const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');
+
+/** The first address of each family that the Node says is its own, inside before outside. */
+function primaryAddresses(node: Node | undefined): readonly string[] {
+  const said = node?.status?.addresses ?? [];
+  const found = new Map<IpFamily, string>();
+  for (const type of ['InternalIP', 'ExternalIP']) {
+    for (const { type: of, address } of said) {
+      const family = of === type ? familyOf(address) : undefined;
+      if (family !== undefined && !found.has(family)) found.set(family, canonicalAddress(address) ?? address);
+    }
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,25 @@
+import type { Backend } from './backend.ts';
+import type { NftablesObserver, NftablesOptions } from './nftables/backend.ts';
+
+/** What a mode is told, by mode. */
+export interface BackendOptions {
+  readonly nftables?: Omit<NftablesOptions, 'observer'>;
+}
+
+/** What every mode is given to tell what it does. */
+export interface BackendContext {
+  readonly observer: NftablesObserver;
+}
+
+/** Opens the backend of a mode; rejects with an error that says what to do where the mode cannot work. */
+type OpenBackend = (options: BackendOptions, context: BackendContext) => Promise<Backend>;
+
+/** The modes there are. Code of a mode is loaded when it is chosen. */
+export const modes = {
+  nftables: async (options, context) => {
+    const { NftablesBackend } = await import('./nftables/backend.ts');
+    return NftablesBackend.open({ ...options.nftables, ...context });
+  },
+} as const satisfies Readonly<Record<string, OpenBackend>>;
+
+export type ProxyMode = keyof typeof modes;

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+
+import { Client } from '../client/client.ts';
+import { inProcess } from '../client/in-process.ts';
+import type { RunningPart } from '../client/part.ts';
+import type { TestServer } from '../server/testing/server.ts';
+import { testServer } from '../server/testing/server.ts';
+import { until } from '../server/testing/until.ts';
+import type { Backend, RouteChange, RoutingState } from './backend.ts';
+import type { ProxyOptions } from './options.ts';
+import { startProxy } from './proxy.ts';
+import { actionText } from './routes/objects.fixture.ts';
+import type { Route } from './routes/route.ts';
+import { routeKey } from './routes/route.ts';
+
+/** A backend that remembers what it was told, and fails when told to. */
+class Recorder implements Backend {
+  readonly calls: string[] = [];
+  readonly routes = new Map<string, Route>();
+  failures = 0;
+  state: RoutingState | undefined;
+
+  async replace(state: RoutingState): Promise<void> {
+    this.calls.push('replace');
+    this.#failOrGoOn();
+    this.routes.clear();
+    for (const [key, route] of state.routes) this.routes.set(key, route);
+    this.state = state;
+  }
+
+  async apply({ removed, added }: RouteChange): Promise<void> {
+    this.calls.push(`apply -${removed.length} +${added.length}`);
+    this.#failOrGoOn();
+    for (const route of removed) assert.ok(this.routes.delete(routeKey(route)), 'what is removed was there');
+    for (const route of added) this.routes.set(routeKey(route), route);
+  }
+
+  problems(): readonly string[] {
+    return [];
+  }
+
+  async cleanup(): Promise<void> {}
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.calls.push('disposed');
+  }
+
+  /** Every route in one line. */
+  get lines(): readonly string[] {
+    return Array.from(this.routes, ([key, { action }]) => `${key} → ${actionText(action)}`).sort();
+  }
+
+  #failOrGoOn(): void {
+    if (this.failures === 0) return;
+    this.failures--;
+    throw new Error('the backend is not well');
+  }
+}
+
+const core = '/api/v1/namespaces/default';
+const discovery = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
+
+async function post(server: TestServer, url: string, body: unknown): Promise<void> {
+  const answer = await server.ask('POST', url, { body });
+  assert.ok(answer.status < 300, answer.text);
+}
+
+const service = (name: string, clusterIP: string, spec: object = {}): object => ({
+  metadata: { name },
+  spec: { clusterIP, ports: [{ port: 80, targetPort: 8080 }], ...spec },
+});
+
+const slice = (name: string, addresses: readonly string[], labels: object): object => ({
+  metadata: { name, labels },
+  addressType: 'IPv4',
+  ports: [{ port: 8080, protocol: 'TCP', name: '' }],
+  endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true }, nodeName: 'n1' })),
+});
+
+interface Running extends AsyncDisposable {
+  readonly server: TestServer;
+  readonly backend: Recorder;
+  readonly proxy: RunningPart;
+  readonly metrics: Registry;
+}
+
+async function startAll(
+  options: Partial<ProxyOptions> = {},
+  prepare?: (server: TestServer) => Promise<void>,
+): Promise<Running> {
+  const server = await testServer();
+  await prepare?.(server);
+  const backend = new Recorder();
+  const metrics = new Registry();
+  const user = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
+  const client = new Client(inProcess((request) => server.handle({ ...request, user })));
+  const proxy = startProxy(
+    { client, log: pino({ level: 'silent' }), metrics },
+    { nodeName: 'n1', mode: 'nftables', minSyncPeriodMs: 1, healthCheckHost: '127.0.0.1', ...options },
+    { addresses: () => ['192.0.2.1', '127.0.0.1'], openBackend: async () => backend },
+  );
+  return {
+    server,
+    backend,
+    proxy,
+    metrics,
+    async [Symbol.asyncDispose]() {
+      await proxy[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const web = { 'kubernetes.io/service-name': 'web' };
+
+test('what is there is made at once and as a whole, then each change', async () => {
+  await using running = await startAll({}, async (server) => {
+    await post(server, `${core}/services`, service('web', '10.0.0.10'));
+    await post(server, discovery, slice('web-1', ['10.1.0.1'], web));
+  });
+  const { server, backend, proxy } = running;
+  await proxy.ready;
+  assert.equal(backend.calls[0], 'replace');
+  assert.ok(backend.lines.includes('10.0.0.10 TCP 80 → 10.1.0.1:8080'), backend.lines.join('\n'));
+  await post(server, discovery, slice('web-2', ['10.1.0.2'], web));
+  await until('the endpoint is used', () => backend.lines.includes('10.0.0.10 TCP 80 → 10.1.0.1:8080 10.1.0.2:8080'));
+  assert.ok(backend.calls.includes('apply -1 +1'));
+  await server.ask('DELETE', `${core}/services/web`);
+  await until('the route is gone', () => !backend.lines.some((line) => line.startsWith('10.0.0.10 ')));
+  assert.deepEqual(proxy.problems(), []);
+});
+
+test('MCS-107 imports are routed beside Services, from slices of their own', async () => {
+  await using running = await startAll();
+  const { server, backend, proxy } = running;
+  await proxy.ready;
+  await post(server, '/apis/multicluster.k8s.io/v1alpha1/namespaces/default/importedservices', {
+    apiVersion: 'multicluster.k8s.io/v1alpha1',
+    kind: 'ImportedService',
+    metadata: { name: 'web' },
+    spec: { ip: '10.128.0.5', ipFamily: 'IPv4', ports: [{ port: 80 }], clusters: [{ cluster: 'east' }] },
+  });
+  const labels = {
+    'multicluster.kubernetes.io/imported-service-name': 'web',
+    'multicluster.kubernetes.io/service-name': 'web',
+    'multicluster.kubernetes.io/source-cluster': 'east',
+  };
+  await post(server, discovery, slice('imported', ['10.2.0.1'], labels));
+  await until('the import is routed', () => backend.lines.includes('10.128.0.5 TCP 80 → 10.2.0.1:8080'));
+});
+
+test('a failure is told, and everything is made again until it holds', async () => {
+  await using running = await startAll();
+  const { server, backend, proxy } = running;
+  await proxy.ready;
+  backend.failures = 1;
+  await post(server, `${core}/services`, service('web', '10.0.0.10'));
+  await until('the failure is told', () => proxy.problems().length > 0);
+  assert.match(proxy.problems()[0] ?? '', /routes could not be made: the backend is not well/);
+  await until('it holds', () => backend.lines.includes('10.0.0.10 TCP 80 → reject'));
+  await until('all is well', () => proxy.problems().length === 0);
+  assert.equal(backend.calls.filter((call) => call === 'replace').length, 2);
+});
+
+test('labels and addresses of the node change its routes', async () => {
+  await using running = await startAll();
+  const { server, backend, proxy } = running;
+  await proxy.ready;
+  await post(
+    server,
+    `${core}/services`,
+    service('web', '10.0.0.10', { type: 'NodePort', ports: [{ port: 80, nodePort: 30080 }] }),
+  );
+  const hinted = {
+    ...slice('web-1', [], web),
+    endpoints: [
+      { addresses: ['10.1.0.1'], conditions: { ready: true }, hints: { forZones: [{ name: 'a' }] } },
+      { addresses: ['10.1.0.2'], conditions: { ready: true }, hints: { forZones: [{ name: 'b' }] } },
+    ],
+  };
+  await post(server, discovery, hinted);
+  await until('both are used', () => backend.lines.includes('10.0.0.10 TCP 80 → 10.1.0.1:8080 10.1.0.2:8080'));
+  await post(server, '/api/v1/nodes', {
+    metadata: { name: 'n1', labels: { 'topology.kubernetes.io/zone': 'b' } },
+    spec: { podCIDR: '10.1.0.0/24', podCIDRs: ['10.1.0.0/24'] },
+  });
+  await until('the zone counts', () => backend.lines.includes('10.0.0.10 TCP 80 → 10.1.0.2:8080'));
+  await until('Pods are known', () => backend.state?.network.podRanges.includes('10.1.0.0/24') ?? false);
+  const patch = { status: { addresses: [{ type: 'InternalIP', address: '192.0.2.1' }] } };
+  const answer = await server.ask('PATCH', '/api/v1/nodes/n1/status', {
+    body: patch,
+    type: 'application/merge-patch+json',
+  });
+  assert.equal(answer.status, 200, answer.text);
+  await until('the node port is served', () => backend.lines.includes('192.0.2.1 TCP 30080 → 10.1.0.2:8080'));
+});
+
+test('a backend that cannot work makes the start fail, with its reason', async () => {
+  await using server = await testServer();
+  const user = { name: 'admin', uid: '', groups: ['system:masters'] };
+  await using proxy = startProxy(
+    {
+      client: new Client(inProcess((request) => server.handle({ ...request, user }))),
+      log: pino({ level: 'silent' }),
+      metrics: new Registry(),
+    },
+    { nodeName: 'n1', mode: 'nftables' },
+    { openBackend: () => Promise.reject(new Error('nftables may not be changed')) },
+  );
+  await assert.rejects(proxy.ready, /nftables may not be changed/);
+  assert.ok(proxy.problems().includes('nftables may not be changed'));
+});
+
+test('metrics have the names of kube-proxy', async () => {
+  await using running = await startAll();
+  await running.proxy.ready;
+  const text = await running.metrics.metrics();
+  for (const name of [
+    'sync_proxy_rules_duration_seconds',
+    'sync_full_proxy_rules_duration_seconds',
+    'sync_partial_proxy_rules_duration_seconds',
+    'sync_proxy_rules_last_timestamp_seconds',
+    'sync_proxy_rules_last_queued_timestamp_seconds',
+    'network_programming_duration_seconds',
+    'sync_proxy_rules_service_changes_pending',
+    'sync_proxy_rules_service_changes_total',
+    'sync_proxy_rules_endpoint_changes_pending',
+    'sync_proxy_rules_endpoint_changes_total',
+    'sync_proxy_rules_nftables_sync_failures_total',
+    'sync_proxy_rules_no_local_endpoints_total',
+    'conntrack_reconciler_sync_duration_seconds',
+    'conntrack_reconciler_deleted_entries_total',
+  ]) {
+    assert.match(text, new RegExp(`^# TYPE kubeproxy_${name} `, 'm'));
+  }
+});

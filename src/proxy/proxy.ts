@@ -1,0 +1,224 @@
+import { networkInterfaces } from 'node:os';
+import { isDeepStrictEqual } from 'node:util';
+
+import { serviceKind } from '../api/kinds/core/service/kind.ts';
+import type { Clock, Random } from '../client/clock.ts';
+import { systemClock } from '../client/clock.ts';
+import { EventRecorder } from '../client/events.ts';
+import { keyFor } from '../client/key.ts';
+import type { PartContext, RunningPart } from '../client/part.ts';
+import type { Backend } from './backend.ts';
+import { isEmptyChange } from './backend.ts';
+import { Caches } from './follow/caches.ts';
+import { Follower } from './follow/follower.ts';
+import { HealthChecks } from './follow/health-checks.ts';
+import type { Surroundings } from './follow/node.ts';
+import { nodeNetwork, thisNode } from './follow/node.ts';
+import { BoundedRunner } from './follow/runner.ts';
+import { TriggerTimes } from './follow/trigger-times.ts';
+import { ProxyMetrics } from './metrics.ts';
+import { modes } from './modes.ts';
+import type { ProxyOptions } from './options.ts';
+import { defaultRouteOptions } from './routes/options.ts';
+import type { HealthCheck } from './routes/service.ts';
+import { RoutingTable } from './routes/table.ts';
+
+export type { ProxyOptions } from './options.ts';
+
+/** What tests put in place of the machine. */
+export interface ProxyMachine {
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** The addresses of the machine. */
+  readonly addresses?: () => readonly string[];
+  /** In place of the backend of the mode. */
+  readonly openBackend?: () => Promise<Backend>;
+}
+
+/** Routes the connections of one node until it is disposed of. Rules stay behind, so that a restart is not noticed. */
+export function startProxy(context: PartContext, options: ProxyOptions, machine: ProxyMachine = {}): RunningPart {
+  return new RunningProxy(context, options, machine);
+}
+
+class RunningProxy implements RunningPart {
+  readonly ready: Promise<void>;
+  readonly #context: PartContext;
+  readonly #options: ProxyOptions;
+  readonly #clock: Clock;
+  readonly #addresses: () => readonly string[];
+  readonly #caches: Caches;
+  readonly #table: RoutingTable;
+  readonly #follower: Follower;
+  readonly #metrics: ProxyMetrics;
+  readonly #checks: HealthChecks;
+  readonly #events: EventRecorder;
+  readonly #triggers: TriggerTimes;
+  readonly #runner: BoundedRunner;
+  readonly #stop = new AbortController();
+  readonly #synced = Promise.withResolvers<void>();
+  readonly #ended: Promise<void>;
+  #backend: Backend | undefined;
+  /** The next sync makes everything anew: at first, after a failure, when networks changed, and from time to time. */
+  #needsAll = true;
+  #failure: string | undefined;
+  /** What was said already, so that it is said once. */
+  #said: ReadonlySet<string> = new Set();
+
+  constructor(context: PartContext, options: ProxyOptions, machine: ProxyMachine) {
+    this.#context = context;
+    this.#options = options;
+    this.#clock = machine.clock ?? systemClock;
+    this.#addresses = machine.addresses ?? machineAddresses;
+    const { client, log } = context;
+    this.#caches = new Caches(client, options.nodeName, (error) => log.warn({ err: error }, 'cannot follow objects'));
+    this.#table = new RoutingTable(nodeNetwork(this.#surroundings()));
+    this.#metrics = new ProxyMetrics(context.metrics, {
+      table: this.#table,
+      pending: (what) => this.#follower.pending(what),
+    });
+    this.#events = new EventRecorder({ client, component: 'fairlead-proxy', clock: this.#clock });
+    this.#triggers = new TriggerTimes(this.#clock.now());
+    this.#checks = new HealthChecks({
+      host: options.healthCheckHost,
+      isHealthy: () => this.#failure === undefined,
+      onError: (check, error) => this.#healthCheckFailed(check, error),
+    });
+    this.#runner = new BoundedRunner({
+      run: () => this.#sync(),
+      minIntervalMs: options.minSyncPeriodMs ?? 100,
+      maxIntervalMs: options.fullSyncPeriodMs ?? 3_600_000,
+      onIdle: () => (this.#needsAll = true),
+      onError: (error) => this.#syncFailed(error),
+      clock: this.#clock,
+      random: machine.random ?? Math.random,
+    });
+    this.#follower = new Follower({
+      caches: this.#caches,
+      table: this.#table,
+      routeOptions: { lbPortGate: options.lbPortGate ?? defaultRouteOptions.lbPortGate },
+      onChange: (what) => {
+        this.#metrics.changed(what);
+        this.#ask();
+      },
+      onSlice: (slice) => this.#triggers.note(slice),
+      onHealthCheck: (owner, check) => this.#checks.set(owner, check),
+    });
+    const ask = (): void => this.#ask();
+    this.#caches.nodes.subscribe({ added: ask, updated: ask, deleted: ask });
+    this.#caches.serviceCidrs.subscribe({ added: ask, updated: ask, deleted: ask });
+    this.ready = this.#synced.promise;
+    // Whoever waits for `ready` hears of it; nobody has to.
+    this.ready.catch(() => {});
+    const open = machine.openBackend ?? (() => modes[options.mode](options.backend ?? {}, this.#metrics));
+    this.#ended = this.#run(open);
+  }
+
+  problems(): readonly string[] {
+    const missing = this.#caches.missing.map((name) => `${name} are not read yet`);
+    return this.#failure === undefined ? missing : [...missing, this.#failure];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new Error('the proxy stops'));
+    await this.#ended;
+    await this.#checks[Symbol.asyncDispose]();
+    await this.#backend?.[Symbol.asyncDispose]();
+    await this.#events.flush();
+  }
+
+  async #run(open: () => Promise<Backend>): Promise<void> {
+    const { signal } = this.#stop;
+    const following = this.#caches.run(signal);
+    try {
+      this.#backend = await open();
+      await this.#caches.synced(signal);
+      this.#ask();
+      await this.#runner.serve(signal);
+    } catch (error) {
+      if (!signal.aborted) this.#failure = error instanceof Error ? error.message : String(error);
+      this.#synced.reject(error);
+    }
+    this.#synced.reject(signal.reason);
+    await following;
+  }
+
+  #ask(): void {
+    this.#metrics.asked(this.#clock.now());
+    this.#runner.ask();
+  }
+
+  async #sync(): Promise<void> {
+    const backend = this.#backend;
+    if (backend === undefined) return;
+    const started = this.#clock.elapsed();
+    this.#lookAround();
+    const triggers = this.#triggers.take();
+    const change = this.#table.takeChange();
+    const how = this.#needsAll ? 'full' : 'partial';
+    if (this.#needsAll) await backend.replace(this.#table);
+    else if (!isEmptyChange(change)) await backend.apply(change, this.#table);
+    this.#needsAll = false;
+    this.#failure = undefined;
+    this.#metrics.synced(how, (this.#clock.elapsed() - started) / 1000, this.#clock.now());
+    for (const { family, atMs } of triggers) this.#metrics.programmed(family, (this.#clock.now() - atMs) / 1000);
+    this.#checks.retry();
+    this.#say();
+    this.#synced.resolve();
+  }
+
+  /** Works out what changed since the last time, in the cluster and around this machine. */
+  #lookAround(): void {
+    const surroundings = this.#surroundings();
+    const network = nodeNetwork(surroundings);
+    if (!isDeepStrictEqual(network, this.#table.network)) {
+      this.#table.network = network;
+      this.#needsAll = true;
+    }
+    this.#follower.update(thisNode(surroundings));
+  }
+
+  #surroundings(): Surroundings {
+    return {
+      node: this.#caches.nodes.get(this.#options.nodeName),
+      machineAddresses: this.#addresses(),
+      serviceCidrs: this.#caches.serviceCidrs.list(),
+      options: this.#options,
+    };
+  }
+
+  #syncFailed(error: unknown): void {
+    // What was asked for is in the table, and no longer told as a change.
+    this.#needsAll = true;
+    this.#failure = `routes could not be made: ${error instanceof Error ? error.message : String(error)}`;
+    this.#metrics.failed();
+    this.#context.log.error({ err: error }, 'routes could not be made; trying again');
+  }
+
+  /** Says what is wrong with single routes, each thing once. */
+  #say(): void {
+    const conflicts = this.#table
+      .conflicts()
+      .map(({ key, winner, loser }) => `${loser} does not get ${key}: ${winner} has it`);
+    const problems = new Set([...conflicts, ...(this.#backend?.problems() ?? [])]);
+    for (const problem of problems.difference(this.#said)) this.#context.log.warn({ problem }, 'not all routes work');
+    this.#said = problems;
+  }
+
+  #healthCheckFailed(check: HealthCheck, error: unknown): void {
+    const { namespace, name, port } = check;
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#context.log.warn({ service: `${namespace}/${name}`, port, reason }, 'cannot answer health checks');
+    const service = this.#caches.services.get(keyFor({ namespace, name }));
+    if (service === undefined) return;
+    this.#events.record(serviceKind, service, {
+      type: 'Warning',
+      reason: 'FailedToStartServiceHealthcheck',
+      message: `node ${this.#options.nodeName} failed to start healthcheck "${namespace}/${name}" on port ${port}: ${reason}`,
+    });
+  }
+}
+
+/** The addresses of the machine's interfaces. */
+function machineAddresses(): readonly string[] {
+  return Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => address));
+}
