@@ -69,6 +69,15 @@ export class Ledger {
     return { state: 'reserved', ips: given.flatMap((family) => held.get(family) ?? []), families: given };
   }
 
+  /** What `reserve` would give, without holding it. */
+  preview(key: string, families: readonly IpFamily[]): VipState {
+    const before = this.#held.get(key);
+    const vip = this.reserve(key, families);
+    this.release(key);
+    for (const ip of before?.values() ?? []) this.#hold(key, ip);
+    return vip;
+  }
+
   /** Gives back what a service has, once its import is gone. */
   release(key: string): void {
     this.#releaseExcept(key, []);

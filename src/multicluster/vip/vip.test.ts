@@ -92,6 +92,15 @@ describe('supercluster IPs', () => {
     assert.equal(ledger.size, 1);
   });
 
+  test('a preview says what would be given, and changes nothing', () => {
+    const ledger = new Ledger(poolOf(['241.0.0.0/24', 'fd00:1::/112']));
+    const preview = ledger.preview('shop/web', v4);
+    assert.equal(ledger.size, 0);
+    assert.deepEqual(ledger.reserve('shop/web', v4), preview);
+    assert.equal(ledger.preview('shop/web', ['IPv6']).state, 'reserved');
+    assert.deepEqual(ledger.reserve('shop/web', v4), preview);
+  });
+
   test('a family without a range is left out, and it is said when none is left', () => {
     const ledger = new Ledger(poolOf(['241.0.0.0/24']));
     assert.equal(ipsOf(ledger, 'shop/web', both).length, 1);

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { merge } from '../merge/merge.ts';
+import type { Merged } from '../merge/merged.ts';
+import { nothingThere, settle } from '../project/actual.fixture.ts';
+import { project } from '../project/project.ts';
+import type { ExportRecord } from '../record.ts';
+import { endpoint, headless, http, member, record, service, sourceSlice, web } from '../records.fixture.ts';
+import { Ledger } from '../vip/ledger.ts';
+import { poolOf } from '../vip/pool.ts';
+import type { VipState } from '../vip/vip.ts';
+import { explain, explanationText } from './explain.ts';
+import type { PlanMember } from './plan.ts';
+import { hypotheticalExport, plan, planText, withExport, withoutExport } from './plan.ts';
+import type { StepName, WhyInput } from './why.ts';
+import { why, whyText } from './why.ts';
+
+const east = record('east');
+const west = record('west', { day: 2 });
+const conflicting = record('west', { day: 2, spec: { ports: [{ ...http, port: 8080 }] } });
+const vip: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };
+
+describe('F2 explain', () => {
+  test('MCS-137 conflicts in text, with everything about them', () => {
+    assert.equal(
+      explanationText(explain(merge(web, [east, conflicting, record('north', { service: undefined })]))),
+      [
+        'shop/web',
+        '  east   counts   since 2026-01-01T00:00:00Z',
+        '  west   counts   since 2026-01-02T00:00:00Z',
+        '  north  invalid  since 2026-01-01T00:00:00Z  there is no Service shop/web in cluster north: create it, and the export completes',
+        '  ImportedService  withdrawn from all clusters until the conflict is solved',
+        '  ServiceImport    with an address: http 80/TCP from east',
+        'conflict over spec.ports[http]',
+        '  a port of one name has one number and protocol in all clusters',
+        '    east  80/TCP    since 2026-01-01T00:00:00Z  came first',
+        '    west  8080/TCP  since 2026-01-02T00:00:00Z',
+        '  to fix it, in west: change port http to 80/TCP',
+      ].join('\n'),
+    );
+  });
+
+  test('MCS-137 the same facts are machine readable and survive JSON', () => {
+    const explanation = explain(merge(web, [east, conflicting]));
+    assert.deepEqual(JSON.parse(JSON.stringify(explanation)), explanation);
+    assert.equal(explanation.views.seed.state, 'withdrawn');
+    assert.deepEqual(explanation.conflicts[0]?.losers, ['west']);
+  });
+
+  test('nothing is exported', () => {
+    const text = explanationText(explain(merge(web, [])));
+    assert.match(text, /no cluster exports it: create a ServiceExport of that name/);
+    assert.match(text, /ServiceImport {4}none/);
+  });
+
+  test('a quarantined cluster and a headless service', () => {
+    const merged = merge(web, [record('east', { spec: headless }), west], { seedPolicy: 'Quarantine' });
+    const text = explanationText(explain(merged));
+    assert.match(text, /west {2}quarantined/);
+    assert.match(text, /ImportedService {2}headless: http 80\/TCP from east/);
+  });
+});
+
+describe('F1 plan', () => {
+  const pool = poolOf(['241.0.0.0/24']);
+  const importer = (id: string, rest: Parameters<typeof member>[1] = {}): PlanMember => ({
+    facts: member(id, rest),
+    actual: nothingThere,
+    vipFor: ({ views }: Merged) => new Ledger(pool).preview('shop/web', views.current?.families ?? []),
+  });
+  const members = [importer('east'), importer('west'), importer('away', { namespaces: new Set() })];
+  const added = hypotheticalExport(web, {
+    cluster: 'west',
+    now: '2026-05-01T00:00:00Z',
+    service: service(),
+    slices: [sourceSlice('a')],
+  });
+
+  test('a first export: ports, addresses, importers and writes', () => {
+    const planned = plan(web, { before: [], after: withExport([], added), members });
+    assert.equal(planned.before.views.current.state, 'absent');
+    assert.deepEqual(planned.after.views.current.ports, [{ name: 'http', port: '80/TCP', clusters: ['west'] }]);
+    assert.deepEqual(planned.newConflicts, []);
+    const [first, , away] = planned.importers;
+    assert.equal(first?.ips.length, 1);
+    assert.deepEqual([first?.writes, first?.slices], [{ create: 3, update: 0, delete: 0 }, 1]);
+    assert.deepEqual([away?.refusals[0]?.reason, away?.writes.create], ['NamespaceAbsent', 0]);
+  });
+
+  test('the writes are those that are made, on a stock proxy too', () => {
+    for (const hasStockProxy of [false, true]) {
+      const planned = plan(web, { before: [], after: [east, west], members: [importer('n', { hasStockProxy })] });
+      const { writes } = settle(merge(web, [east, west]), {
+        member: member('n', { hasStockProxy }),
+        actual: nothingThere,
+        vip,
+      });
+      const count = (wanted: string): number => writes.filter(({ verb }) => verb === wanted).length;
+      assert.deepEqual(planned.importers[0]?.writes, { create: count('create'), update: count('update'), delete: 0 });
+    }
+  });
+
+  test('an export that would conflict: what it brings, and that the seed view would go', () => {
+    const { actual } = settle(merge(web, [east]), { member: member('east'), actual: nothingThere, vip });
+    const planned = plan(web, {
+      before: [east],
+      after: withExport([east], { ...added, service: service({ ports: [{ ...http, port: 8080 }] }) }),
+      members: [{ facts: member('east'), actual, vipFor: () => vip }],
+    });
+    assert.deepEqual(
+      planned.newConflicts.map(({ field }) => field),
+      ['spec.ports[http]'],
+    );
+    assert.equal(planned.after.views.seed.state, 'withdrawn');
+    assert.equal(planned.importers[0]?.writes.delete, 1);
+    const text = planText(planned);
+    assert.match(text, /this would bring conflicts:\nconflict over spec.ports\[http\]/);
+    assert.match(text, /→ {2}withdrawn from all clusters/);
+  });
+
+  test('a withdrawal that would end a conflict', () => {
+    const planned = plan(web, {
+      before: [east, conflicting],
+      after: withoutExport([east, conflicting], 'west'),
+      members,
+    });
+    assert.deepEqual(planned.newConflicts, []);
+    assert.match(planText(planned), /this would end conflicts over spec.ports\[http\]/);
+    assert.equal(planned.after.views.seed.state, 'served');
+  });
+});
+
+describe('F14 why', () => {
+  const north = member('north');
+  const members = [member('east'), north, member('west')];
+  const healthy = new Map([
+    ['east', 'healthy'],
+    ['west', 'healthy'],
+  ] as const);
+  const name = 'web.shop.svc.clusterset.local.';
+
+  /** What there is to see once everything has settled. */
+  function seen(records: readonly ExportRecord[], rest: Partial<WhyInput> = {}): WhyInput {
+    const merged = merge(web, records);
+    const from = rest.from ?? north;
+    const { actual, desired } = settle(merged, { member: from, actual: nothingThere, vip });
+    const dns = { name, addresses: ['241.0.0.7'] };
+    return { merged, shape: 'current', from, members, desired, actual, leases: healthy, dns, ...rest };
+  }
+
+  const notReady = [sourceSlice('a', { endpoints: [endpoint('10.0.0.1', { conditions: { ready: false } })] })];
+  const fresh = merge(web, [east]);
+  const rows: readonly {
+    readonly name: string;
+    readonly input: WhyInput;
+    readonly broken: StepName | undefined;
+    readonly says: RegExp;
+  }[] = [
+    {
+      name: 'nothing is wrong',
+      input: seen([east, west]),
+      broken: undefined,
+      says: /nothing is wrong with shop\/web in north/,
+    },
+    { name: 'nobody exports it', input: seen([]), broken: 'export', says: /no cluster exports shop\/web/ },
+    {
+      name: 'the cluster is down',
+      input: seen([east], { from: member('north', { isConnected: false }) }),
+      broken: 'members',
+      says: /cluster north cannot be reached/,
+    },
+    {
+      name: 'there is no Service',
+      input: seen([record('east', { service: undefined })]),
+      broken: 'valid',
+      says: /no Service shop\/web in cluster east/,
+    },
+    {
+      name: 'withdrawn for a conflict',
+      input: seen([east, conflicting], { shape: 'seed' }),
+      broken: 'merged',
+      says: /in west: change port http to 80\/TCP/,
+    },
+    {
+      name: 'MCS-109 the namespace is absent',
+      input: seen([east], { from: member('north', { namespaces: new Set() }) }),
+      broken: 'namespace',
+      says: /has no namespace shop: create it there/,
+    },
+    {
+      name: 'the kind is not served',
+      input: seen([east], { from: member('north', { serves: { seed: true, current: false } }) }),
+      broken: 'import',
+      says: /does not serve ServiceImport/,
+    },
+    {
+      name: 'not written yet',
+      input: seen([east], {
+        actual: nothingThere,
+        desired: project(fresh, { member: north, actual: nothingThere, vip }),
+      }),
+      broken: 'import',
+      says: /ServiceImport has not been written to north yet/,
+    },
+    {
+      name: 'MCS-45 no address is left',
+      input: (() => {
+        const full: VipState = { state: 'exhausted', family: 'IPv4', message: 'all are in use' };
+        const { actual, desired } = settle(fresh, { member: north, actual: nothingThere, vip: full });
+        return seen([east], { actual, desired });
+      })(),
+      broken: 'address',
+      says: /all are in use/,
+    },
+    {
+      name: 'no endpoints',
+      input: seen([record('east', { slices: [] })]),
+      broken: 'slices',
+      says: /have no endpoints: look at their Pods/,
+    },
+    {
+      name: 'no endpoint is ready',
+      input: seen([record('east', { slices: notReady })]),
+      broken: 'slices',
+      says: /none of 1 endpoints is ready/,
+    },
+    {
+      name: 'MCS-83 the source is lost',
+      input: seen([east], { leases: new Map([['east', 'expired']]) }),
+      broken: 'lease',
+      says: /the connection to east is lost/,
+    },
+    {
+      name: 'DNS does not know the zone',
+      input: seen([east], { dns: { name, addresses: [] } }),
+      broken: 'dns',
+      says: /does not resolve/,
+    },
+    {
+      name: 'DNS answers with something else',
+      input: seen([east], { dns: { name, addresses: ['10.96.0.1'] } }),
+      broken: 'dns',
+      says: /resolves to 10.96.0.1 and not to 241.0.0.7/,
+    },
+  ];
+  for (const { name: title, input, broken, says } of rows) {
+    test(title, () => {
+      const reasons = why(input);
+      assert.equal(reasons.broken, broken, whyText(reasons));
+      assert.match(whyText(reasons), says);
+      assert.ok(reasons.steps.every(({ message }) => message !== ''));
+    });
+  }
+
+  test('all steps are told, in order', () => {
+    assert.deepEqual(
+      why(seen([east])).steps.map(({ step }) => step),
+      ['members', 'export', 'valid', 'merged', 'namespace', 'import', 'address', 'slices', 'lease', 'dns'],
+    );
+  });
+});

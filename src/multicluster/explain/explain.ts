@@ -1,0 +1,118 @@
+// A service, who exports it, what each view shows, and every conflict with how to end it: for programs and for people.
+import type { Conflict } from '../merge/conflict.ts';
+import { listText, valueText } from '../merge/conflict-text.ts';
+import type { Exporter, Merged, View } from '../merge/merged.ts';
+import type { ServiceKey, Shape } from '../record.ts';
+import { exportedAt, textOf } from '../record.ts';
+import { aligned } from './table.ts';
+
+/** One exporting cluster, and whether it counts. */
+export interface ExporterReport {
+  readonly cluster: string;
+  readonly since: string;
+  readonly state: 'counts' | 'quarantined' | 'invalid' | 'leaving';
+  /** Why it does not count. */
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** What one view shows. */
+export interface ViewReport {
+  /** `withdrawn`: it is exported, and not shown because of a conflict. */
+  readonly state: 'served' | 'withdrawn' | 'absent';
+  readonly type?: View['type'];
+  readonly families?: View['families'];
+  readonly ports?: readonly PortReport[];
+  readonly clusters?: readonly string[];
+}
+
+export interface PortReport {
+  readonly name: string;
+  /** As in `80/TCP`. */
+  readonly port: string;
+  readonly clusters: readonly string[];
+}
+
+/** All there is to say about one service. It is plain data: JSON of it is what programs read. */
+export interface Explanation extends ServiceKey {
+  readonly exporters: readonly ExporterReport[];
+  readonly views: { readonly [shape in Shape]: ViewReport };
+  readonly conflicts: readonly Conflict[];
+}
+
+/** Explains a merged service. */
+export const explain = (merged: Merged): Explanation => ({
+  namespace: merged.namespace,
+  name: merged.name,
+  exporters: merged.exporters.map((exporter) => exporterReport(exporter, merged)),
+  views: { seed: viewReport(merged, 'seed'), current: viewReport(merged, 'current') },
+  conflicts: merged.conflicts,
+});
+
+function exporterReport({ cluster, record, verdict }: Exporter, { quarantined }: Merged): ExporterReport {
+  const since = exportedAt(record);
+  switch (verdict.state) {
+    case 'leaving':
+      return { cluster, since, state: 'leaving', message: 'its export is being deleted' };
+    case 'invalid':
+      return { cluster, since, state: 'invalid', reason: verdict.reason, message: verdict.message };
+    case 'valid':
+      return { cluster, since, state: quarantined.includes(cluster) ? 'quarantined' : 'counts' };
+  }
+}
+
+function viewReport({ views, order }: Merged, shape: Shape): ViewReport {
+  const view = views[shape];
+  if (view === undefined) return { state: order.length > 0 ? 'withdrawn' : 'absent' };
+  const { type, families, ports, clusters } = view;
+  return {
+    state: 'served',
+    type,
+    families,
+    ports: ports.map(({ name, port, protocol, clusters: having }) => ({
+      name,
+      port: `${port}/${protocol}`,
+      clusters: having,
+    })),
+    clusters: clusters.map(({ cluster }) => cluster),
+  };
+}
+
+/** The explanation for a person. */
+export function explanationText(explanation: Explanation): string {
+  const { exporters, views, conflicts } = explanation;
+  const rows = exporters.map(({ cluster, since, state, message = '' }) => [cluster, state, `since ${since}`, message]);
+  return [
+    textOf(explanation),
+    ...(exporters.length === 0 ? ['  no cluster exports it: create a ServiceExport of that name'] : []),
+    ...aligned(rows),
+    ...aligned([
+      ['ImportedService', viewText(views.seed)],
+      ['ServiceImport', viewText(views.current)],
+    ]),
+    ...conflicts.flatMap(conflictLines),
+  ].join('\n');
+}
+
+/** What a view shows, in a line. */
+export function viewText({ state, type, ports = [] }: ViewReport): string {
+  if (state === 'withdrawn') return 'withdrawn from all clusters until the conflict is solved';
+  if (state === 'absent') return 'none';
+  const list = ports.map(
+    ({ name, port, clusters }) => `${name === '' ? '' : `${name} `}${port} from ${listText(clusters)}`,
+  );
+  return `${type === 'Headless' ? 'headless' : 'with an address'}: ${list.length === 0 ? 'no ports' : list.join(', ')}`;
+}
+
+/** A conflict with all it is about, in lines. */
+export function conflictLines({ field, rule, values, winner, shapes, fix }: Conflict): readonly string[] {
+  const where =
+    shapes.length === 1 ? ` (in the ${shapes[0] === 'seed' ? 'ImportedService' : 'ServiceImport'} only)` : '';
+  const rows = values.map(({ cluster, value, since }) => [
+    cluster,
+    valueText(value),
+    `since ${since}`,
+    cluster === winner ? 'came first' : '',
+  ]);
+  return [`conflict over ${field}${where}`, `  ${rule}`, ...aligned(rows, '    '), `  to fix it, ${fix.text}`];
+}

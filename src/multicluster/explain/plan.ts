@@ -1,0 +1,185 @@
+// What would happen if an export were made or withdrawn: computed by what would do it, and nothing is written.
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { Conflict } from '../merge/conflict.ts';
+import { listText } from '../merge/conflict-text.ts';
+import { merge } from '../merge/merge.ts';
+import type { Merged, MergeOptions } from '../merge/merged.ts';
+import type { Actual, Desired, Refusal, Write } from '../project/desired.ts';
+import { diff } from '../project/diff.ts';
+import { project } from '../project/project.ts';
+import type { ExportRecord, MemberFacts, ServiceKey } from '../record.ts';
+import { textOf } from '../record.ts';
+import type { VipState } from '../vip/vip.ts';
+import type { Explanation } from './explain.ts';
+import { conflictLines, explain, viewText } from './explain.ts';
+import { aligned } from './table.ts';
+
+/** A member, what it holds of the service, and the address it would give to it. */
+export interface PlanMember {
+  readonly facts: MemberFacts;
+  readonly actual: Actual;
+  /** From the ledger of the member, for the families of the merged service; see `Ledger.preview`. */
+  readonly vipFor: (merged: Merged) => VipState;
+}
+
+export interface PlanInput {
+  /** The records as they are. */
+  readonly before: readonly ExportRecord[];
+  /** The records as they would be. */
+  readonly after: readonly ExportRecord[];
+  readonly members: readonly PlanMember[];
+  readonly options?: MergeOptions;
+}
+
+/** What would happen in one member. */
+export interface ImporterPlan {
+  readonly cluster: string;
+  readonly isReachable: boolean;
+  /** Its addresses there; none when it is headless, refused or not imported. */
+  readonly ips: readonly string[];
+  readonly refusals: readonly Refusal[];
+  readonly writes: { readonly create: number; readonly update: number; readonly delete: number };
+  /** Slices there would be. */
+  readonly slices: number;
+}
+
+/** A change of exports before it is made. */
+export interface ExportPlan extends ServiceKey {
+  readonly before: Explanation;
+  readonly after: Explanation;
+  /** Conflicts that the change would bring, and those it would end. */
+  readonly newConflicts: readonly Conflict[];
+  readonly solvedConflicts: readonly Conflict[];
+  readonly importers: readonly ImporterPlan[];
+}
+
+/** Records with one export added, or changed. */
+export const withExport = (records: readonly ExportRecord[], added: ExportRecord): readonly ExportRecord[] => [
+  ...records.filter(({ cluster }) => cluster !== added.cluster),
+  added,
+];
+
+/** Records without the export of one cluster. */
+export const withoutExport = (records: readonly ExportRecord[], cluster: string): readonly ExportRecord[] =>
+  records.filter((record) => record.cluster !== cluster);
+
+/** A record of an export that does not exist yet. `now` is when it would be made. */
+export const hypotheticalExport = (
+  key: ServiceKey,
+  {
+    cluster,
+    now,
+    ...source
+  }: Pick<ExportRecord, 'cluster' | 'service' | 'slices' | 'region'> & { readonly now: string },
+): ExportRecord => ({
+  cluster,
+  namespace: key.namespace,
+  name: key.name,
+  ...source,
+  currentExport: { metadata: { ...key, creationTimestamp: now }, spec: {} },
+});
+
+/** Plans a change of exports. */
+export function plan(key: ServiceKey, { before, after, members, options = {} }: PlanInput): ExportPlan {
+  const old = merge(key, before, options);
+  const merged = merge(key, after, { ...options, incumbents: options.incumbents ?? old.order });
+  const idsBefore = new Set(old.conflicts.map(idOf));
+  const idsAfter = new Set(merged.conflicts.map(idOf));
+  return {
+    namespace: key.namespace,
+    name: key.name,
+    before: explain(old),
+    after: explain(merged),
+    newConflicts: merged.conflicts.filter((conflict) => !idsBefore.has(idOf(conflict))),
+    solvedConflicts: old.conflicts.filter((conflict) => !idsAfter.has(idOf(conflict))),
+    importers: members.map((member) => importerPlan(merged, member)),
+  };
+}
+
+const idOf = ({ field, rule }: Conflict): string => `${field} ${rule}`;
+
+function importerPlan(merged: Merged, { facts, actual, vipFor }: PlanMember): ImporterPlan {
+  const target = { member: facts, vip: vipFor(merged) };
+  const writes: Write[] = [];
+  let there = actual;
+  // Step by step, as the controller does it: slices need imports, and these may need a derived Service.
+  for (let step = 0; step < 4; step++) {
+    const desired = project(merged, { ...target, actual: there });
+    const difference = diff(desired, there, '');
+    writes.push(...difference.writes.filter(({ verb }) => verb !== 'updateStatus'));
+    if (!difference.isPartial || step === 3) return summary(facts, desired, writes);
+    there = asIfWritten(there, desired, difference.writes);
+  }
+  throw new Error('bug: a plan has four steps');
+}
+
+function summary(facts: MemberFacts, desired: Desired, writes: readonly Write[]): ImporterPlan {
+  const count = (wanted: Write['verb']): number => writes.filter(({ verb }) => verb === wanted).length;
+  const { serviceImport, importedService, slices } = desired;
+  const { ips } = serviceImport?.spec ?? {};
+  const { ip } = importedService?.spec ?? {};
+  return {
+    cluster: facts.id,
+    isReachable: facts.isConnected,
+    ips: ips ?? (ip === undefined ? [] : [ip]),
+    refusals: desired.refusals,
+    writes: { create: count('create'), update: count('update'), delete: count('delete') },
+    slices: slices === 'later' ? 0 : slices.length,
+  };
+}
+
+const allocatedLater = 'allocated when written';
+
+/** What would be there once the objects are written: with a uid, and a derived Service with an address. */
+function asIfWritten(actual: Actual, desired: Desired, writes: readonly Write[]): Actual {
+  const writtenNames = new Set(writes.map(({ object }) => object.metadata.name));
+  const { importedService, serviceImport, derivedService, slices } = desired;
+  return {
+    importedService: importedService && withUid(importedService, actual.importedService),
+    serviceImport: serviceImport && { ...actual.serviceImport, ...withUid(serviceImport, actual.serviceImport) },
+    derivedService:
+      derivedService && withAddress(withUid(derivedService, actual.derivedService), actual.derivedService),
+    slices: [
+      ...actual.slices.filter(({ metadata }) => !writtenNames.has(metadata.name)),
+      ...(slices === 'later' ? [] : slices.filter(({ metadata }) => writtenNames.has(metadata.name))),
+    ],
+  };
+}
+
+function withUid<T extends Actual['importedService'] | Actual['serviceImport'] | Service>(
+  object: T & object,
+  before: { readonly metadata: { readonly uid?: string } } | undefined,
+): T & object {
+  return { ...object, metadata: { ...object.metadata, uid: before?.metadata.uid ?? 'planned' } };
+}
+
+const withAddress = (service: Service, before: Service | undefined): Service => ({
+  ...service,
+  spec: { ...service.spec, clusterIPs: before?.spec.clusterIPs ?? [allocatedLater] },
+});
+
+/** The plan for a person. */
+export function planText(change: ExportPlan): string {
+  const { before, after, newConflicts, solvedConflicts, importers } = change;
+  const rows = importers.map(({ cluster, isReachable, ips, refusals, writes, slices }) => [
+    cluster,
+    refusals[0]?.message ?? (isReachable ? (ips.length > 0 ? listText(ips) : 'no address') : 'cannot be reached now'),
+    `${slices} slices`,
+    `${writes.create} created, ${writes.update} changed, ${writes.delete} deleted`,
+  ]);
+  const views = (['seed', 'current'] as const).map((shape) => [
+    shape === 'seed' ? 'ImportedService' : 'ServiceImport',
+    viewText(before.views[shape]),
+    '→',
+    viewText(after.views[shape]),
+  ]);
+  return [
+    textOf(change),
+    ...aligned(views),
+    ...aligned(rows),
+    ...(newConflicts.length > 0 ? ['this would bring conflicts:', ...newConflicts.flatMap(conflictLines)] : []),
+    ...(solvedConflicts.length > 0
+      ? [`this would end conflicts over ${listText(solvedConflicts.map(({ field }) => field))}`]
+      : []),
+  ].join('\n');
+}

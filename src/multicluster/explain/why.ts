@@ -1,0 +1,216 @@
+// Why a service is missing in a cluster: every step from its export to a name that resolves, and the first that is broken.
+import type { Endpoint } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import { listText } from '../merge/conflict-text.ts';
+import type { Exporter, Merged } from '../merge/merged.ts';
+import type { Actual, Desired } from '../project/desired.ts';
+import { diff } from '../project/diff.ts';
+import { isOurSlice, sourceClusterLabel } from '../project/marks.ts';
+import type { MemberFacts, ServiceKey, Shape } from '../record.ts';
+import { textOf } from '../record.ts';
+import { aligned } from './table.ts';
+
+/** How the lease of a source cluster stands in the asking one. */
+export type LeaseState = 'healthy' | 'suspect' | 'expired' | 'absent';
+
+/** What the name of the service is answered with in the asking cluster; undefined: it was not asked. */
+export type DnsAnswer = { readonly name: string; readonly addresses: readonly string[] } | undefined;
+
+/** Everything the walk looks at. */
+export interface WhyInput {
+  readonly merged: Merged;
+  /** The view that is asked about: `supercluster.local` (seed) or `clusterset.local` (current). */
+  readonly shape: Shape;
+  /** The cluster in which the service is missing. */
+  readonly from: MemberFacts;
+  readonly members: readonly MemberFacts[];
+  /** What `from` is to hold, and what it holds. */
+  readonly desired: Desired;
+  readonly actual: Actual;
+  /** Source cluster → its lease in `from`. */
+  readonly leases: ReadonlyMap<string, LeaseState>;
+  readonly dns?: DnsAnswer;
+}
+
+export type StepName =
+  | 'members'
+  | 'export'
+  | 'valid'
+  | 'merged'
+  | 'namespace'
+  | 'import'
+  | 'address'
+  | 'slices'
+  | 'lease'
+  | 'dns';
+
+/** One step of the walk. */
+export interface Step {
+  readonly step: StepName;
+  /** `unknown`: it cannot be told, or it does not matter after what is broken. */
+  readonly state: 'ok' | 'broken' | 'unknown';
+  readonly message: string;
+}
+
+/** The walk, and where it breaks. */
+export interface Reasons extends ServiceKey {
+  readonly from: string;
+  readonly steps: readonly Step[];
+  /** The first step that is broken; undefined: none is. */
+  readonly broken: StepName | undefined;
+}
+
+type Finding = Omit<Step, 'step'>;
+
+const ok = (message: string): Finding => ({ state: 'ok', message });
+const broken = (message: string): Finding => ({ state: 'broken', message });
+const unknown = (message: string): Finding => ({ state: 'unknown', message });
+
+const walk: readonly (readonly [StepName, (input: WhyInput) => Finding])[] = [
+  ['members', membersStep],
+  ['export', exportStep],
+  ['valid', validStep],
+  ['merged', mergedStep],
+  ['namespace', namespaceStep],
+  ['import', importStep],
+  ['address', addressStep],
+  ['slices', slicesStep],
+  ['lease', leaseStep],
+  ['dns', dnsStep],
+];
+
+/** Walks all steps. Those after a broken one are told too, since several things can be wrong at once. */
+export function why(input: WhyInput): Reasons {
+  const steps = walk.map(([step, find]): Step => ({ step, ...find(input) }));
+  return {
+    namespace: input.merged.namespace,
+    name: input.merged.name,
+    from: input.from.id,
+    steps,
+    broken: steps.find(({ state }) => state === 'broken')?.step,
+  };
+}
+
+/** The walk for a person. */
+export function whyText(reasons: Reasons): string {
+  const rows = reasons.steps.map(({ step, state, message }) => [state === 'unknown' ? '?' : state, step, message]);
+  const end =
+    reasons.broken === undefined
+      ? `nothing is wrong with ${textOf(reasons)} in ${reasons.from} that can be seen from here`
+      : `${textOf(reasons)} is missing in ${reasons.from} because of step "${reasons.broken}"`;
+  return [...aligned(rows), end].join('\n');
+}
+
+function membersStep({ from, members }: WhyInput): Finding {
+  if (!from.isConnected) return broken(`cluster ${from.id} cannot be reached: nothing is written to it`);
+  const away = members.filter(({ isConnected, isSynced }) => !isConnected || !isSynced).map(({ id }) => id);
+  if (away.length > 0) return unknown(`${listText(away)} cannot be read now: what they export is as it was last known`);
+  return ok(`all ${members.length} clusters are read`);
+}
+
+const namesOf = (exporters: readonly Exporter[]): string => listText(exporters.map(({ cluster }) => cluster));
+
+function exportStep({ merged }: WhyInput): Finding {
+  const standing = merged.exporters.filter(({ verdict }) => verdict.state !== 'leaving');
+  if (standing.length > 0) return ok(`exported by ${namesOf(standing)}`);
+  if (merged.exporters.length > 0) return broken(`the exports of ${namesOf(merged.exporters)} are being deleted`);
+  return broken(`no cluster exports ${textOf(merged)}: create a ServiceExport of that name beside the Service`);
+}
+
+function validStep({ merged: { exporters } }: WhyInput): Finding {
+  const invalid = exporters.flatMap(({ verdict }) => (verdict.state === 'invalid' ? [verdict.message] : []));
+  const valid = exporters.filter(({ verdict }) => verdict.state === 'valid');
+  if (valid.length === 0)
+    return exporters.length === 0 ? unknown('there is no export') : broken(invalid.join('; ') || 'no export counts');
+  return ok([`valid in ${namesOf(valid)}`, ...invalid].join('; '));
+}
+
+function mergedStep({ merged, shape }: WhyInput): Finding {
+  const { views, order, conflicts, quarantined } = merged;
+  if (order.length === 0) return unknown('there is nothing to merge');
+  const own = conflicts.filter(({ shapes }) => shapes.includes(shape));
+  const fixes = own.map(({ field, fix }) => `${field}: ${fix.text}`).join('; ');
+  if (views[shape] === undefined) return broken(`withdrawn because of conflicts; ${fixes}`);
+  if (shape === 'seed' && quarantined.length > 0) return ok(`${listText(quarantined)} held back; ${fixes}`);
+  return ok(own.length === 0 ? `merged from ${listText(order)}` : `merged, ${order[0] ?? ''} wins conflicts; ${fixes}`);
+}
+
+function namespaceStep({ from, merged: { namespace } }: WhyInput): Finding {
+  if (!from.namespaces.has(namespace))
+    return broken(`cluster ${from.id} has no namespace ${namespace}: create it there`);
+  return ok(`namespace ${namespace} exists in ${from.id}`);
+}
+
+function importStep({ shape, from, desired, actual }: WhyInput): Finding {
+  const [wanted, there] =
+    shape === 'seed'
+      ? [desired.importedService, actual.importedService]
+      : [desired.serviceImport, actual.serviceImport];
+  const kind = shape === 'seed' ? 'ImportedService' : 'ServiceImport';
+  if (!from.serves[shape]) return broken(`cluster ${from.id} does not serve ${kind}: install its definition`);
+  const refusal = desired.refusals[0]?.message;
+  if (wanted === undefined)
+    return there === undefined ? broken(refusal ?? `${kind} is not to be there`) : unknown(`${kind} is about to go`);
+  const obstacles = diff(desired, actual, '').obstacles.filter(({ object }) => object === there);
+  if (obstacles[0] !== undefined) return broken(obstacles[0].message);
+  return there === undefined
+    ? broken(`${kind} has not been written to ${from.id} yet`)
+    : ok(`${kind} is in ${from.id}`);
+}
+
+function addressStep({ shape, merged, desired, actual }: WhyInput): Finding {
+  if (merged.views[shape]?.type === 'Headless') return ok('headless: it needs no address');
+  const ips = addressesIn(shape, actual);
+  if (ips.length > 0) return ok(`its address is ${listText(ips)}`);
+  return desired.refusals[0] === undefined ? unknown('it has no address yet') : broken(desired.refusals[0].message);
+}
+
+function addressesIn(shape: Shape, { importedService, serviceImport }: Actual): readonly string[] {
+  if (shape === 'current') return serviceImport?.spec?.ips ?? [];
+  const { ip } = importedService?.spec ?? {};
+  return ip === undefined ? [] : [ip];
+}
+
+const isReady = ({ conditions }: Endpoint): boolean => conditions.ready ?? true;
+
+function slicesStep({ merged, desired, actual }: WhyInput): Finding {
+  const ours = actual.slices.filter(isOurSlice);
+  const endpoints = ours.flatMap((slice) => slice.endpoints ?? []);
+  const ready = endpoints.filter(isReady).length;
+  const sources = [...new Set(ours.map(({ metadata }) => metadata.labels?.[sourceClusterLabel] ?? ''))].toSorted();
+  const missing = diff(desired, actual, '').writes.filter(({ kind }) => kind.kind === 'EndpointSlice').length;
+  const behind = missing === 0 ? '' : `; ${missing} slices are still to be written`;
+  if (ready > 0) return ok(`${ready} of ${endpoints.length} endpoints are ready, from ${listText(sources)}${behind}`);
+  const exported = merged.exporters.flatMap(({ record }) => record.slices.flatMap((slice) => slice.endpoints ?? []));
+  if (exported.length === 0) return broken('the exporting clusters have no endpoints: look at their Pods');
+  if (!exported.some(isReady)) return broken(`none of ${exported.length} endpoints is ready in the exporting clusters`);
+  return broken(`the endpoints have not arrived${behind}`);
+}
+
+function leaseStep({ merged: { order }, leases, from }: WhyInput): Finding {
+  // A cluster's own endpoints need no connection to it.
+  const others = order.filter((cluster) => cluster !== from.id);
+  const inState = (...states: readonly LeaseState[]): readonly string[] =>
+    others.filter((cluster) => states.includes(leases.get(cluster) ?? 'absent'));
+  const expired = inState('expired');
+  const suspect = inState('suspect', 'absent');
+  if (expired.length > 0) {
+    const text = `the connection to ${listText(expired)} is lost, and its endpoints were removed; they come back with it`;
+    return expired.length === order.length ? broken(text) : ok(`${text}; others are used`);
+  }
+  if (suspect.length > 0) return unknown(`${listText(suspect)} was not heard of for a while`);
+  return ok('all source clusters are alive');
+}
+
+function dnsStep({ shape, merged, actual, dns }: WhyInput): Finding {
+  if (dns === undefined) return unknown('DNS was not asked');
+  const { name, addresses } = dns;
+  if (addresses.length === 0)
+    return broken(`${name} does not resolve: is the DNS server of this cluster in charge of that zone?`);
+  const wanted = addressesIn(shape, actual);
+  const isHeadless = merged.views[shape]?.type === 'Headless';
+  if (isHeadless || wanted.some((ip) => addresses.includes(ip)))
+    return ok(`${name} resolves to ${listText(addresses)}`);
+  return broken(
+    `${name} resolves to ${listText(addresses)} and not to ${listText(wanted) || 'an address of the import'}`,
+  );
+}
