@@ -556,6 +556,7 @@ test('metrics have the names of CoreDNS, and exist before anything happens', asy
       'coredns_cache_misses_total{server="dns://:53",zones=".",view=""} 1',
       'coredns_cache_requests_total{server="dns://:53",zones=".",view=""} 2',
       `coredns_proxy_request_duration_seconds_count{proxy_name="forward",to="${to}",rcode="NOERROR"} 1`,
+      `coredns_forward_responses_total{to="${to}",rcode="NOERROR"} 1`,
       `coredns_proxy_healthcheck_failures_total{proxy_name="forward",to="${to}"} 0`,
     ]) {
       assert.ok(text.includes(line), `${line}\nis not in\n${text}`);

@@ -49,7 +49,8 @@ export function forwardMetrics(options: ForwardMetricsOptions): void {
   upstreamMetrics(registry, counters);
 }
 
-function cacheMetrics({ registry, counters: { cache }, server, cacheSize }: ForwardMetricsOptions): void {
+function cacheMetrics({ registry, counters, server, cacheSize }: ForwardMetricsOptions): void {
+  const { cache } = counters;
   const place = { server, zones: '.', view: '' };
   const places = ['server', 'zones', 'view'];
   const total = counterIn(registry);
@@ -69,7 +70,9 @@ function cacheMetrics({ registry, counters: { cache }, server, cacheSize }: Forw
   });
   one('coredns_cache_prefetch_total', 'Popular answers renewed before their time.', () => cache.prefetches);
   one('coredns_cache_served_stale_total', 'Answers given past their time.', () => cache.servedStale);
-  one('coredns_cache_drops_total', 'Replies that did not match their question.', () => 0);
+  one('coredns_cache_drops_total', 'Replies that were broken or matched no question.', () =>
+    counters.upstreams.values().reduce((sum, { wrongReplies }) => sum + wrongReplies, 0),
+  );
 }
 
 function upstreamMetrics(registry: Registry, counters: ForwardCounters): void {
@@ -103,6 +106,17 @@ function upstreamMetrics(registry: Registry, counters: ForwardCounters): void {
     (counts) => counts.wrongReplies,
   );
   registry.registerMetric(durationHistogram(counters));
+  // Names from before CoreDNS 1.11, which dashboards still have.
+  const count = ({ durations }: UpstreamCounts): number =>
+    durations.values().reduce((sum, each) => sum + each.count, 0);
+  total('coredns_forward_requests_total', 'Questions to an upstream.', ['to'], () =>
+    Array.from(counters.upstreams, ([to, counts]) => [{ to }, count(counts) + counts.failures] as const),
+  );
+  total('coredns_forward_responses_total', 'Answers of an upstream.', ['to', 'rcode'], () =>
+    Array.from(counters.upstreams, ([to, { durations }]) =>
+      Array.from(durations, ([rcode, each]) => [{ to, rcode: rcodeName(rcode) }, each.count] as const),
+    ).flat(),
+  );
 }
 
 /** Kept in plain numbers: to observe with labels costs more than to read a reply. */
