@@ -45,6 +45,10 @@ const usage: readonly (readonly [args: string, want: string])[] = [
     'fairlead: invalid argument "perhaps" for "--leader-elect" flag: strconv.ParseBool: parsing "perhaps": invalid syntax\n',
   ],
   [
+    'controllers --max-endpoints-per-slice 1001',
+    'fairlead: invalid argument "1001" for "--max-endpoints-per-slice" flag: expected a number from 1 to 1000\n',
+  ],
+  [
     'controllers --health-port 99999',
     'fairlead: invalid argument "99999" for "--health-port" flag: "99999" is not a port: expected a number from 0 to 65535\n',
   ],

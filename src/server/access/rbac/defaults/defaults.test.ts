@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { loadAll } from 'js-yaml';
 
 import { kinds } from '../../../../api/kinds/registry.ts';
 import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
@@ -8,7 +11,7 @@ import { openMemoryStore } from '../../../../store/memory/memory.ts';
 import type { TestServer } from '../../../testing/server.ts';
 import { testServer } from '../../../testing/server.ts';
 import { completeBinding, completeRole } from './complete.ts';
-import { collectorRules, fairleadBindings, fairleadRoles, partRules } from './fairlead.ts';
+import { collectorRules, fairleadBindings, fairleadRoles, leaseRole, partRules } from './fairlead.ts';
 import { kubernetesBindings, kubernetesRoles } from './kubernetes.ts';
 import { binding, gathered, group, on, role, user } from './role-table.ts';
 
@@ -236,6 +239,17 @@ describe('the roles of our parts', () => {
     ]) {
       assert.equal((await client.ask('GET', path)).status, 200, path);
     }
+  });
+
+  test('are what the example for other clusters gives', () => {
+    const file = join(import.meta.dirname, '../../../../../examples/rbac/controllers.yaml');
+    const roles = (loadAll(readFileSync(file, 'utf8')) as ClusterRole[]).filter(({ rules }) => rules !== undefined);
+    const given = roles.map(({ metadata, rules }) => [metadata.name, rules] as const);
+    const standard = [...fairleadRoles, leaseRole].map(({ metadata, rules }) => [metadata.name, rules] as const);
+    for (const [name, rules] of given) {
+      assert.deepEqual(rules, standard.find(([other]) => other === name)?.[1], name);
+    }
+    assert.equal(given.length, 3);
   });
 
   test('keep leases in kube-system alone', async () => {
