@@ -45,7 +45,7 @@ export interface ForwarderOptions {
   readonly staleAfterMs?: number;
   /** Marks questions so that they are recognised when they come back; default true. */
   readonly trail?: boolean;
-  /** Kept over a reload. */
+  /** Default: those of the forwarder before, or new ones. */
   readonly counters?: ForwardCounters;
   /**
    * The forwarder that this one follows, as after a reload: its cached answers stay, but for zones whose upstreams are
@@ -90,7 +90,7 @@ export class Forwarder {
     const { clock = systemClock, random = Math.random, deadlineMs = 4000 } = options;
     this.#options = options;
     this.#clock = clock;
-    const counters = options.counters ?? new ForwardCounters();
+    const counters = options.counters ?? before?.counters ?? new ForwardCounters();
     this.counters = counters;
     const isSameCache = before !== undefined && isDeepStrictEqual(before.#options.cache, options.cache);
     const cache = { ...options.cache, clock, random, counts: counters.cache };
