@@ -244,8 +244,8 @@ describe('the roles of our parts', () => {
   test('are what the example for other clusters gives', () => {
     const file = join(import.meta.dirname, '../../../../../examples/rbac/controllers.yaml');
     const roles = (loadAll(readFileSync(file, 'utf8')) as ClusterRole[]).filter(({ rules }) => rules !== undefined);
-    const given = roles.map(({ metadata, rules }) => [metadata.name, rules] as const);
-    const standard = [...fairleadRoles, leaseRole].map(({ metadata, rules }) => [metadata.name, rules] as const);
+    const given = roles.map(({ metadata, rules }) => [metadata.name ?? '', rules] as const);
+    const standard = [...fairleadRoles, leaseRole].map(({ metadata, rules }) => [metadata.name ?? '', rules] as const);
     for (const [name, rules] of given) {
       assert.deepEqual(rules, standard.find(([other]) => other === name)?.[1], name);
     }
