@@ -81,7 +81,9 @@ export class Journal {
   }
 
   #setsOf(name: Name): Sets {
-    const sets = new Map(this.#zones.find(name)?.sets);
+    const node = this.#zones.find(name);
+    // What is made on demand is in no zone that is transferred.
+    const sets = new Map(node?.onDemand === true ? [] : node?.sets);
     // Its own SOA opens and closes every step.
     sets.delete('SOA');
     return sets;

@@ -20,7 +20,7 @@ export interface PrepareOptions {
 /** The answers of a name; undefined if it does not exist, or is made on demand and has none of its own. */
 export function prepare(zones: Lookup, name: Name, options: PrepareOptions = {}): PreparedName | undefined {
   const node = zones.find(name);
-  if (node === undefined) return undefined;
+  if (node === undefined || node.onDemand) return undefined;
   const offsets = suffixOffsets(name);
   const answers = setsOf(node)
     .map((set) => prepareSet(zones, set, { offsets, minimal: options.minimal ?? false }))

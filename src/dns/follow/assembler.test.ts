@@ -15,11 +15,10 @@ import { keyOf } from '../../client/key.ts';
 import { ObjectCache } from '../../client/object-cache.ts';
 import { prepare } from '../answer/prepare.ts';
 import type { Name } from '../record.ts';
-import { apexRecords, zoneOptions } from '../records/apex.ts';
 import { importNameLabel, seedImportNameLabel, sourceClusterLabel } from '../records/import-model.ts';
-import { onDemandBy } from '../records/on-demand.ts';
+import { openZones } from '../records/open-zones.ts';
 import { endpoint, headless, service, slice, zoneLines } from '../records/records.fixture.ts';
-import { Zones } from '../records/zones.ts';
+import type { Zones } from '../records/zones.ts';
 import type { AssemblerOptions } from './assembler.ts';
 import { Assembler } from './assembler.ts';
 import { byNamespace, sliceIndexes } from './caches.ts';
@@ -41,11 +40,7 @@ const openCaches = () => ({
 
 type TestCaches = ReturnType<typeof openCaches>;
 
-function openZones(options: AssemblerOptions): Zones {
-  const zones = new Zones(zoneOptions(options), { onDemand: onDemandBy(options) });
-  zones.put('zone', apexRecords(options, ['192.0.2.53']));
-  return zones;
-}
+const zonesBy = (options: AssemblerOptions): Zones => openZones(options, { addresses: ['192.0.2.53'] });
 
 /** A cluster whose objects are changed one by one. */
 class Cluster {
@@ -56,7 +51,7 @@ class Cluster {
   #revision = 0;
 
   constructor(options: AssemblerOptions = base) {
-    this.zones = openZones(options);
+    this.zones = zonesBy(options);
     this.assembler = new Assembler(this.caches, {
       zones: this.zones,
       options,
@@ -164,6 +159,20 @@ describe('Assembler', () => {
     cluster.told.length = 0;
     cluster.set(other('fd00::2'));
     assert.ok(cluster.told.flat().includes(`_http._tcp.${web}`));
+  });
+
+  it('prepares no answer of a topology zone that has become empty: it is made on demand from then on', () => {
+    const cluster = new Cluster({ ...base, zonal: true });
+    cluster.set(namespace('default'));
+    cluster.set(is('Service', headless()));
+    cluster.set(is('EndpointSlice', slice([endpoint('10.0.0.1', { zone: 'z1' })])));
+    const name = `z1.prefer._zone.${web}`;
+    assert.ok(prepare(cluster.zones, name));
+    cluster.told.length = 0;
+    cluster.set(is('EndpointSlice', slice([endpoint('10.0.0.1', { zone: 'z2' })])));
+    assert.ok(cluster.told.flat().includes(name));
+    assert.equal(prepare(cluster.zones, name), undefined);
+    assert.equal(cluster.zones.find(name)?.sets.get('A')?.data.length, 1);
   });
 
   it('leaves out namespaces that are not chosen, by name or by label, also backwards', () => {
@@ -385,7 +394,7 @@ describe('zones after any order of changes', () => {
         for (const each of [...beginning, ...changes.slice(0, 20)]) grown.set(each);
         grown.assembler.reconfigure(second);
         for (const each of changes.slice(20)) grown.set(each);
-        const zones = openZones(second);
+        const zones = zonesBy(second);
         const fresh = new Assembler(grown.caches, { zones, options: second, changed: () => {} });
         fresh.reconfigure(second);
         assert.deepEqual(picture(grown.zones), picture(zones));

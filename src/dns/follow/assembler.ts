@@ -8,7 +8,9 @@ import type { ImportModel } from '../records/import-model.ts';
 import { importedSlice, modelOfImport, modelOfImportedService } from '../records/import-model.ts';
 import { importRecords, importSliceRecords } from '../records/imports.ts';
 import { namespaceDynamicNames, namespaceRecords } from '../records/namespaces.ts';
+import { isWithin } from '../records/names.ts';
 import type { RecordOptions } from '../records/options.ts';
+import { serviceName } from '../records/options.ts';
 import type { SourceSet } from '../records/packed.ts';
 import { podRecords } from '../records/pods.ts';
 import { serviceRecords } from '../records/service.ts';
@@ -26,6 +28,13 @@ export interface NamespaceChoice {
 }
 
 export interface AssemblerOptions extends RecordOptions, NamespaceChoice {}
+
+/** Kind → the option that names its zone. */
+const domains = {
+  Service: 'clusterDomain',
+  ServiceImport: 'clustersetDomain',
+  ImportedService: 'superclusterDomain',
+} as const;
 
 /**
  * Keeps zones as the cached objects say. Each method is told what changed, makes the records of just the sources that
@@ -87,16 +96,23 @@ export class Assembler {
     this.#tell([
       names,
       ...owners.map((owner) => this.#ownerOfSlice(owner)),
-      ...owners.map((owner) => this.#leadingTo(new Set(names), owner)),
+      ...owners.map((owner) => this.#leadingTo(names, owner)),
     ]);
   }
 
-  /** Names of SRV records in any slice to endpoints that another slice changed: families have slices of their own. */
-  #leadingTo(names: ReadonlySet<Name>, owner: Owner): readonly Name[] {
-    if (names.size === 0) return [];
-    return this.#slices(owner).flatMap((slice) =>
-      this.#zones.leadingTo(names, sourceOf('EndpointSlice', keyOf(slice))),
-    );
+  /**
+   * Names of SRV records in any slice to endpoints that another slice changed: families have slices of their own. Only
+   * slices that speak of the same endpoints are looked at, since a Service may have a thousand of them.
+   */
+  #leadingTo(names: readonly Name[], { kind, key }: Owner): readonly Name[] {
+    const { namespace = '', name } = nameFor(key);
+    const domain = this.#options[domains[kind]];
+    if (domain === undefined) return [];
+    const service = serviceName(name, namespace, domain);
+    const endpoints = names.filter((each) => each !== service && isWithin(each, service) && !each.includes('_'));
+    const sources = new Set(endpoints.flatMap((each) => this.#zones.find(each)?.sources() ?? []));
+    const changed = new Set(endpoints);
+    return [...sources].flatMap((source) => this.#zones.leadingTo(changed, source));
   }
 
   /** A Pod came, went, or changed. */

@@ -21,10 +21,9 @@ import type { TestServer } from '../../server/testing/server.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
 import type { Name } from '../record.ts';
-import { apexRecords, zoneOptions } from '../records/apex.ts';
+import { openZones } from '../records/open-zones.ts';
 import { endpoint, slice } from '../records/records.fixture.ts';
 import { srvNamesAnnotation } from '../records/srv.ts';
-import { Zones } from '../records/zones.ts';
 import type { AssemblerOptions } from './assembler.ts';
 import { Follower } from './follower.ts';
 import { followMetrics, programmingDuration } from './metrics.ts';
@@ -70,8 +69,7 @@ async function following(
 ) {
   const transport = inProcess((request) => server.handle({ ...request, user }));
   const client = new Client(transport);
-  const zones = new Zones(zoneOptions(options));
-  zones.put('zone', apexRecords(options, []));
+  const zones = openZones(options, { addresses: [] });
   const told: Name[] = [];
   const errors: unknown[] = [];
   const metrics = new Registry();

@@ -12,6 +12,8 @@ export interface ZoneNode {
   readonly sets: ReadonlyMap<RecordType, RecordSet>;
   /** What is below is made on demand. */
   readonly dynamic: boolean;
+  /** It was made for who asks: nobody tells when it changes, so it is not to be kept. */
+  readonly onDemand: boolean;
   /** Who says something of this name, sorted; none where it exists only for what is below it. */
   sources(): readonly string[];
   /** Which source made which records. */
@@ -27,13 +29,19 @@ export interface Explanation {
 /** A name as its sources describe it; what costs something is done when it is first looked at. */
 export class SaidNode implements ZoneNode {
   readonly name: Name;
+  readonly onDemand: boolean;
   readonly #said: readonly Said[];
   readonly #findZone: () => Zone;
   #zone: Zone | undefined;
   #sets: ReadonlyMap<RecordType, RecordSet> | undefined;
 
-  constructor(name: Name, said: readonly Said[], findZone: () => Zone) {
+  constructor(
+    name: Name,
+    said: readonly Said[],
+    { findZone, onDemand = false }: { readonly findZone: () => Zone; readonly onDemand?: boolean },
+  ) {
     this.name = name;
+    this.onDemand = onDemand;
     this.#said = said;
     this.#findZone = findZone;
   }
@@ -74,6 +82,7 @@ export function withSoa(node: SaidNode): ZoneNode {
     zone,
     sets: new Map([...node.sets, ['SOA', zone.soa()]]),
     dynamic: node.dynamic,
+    onDemand: node.onDemand,
     sources: () => node.sources(),
     explain: () => node.explain(),
   };

@@ -6,11 +6,11 @@ import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { Name } from '../record.ts';
 import { apexRecords, zoneOptions } from './apex.ts';
 import { namespaceDynamicNames, namespaceRecords } from './namespaces.ts';
-import { onDemandBy } from './on-demand.ts';
+import { openZones } from './open-zones.ts';
 import type { RecordOptions } from './options.ts';
 import { podRecords } from './pods.ts';
 import { endpoint, headless, lines, putService, service, slice, zoneLines } from './records.fixture.ts';
-import { Zones } from './zones.ts';
+import type { Zones } from './zones.ts';
 
 const base: RecordOptions = { clusterDomain: 'cluster.local' };
 const web = 'web.default.svc.cluster.local';
@@ -18,8 +18,7 @@ const web = 'web.default.svc.cluster.local';
 /** Zones with their apexes and one namespace. */
 function zonesWith(overrides: Partial<RecordOptions> = {}, namespaces: readonly string[] = ['default']) {
   const options = { ...base, ...overrides };
-  const zones = new Zones(zoneOptions(options), { onDemand: onDemandBy(options) });
-  zones.put('zone', apexRecords(options, ['192.0.2.53']));
+  const zones = openZones(options, { addresses: ['192.0.2.53'] });
   for (const namespace of namespaces) {
     zones.put(
       `Namespace/${namespace}`,

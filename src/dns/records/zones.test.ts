@@ -183,6 +183,8 @@ describe('Zones', () => {
     });
     assert.deepEqual(zones.put('Namespace/default', [], [encloser]), [encloser, 'pod.cluster.local']);
     assert.equal(zones.find(encloser)?.dynamic, true);
+    assert.equal(zones.find(encloser)?.onDemand, false);
+    assert.equal(zones.find(`10-0-0-1.${encloser}`)?.onDemand, true);
     assert.deepEqual(addressesAt(zones, `10-0-0-1.${encloser}`), ['10.0.0.1']);
     assert.deepEqual(zones.find(`10-0-0-1.${encloser}`)?.sources(), ['Namespace/default']);
     assert.equal(zones.find(`x.10-0-0-1.${encloser}`), undefined);

@@ -138,11 +138,12 @@ export class Zones {
 
   #node(name: Name): ZoneNode {
     const said = listOf(this.#names.get(name)).flatMap((statements) => statements.of(name));
-    const node = new SaidNode(name, said, () => {
+    const findZone = (): Zone => {
       const zone = this.#zoneAbove(name);
       if (zone === undefined) throw new Error(`bug: "${name}" exists outside all zones`);
       return zone;
-    });
+    };
+    const node = new SaidNode(name, said, { findZone });
     return this.#zones.has(name) ? withSoa(node) : node;
   }
 
@@ -154,7 +155,7 @@ export class Zones {
     if (sets === undefined) return undefined;
     const source = encloser.sources()[0] ?? '';
     const said = sets.map((set) => this.#statement(source, set));
-    return new SaidNode(name, said, () => encloser.zone);
+    return new SaidNode(name, said, { findZone: () => encloser.zone, onDemand: true });
   }
 
   #exists(name: Name): boolean {
