@@ -73,6 +73,21 @@ describe('zones without Services', () => {
     ]);
   });
 
+  it('go on from the serials of those they take over from', () => {
+    const now = (): number => 1_800_000_000_000;
+    const serial = (zones: Zones, apex: Name): number | undefined => {
+      const [soa] = zones.zoneOf(apex)?.soa().data ?? [];
+      return soa?.type === 'SOA' ? soa.serial : undefined;
+    };
+    const first = openZones(base, { addresses: [], now });
+    assert.equal(serial(first, 'cluster.local'), 1_800_000_000);
+    putService(first, service(), { options: base });
+    assert.equal(serial(first, 'cluster.local'), 1_800_000_001);
+    const second = openZones({ ...base, clustersetDomain: 'clusterset.local' }, { addresses: [], now, before: first });
+    assert.equal(serial(second, 'cluster.local'), 1_800_000_002);
+    assert.equal(serial(second, 'clusterset.local'), 1_800_000_000);
+  });
+
   it('are those of the CIDRs, or all reverse names with the rest upstream', () => {
     const apexes = (reverseCidrs?: readonly string[]): readonly unknown[] =>
       zoneOptions({ ...base, ...(reverseCidrs && { reverseCidrs }) }).map(({ apex, fallthrough = false, primary }) => [
