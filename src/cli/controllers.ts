@@ -74,7 +74,7 @@ export const part: Part = {
   description: 'Keep EndpointSlices and Endpoints as Pods and Services ask, and collect what has lost its owner.',
   example: `  fairlead controllers --kubeconfig controllers.kubeconfig
   fairlead controllers --context prod --controllers '*,-garbage-collector-controller'`,
-  healthPort: 10_357,
+  health: 10_357,
   flags,
   alone: (settings) => load(readOptions(settings)),
   // The data directory has one holder, so there is nobody to stand against.

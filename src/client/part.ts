@@ -15,6 +15,8 @@ export interface RunningPart extends AsyncDisposable {
   readonly ready: Promise<void>;
   /** What keeps it from its work now, each a sentence; none when all is well. `/readyz` tells them. */
   problems(): readonly string[];
+  /** Where clients of its own reach it; left out: it has none. */
+  readonly listens?: readonly { readonly address: string; readonly port: number }[];
   /** Rejects when it has stopped by itself, with why; it is disposed of and started again. Left out: it never does. */
   readonly failed?: Promise<never>;
 }

@@ -11,13 +11,13 @@ import { listenForStop } from '../up/signals.ts';
 import { readClusterAccess } from './cluster-access.ts';
 import { serveHealth } from './health-server.ts';
 import { printMetrics, startInstance } from './instance.ts';
-import type { LoadPart, Part } from './part.ts';
+import type { HealthPlace, LoadPart, Part } from './part.ts';
 
 export interface AloneOptions {
   readonly part: Part;
   readonly settings: Settings;
   readonly load: LoadPart;
-  readonly health: { readonly host: string; readonly port: number };
+  readonly health: readonly HealthPlace[];
   readonly logLevel: LogLevel;
   readonly streams: Streams;
 }
@@ -38,13 +38,15 @@ export async function runAlone({ part, settings, load, health, logLevel, streams
   const server = access.server;
   await using stack = new AsyncDisposableStack();
   let isStopping = false;
-  const listening = stack.use(
-    await serveHealth({
-      ...health,
+  const urls: string[] = [];
+  for (const place of health) {
+    const listening = await serveHealth({
+      ...place,
       problems: () => [...(isStopping ? ['it is stopping'] : []), ...instance.problems()],
       metrics: () => printMetrics([processMetrics, ...instance.registries()]),
-    }),
-  );
+    });
+    urls.push(stack.use(listening).url);
+  }
   const instance = stack.use(
     startInstance({
       name: part.name,
@@ -57,7 +59,7 @@ export async function runAlone({ part, settings, load, health, logLevel, streams
   const stopped = firing(stop.requested);
   streams.out(`fairlead ${version} ${part.name}
   cluster  ${server} (context ${access.context})
-  health   ${listening.url}/readyz\n`);
+${urls.map((url) => `  health   ${url}/readyz\n`).join('')}`);
   const isReady = await Promise.race([instance.ready.then(() => true), stopped.then(() => false)]);
   if (isReady) streams.out(`ready in ${printTime(performance.now())}\n`);
   await stopped;

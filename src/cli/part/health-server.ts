@@ -75,7 +75,9 @@ async function answer({ method, url = '/' }: IncomingMessage, { problems, metric
   switch (path) {
     case '/healthz':
     case '/livez':
+    case '/health': // CoreDNS' names of the two
       return { status: 200, text: 'ok' };
+    case '/ready':
     case '/readyz': {
       const found = problems();
       if (found.length === 0) return { status: 200, text: 'ok' };

@@ -46,6 +46,9 @@ export function startInstance({ name, start, transport, server, log }: InstanceO
   return {
     name,
     ready: part.ready,
+    get listens() {
+      return part.listens ?? [];
+    },
     problems,
     registries: () => [own, metrics],
     async [Symbol.asyncDispose]() {

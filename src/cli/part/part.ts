@@ -20,16 +20,25 @@ export interface Part {
   readonly example: string;
   /** Flags of its own. */
   readonly flags: readonly Flag[];
-  /** Where `/readyz` and `/metrics` are when it runs alone, unless told otherwise. */
-  readonly healthPort: number;
+  /** Where `/readyz` and `/metrics` are when it runs alone: a port, unless told otherwise, or places that flags tell. */
+  readonly health: number | ((settings: Settings) => readonly HealthPlace[]);
   /** What the flags ask for. Throws a UsageError. */
   alone(settings: Settings): LoadPart;
   /** What `fairlead up` asks for, in each of its clusters. */
   inUp(cluster: UpCluster): LoadPart;
 }
 
+/** Where probes and scrapers ask. */
+export interface HealthPlace {
+  readonly host: string;
+  readonly port: number;
+}
+
 /** A cluster of `fairlead up`, as far as parts differ by it. */
 export interface UpCluster {
   readonly name: string;
   readonly gates: Gates;
+  readonly serviceCidrs: readonly string[];
+  /** Where its DNS server answers, if it has one. */
+  readonly dns?: { readonly address: string; readonly port: number };
 }

@@ -12,4 +12,8 @@ export const parts: Readonly<Record<string, PartEntry>> = {
     summary: 'run the controllers behind Services',
     load: async () => (await import('../controllers.ts')).part,
   },
+  dns: {
+    summary: 'answer DNS for Services',
+    load: async () => (await import('../dns.ts')).part,
+  },
 };

@@ -80,6 +80,9 @@ export function supervise(options: SuperviseOptions): SupervisedPart {
   const running = run();
   return {
     ready: ready.promise,
+    get listens() {
+      return current?.listens ?? [];
+    },
     get restarts() {
       return restarts;
     },

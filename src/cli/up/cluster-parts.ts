@@ -29,10 +29,10 @@ export async function loadParts(
     const part = await registered[name]?.load();
     if (part === undefined) throw new Error(`bug: the part "${name}" has no file`);
     return Promise.all(
-      clusters.map(async ({ name: cluster }) => ({
+      clusters.map(async (cluster) => ({
         name,
-        cluster,
-        start: await part.inUp({ name: cluster, gates })(),
+        cluster: cluster.name,
+        start: await part.inUp({ ...cluster, gates })(),
       })),
     );
   });
@@ -84,6 +84,11 @@ export class ClusterParts {
   /** What runs in a cluster, and what keeps it from its work. */
   states(cluster: string): readonly { readonly name: string; readonly problems: readonly string[] }[] {
     return this.#of(cluster).map((instance) => ({ name: instance.name, problems: instance.problems() }));
+  }
+
+  /** Where the DNS server of a cluster answers, if it does. */
+  dns(cluster: string): { readonly address: string; readonly port: number } | undefined {
+    return this.#of(cluster).find(({ name }) => name === 'dns')?.listens?.[0];
   }
 
   /** The metrics of a cluster's parts, printed. */

@@ -142,15 +142,22 @@ const connectTo =
   };
 
 const stateOf = (servers: readonly RunningServer[], parts: ClusterParts): State => ({
-  clusters: servers.map(({ cluster, url }) => ({
-    name: cluster.name,
-    server: url,
-    zones: [],
-    serviceCIDRs: cluster.serviceCidrs,
-    parts: parts.states(cluster.name),
-  })),
+  clusters: servers.map(({ cluster, url }) => {
+    const dns = parts.dns(cluster.name);
+    return {
+      name: cluster.name,
+      server: url,
+      ...(dns === undefined ? {} : { dns }),
+      zones: dns === undefined ? [] : zones,
+      serviceCIDRs: cluster.serviceCidrs,
+      parts: parts.states(cluster.name),
+    };
+  }),
   pid: process.pid,
 });
+
+/** What the DNS server of a cluster answers for. */
+const zones = ['cluster.local', 'supercluster.local', 'clusterset.local'];
 
 async function readTokens(path: string | undefined): Promise<readonly StaticToken[]> {
   if (path === undefined) return [];

@@ -23,6 +23,8 @@ export interface ClusterOptions {
   readonly listen: { readonly host: string; readonly port: number };
   /** The address that clients are told; default: where it listens. */
   readonly advertise?: string;
+  /** Where its DNS server answers, if it has one. */
+  readonly dns?: { readonly address: string; readonly port: number };
   readonly serviceCidrs: readonly string[];
   /** Loopback ranges that endpoints may use; none in production. */
   readonly loopbackEndpoints: readonly string[];
@@ -121,6 +123,7 @@ function clusterOptions(names: readonly string[], settings: Settings): readonly 
   const clusters = names.map((name, index) => ({
     name,
     listen: { host, port: ports.api(index) },
+    dns: { address: host, port: ports.dns(index) },
     serviceCidrs: ranges.get(name) ?? [defaultRanges(index).services],
     loopbackEndpoints: loopbackEndpoints(names.length),
   }));

@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { PartContext, RunningPart } from '../client/part.ts';
+import type { DnsOptions } from './config.ts';
+import { readResolvConf } from './machine.ts';
+import { serverMetrics } from './metrics.ts';
+import type { DnsSurroundings } from './serving.ts';
+import { Serving } from './serving.ts';
+import type { ListenAddress } from './transport/protocol.ts';
+import type { RunningDns } from './transport/server.ts';
+import { startDnsServer } from './transport/server.ts';
+
+/** A DNS server at work. */
+export interface RunningDnsPart extends RunningPart {
+  /**
+   * Answers by other options from now on, without a query lost; resolves when it does. Where and by how many threads it
+   * answers stays as it was.
+   */
+  reload(options: DnsOptions): Promise<void>;
+}
+
+/** Starts a DNS server for a cluster. It listens at once, and denies nothing before it has read everything. */
+export const startDns = (
+  context: PartContext,
+  options: DnsOptions,
+  surroundings: DnsSurroundings = {},
+): RunningDnsPart => new Dns(context, options, surroundings);
+
+class Dns implements RunningDnsPart {
+  readonly ready: Promise<void>;
+  readonly #context: PartContext;
+  readonly #surroundings: DnsSurroundings;
+  readonly #cookieSecrets = [randomBytes(16)];
+  readonly #label: string;
+  /** Resolves when it listens. */
+  readonly #opened: Promise<Serving>;
+  #options: DnsOptions;
+  #serving: Serving | undefined;
+  #server: RunningDns | undefined;
+  #isStopping = false;
+
+  constructor(context: PartContext, options: DnsOptions, surroundings: DnsSurroundings) {
+    this.#context = context;
+    this.#options = options;
+    this.#surroundings = surroundings;
+    this.#label = `dns://:${options.listen[0]?.port ?? 53}`;
+    this.#opened = this.#open();
+    this.ready = this.#opened.then((serving) => serving.ready);
+  }
+
+  get listens(): readonly ListenAddress[] {
+    return this.#server?.addresses ?? [];
+  }
+
+  problems(): readonly string[] {
+    if (this.#isStopping) return ['it is stopping'];
+    if (this.#server === undefined) return ['it does not listen yet'];
+    return this.#serving?.problems() ?? [];
+  }
+
+  async reload(options: DnsOptions): Promise<void> {
+    await this.ready;
+    const before = this.#serving;
+    const next = await this.#serve({ ...options, listen: this.#options.listen, workers: this.#options.workers });
+    await next.ready;
+    this.#options = options;
+    this.#serving = next;
+    await this.#server?.useTable(next.table);
+    this.#measure();
+    await before?.stop();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopping = true;
+    // Those who ask learn only after a while that they should ask others; until then they get their answers.
+    if (this.#server !== undefined && this.#options.lameduckMs > 0) await sleep(this.#options.lameduckMs);
+    await this.#opened.catch(() => undefined);
+    await this.#server?.close();
+    await this.#serving?.stop();
+  }
+
+  async #open(): Promise<Serving> {
+    const serving = await this.#serve(this.#options);
+    this.#serving = serving;
+    const { listen, workers } = this.#options;
+    this.#server = await startDnsServer({
+      listen,
+      workers,
+      table: serving.table,
+      reply: { recursionAvailable: serving.forwarder !== undefined, cookieSecrets: this.#cookieSecrets },
+      fullPath: (query, asker) => (this.#serving ?? serving).fullPath(query, asker),
+      onError: (error) => this.#context.log.warn({ err: error }, 'DNS goes on'),
+    });
+    this.#measure();
+    return serving;
+  }
+
+  async #serve(options: DnsOptions): Promise<Serving> {
+    const before = this.#serving;
+    return new Serving({
+      ...this.#surroundings,
+      context: this.#context,
+      options,
+      resolvConf: await readResolvConf(),
+      cookieSecrets: this.#cookieSecrets,
+      label: this.#label,
+      ...(before === undefined ? {} : { before }),
+    });
+  }
+
+  #measure(): void {
+    const { metrics } = this.#context;
+    metrics.clear();
+    this.#serving?.measure();
+    if (this.#server !== undefined) serverMetrics(metrics, this.#server, this.#label);
+  }
+}
