@@ -54,7 +54,14 @@ export interface ImportStatus {
 
 /** Something that keeps a service from a member. */
 export interface Refusal {
-  readonly reason: 'NamespaceAbsent' | 'NameRefused' | 'NoAddress' | 'FamilyNotSupported' | 'KindNotServed';
+  readonly reason:
+    | 'NamespaceAbsent'
+    | 'NameRefused'
+    | 'NoAddress'
+    | 'FamilyNotSupported'
+    | 'KindNotServed'
+    /** An object of somebody else has the name: see `Obstacle`. */
+    | 'NameTaken';
   readonly message: string;
 }
 

@@ -124,9 +124,9 @@ export function derivedServiceFor(
     spec: {
       type: 'ClusterIP',
       ports: view.ports.map(importedPort),
-      // The cluster may have one family only; which ones it gave is read from the Service.
+      // A second family is asked for by the policy alone: a cluster that has none would refuse its name.
       ipFamilyPolicy: families.length > 1 ? 'PreferDualStack' : 'SingleStack',
-      ipFamilies: families,
+      ipFamilies: families.slice(0, 1),
       ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
       ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
       ...(internalTrafficPolicy === 'Cluster' || internalTrafficPolicy === 'Local' ? { internalTrafficPolicy } : {}),

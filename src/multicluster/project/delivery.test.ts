@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { merge } from '../merge/merge.ts';
+import type { MemberFacts } from '../record.ts';
+import { headless, member, record, web } from '../records.fixture.ts';
+import type { VipState } from '../vip/vip.ts';
+import { nothingThere, now, settle } from './actual.fixture.ts';
+import { deliveryOf, holdsNothingOf } from './delivery.ts';
+import type { Actual } from './desired.ts';
+import { diff } from './diff.ts';
+import type { Delivery } from './export-conditions.ts';
+import { project } from './project.ts';
+
+const reserved: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };
+const merged = merge(web, [record('east')]);
+const settled = settle(merged, { member: member('north'), actual: nothingThere, vip: reserved }).actual;
+const { serviceImport } = settled;
+assert.ok(serviceImport);
+
+describe('deliveries', () => {
+  const rows: readonly {
+    readonly name: string;
+    readonly facts?: Partial<MemberFacts>;
+    readonly actual?: Actual;
+    readonly vip?: VipState;
+    readonly want: Omit<Delivery, 'cluster' | 'refusal'> & { readonly refusal?: string };
+  }[] = [
+    { name: 'MCS-20 all is there', actual: settled, want: { state: 'acknowledged', hasAddress: true } },
+    { name: 'MCS-23 something is still to be written', want: { state: 'pending', hasAddress: true } },
+    {
+      name: 'MCS-19 the derived Service has no address yet',
+      facts: { hasStockProxy: true },
+      want: { state: 'pending', hasAddress: false },
+    },
+    {
+      name: 'MCS-23 it is down',
+      facts: { isConnected: false },
+      actual: settled,
+      want: { state: 'unreachable', hasAddress: false },
+    },
+    {
+      name: 'it has not been read',
+      facts: { isSynced: false },
+      actual: settled,
+      want: { state: 'unreachable', hasAddress: false },
+    },
+    {
+      name: 'MCS-109 it has no such namespace',
+      facts: { namespaces: new Set() },
+      want: { state: 'acknowledged', hasAddress: true },
+    },
+    {
+      name: 'MCS-45 its pool is exhausted',
+      vip: { state: 'exhausted', family: 'IPv4', message: 'full' },
+      want: { state: 'refused', hasAddress: false, refusal: 'NoAddress' },
+    },
+    {
+      name: 'sheet 5.9 somebody else has the name',
+      actual: { ...settled, serviceImport: { ...serviceImport, metadata: { ...serviceImport.metadata, labels: {} } } },
+      want: { state: 'refused', hasAddress: true, refusal: 'NameTaken' },
+    },
+  ];
+  for (const { name, facts = {}, actual = nothingThere, vip = reserved, want } of rows) {
+    test(name, () => {
+      const target = { member: member('north', facts), actual, vip };
+      const desired = project(merged, target);
+      const { cluster, refusal, ...rest } = deliveryOf(target.member, desired, diff(desired, actual, now));
+      assert.equal(cluster, 'north');
+      assert.deepEqual({ ...rest, ...(refusal && { refusal: refusal.reason }) }, want);
+    });
+  }
+
+  test('MCS-94 a headless service needs no address', () => {
+    const none = merge(web, [record('east', { spec: headless })]);
+    const desired = project(none, { member: member('north'), actual: nothingThere, vip: { state: 'unneeded' } });
+    assert.equal(deliveryOf(member('north'), desired, diff(desired, nothingThere, now)).hasAddress, true);
+  });
+
+  test('MCS-21 a cluster is withdrawn when neither slices nor imports name it', () => {
+    assert.equal(holdsNothingOf('east', settled), false);
+    assert.equal(holdsNothingOf('west', settled), true);
+    assert.equal(holdsNothingOf('east', { ...settled, slices: [] }), false);
+    assert.equal(holdsNothingOf('east', nothingThere), true);
+  });
+});

@@ -1,0 +1,38 @@
+// How far a service has come in one member, judged by what is there.
+import type { MemberFacts } from '../record.ts';
+import type { Actual, Desired, Difference } from './desired.ts';
+import type { Delivery } from './export-conditions.ts';
+import { isOurSlice, sourceClusterLabel } from './marks.ts';
+
+/** How far it has come. `difference` is what is still to be written: none of it, and the member has the service. */
+export function deliveryOf(member: MemberFacts, desired: Desired, difference: Difference): Delivery {
+  const { id: cluster } = member;
+  if (!member.isConnected || !member.isSynced) return { cluster, state: 'unreachable', hasAddress: false };
+  const [refusal] = desired.refusals;
+  // To hold nothing is all that is asked of a cluster without the namespace (MCS-109).
+  if (refusal?.reason === 'NamespaceAbsent') return { cluster, state: 'acknowledged', hasAddress: true };
+  const hasAddress = hasAddressIn(desired);
+  if (refusal !== undefined) return { cluster, state: 'refused', hasAddress, refusal };
+  const [obstacle] = difference.obstacles;
+  if (obstacle !== undefined) {
+    const taken = { reason: 'NameTaken', message: `cluster ${cluster}: ${obstacle.message}` } as const;
+    return { cluster, state: 'refused', hasAddress, refusal: taken };
+  }
+  const isDone = difference.writes.length === 0 && desired.slices !== 'later';
+  return { cluster, state: isDone ? 'acknowledged' : 'pending', hasAddress };
+}
+
+function hasAddressIn({ importedService, serviceImport }: Desired): boolean {
+  if (serviceImport === undefined) return importedService !== undefined;
+  const { type, ips = [] } = serviceImport.spec ?? {};
+  return type === 'Headless' || ips.length > 0;
+}
+
+/** Whether a member holds nothing that came from a cluster, so that its export may go (MCS-21). */
+export function holdsNothingOf(cluster: string, { importedService, serviceImport, slices }: Actual): boolean {
+  const listed = [...(importedService?.spec?.clusters ?? []), ...(serviceImport?.status?.clusters ?? [])];
+  return (
+    !listed.some((each) => each.cluster === cluster) &&
+    !slices.some((slice) => isOurSlice(slice) && slice.metadata.labels?.[sourceClusterLabel] === cluster)
+  );
+}
