@@ -21,6 +21,8 @@ export interface WriteOptions extends CallOptions {
   readonly dryRun?: boolean;
   /** Writes this endpoint of the object, such as `status`. */
   readonly subresource?: string;
+  /** Has the server answer with the metadata alone, for a writer that knows the rest. */
+  readonly metadataOnly?: boolean;
 }
 
 export interface PatchOptions extends WriteOptions {
@@ -201,7 +203,7 @@ export class Client implements Disposable {
   #write<T extends ApiObject>(kind: Kind<T>, call: ApiCall, options: WriteOptions): Promise<T> {
     const { fieldManager = this.#fieldManager, dryRun = false, signal } = options;
     const query = { ...call.query, fieldManager, dryRun: dryRun ? 'All' : undefined };
-    return this.#object(kind, { ...call, query, signal });
+    return this.#object(kind, { ...call, query, accept: acceptFor('PartialObjectMetadata', options), signal });
   }
 
   async #object<T extends ApiObject>(kind: Kind<T>, call: ApiCall): Promise<T> {
@@ -224,7 +226,7 @@ interface ListPage<T> {
 const selectors = ({ labelSelector, fieldSelector }: Selection): Query => ({ labelSelector, fieldSelector });
 
 /** The media types of objects as they are, or of their metadata. */
-const acceptFor = (as: string, { metadataOnly = false }: Selection): string =>
+const acceptFor = (as: string, { metadataOnly = false }: Pick<Selection, 'metadataOnly'>): string =>
   metadataOnly ? `application/json;as=${as};g=meta.k8s.io;v=v1` : 'application/json';
 
 /** Items of lists come without their kind; with it, an object can be written as it is. */

@@ -1,7 +1,8 @@
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { Deadline } from './deadline.ts';
 import { LineCutter } from './lines.ts';
 import type { ApiAnswer, ApiCall, Transport } from './transport.ts';
 import { headersOf, refusal, urlOf } from './transport.ts';
@@ -37,9 +38,13 @@ export function overHttps(access: ServerAccess, options: HttpsOptions = {}): Tra
   const connections = new Connections(access, options);
   return {
     async request(call) {
-      const deadline = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
-      const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
-      return answerOf(await connections.send(call, signal));
+      const deadline = new Deadline(call, options.timeoutMs ?? defaultTimeoutMs);
+      try {
+        const outgoing = await connections.send(call, deadline);
+        return { status: outgoing.statusCode ?? 0, headers: outgoing.headers, body: await deadline.text(outgoing) };
+      } finally {
+        deadline.clear();
+      }
     },
     async *stream(call) {
       const incoming = await begin(connections, call, options.timeoutMs ?? defaultTimeoutMs);
@@ -78,6 +83,9 @@ const answerOf = async (incoming: IncomingMessage): Promise<ApiAnswer> => ({
 class Connections {
   readonly #access: ServerAccess;
   readonly #url: URL;
+  /** In front of every path. */
+  readonly #prefix: string;
+  readonly #base: RequestOptions;
   readonly #userAgent: string;
   #agent: HttpAgent | HttpsAgent | undefined;
   #retired: HttpAgent | HttpsAgent | undefined;
@@ -86,15 +94,19 @@ class Connections {
   constructor(access: ServerAccess, { userAgent = 'fairlead' }: HttpsOptions) {
     this.#access = access;
     this.#url = new URL(access.server);
+    const { protocol, hostname, port, pathname } = this.#url;
+    this.#prefix = pathname.replace(/\/$/, '');
+    // Brackets around an IPv6 address belong to the URL, not to the address.
+    this.#base = { protocol, hostname: hostname.replace(/^\[|\]$/g, ''), ...(port === '' ? {} : { port }) };
     this.#userAgent = userAgent;
   }
 
   /** Sends a call; one that is answered with 401 is sent once more, with credentials that are read anew. */
-  async send(call: ApiCall, signal: AbortSignal): Promise<IncomingMessage> {
-    const answer = await this.#sendAs(call, signal, await this.#access.credentials(false));
+  async send(call: ApiCall, end: AbortSignal | Deadline): Promise<IncomingMessage> {
+    const answer = await this.#sendAs(call, end, await this.#access.credentials(false));
     if (answer.statusCode !== 401) return answer;
     answer.resume(); // the connection is free only when the body was read
-    return this.#sendAs(call, signal, await this.#access.credentials(true));
+    return this.#sendAs(call, end, await this.#access.credentials(true));
   }
 
   close(): void {
@@ -102,7 +114,7 @@ class Connections {
     this.#retired?.destroy();
   }
 
-  #sendAs(call: ApiCall, signal: AbortSignal, credentials: Credentials): Promise<IncomingMessage> {
+  #sendAs(call: ApiCall, end: AbortSignal | Deadline, credentials: Credentials): Promise<IncomingMessage> {
     const { token } = credentials;
     const headers = {
       ...headersOf(call),
@@ -110,16 +122,23 @@ class Connections {
       ...(call.body === undefined ? {} : { 'content-length': Buffer.byteLength(call.body) }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     };
-    const prefix = this.#url.pathname.replace(/\/$/, '');
-    const send = this.#url.protocol === 'http:' ? httpRequest : httpsRequest;
-    const url = new URL(prefix + urlOf(call), this.#url);
+    const path = this.#prefix + urlOf(call);
+    const options = { ...this.#base, path, method: call.method, agent: this.#agentFor(credentials), headers };
     return new Promise((resolve, reject) => {
-      const outgoing = send(url, { method: call.method, agent: this.#agentFor(credentials), headers, signal });
+      const outgoing = this.#open(options, end);
       // An abort is reported as what it was aborted for.
-      outgoing.on('error', (error) => reject(signal.aborted ? signal.reason : error));
+      outgoing.on('error', (error) => reject(end.aborted ? end.reason : error));
       outgoing.on('response', resolve);
       outgoing.end(call.body);
     });
+  }
+
+  #open(options: RequestOptions, end: AbortSignal | Deadline): ClientRequest {
+    const send = this.#url.protocol === 'http:' ? httpRequest : httpsRequest;
+    if (end instanceof AbortSignal) return send({ ...options, signal: end });
+    const outgoing = send(options);
+    end.guard(outgoing);
+    return outgoing;
   }
 
   #agentFor({ cert, key }: Credentials): HttpAgent | HttpsAgent {

@@ -1,11 +1,11 @@
 import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts';
 import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.ts';
-import type { Client, Name } from '../client/client.ts';
+import type { Client, Name, WriteOptions } from '../client/client.ts';
 import type { Key } from '../client/key.ts';
 import { isRefusal } from '../client/transport.ts';
 import type { OwnWrites } from './own-writes.ts';
 import type { SliceWrites } from './slices.ts';
-import { dropsSrvName } from './target-ports.ts';
+import { dropsSrvName, hasSrvName } from './target-ports.ts';
 
 /** Where slices are written, and by whom. */
 export interface SliceWriterOptions {
@@ -31,13 +31,15 @@ export async function writeSlices(
   { client, writes, signal, onWrite }: SliceWriterOptions,
 ): Promise<Written> {
   let isDropped = false;
+  // What was sent is known: only whether a name that is to be kept was dropped is not.
+  const optionsFor = ({ ports }: EndpointSlice): WriteOptions => ({ signal, metadataOnly: !hasSrvName(ports ?? []) });
   const note = (kept: EndpointSlice, sent: EndpointSlice): void => {
     writes.wrote(key, kept, sent);
     isDropped ||= dropsSrvName(sent.ports ?? [], kept.ports ?? []);
   };
   for (const slice of create) {
     try {
-      note(await client.create(endpointSliceKind, slice, { signal }), slice);
+      note(await client.create(endpointSliceKind, slice, optionsFor(slice)), slice);
     } catch (error) {
       if (isNamespaceEnding(error)) return { dropsSrvName: false };
       throw error;
@@ -45,7 +47,7 @@ export async function writeSlices(
     onWrite('create');
   }
   for (const slice of update) {
-    note(await client.update(endpointSliceKind, slice, { signal }), slice);
+    note(await client.update(endpointSliceKind, slice, optionsFor(slice)), slice);
     onWrite('update');
   }
   for (const slice of remove) {

@@ -100,10 +100,12 @@ type MaybeNamed = Pick<TargetPort, 'srvServiceName'>;
  * Whether the server left `srvServiceName` out of ports it was sent: its gate is off. A loop that sees it plans with
  * {@link withoutSrvName} until the Service changes, or it would send the field for ever.
  */
-export function dropsSrvName(sent: readonly MaybeNamed[], kept: readonly MaybeNamed[]): boolean {
-  const hasName = ({ srvServiceName }: MaybeNamed): boolean => srvServiceName !== undefined;
-  return sent.some(hasName) && !kept.some(hasName);
-}
+export const dropsSrvName = (sent: readonly MaybeNamed[], kept: readonly MaybeNamed[]): boolean =>
+  hasSrvName(sent) && !hasSrvName(kept);
+
+/** Whether any of the ports has a `srvServiceName`. */
+export const hasSrvName = (ports: readonly MaybeNamed[]): boolean =>
+  ports.some(({ srvServiceName }) => srvServiceName !== undefined);
 
 /** The same gates, but for SRVServiceName, which is off. */
 export const withoutSrvName = (gates: Gates): Gates => ({

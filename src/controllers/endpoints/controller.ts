@@ -1,7 +1,8 @@
 import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
-import type { Endpoints } from '../../api/kinds/core/endpoints/schema.ts';
+import type { EndpointPort, Endpoints } from '../../api/kinds/core/endpoints/schema.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { WriteOptions } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf, nameFor } from '../../client/key.ts';
@@ -14,7 +15,7 @@ import { OwnWrites } from '../own-writes.ts';
 import { onPodChange } from '../pod-changes.ts';
 import { reconcileUntil } from '../reconcile.ts';
 import { isNamespaceEnding } from '../slice-writer.ts';
-import { dropsSrvName, withoutSrvName } from '../target-ports.ts';
+import { dropsSrvName, hasSrvName, withoutSrvName } from '../target-ports.ts';
 import type { SeenTimes } from '../trigger-time.ts';
 import { triggerTime } from '../trigger-time.ts';
 import type { Plan } from './plan.ts';
@@ -88,10 +89,12 @@ class EndpointsController {
   async #write(key: Key, { create, update, remove }: Plan, signal: AbortSignal): Promise<void> {
     if (create.length + update.length + remove.length === 0) return;
     const { client } = this.#context;
+    // What was sent is known: only whether a name that is to be kept was dropped is not.
+    const options = (each: Endpoints): WriteOptions => ({ signal, metadataOnly: !hasSrvName(portsOf(each)) });
     this.#writes.begin(key);
     try {
-      for (const each of create) this.#note(key, await client.create(endpointsKind, each, { signal }), each);
-      for (const each of update) this.#note(key, await client.update(endpointsKind, each, { signal }), each);
+      for (const each of create) this.#note(key, await client.create(endpointsKind, each, options(each)), each);
+      for (const each of update) this.#note(key, await client.update(endpointsKind, each, options(each)), each);
       for (const each of remove) {
         const { uid = '', resourceVersion = '' } = each.metadata;
         await client.delete(endpointsKind, nameFor(key), { preconditions: { uid, resourceVersion }, signal });
@@ -104,7 +107,6 @@ class EndpointsController {
 
   #note(key: Key, kept: Endpoints, sent: Endpoints): void {
     this.#writes.wrote(key, kept, sent);
-    const portsOf = ({ subsets = [] }: Endpoints) => subsets.flatMap(({ ports = [] }) => ports);
     if (!dropsSrvName(portsOf(sent), portsOf(kept))) return;
     this.#unnamed.set(key, this.#context.caches.services.get(key)?.metadata.resourceVersion);
   }
@@ -162,3 +164,5 @@ class EndpointsController {
     return stop;
   }
 }
+
+const portsOf = ({ subsets = [] }: Endpoints): readonly EndpointPort[] => subsets.flatMap(({ ports = [] }) => ports);

@@ -3,10 +3,14 @@ import type { Identity, Node } from './node.ts';
 import { isSpelledAs, mayOwn, modeOf, placeOf } from './node.ts';
 
 type Entry = { -readonly [Field in keyof Omit<Node, 'dependents' | 'blocking' | 'absent'>]: Node[Field] } & {
-  readonly dependents: Set<Entry>;
-  readonly blocking: Set<Entry>;
-  readonly absent: Set<string>;
+  dependents: Set<Entry>;
+  blocking: Set<Entry>;
+  absent: Set<string>;
 };
+
+// Most objects own nothing, and three sets for each would be most of what the graph takes. Never added to.
+const noEntries: Set<Entry> = new Set();
+const nowhere: Set<string> = new Set();
 
 /**
  * Who owns whom, by UID, kept up to date from watch events. Each change returns the UIDs of the objects for which there
@@ -75,6 +79,7 @@ export class OwnershipGraph {
   confirmAbsent(owner: Identity): readonly string[] {
     const node = this.#nodes.get(owner.uid);
     if (node === undefined) return [];
+    if (node.absent === nowhere) node.absent = new Set();
     node.absent.add(placeOf(owner));
     const looked = (dependent: Entry): boolean =>
       mayOwn(owner, dependent.identity) && dependent.owners.some((reference) => isSpelledAs(reference, owner));
@@ -90,9 +95,9 @@ export class OwnershipGraph {
       resourceVersion: '',
       finalizers: [],
       owners: [],
-      dependents: new Set(),
-      blocking: new Set(),
-      absent: new Set(),
+      dependents: noEntries,
+      blocking: noEntries,
+      absent: nowhere,
     };
     this.#nodes.set(identity.uid, node);
     return node;
@@ -123,8 +128,11 @@ export class OwnershipGraph {
     const owner = this.#nodes.get(uid) ?? this.#insert({ apiVersion, kind, namespace, name, uid });
     // Where an unseen owner is, is a guess from the first reference to it.
     if (owner.sight !== 'unseen' && !mayOwn(owner.identity, node.identity)) return;
+    if (owner.dependents === noEntries) owner.dependents = new Set();
     owner.dependents.add(node);
-    if (reference.blockOwnerDeletion === true) owner.blocking.add(node);
+    if (reference.blockOwnerDeletion !== true) return;
+    if (owner.blocking === noEntries) owner.blocking = new Set();
+    owner.blocking.add(node);
   }
 
   #forget(node: Entry): void {
