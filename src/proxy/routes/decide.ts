@@ -54,11 +54,13 @@ export function decide(table: DecisionTable, flow: Flow, circumstances: Circumst
   const { action, masquerade } = rulesFor(route, origin);
   if (action.type !== 'forward') return { type: action.type, route };
   const target = choose(action.targets, circumstances);
+  // Nobody but an endpoint of this node can call itself through this node.
+  const isHairpin = target.isHere && target.address === flow.source;
   return {
     type: 'forward',
     route,
     target,
-    masquerade: target.address === flow.source || isMasqueraded(masquerade, { route, origin, network: table.network }),
+    masquerade: isHairpin || isMasqueraded(masquerade, { route, origin, network: table.network }),
     pinSeconds: target.stickySeconds,
   };
 }
