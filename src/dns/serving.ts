@@ -11,9 +11,8 @@ import { planForwarding } from './forward-plan.ts';
 import { machineAddresses, reachedAt } from './machine.ts';
 import type { FullPath } from './prepared.ts';
 import { Publication } from './publication.ts';
-import { apexRecords, zoneOptions } from './records/apex.ts';
-import { onDemandBy } from './records/on-demand.ts';
-import { Zones } from './records/zones.ts';
+import { openZones } from './records/open-zones.ts';
+import type { Zones } from './records/zones.ts';
 import { serveSecondaries } from './secondaries.ts';
 import { AnswerTable } from './transport/table.ts';
 
@@ -59,9 +58,9 @@ export class Serving {
     const { client, log } = context;
     const onError = (error: unknown): void => log.warn({ err: error }, 'DNS goes on');
     const records = { ...options.zones, srvServiceNames, namespaces: options.namespaces };
-    const zones = new Zones(zoneOptions(options.zones), { onDemand: onDemandBy(records) });
+    const known = before === undefined ? {} : { before: before.#zones };
+    const zones = openZones(options.zones, { addresses: reachedAt(options.listen), ...known });
     this.#zones = zones;
-    zones.put('Server', apexRecords(options.zones, reachedAt(options.listen)));
     const completing = options.searchCompletion ? { completion: { zone: options.zones.clusterDomain } } : {};
     const publication = new Publication({ zones, sink: this.table, ...completing });
     const secondaries = serveSecondaries(zones, options.transfer, this.#stop.signal);

@@ -11,12 +11,15 @@ import { listenForStop } from '../up/signals.ts';
 import { readClusterAccess } from './cluster-access.ts';
 import { serveHealth } from './health-server.ts';
 import { printMetrics, startInstance } from './instance.ts';
-import type { HealthPlace, LoadPart, Part } from './part.ts';
+import { followSettings } from './followed-settings.ts';
+import type { HealthPlace, Part } from './part.ts';
 
 export interface AloneOptions {
   readonly part: Part;
   readonly settings: Settings;
-  readonly load: LoadPart;
+  /** Reads the settings again. */
+  readonly read: () => Promise<Settings>;
+  readonly configFile: string | undefined;
   readonly health: readonly HealthPlace[];
   readonly logLevel: LogLevel;
   readonly streams: Streams;
@@ -26,13 +29,13 @@ export interface AloneOptions {
  * Runs a part against the cluster of a kubeconfig until a signal asks it to stop. A server that is away is waited for:
  * health is served meanwhile and says why nothing happens. The result is the exit code.
  */
-export async function runAlone({ part, settings, load, health, logLevel, streams }: AloneOptions): Promise<number> {
+export async function runAlone(options: AloneOptions): Promise<number> {
+  const { part, settings, health, logLevel, streams } = options;
   using stop = listenForStop(process, (code) => process.exit(code));
-  const [access, start, log] = await Promise.all([
-    readClusterAccess(settings, process.env),
-    load(),
-    createLog(logLevel),
-  ]);
+  const log = await createLog(logLevel);
+  using followed = followSettings({ path: options.configFile, read: options.read, log });
+  const load = part.alone(settings, followed.changes);
+  const [access, start] = await Promise.all([readClusterAccess(settings, process.env), load()]);
   const processMetrics = new Registry();
   collectDefaultMetrics({ register: processMetrics });
   const server = access.server;

@@ -1,6 +1,9 @@
 import type { Gates } from '../../api/gates.ts';
+import type { Client } from '../../client/client.ts';
 import type { PartContext, RunningPart } from '../../client/part.ts';
+import type { Streams } from '../output.ts';
 import type { Flag, Settings } from '../settings.ts';
+import type { SettingsChanges } from './followed-settings.ts';
 
 /** Starts a part at a cluster. Called again after it has failed, each time with new metrics. */
 export type StartPart = (context: PartContext) => RunningPart;
@@ -22,10 +25,29 @@ export interface Part {
   readonly flags: readonly Flag[];
   /** Where `/readyz` and `/metrics` are when it runs alone: a port, unless told otherwise, or places that flags tell. */
   readonly health: number | ((settings: Settings) => readonly HealthPlace[]);
-  /** What the flags ask for. Throws a UsageError. */
-  alone(settings: Settings): LoadPart;
+  /** What the flags ask for. `changes` tells of another configuration file later. Throws a UsageError. */
+  alone(settings: Settings, changes: SettingsChanges): LoadPart;
+  /** By name. */
+  readonly actions?: Readonly<Record<string, PartAction>>;
   /** What `fairlead up` asks for, in each of its clusters. */
   inUp(cluster: UpCluster): LoadPart;
+}
+
+/** What a part's command does instead of running it: `fairlead dns query NAME`. */
+export interface PartAction {
+  /** What follows the name of the action: `NAME [TYPE]`. */
+  readonly usage: string;
+  readonly summary: string;
+  /** The result is the exit code. */
+  run(call: ActionCall): Promise<number>;
+}
+
+export interface ActionCall {
+  readonly args: readonly string[];
+  readonly settings: Settings;
+  readonly streams: Streams;
+  /** The cluster that the flags name. */
+  readonly connect: () => Promise<Client>;
 }
 
 /** Where probes and scrapers ask. */
