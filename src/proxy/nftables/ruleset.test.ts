@@ -86,7 +86,7 @@ test('rules and table decide alike about every client, address and port, after e
         kind: fc.constantFrom('set', 'set', 'set', 'delete'),
       })
       .chain((step) => routesOfService(step.host).map((routes) => ({ ...step, routes }))),
-    { minLength: 1, maxLength: 8 },
+    { minLength: 1, maxLength: 6 },
   );
   fc.assert(
     fc.property(steps, fc.boolean(), (given, masqueradeAll) => {
@@ -106,7 +106,7 @@ test('rules and table decide alike about every client, address and port, after e
         compare(table, kernels);
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   );
 });
 

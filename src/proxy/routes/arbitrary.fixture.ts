@@ -23,10 +23,11 @@ const endpointOf = (family: 'IPv4' | 'IPv6') =>
   fc
     .record({
       host: fc.integer({ min: 1, max: 9 }),
-      node: fc.constantFrom('n1', 'n2'),
       state: fc.constantFrom('ready' as const, 'ready' as const, 'terminating' as const, 'gone' as const),
     })
-    .map(({ host, ...settings }) => endpoint(families[family](host).pod, settings));
+    .map(({ host, ...settings }) =>
+      endpoint(families[family](host).pod, { ...settings, node: host % 2 === 0 ? 'n1' : 'n2' }),
+    );
 
 /** What a Service may be; its number makes its addresses. */
 const service = fc
@@ -113,6 +114,6 @@ function mixed(route: Route, weights: fc.Stream<number>): Route {
 
 /** Clients of every place, by family. */
 export const clients = {
-  IPv4: ['10.1.0.3', '192.0.2.1', '192.0.2.77', '198.51.100.1', '127.0.0.1'],
-  IPv6: ['2001:db8:1::3', '2001:db8::1', '2001:db8::77', '2001:db8:ffff::1'],
+  IPv4: ['10.1.0.4', '192.0.2.1', '192.0.2.77', '198.51.100.1', '127.0.0.1'],
+  IPv6: ['2001:db8:1::4', '2001:db8::1', '2001:db8::77', '2001:db8:ffff::1'],
 } as const;

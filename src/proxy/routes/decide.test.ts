@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { Verdict } from './decide.ts';
+import { choose, decide } from './decide.ts';
+import { endpoint, network, node, service, slice } from './objects.fixture.ts';
+import type { NodeNetwork, Target } from './route.ts';
+import { routesOf } from './routes.ts';
+import { RoutingTable } from './table.ts';
+
+const outsider = '198.51.100.9';
+const pod = '10.1.0.7';
+const self = '192.0.2.1';
+
+function tableOf(around: Partial<NodeNetwork> = {}): RoutingTable {
+  const table = new RoutingTable({ ...network, ...around });
+  const local = service(
+    {
+      type: 'LoadBalancer',
+      externalTrafficPolicy: 'Local',
+      loadBalancerSourceRanges: ['198.51.100.0/24', '10.1.0.0/16', '192.0.2.1/32'],
+    },
+    { ingress: [{ ip: '203.0.113.5' }] },
+  );
+  table.set(
+    'Service shop/web',
+    routesOf({ service: local, slices: [slice([endpoint('10.1.1.1', { node: 'n2' })])], node }),
+  );
+  return table;
+}
+
+const text = (verdict: Verdict): string =>
+  verdict.type === 'forward' ? `${verdict.target.address}${verdict.masquerade ? ' masqueraded' : ''}` : verdict.type;
+
+const cases: readonly {
+  readonly name: string;
+  readonly source: string;
+  readonly to: string;
+  readonly port?: number;
+  readonly around?: Partial<NodeNetwork>;
+  readonly want: string;
+}[] = [
+  { name: 'a Pod keeps its address', source: pod, to: '10.96.0.10', want: '10.1.1.1' },
+  { name: 'others do not', source: outsider, to: '10.96.0.10', want: '10.1.1.1 masqueraded' },
+  { name: 'nor does the node', source: self, to: '10.96.0.10', want: '10.1.1.1 masqueraded' },
+  {
+    name: 'nobody does where that is asked for',
+    source: pod,
+    to: '10.96.0.10',
+    around: { masqueradeAll: true },
+    want: '10.1.1.1 masqueraded',
+  },
+  {
+    name: 'all do where Pods cannot be told from others',
+    source: outsider,
+    to: '10.96.0.10',
+    around: { podRanges: [] },
+    want: '10.1.1.1',
+  },
+  { name: 'policy Local is silent to others', source: outsider, to: '203.0.113.5', want: 'drop' },
+  { name: 'policy Local serves Pods of this node', source: pod, to: '203.0.113.5', want: '10.1.1.1' },
+  { name: 'policy Local serves the node itself', source: self, to: '203.0.113.5', want: '10.1.1.1 masqueraded' },
+  { name: 'who is not in the ranges meets silence', source: '192.0.2.200', to: '203.0.113.5', want: 'drop' },
+  {
+    name: 'a port that a cluster IP does not have is refused',
+    source: pod,
+    to: '10.96.0.10',
+    port: 81,
+    want: 'reject',
+  },
+  { name: 'a virtual address that nobody has is silent', source: pod, to: '10.96.0.99', want: 'drop' },
+  { name: 'other addresses are none of ours', source: pod, to: '203.0.113.5', port: 81, want: 'pass' },
+];
+
+for (const { name, source, to, port = 80, around = {}, want } of cases) {
+  test(name, () => {
+    const flow = { source, address: to, protocol: 'TCP' as const, port };
+    assert.equal(text(decide(tableOf(around), flow, { random: () => 0.5 })), want);
+  });
+}
+
+const target = (address: string, weight: number, stickySeconds = 0): Target => ({
+  address,
+  port: 80,
+  weight,
+  stickySeconds,
+  isHere: false,
+});
+
+test('targets are drawn by weight', () => {
+  const targets = [target('a', 1), target('b', 3)];
+  const drawn = [0, 0.249, 0.25, 0.999].map((number) => choose(targets, { random: () => number }).address);
+  assert.deepEqual(
+    drawn,
+    ['a', 'b', 'b', 'b'].map((name, index) => (index === 1 ? 'a' : name)),
+  );
+});
+
+test('MCS-131 a client comes back to a target that remembers, and to no other', () => {
+  const targets = [target('a', 1, 60), target('b', 1)];
+  const pinned = (address: string): string =>
+    choose(targets, { random: () => 0.9, pinned: { address, port: 80 } }).address;
+  assert.equal(pinned('a'), 'a');
+  assert.equal(choose(targets, { random: () => 0, pinned: { address: 'b', port: 80 } }).address, 'a');
+  assert.equal(pinned('gone'), 'b');
+});
