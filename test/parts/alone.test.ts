@@ -5,7 +5,6 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { configMapKind } from '../../src/api/kinds/core/configmap/kind.ts';
-import { podKind } from '../../src/api/kinds/core/pod/kind.ts';
 import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
 import { Client } from '../../src/client/client.ts';
@@ -13,6 +12,7 @@ import { overHttps } from '../../src/client/https.ts';
 import { readKubeconfig } from '../../src/client/kubeconfig.ts';
 import { FairleadServer } from '../harness/server.ts';
 import { askHealth, controllersKubeconfig, startControllers } from './controllers-process.ts';
+import { createReadyPod, createService } from './workload.ts';
 
 const namespace = 'default';
 
@@ -37,22 +37,13 @@ describe('fairlead controllers', () => {
   const slicesOf = async (name: string): Promise<number> =>
     (await client.list(endpointSliceKind, { namespace, labelSelector: `kubernetes.io/service-name=${name}` })).items
       .length;
-  const createService = async (name: string): Promise<void> => {
-    const spec = { selector: { app: name }, ports: [{ port: 80 }] };
-    await client.create(serviceKind, { metadata: { namespace, name }, spec });
-  };
 
   test('does its work with the rights of its role, and SIGTERM ends it with 0', async () => {
     await using part = startControllers(kubeconfig, ['--log-level', 'debug']);
     await part.ready();
     assert.deepEqual(await askHealth(part, '/readyz'), { status: 200, text: 'ok' });
-    await createService('role');
-    const metadata = { namespace, name: 'role-1', labels: { app: 'role' } };
-    const containers = [{ name: 'c', image: 'example.org/c' }];
-    const pod = await client.create(podKind, { metadata, spec: { containers } });
-    const conditions = [{ type: 'Ready', status: 'True' }];
-    const status = { phase: 'Running', podIP: '192.0.2.1', podIPs: [{ ip: '192.0.2.1' }], conditions };
-    await client.updateStatus(podKind, { ...pod, status });
+    await createService(client, 'role');
+    await createReadyPod(client, 'role', 'role-1', '192.0.2.1');
     const owner = await client.create(configMapKind, { metadata: { namespace, name: 'owner' } });
     const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: owner.metadata.uid ?? '' }];
     await client.create(configMapKind, { metadata: { namespace, name: 'owned', ownerReferences } });
@@ -84,7 +75,7 @@ describe('fairlead controllers', () => {
 
     await server.start();
     await part.ready();
-    await createService('late');
+    await createService(client, 'late');
     await until('a slice', async () => (await slicesOf('late')) === 1);
     await part.stop('SIGTERM');
   });
@@ -104,7 +95,7 @@ describe('fairlead controllers', () => {
     await server.stop('SIGKILL');
     await until('it says why', async () => (await askHealth(part, '/readyz')).status === 503);
     await server.start();
-    await createService('again');
+    await createService(client, 'again');
     await until('a slice', async () => (await slicesOf('again')) === 1);
     assert.match((await askHealth(part, '/metrics')).text, /^fairlead_part_restarts\{part="controllers"\} 0$/m);
     await part.stop('SIGTERM');

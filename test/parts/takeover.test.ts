@@ -5,7 +5,6 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
-import { podKind } from '../../src/api/kinds/core/pod/kind.ts';
 import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
 import type { EndpointSlice } from '../../src/api/kinds/discovery/endpointslice/schema.ts';
@@ -15,6 +14,7 @@ import { readKubeconfig } from '../../src/client/kubeconfig.ts';
 import type { FairleadProcess } from '../harness/process.ts';
 import { FairleadServer } from '../harness/server.ts';
 import { askHealth, controllersKubeconfig, startControllers } from './controllers-process.ts';
+import { createReadyPod, createService } from './workload.ts';
 
 const namespace = 'default';
 const services = 150;
@@ -65,27 +65,15 @@ describe('two replicas of the controllers', () => {
     const names = Array.from({ length: services }, (_, index) => `s${index}`);
     await Promise.all(
       names.flatMap((app, index) =>
-        Array.from({ length: podsEach }, async (_, pod) => {
-          const metadata = { namespace, name: `${app}-${pod}`, labels: { app } };
-          const made = await client.create(podKind, { metadata, spec: { containers: [{ name: 'c', image: 'c' }] } });
-          const podIP = `10.1.${index}.${pod + 1}`;
-          const conditions = [{ type: 'Ready', status: 'True' }];
-          const status = { phase: 'Running', podIP, podIPs: [{ ip: podIP }], conditions };
-          await client.updateStatus(podKind, { ...made, status });
-        }),
+        Array.from({ length: podsEach }, (_, pod) =>
+          createReadyPod(client, app, `${app}-${pod}`, `10.1.${index}.${pod + 1}`),
+        ),
       ),
     );
     const [first, second] = (await isLeader(replicas[0] ?? assert.fail())) ? replicas : replicas.toReversed();
     assert.ok(first !== undefined && second !== undefined);
 
-    const creating = Promise.all(
-      names.map((name) =>
-        client.create(serviceKind, {
-          metadata: { namespace, name },
-          spec: { selector: { app: name }, ports: [{ port: 80 }] },
-        }),
-      ),
-    );
+    const creating = Promise.all(names.map((name) => createService(client, name)));
     await until('the work has begun', async () => (await slices()).length > services / 10);
     await first.stop('SIGKILL');
     const killedAt = performance.now();
