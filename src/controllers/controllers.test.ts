@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
+import { endpointsKind } from '../api/kinds/core/endpoints/kind.ts';
+import { eventKind } from '../api/kinds/core/event/kind.ts';
+import { nodeKind } from '../api/kinds/core/node/kind.ts';
 import { podKind } from '../api/kinds/core/pod/kind.ts';
+import { serviceKind } from '../api/kinds/core/service/kind.ts';
+import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts';
 import { inProcess } from '../client/in-process.ts';
+import type { ApiCall } from '../client/transport.ts';
 import type { TestServer } from '../server/testing/server.ts';
 import { testServer } from '../server/testing/server.ts';
 import { until } from '../server/testing/until.ts';
@@ -39,4 +46,129 @@ test('slices and Endpoints follow the Pods of a Service, and a steady state writ
   assert.deepEqual(running.problems(), []);
   await cluster.user.delete(podKind, { namespace: 'default', name: 'one' }, { gracePeriodSeconds: 0 });
   await until('one is gone', async () => (await cluster.addresses('web')) === '10.1.0.2');
+});
+
+test('a Pod on a node that does not exist is published when the node comes, and an Event says why it was not', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  await using running = cluster.start();
+  await running.ready;
+  await cluster.service('web');
+  await cluster.pod('one', 'web', { ip: '10.1.0.1', node: 'n1' });
+  const event = await until('the Event', async () => {
+    const { items } = await cluster.user.list(eventKind, { fieldSelector: 'reason=FailedToUpdateEndpointSlices' });
+    return items[0];
+  });
+  assert.equal(event.message, 'Error updating Endpoint Slices for Service default/web: node "n1" not found');
+  assert.equal(await cluster.addresses('web'), '');
+  await cluster.node('n1', 'east');
+  await until('its endpoint', async () => (await cluster.addresses('web')) === '10.1.0.1');
+  assert.equal((await cluster.slices('web'))[0]?.endpoints?.[0]?.zone, 'east');
+  const labels = { 'topology.kubernetes.io/zone': 'west' };
+  await cluster.user.patch(nodeKind, { name: 'n1' }, { body: { metadata: { labels } } });
+  await until('the zone', async () => (await cluster.slices('web'))[0]?.endpoints?.[0]?.zone === 'west');
+});
+
+test('Endpoints of a Service without a selector are mirrored, and their mirrors go with them', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  await using running = cluster.start();
+  await running.ready;
+  const metadata = { name: 'db', namespace: 'default' };
+  // Before its Service: nobody may take them for a leftover.
+  const subsets = [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 5432 }] }];
+  await cluster.user.create(endpointsKind, { metadata, subsets });
+  await quiet(cluster);
+  const spec = { ports: [{ port: 5432, protocol: 'TCP' as const }] };
+  await cluster.user.create(serviceKind, { metadata, spec, status: { loadBalancer: {} } });
+  await until('a mirror', async () => (await cluster.addresses('db')) === '192.0.2.1');
+  await cluster.user.patch(endpointsKind, metadata, {
+    body: { subsets: [{ ...subsets[0], addresses: [{ ip: '192.0.2.2' }] }] },
+  });
+  await until('its change', async () => (await cluster.addresses('db')) === '192.0.2.2');
+  await cluster.user.delete(endpointsKind, metadata);
+  await until('no mirror', async () => (await cluster.slices('db')).length === 0);
+});
+
+test('what others do to slices and Endpoints is set right', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  await cluster.service('web');
+  await cluster.pod('one', 'web', { ip: '10.1.0.1' });
+  await using running = cluster.start();
+  await running.ready;
+  await until('a slice', async () => (await cluster.addresses('web')) === '10.1.0.1');
+  await until('Endpoints', () => cluster.endpoints('web'));
+  const [slice] = await cluster.slices('web');
+  assert.ok(slice);
+  await cluster.user.update(endpointSliceKind, { ...slice, endpoints: [] });
+  await cluster.user.delete(endpointsKind, { namespace: 'default', name: 'web' });
+  await until('the slice again', async () => (await cluster.addresses('web')) === '10.1.0.1');
+  await until('the Endpoints again', () => cluster.endpoints('web'));
+});
+
+test('SRV-4 a server that drops srvServiceName is not sent it for ever', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  await cluster.service('idm', { ports: [{ port: 88, protocol: 'TCP', srvServiceName: 'kerberos' }] });
+  await cluster.pod('one', 'idm', { ip: '10.1.0.1' });
+  // What a server without the gate would keep: the Service has the name, slices and Endpoints lose it.
+  const strip = (text: string): string => text.replaceAll('"srvServiceName":"kerberos"', '"ignored":""');
+  const disturb = (call: ApiCall): void => {
+    if (call.body !== undefined) Object.assign(call, { body: strip(call.body) });
+  };
+  await using running = cluster.start(
+    { controllers: ['endpointslice-controller', 'endpoints-controller'] },
+    { disturb },
+  );
+  await running.ready;
+  await until('a slice', async () => (await cluster.addresses('idm')) === '10.1.0.1');
+  await until('Endpoints', () => cluster.endpoints('idm'));
+  await quiet(cluster, 300);
+  assert.deepEqual(cluster.takeWrites(), ['201 POST default/endpoints', '201 POST default/endpointslices']);
+});
+
+test('changes of Pods are gathered for as long as is asked', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  await cluster.service('web');
+  await using running = cluster.start({ endpointUpdatesBatchPeriodMs: 300 });
+  await running.ready;
+  await until('Endpoints', () => cluster.endpoints('web'));
+  await quiet(cluster);
+  cluster.takeWrites();
+  for (let index = 1; index <= 5; index++) await cluster.pod(`p${index}`, 'web', { ip: `10.1.0.${index}` });
+  await until('all five', async () => (await cluster.slices('web'))[0]?.endpoints?.length === 5);
+  await quiet(cluster, 400);
+  const [slice] = await cluster.slices('web');
+  assert.deepEqual(cluster.takeWrites(), ['200 PUT endpoints/web', `200 PUT endpointslices/${slice?.metadata.name}`]);
+});
+
+test('metrics have the names that dashboards know', async () => {
+  await using server = await testServer();
+  await using running = clusterOf(server).start();
+  await running.ready;
+  const text = await running.metrics.metrics();
+  const names = Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name = '']) => name);
+  assert.deepEqual(names.toSorted(), [
+    'endpoint_slice_controller_changes',
+    'endpoint_slice_controller_endpoints_added_per_sync',
+    'endpoint_slice_controller_endpoints_removed_per_sync',
+    'endpoint_slice_controller_endpointslices_changed_per_sync',
+    'endpoint_slice_controller_syncs',
+    'endpoint_slice_mirroring_controller_changes',
+    'leader_election_master_status',
+    'workqueue_adds_total',
+    'workqueue_depth',
+    'workqueue_queue_duration_seconds',
+    'workqueue_retries_total',
+    'workqueue_work_duration_seconds',
+  ]);
+  const readme = readFileSync(new URL('README.md', import.meta.url), 'utf8');
+  for (const name of names) assert.ok(readme.includes(`\`${name}\``), `${name} is in the README`);
+});
+
+test('a controller that does not exist is refused', async () => {
+  await using server = await testServer();
+  assert.throws(() => clusterOf(server).start({ controllers: ['job-controller'] }), /there is no controller/);
 });
