@@ -6,7 +6,11 @@ import { printState, stateFile } from './state.ts';
 const lookMs = 2000;
 
 /** Writes state.json, writes it again when it has changed, and removes it at the end. */
-export async function publishState(directory: DataDirectory, state: () => State): Promise<AsyncDisposable> {
+export async function publishState(
+  directory: DataDirectory,
+  state: () => State,
+  everyMs = lookMs,
+): Promise<AsyncDisposable> {
   let written = printState(state());
   await directory.write(stateFile, written);
   let writing: Promise<void> = Promise.resolve();
@@ -16,7 +20,7 @@ export async function publishState(directory: DataDirectory, state: () => State)
     written = next;
     // A file that could not be written says what was so before; the next change is another try.
     writing = writing.then(() => directory.write(stateFile, next)).catch(() => undefined);
-  }, lookMs).unref();
+  }, everyMs).unref();
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(timer);

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { until } from '../../server/testing/until.ts';
+import { holdDataDirectory } from './data-directory.ts';
+import { publishState } from './publish-state.ts';
+import type { State } from './state.ts';
+
+test('state.json tells when a part is in trouble and when it is well again, and goes at the end', async () => {
+  const path = await mkdtemp(join(tmpdir(), 'fairlead-state-'));
+  try {
+    await using directory = await holdDataDirectory(path);
+    let problems: readonly string[] = [];
+    const state = (): State => ({
+      clusters: [{ name: 'east', server: '', zones: [], serviceCIDRs: [], parts: [{ name: 'dns', problems }] }],
+      pid: 1,
+    });
+    const file = join(path, 'state.json');
+    const told = (): readonly string[] | undefined =>
+      (JSON.parse(readFileSync(file, 'utf8')) as State).clusters[0]?.parts[0]?.problems;
+    {
+      await using _ = await publishState(directory, state, 5);
+      assert.deepEqual(told(), []);
+      problems = ['it failed and is started again: bug'];
+      await until('the problem', () => told()?.length === 1);
+      problems = [];
+      await until('the end of it', () => told()?.length === 0);
+    }
+    assert.ok(!existsSync(file));
+  } finally {
+    await rm(path, { recursive: true });
+  }
+});
