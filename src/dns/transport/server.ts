@@ -7,6 +7,7 @@ import type { BoundSocket, Native } from './native.ts';
 import { loadNative, openSocket, SocketError } from './native.ts';
 import type { DnsLimits, ListenAddress, ReplySettings, WorkerSetup } from './protocol.ts';
 import type { AnswerTable } from './table.ts';
+import { tryAlone } from './udp-dgram.ts';
 import { WorkerHandle } from './worker-handle.ts';
 
 export interface DnsServerOptions {
@@ -99,6 +100,7 @@ class DnsServer implements RunningDns {
       await this.#startWorkers(this.#workerCount);
       return;
     }
+    for (const each of this.#alone(listen)) await tryAlone(each);
     // The first finds the ports that the others share with it.
     const first = this.#startWorker(0, listen);
     const ports = await first.ready;
@@ -145,9 +147,8 @@ class DnsServer implements RunningDns {
   #openSockets({ address, port }: ListenAddress): ListenAddress {
     const native = this.#native;
     if (native === undefined) throw new Error('bug: sockets without native calls');
-    // Who shares a port does not notice another that shares it, so first try to have it alone.
-    if (port !== 0 && this.#reusePort && this.#options.share !== true) {
-      native.close(openSocket(native, { address, port, share: false, bufferBytes: 0 }).fd);
+    for (const each of this.#alone([{ address, port }])) {
+      native.close(openSocket(native, { ...each, share: false, bufferBytes: 0 }).fd);
     }
     let bound = port;
     for (let worker = 0; worker < this.#workerCount; worker++) {
@@ -157,6 +158,12 @@ class DnsServer implements RunningDns {
       bound = socket.port;
     }
     return { address, port: bound };
+  }
+
+  /** Who shares a port does not notice another that shares it; these must be had alone first. */
+  #alone(listen: readonly ListenAddress[]): readonly ListenAddress[] {
+    const isShared = this.#options.share === true || !this.#reusePort;
+    return isShared ? [] : listen.filter(({ port }) => port !== 0);
   }
 
   async #startWorkers(count: number): Promise<void> {

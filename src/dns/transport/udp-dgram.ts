@@ -51,16 +51,7 @@ export class UdpDgramListener implements Listener, Askers {
       // Addresses to send to are never names; asking the resolver about each would cost a turn of the loop.
       lookup: (host, _options, callback) => callback(null, host, isInet6 ? 6 : 4),
     });
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    socket.once('error', reject);
-    socket.bind({ address, port }, resolve);
-    try {
-      await promise;
-    } catch (error) {
-      socket.close();
-      throw listenError(codeOf(error), { address, port });
-    }
-    socket.removeAllListeners('error');
+    await bind(socket, address, port);
     return new UdpDgramListener(socket, service, isInet6);
   }
 
@@ -106,6 +97,29 @@ export class UdpDgramListener implements Listener, Askers {
     if (length > 0) this.#socket.send(Buffer.from(out.subarray(0, length)), from.port, from.address);
     responder.counters.duration(0, (performance.now() - started) / 1000, 1);
   }
+}
+
+async function bind(socket: Socket, address: string, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  socket.once('error', reject);
+  socket.bind({ address, port }, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    socket.close();
+    throw listenError(codeOf(error), { address, port });
+  }
+  socket.removeAllListeners('error');
+}
+
+/** Rejects if anybody has a port, be it shared. */
+export async function tryAlone({ address, port }: { readonly address: string; readonly port: number }): Promise<void> {
+  const isInet6 = isIPv6(address);
+  const socket = createSocket({ type: isInet6 ? 'udp6' : 'udp4', ipv6Only: isInet6 });
+  await bind(socket, address, port);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.close(resolve);
+  await promise;
 }
 
 /** The system's name of an error, or its text. */

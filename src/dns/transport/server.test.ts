@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { test } from 'node:test';
+
+import type { FullPath } from '../prepared.ts';
+import { framed, TcpClient, UdpClient } from './client.contract.ts';
+import type { ListenAddress } from './protocol.ts';
+import { addressRecord, apex, decode, edns, named, query, sampleTable, zone } from './sample.contract.ts';
+import type { DnsServerOptions, RunningDns } from './server.ts';
+import { startDnsServer } from './server.ts';
+import { AnswerTable } from './table.ts';
+
+const transports = ['batch', 'dgram'] as const;
+
+/** Answers REFUSED, with the asker's address where the id was not needed. */
+const refuse: FullPath = async (bytes) => {
+  const reply = Uint8Array.from(bytes);
+  reply[2] = (reply[2] ?? 0) | 0x80;
+  reply[3] = 5;
+  return [reply];
+};
+
+interface TestServer extends RunningDns, AsyncDisposable {
+  readonly at: ListenAddress;
+}
+
+async function serve(options: Partial<DnsServerOptions> = {}): Promise<TestServer> {
+  const running = await startDnsServer({
+    listen: [{ address: '127.0.0.1', port: 0 }],
+    table: options.table ?? sampleTable(),
+    fullPath: refuse,
+    onError: (error) => assert.fail(String(error)),
+    ...options,
+  });
+  const [at] = running.addresses;
+  assert.ok(at);
+  const { transport } = running;
+  return {
+    at,
+    transport,
+    addresses: running.addresses,
+    stats: () => running.stats(),
+    useTable: async (table) => running.useTable(table),
+    close: async (timeoutMs) => running.close(timeoutMs),
+    [Symbol.asyncDispose]: async () => running.close(0),
+  };
+}
+
+const rcode = (reply: Uint8Array | undefined): string => {
+  if (reply === undefined) return 'nothing';
+  const decoded = decode(reply);
+  return 'rcode' in decoded ? String(decoded.rcode) : '';
+};
+const addresses = (reply: Uint8Array | undefined): readonly unknown[] =>
+  reply === undefined ? [] : (decode(reply).answers ?? []).map((each) => ('data' in each ? each.data : each.type));
+
+const web = query(`web.ns.svc.${apex}`);
+const outside = query('example.org');
+
+for (const transport of transports) {
+  for (const [workers, address] of [
+    [1, '127.0.0.1'],
+    [2, '::1'],
+    [2, '0.0.0.0'],
+  ] as const) {
+    test(`${transport}: ${workers} workers answer on ${address}, over UDP and TCP, from table and full path`, async () => {
+      await using server = await serve({ transport, workers, listen: [{ address, port: 0 }] });
+      const at = { address: address === '0.0.0.0' ? '127.0.0.1' : address, port: server.at.port };
+      await using udp = new UdpClient(address);
+      assert.deepEqual(addresses(await udp.ask(at, web)), ['10.0.0.1']);
+      assert.equal(rcode(await udp.ask(at, query(`no.${apex}`, 'A', edns(1232)))), 'NXDOMAIN');
+      assert.equal(rcode(await udp.ask(at, outside)), 'REFUSED');
+      assert.equal(rcode(await udp.ask(at, Buffer.from('000000000001000000000000ff', 'hex'))), 'FORMERR');
+      for (let turn = 0; turn < 8; turn++) {
+        using tcp = new TcpClient(at);
+        tcp.socket.write(Buffer.concat([framed(web), framed(outside)]));
+        assert.deepEqual(addresses(await tcp.next()), ['10.0.0.1']);
+        assert.equal(rcode(await tcp.next()), 'REFUSED');
+      }
+      await server.close();
+      const { requests, responses, totals, durations } = server.stats();
+      assert.equal(
+        requests.reduce((sum, { count }) => sum + count, 0),
+        20,
+      );
+      assert.deepEqual(
+        responses.map((each) => [each.rcode, each.count]),
+        [
+          [0, 9],
+          [1, 1],
+          [3, 1],
+          [5, 9],
+        ],
+      );
+      assert.equal(totals.asked, 9);
+      assert.equal(totals.accepted, 8);
+      assert.equal(totals.connections, 0);
+      assert.equal(durations.udp.count + durations.tcp.count, 20);
+    });
+  }
+
+  test(`${transport}: what the full path still works on when the server closes is answered`, async () => {
+    const { promise: asked, resolve: wasAsked } = Promise.withResolvers<void>();
+    const { promise: release, resolve: goOn } = Promise.withResolvers<void>();
+    const fullPath: FullPath = async (bytes, asker) => {
+      assert.equal(asker.address, '127.0.0.1');
+      wasAsked();
+      await release;
+      return refuse(bytes, asker);
+    };
+    await using server = await serve({ transport, fullPath });
+    await using udp = new UdpClient('127.0.0.1');
+    const reply = udp.ask(server.at, outside);
+    await asked;
+    const closed = server.close();
+    goOn();
+    assert.equal(rcode(await reply), 'REFUSED');
+    await closed;
+  });
+
+  test(`${transport}: a table is replaced while it is read`, async () => {
+    await using server = await serve({ transport, workers: 2 });
+    await using udp = new UdpClient('127.0.0.1');
+    for (const count of [2, 3]) {
+      const table = new AnswerTable();
+      table.putZone(zone(2));
+      table.put(named(`web.ns.svc.${apex}`, count));
+      await server.useTable(table);
+      assert.equal(addresses(await udp.ask(server.at, web)).length, count);
+    }
+    await server.close();
+  });
+
+  test(`${transport}: a port that is taken is an error that names it`, async () => {
+    const other = createSocket('udp4');
+    other.bind(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address();
+    const listen = [{ address: '127.0.0.1', port }];
+    const isTaken = { code: 'EADDRINUSE', message: new RegExp(`127.0.0.1:${port} is in use`) };
+    await assert.rejects(serve({ transport, listen }), isTaken);
+    await assert.rejects(serve({ transport, listen, workers: 2 }), isTaken);
+    other.close();
+    await using first = await serve({ transport, workers: 2 });
+    await assert.rejects(serve({ transport, workers: 2, listen: [first.at] }), { code: 'EADDRINUSE' });
+    await first.close();
+  });
+}
+
+test('an address that is none, or not ours, is an error that names it', async () => {
+  await assert.rejects(serve({ listen: [{ address: 'nowhere', port: 0 }] }), /"nowhere": it is no IP address/);
+  await assert.rejects(serve({ listen: [{ address: '192.0.2.1', port: 0 }] }), /192\.0\.2\.1:0: no interface/);
+});
+
+test('a reply leaves from the address that the query was sent to', async () => {
+  await using server = await serve({ listen: [{ address: '0.0.0.0', port: 0 }] });
+  await using udp = new UdpClient('127.0.0.1');
+  for (const address of ['127.0.0.7', '127.0.0.8']) {
+    for (const bytes of [web, outside]) {
+      assert.ok(await udp.ask({ address, port: server.at.port }, bytes));
+      if (server.transport === 'batch') assert.equal(udp.lastFrom, address);
+    }
+  }
+  await server.close();
+});
+
+test('cookies are made in the worker', async () => {
+  await using server = await serve({
+    reply: { cookieSecrets: [new Uint8Array(16).fill(7)], recursionAvailable: true },
+  });
+  const client = Buffer.from('0123456789abcdef', 'hex');
+  const cookie = Buffer.concat([Buffer.from('000a0008', 'hex'), client]);
+  const bytes = Buffer.concat([query(`web.ns.svc.${apex}`, 'A', edns(1232)), cookie]);
+  bytes.writeUInt16BE(cookie.length, bytes.length - cookie.length - 2);
+  await using udp = new UdpClient('127.0.0.1');
+  const reply = await udp.ask(server.at, bytes);
+  assert.ok(reply);
+  assert.deepEqual(addresses(reply), ['10.0.0.1']);
+  assert.ok(decode(reply).flag_ra);
+  assert.equal(reply.indexOf(client), reply.length - 24, 'the client cookie, then 16 bytes of ours');
+  await server.close();
+  assert.equal(server.stats().totals.asked, 0);
+});
+
+test('an answer is the old or the new one while the table changes, never a mixture', async () => {
+  const table = sampleTable();
+  const name = `web.ns.svc.${apex}`;
+  // So many records, each of which says how many there are.
+  const put = (count: number): void => {
+    const answers = Array.from({ length: count }, (_, index) => addressRecord(count, index, 0, 0));
+    table.put({ name, zone: apex, answers: [{ type: 1, answers, additional: [] }] });
+  };
+  put(1);
+  await using server = await serve({ table, workers: 2 });
+  await using udp = new UdpClient('127.0.0.1');
+  for (let turn = 0; turn < 60; turn++) {
+    const asked = Array.from({ length: 20 }, async (_, index) => udp.ask(server.at, web, { id: turn * 20 + index }));
+    for (let change = 0; change < 100; change++) put(1 + ((turn * 31 + change * 7) % 25));
+    for (const reply of await Promise.all(asked)) {
+      const got = addresses(reply).map((address) => Number(String(address).split('.', 1)[0]));
+      assert.ok(got.length > 0 && got.every((count) => count === got.length), String(got));
+    }
+  }
+  await server.close();
+});
+
+test('a server that takes over loses no query of the one that closes', async () => {
+  await using open = new AsyncDisposableStack();
+  const first = open.use(await serve({ share: true }));
+  if (first.transport !== 'batch') return;
+  let lost = 0;
+  let isDone = false;
+  const asking = Array.from({ length: 16 }, async () => {
+    const client = open.use(new UdpClient('127.0.0.1'));
+    for (let id = 0; !isDone; id = (id + 1) & 0xffff) {
+      if ((await client.ask(first.at, web, { id, timeoutMs: 2000 })) === undefined) lost++;
+    }
+  });
+  try {
+    let old = first;
+    for (let turn = 0; turn < 4; turn++) {
+      const next = open.use(await serve({ share: true, listen: [first.at] }));
+      await old.close();
+      old = next;
+    }
+  } finally {
+    isDone = true;
+    await Promise.all(asking);
+  }
+  assert.equal(lost, 0);
+});
+
+test('a flood for a full path that hangs is shed, and what is prepared is answered', async () => {
+  let running = 0;
+  let most = 0;
+  const hang = Promise.withResolvers<void>();
+  const fullPath: FullPath = async () => {
+    most = Math.max(most, ++running);
+    await hang.promise;
+    return [];
+  };
+  const limits = { maxRunning: 10, maxWaiting: 20, maxPerClient: 1000, asksPerClient: { perSecond: 1, burst: 200 } };
+  await using server = await serve({ fullPath, limits });
+  await using flood = new UdpClient('127.0.0.1');
+  await using udp = new UdpClient('127.0.0.1');
+  const flooded = Array.from({ length: 1000 }, async (_, id) => flood.ask(server.at, outside, { id, timeoutMs: 500 }));
+  assert.deepEqual(addresses(await udp.ask(server.at, web)), ['10.0.0.1']);
+  await Promise.all(flooded);
+  const { asked, shed } = server.stats().totals;
+  assert.ok(asked > 10 && asked <= 220, `${asked} were asked`);
+  assert.ok(shed > asked, `${shed} were shed`);
+  assert.equal(most, 10);
+  hang.resolve();
+  await server.close();
+});
+
+test('a client that gets too much is sent to TCP', async () => {
+  await using server = await serve({ limits: { responsesPerClient: { perSecond: 0.01, burst: 5 } } });
+  await using udp = new UdpClient('127.0.0.1');
+  const replies = await Promise.all(
+    Array.from({ length: 45 }, async (_, id) => udp.ask(server.at, web, { id, timeoutMs: 300 })),
+  );
+  const got = replies.filter((reply) => reply !== undefined).map((reply) => decode(reply));
+  assert.equal(got.filter(({ flag_tc: isTruncated }) => !isTruncated).length, 5);
+  assert.equal(got.filter(({ flag_tc: isTruncated }) => isTruncated).length, 20);
+  using tcp = new TcpClient(server.at);
+  tcp.socket.write(framed(web));
+  assert.deepEqual(addresses(await tcp.next()), ['10.0.0.1']);
+  await server.close();
+});
