@@ -105,7 +105,7 @@ function importerPlan(merged: Merged, { facts, actual, vipFor }: PlanMember): Im
   // Step by step, as the controller does it: slices need imports, and these may need a derived Service.
   for (let step = 0; step < 4; step++) {
     const desired = project(merged, { ...target, actual: there });
-    const difference = diff(desired, there, '');
+    const difference = diff(desired, there, { now: '' });
     writes.push(...difference.writes.filter(({ verb }) => verb !== 'updateStatus'));
     if (!difference.isPartial || step === 3) return summary(facts, desired, writes);
     there = asIfWritten(there, desired, difference.writes);

@@ -150,7 +150,7 @@ function importStep({ shape, from, desired, actual }: WhyInput): Finding {
   const refusal = desired.refusals[0]?.message;
   if (wanted === undefined)
     return there === undefined ? broken(refusal ?? `${kind} is not to be there`) : unknown(`${kind} is about to go`);
-  const obstacles = diff(desired, actual, '').obstacles.filter(({ object }) => object === there);
+  const obstacles = diff(desired, actual, { now: '' }).obstacles.filter(({ object }) => object === there);
   if (obstacles[0] !== undefined) return broken(obstacles[0].message);
   return there === undefined
     ? broken(`${kind} has not been written to ${from.id} yet`)
@@ -177,7 +177,7 @@ function slicesStep({ merged, desired, actual }: WhyInput): Finding {
   const endpoints = ours.flatMap((slice) => slice.endpoints ?? []);
   const ready = endpoints.filter(isReady).length;
   const sources = [...new Set(ours.map(({ metadata }) => metadata.labels?.[sourceClusterLabel] ?? ''))].toSorted();
-  const missing = diff(desired, actual, '').writes.filter(({ kind }) => kind.kind === 'EndpointSlice').length;
+  const missing = diff(desired, actual, { now: '' }).writes.filter(({ kind }) => kind.kind === 'EndpointSlice').length;
   const behind = missing === 0 ? '' : `; ${missing} slices are still to be written`;
   if (ready > 0) return ok(`${ready} of ${endpoints.length} endpoints are ready, from ${listText(sources)}${behind}`);
   const exported = merged.exporters.flatMap(({ record }) => record.slices.flatMap((slice) => slice.endpoints ?? []));

@@ -30,26 +30,54 @@ export function addressProblem(text: string, ranges: readonly Cidr[] | undefined
   return neverElsewhere.some((range) => contains(range, address)) ? 'cannot be in another cluster' : undefined;
 }
 
-/** The slices with the endpoints that are acceptable, and what was dropped. */
+/** A slice with the endpoints that are acceptable, and why others are not. */
+export interface AcceptedSlice {
+  readonly slice: EndpointSlice;
+  readonly problems: readonly string[];
+}
+
+/**
+ * Remembers which slices were looked at, so that a change of one costs as much as that one. One for each member and its
+ * ranges; without it the results are the same.
+ */
+export class AcceptedSlices {
+  readonly #accepted = new WeakMap<EndpointSlice, AcceptedSlice>();
+
+  /** The slice as it is acceptable. */
+  of(slice: EndpointSlice, ranges: readonly Cidr[] | undefined): AcceptedSlice {
+    const known = this.#accepted.get(slice);
+    if (known !== undefined) return known;
+    const accepted = acceptedSlice(slice, ranges);
+    this.#accepted.set(slice, accepted);
+    return accepted;
+  }
+}
+
+/** The slice with the endpoints that are acceptable; the same object when all are. */
+function acceptedSlice(slice: EndpointSlice, ranges: readonly Cidr[] | undefined): AcceptedSlice {
+  const problems: string[] = [];
+  const endpoints = (slice.endpoints ?? []).filter(({ addresses }) =>
+    // One bad address spoils the endpoint: which of them a client uses is not ours to say.
+    (addresses ?? []).every((address) => {
+      const problem = addressProblem(address, ranges);
+      if (problem !== undefined) problems.push(`endpoint ${address} ${problem}`);
+      return problem === undefined;
+    }),
+  );
+  return { slice: problems.length === 0 ? slice : { ...slice, endpoints }, problems };
+}
+
+/** The slices of a record with the endpoints that are acceptable, and what was dropped. */
 export function withAcceptedAddresses(
-  record: ExportRecord,
+  { cluster, namespace, name, slices }: ExportRecord,
   ranges: readonly Cidr[] | undefined,
+  memory: AcceptedSlices,
 ): { readonly slices: readonly EndpointSlice[]; readonly dropped: readonly Dropped[] } {
-  const { cluster, namespace, name } = record;
-  const dropped: Dropped[] = [];
-  const slices = record.slices.map((slice) => {
-    const { endpoints } = slice;
-    const accepted = (endpoints ?? []).filter(({ addresses }) =>
-      // One bad address spoils the endpoint: which of them a client uses is not ours to say.
-      (addresses ?? []).every((address) => {
-        const problem = addressProblem(address, ranges);
-        if (problem !== undefined) {
-          dropped.push({ cluster, namespace, name, what: 'endpoint', message: `endpoint ${address} ${problem}` });
-        }
-        return problem === undefined;
-      }),
-    );
-    return accepted.length === (endpoints ?? []).length ? slice : { ...slice, endpoints: accepted };
-  });
-  return { slices, dropped };
+  const accepted = slices.map((slice) => memory.of(slice, ranges));
+  return {
+    slices: accepted.map(({ slice }) => slice),
+    dropped: accepted.flatMap(({ problems }) =>
+      problems.map((message): Dropped => ({ cluster, namespace, name, what: 'endpoint', message })),
+    ),
+  };
 }

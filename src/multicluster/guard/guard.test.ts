@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { merge } from '../merge/merge.ts';
 import { currentExport, endpoint, member, record, seedExport, sourceSlice, web } from '../records.fixture.ts';
-import { addressProblem } from './addresses.ts';
+import { AcceptedSlices, addressProblem } from './addresses.ts';
 import type { GuardContext } from './guard.ts';
 import { guard } from './guard.ts';
 import { identityProblems } from './identity.ts';
@@ -112,6 +112,14 @@ describe('T3 addresses', () => {
         message: 'endpoint 169.254.169.254 cannot be in another cluster',
       },
     ]);
+  });
+
+  test('what was looked at before is not looked at again, and is told again', () => {
+    const memory = new AcceptedSlices();
+    const given = record('west', { slices: [sourceSlice('a', { endpoints: [endpoint('127.0.0.1')] })] });
+    const [first, second] = [guard(given, {}, { memory }), guard(given, {}, { memory })];
+    assert.deepEqual(first, second);
+    assert.equal(first.record.slices[0], second.record.slices[0]);
   });
 
   test('a loopback range that was declared is accepted, as the clusters of one machine have it', () => {

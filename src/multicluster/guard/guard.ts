@@ -1,7 +1,7 @@
 // A record as it was read → as it may count, and what was dropped on the way. Runs before every merge.
 import type { Denial, ExportRecord } from '../record.ts';
 import { textOf } from '../record.ts';
-import { withAcceptedAddresses } from './addresses.ts';
+import { AcceptedSlices, withAcceptedAddresses } from './addresses.ts';
 import { withoutReservedKeys } from './metadata.ts';
 import type { Dropped, MemberPolicy } from './policy.ts';
 import { withinServiceQuota } from './quotas.ts';
@@ -12,6 +12,8 @@ export interface GuardContext {
   readonly quotaDenial?: Denial | undefined;
   /** The clusters that the service had when it was merged last. */
   readonly incumbents?: readonly string[];
+  /** What was looked at before, for this member. */
+  readonly memory?: AcceptedSlices;
 }
 
 export interface Guarded {
@@ -28,7 +30,7 @@ export function guard(record: ExportRecord, policy: MemberPolicy, context: Guard
     return { record: { ...record, slices: [], denial }, dropped: [dropped] };
   }
   const labelled = withoutReservedKeys(record);
-  const reachable = withAcceptedAddresses(record, policy.endpointRanges);
+  const reachable = withAcceptedAddresses(record, policy.endpointRanges, context.memory ?? new AcceptedSlices());
   const bounded = withinServiceQuota({ ...record, slices: reachable.slices }, policy.maxEndpointsPerService);
   const dropped = [...labelled.dropped, ...reachable.dropped, ...bounded.dropped];
   return dropped.length === 0

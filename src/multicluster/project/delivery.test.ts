@@ -64,7 +64,7 @@ describe('deliveries', () => {
     test(name, () => {
       const target = { member: member('north', facts), actual, vip };
       const desired = project(merged, target);
-      const { cluster, refusal, ...rest } = deliveryOf(target.member, desired, diff(desired, actual, now));
+      const { cluster, refusal, ...rest } = deliveryOf(target.member, desired, diff(desired, actual, { now }));
       assert.equal(cluster, 'north');
       assert.deepEqual({ ...rest, ...(refusal && { refusal: refusal.reason }) }, want);
     });
@@ -73,7 +73,7 @@ describe('deliveries', () => {
   test('MCS-94 a headless service needs no address', () => {
     const none = merge(web, [record('east', { spec: headless })]);
     const desired = project(none, { member: member('north'), actual: nothingThere, vip: { state: 'unneeded' } });
-    assert.equal(deliveryOf(member('north'), desired, diff(desired, nothingThere, now)).hasAddress, true);
+    assert.equal(deliveryOf(member('north'), desired, diff(desired, nothingThere, { now })).hasAddress, true);
   });
 
   test('MCS-21 a cluster is withdrawn when neither slices nor imports name it', () => {

@@ -6,6 +6,7 @@ import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/s
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { MemberFacts, ServiceKey } from '../record.ts';
+import type { Memory } from './memory.ts';
 import type { Statement } from './statement.ts';
 import type { VipState } from '../vip/vip.ts';
 
@@ -27,6 +28,13 @@ export interface Target {
   readonly vip: VipState;
   /** Members that could not be read since we began: what came from them stays (sheet 5.6). */
   readonly unknownClusters?: ReadonlySet<string>;
+  /**
+   * Members whose connection is not confirmed now. They keep their part in imports (MCS-85); their slices are neither
+   * written nor removed, since whether they are alive is the reaper's to judge, and a slice it removed must stay away.
+   */
+  readonly lostClusters?: ReadonlySet<string>;
+  /** What was worked out for this member before; see `Memory`. */
+  readonly memory?: Memory;
 }
 
 /** What a member is to hold of one service; undefined: nothing of that kind. */
@@ -38,8 +46,8 @@ export interface Desired extends ServiceKey {
   readonly derivedService: Service | undefined;
   /** 'later': they need the uid of an import, which is still to be written. */
   readonly slices: readonly EndpointSlice[] | 'later';
-  /** Sources whose slices are left as they are. */
-  readonly unknownClusters: ReadonlySet<string>;
+  /** Sources whose slices are left as they are: unknown or lost. */
+  readonly untouchedClusters: ReadonlySet<string>;
   /** Why this member does not have the service although it is exported, each for a person. */
   readonly refusals: readonly Refusal[];
 }
@@ -80,6 +88,13 @@ export interface Obstacle {
   readonly kind: Kind;
   readonly object: ApiObject;
   readonly message: string;
+}
+
+export interface DiffOptions {
+  /** The time for conditions that change. */
+  readonly now: string;
+  /** What was worked out for this member before; see `Memory`. */
+  readonly memory?: Memory;
 }
 
 /** What to do in a member. No writes in the steady state. */

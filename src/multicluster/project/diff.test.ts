@@ -7,6 +7,7 @@ import type { VipState } from '../vip/vip.ts';
 import { afterWrites, nothingThere, now, settle } from './actual.fixture.ts';
 import type { Actual, Difference } from './desired.ts';
 import { diff } from './diff.ts';
+import { sourceClusterLabel } from './marks.ts';
 import { project } from './project.ts';
 
 const vip: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };
@@ -17,7 +18,8 @@ const settled = settle(both, target).actual;
 const textOf = ({ writes }: Difference): readonly string[] => writes.map(({ verb, kind }) => `${verb} ${kind.kind}`);
 
 /** The writes when `actual` is found where both clusters export. */
-const repair = (actual: Actual, merged = both): Difference => diff(project(merged, { ...target, actual }), actual, now);
+const repair = (actual: Actual, merged = both): Difference =>
+  diff(project(merged, { ...target, actual }), actual, { now });
 
 describe('writes', () => {
   test('none in the steady state', () => {
@@ -214,6 +216,34 @@ describe('unknown is not none (sheet 5.6)', () => {
     const { actual } = settle(merge(web, [record('east')]), { ...target, actual: settled });
     assert.equal(actual.slices.length, 1);
     assert.equal(actual.importedService?.spec?.clusters?.length, 1);
+  });
+});
+
+describe('lost is not gone', () => {
+  const lost = { ...target, lostClusters: new Set(['west']) };
+
+  test('MCS-85 MCS-88 slices that were removed for a lost cluster stay away, its import and those of others stay', () => {
+    const reaped = {
+      ...settled,
+      slices: settled.slices.filter(({ metadata }) => metadata.labels?.[sourceClusterLabel] !== 'west'),
+    };
+    const { writes, actual } = settle(both, { ...lost, actual: reaped });
+    assert.deepEqual(writes, []);
+    assert.equal(actual.importedService?.spec?.clusters?.length, 2);
+  });
+
+  test('slices that are still there are not touched either, whatever was read last', () => {
+    const fewer = merge(web, [record('east'), record('west', { day: 2, slices: [] })]);
+    assert.deepEqual(settle(fewer, { ...lost, actual: settled }).writes, []);
+  });
+
+  test('MCS-86 once it is back they are restored, under the same names', () => {
+    const reaped = { ...settled, slices: settled.slices.slice(0, 1) };
+    const { actual } = settle(both, { ...target, actual: reaped });
+    assert.deepEqual(
+      new Set(actual.slices.map(({ metadata }) => metadata.name)),
+      new Set(settled.slices.map(({ metadata }) => metadata.name)),
+    );
   });
 });
 

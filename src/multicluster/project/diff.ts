@@ -9,19 +9,21 @@ import { isDeleting } from '../record.ts';
 import type { Changes } from './changes.ts';
 import { diffObject, hasMetadata, noChanges, obstacle, removal, withMetadata } from './changes.ts';
 import { diffDerived } from './derived-diff.ts';
-import type { Actual, Desired, Difference, ImportStatus, Obstacle, Write } from './desired.ts';
+import type { Actual, Desired, DiffOptions, Difference, ImportStatus, Obstacle, Write } from './desired.ts';
 import { isOurSlice, sourceClusterLabel } from './marks.ts';
+import { Memory } from './memory.ts';
 import { stated } from './statement.ts';
 
 /**
- * The writes that make a member hold what it is to hold. `now` is the time for conditions that change. Slices that are
+ * The writes that make a member hold what it is to hold. Slices that are
  * gone are removed after new ones are there, so that an endpoint that moved is never in none (sheet 5.3).
  */
-export function diff(desired: Desired, actual: Actual, now: string): Difference {
+export function diff(desired: Desired, actual: Actual, { now, memory = new Memory() }: DiffOptions): Difference {
   const seed = diffObject(importedServiceKind, desired.importedService, actual.importedService);
   const current = diffImport(desired.serviceImport, actual.serviceImport, { status: desired.importStatus, now });
   const derived = diffDerived(desired.derivedService, actual.derivedService);
-  const slices = desired.slices === 'later' ? noChanges : diffSlices(desired.slices, actual.slices, desired);
+  const slices =
+    desired.slices === 'later' ? noChanges : diffSlices(desired.slices, actual.slices, { ...desired, memory });
   const objects = [...derived.add, ...seed.add, ...current.add];
   return {
     writes: [...objects, ...slices.add, ...slices.remove, ...seed.remove, ...current.remove, ...derived.remove],
@@ -50,7 +52,7 @@ function diffImport(
 function diffSlices(
   desired: readonly EndpointSlice[],
   actual: readonly EndpointSlice[],
-  { unknownClusters }: Pick<Desired, 'unknownClusters'>,
+  { untouchedClusters, memory }: Pick<Desired, 'untouchedClusters'> & { readonly memory: Memory },
 ): Changes {
   const byName = new Map(actual.map((slice) => [slice.metadata.name, slice]));
   const wanted = new Set(desired.map(({ metadata }) => metadata.name));
@@ -61,14 +63,14 @@ function diffSlices(
     const before = byName.get(slice.metadata.name);
     if (before === undefined) create.push({ verb: 'create', kind: endpointSliceKind, object: slice });
     else if (!isOurSlice(before)) obstacles.push(obstacle(endpointSliceKind, before));
-    else if (!isDeleting(before) && !isSameSlice(before, slice)) {
+    else if (!isDeleting(before) && !memory.isSame(before, slice, () => isSameSlice(before, slice))) {
       const object = { ...slice, metadata: withMetadata(before, slice) };
       update.push({ verb: 'update', kind: endpointSliceKind, object });
     }
   }
   const remove = actual
     .filter((slice) => isOurSlice(slice) && !wanted.has(slice.metadata.name))
-    .filter(({ metadata }) => !unknownClusters.has(metadata.labels?.[sourceClusterLabel] ?? ''))
+    .filter(({ metadata }) => !untouchedClusters.has(metadata.labels?.[sourceClusterLabel] ?? ''))
     .flatMap((slice) => removal(endpointSliceKind, slice));
   return { add: [...create, ...update], remove, obstacles };
 }

@@ -370,6 +370,12 @@ describe('members with a stock proxy', () => {
     assert.equal(actual.slices[0]?.metadata.labels?.[serviceNameLabel], name);
   });
 
+  test('MCS-44 imports keep their address until a derived Service that was deleted has another', () => {
+    const before = settle(merge(web, [east]), stock).actual;
+    const without = { ...stock, actual: { ...before, derivedService: undefined } };
+    assert.deepEqual(project(merge(web, [east]), without).importedService?.spec, before.importedService?.spec);
+  });
+
   test('a headless service has none', () => {
     const { actual } = settle(merge(web, [record('east', { spec: headless })]), stock);
     assert.equal(actual.derivedService, undefined);

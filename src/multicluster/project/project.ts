@@ -2,13 +2,14 @@
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ApiObject, OwnerReference } from '../../api/metadata.ts';
 import { dns1035LabelErrors } from '../../api/names.ts';
-import type { Merged } from '../merge/merged.ts';
+import type { Merged, View } from '../merge/merged.ts';
 import { isDeleting } from '../record.ts';
 import type { VipState } from '../vip/vip.ts';
 import type { Actual, Desired, Refusal, Target } from './desired.ts';
 import { importStatusFor } from './import-status.ts';
 import { derivedServiceFor, importedServiceFor, serviceImportFor } from './imports.ts';
 import { derivedName, isOurs } from './marks.ts';
+import { Memory } from './memory.ts';
 import type { Owners } from './slices.ts';
 import { mirroredSlices } from './slices.ts';
 import { withUnknown } from './unknown.ts';
@@ -17,34 +18,40 @@ const noClusters: ReadonlySet<string> = new Set();
 
 /** What a member is to hold of a service. Everything is undefined or empty when it is to hold nothing. */
 export function project(merged: Merged, target: Target): Desired {
-  const { member, actual, unknownClusters = noClusters } = target;
+  const { member, actual, unknownClusters = noClusters, lostClusters = noClusters, memory = new Memory() } = target;
+  const untouchedClusters = unknownClusters.union(lostClusters);
   const refusal = refusalOf(merged, target);
-  if (refusal !== undefined) return nothing(merged, [refusal], unknownClusters);
+  if (refusal !== undefined) return nothing(merged, [refusal], untouchedClusters);
   const known = withUnknown(merged, actual, unknownClusters);
-  const { seed, current } = known.views;
-  const shown = current ?? seed;
-  if (shown === undefined) return nothing(merged, [], unknownClusters);
-  const derivedService = member.hasStockProxy ? derivedServiceFor(merged, shown, member.serviceFamilies) : undefined;
-  const vip = shown.type === 'Headless' ? unneeded : member.hasStockProxy ? derivedVip(target, known) : target.vip;
-  const input = { vip, isDerived: derivedService !== undefined };
-  const importedService = seed && member.serves.seed ? importedServiceFor(merged, seed, vip) : undefined;
-  const serviceImport = current && member.serves.current ? serviceImportFor(merged, current, input) : undefined;
+  const seed = member.serves.seed ? known.views.seed : undefined;
+  const current = member.serves.current ? known.views.current : undefined;
+  const addressed = [current, seed].find((view) => view?.type === 'ClusterSetIP');
+  const derivedService =
+    addressed && member.hasStockProxy ? derivedServiceFor(merged, addressed, member.serviceFamilies) : undefined;
+  const vip =
+    addressed === undefined ? unneeded : member.hasStockProxy ? derivedVip(target, addressed) : givenVip(target);
+  const vipOf = (view: View): VipState => (view.type === 'Headless' ? unneeded : vip);
+  const importedService = seed && importedServiceFor(merged, seed, vipOf(seed));
+  const isDerived = derivedService !== undefined;
+  const serviceImport = current && serviceImportFor(merged, current, { vip: vipOf(current), isDerived });
   const owners = ownersIn(actual, { seed: importedService, current: serviceImport });
   const isWaiting = Object.keys(owners).length === 0 && (importedService ?? serviceImport) !== undefined;
   const options = {
     owners,
     derivedName: derivedService && derivedName(merged),
     keepsSrvNames: member.keepsSrvNames,
+    except: untouchedClusters,
+    memory,
   };
   return {
     namespace: merged.namespace,
     name: merged.name,
     importedService,
     serviceImport,
-    importStatus: serviceImport && current && importStatusFor(current, vip),
+    importStatus: current && importStatusFor(current, vipOf(current)),
     derivedService,
     slices: isWaiting ? 'later' : mirroredSlices(known, options),
-    unknownClusters,
+    untouchedClusters,
     refusals: refusalsOfVip(vip, member.id),
   };
 }
@@ -60,7 +67,7 @@ export function incumbentsIn({ serviceImport, importedService }: Actual): readon
 function nothing(
   { namespace, name }: Merged,
   refusals: readonly Refusal[],
-  unknownClusters: ReadonlySet<string>,
+  untouchedClusters: ReadonlySet<string>,
 ): Desired {
   const slices: readonly EndpointSlice[] = [];
   return {
@@ -71,7 +78,7 @@ function nothing(
     importStatus: undefined,
     derivedService: undefined,
     slices,
-    unknownClusters,
+    untouchedClusters,
     refusals,
   };
 }
@@ -109,10 +116,20 @@ function refusalsOfVip(vip: VipState, cluster: string): readonly Refusal[] {
   return [];
 }
 
+/** What the pool gave; a service that was thought to need no address keeps the one it has. */
+const givenVip = ({ vip, actual }: Target): VipState => (vip.state === 'unneeded' ? heldVip(actual) : vip);
+
+/** The address that the imports have: it is not taken from them before there is another (MCS-44). */
+function heldVip({ importedService, serviceImport }: Actual): VipState {
+  const { ip, ipFamily } = importedService?.spec ?? {};
+  const { ips = ip === undefined ? [] : [ip], ipFamilies = ipFamily === undefined ? [] : [ipFamily] } =
+    serviceImport?.spec ?? {};
+  return ips.length === 0 ? { state: 'pending' } : { state: 'reserved', ips, families: ipFamilies };
+}
+
 /** The address is that of the derived Service, once it has one. */
-function derivedVip({ actual: { derivedService }, member }: Target, { views }: Merged): VipState {
-  const families = (views.current ?? views.seed)?.families ?? [];
-  const { serviceFamilies } = member;
+function derivedVip({ actual, member: { serviceFamilies } }: Target, { families }: View): VipState {
+  const { derivedService } = actual;
   if (serviceFamilies !== undefined && !families.some((family) => serviceFamilies.includes(family))) {
     return {
       state: 'unsupported',
@@ -120,7 +137,7 @@ function derivedVip({ actual: { derivedService }, member }: Target, { views }: M
     };
   }
   const { clusterIPs: ips = [], ipFamilies = [] } = derivedService?.spec ?? {};
-  if (derivedService === undefined || !isOurs(derivedService) || ips.length === 0) return { state: 'pending' };
+  if (derivedService === undefined || !isOurs(derivedService) || ips.length === 0) return heldVip(actual);
   return { state: 'reserved', ips, families: ipFamilies };
 }
 

@@ -65,7 +65,7 @@ async function settleIn(
 ): Promise<Actual> {
   for (let round = 0; round < 6; round++) {
     const actual = await actualIn(client);
-    const { writes, obstacles } = diff(project(merge(web, records), { ...target, actual }), actual, now);
+    const { writes, obstacles } = diff(project(merge(web, records), { ...target, actual }), actual, { now });
     assert.deepEqual(obstacles, []);
     if (writes.length === 0) return actual;
     for (const write of writes) await make(client, write);

@@ -1,0 +1,29 @@
+import type { MemberPolicy } from '../guard/policy.ts';
+import type { Vips } from './vips.ts';
+
+/** What is said of a member before anything was read from it. */
+export interface MemberOptions {
+  readonly id: string;
+  /** What it is trusted with; default: everything sensible. */
+  readonly policy?: MemberPolicy | undefined;
+  /** Where its supercluster IPs come from; undefined: from Services derived from the imports, for a stock proxy. */
+  readonly vips?: Vips | undefined;
+  readonly region?: string | undefined;
+  /** It takes names of Services that begin with a digit; default true. */
+  readonly acceptsRelaxedNames?: boolean | undefined;
+  /** Its server keeps `srvServiceName` in slices; default false, as Kubernetes drops it. */
+  readonly keepsSrvNames?: boolean | undefined;
+  /** It is about to leave: it exports nothing any more, and what was imported into it goes. */
+  readonly isLeaving?: boolean | undefined;
+}
+
+/** How often a member is asked whether it is there, and for how long no answer is no loss. */
+export interface PulseTimes {
+  /** Between two questions. */
+  readonly renewMs: number;
+  /** A member that did not answer for this long is lost: its endpoints are no longer written. */
+  readonly durationMs: number;
+}
+
+/** As the reference sheet suggests: a third of the lease, so that two may be missed. */
+export const defaultPulse: PulseTimes = { renewMs: 5000, durationMs: 15_000 };

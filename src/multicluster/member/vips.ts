@@ -1,0 +1,79 @@
+import { familyOf } from '../../api/addresses.ts';
+import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
+import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
+import type { View } from '../merge/merged.ts';
+import type { Actual } from '../project/desired.ts';
+import { isOurs } from '../project/marks.ts';
+import { Ledger } from '../vip/ledger.ts';
+import type { LedgerOptions } from '../vip/ledger.ts';
+import { poolOf } from '../vip/pool.ts';
+import type { VipState } from '../vip/vip.ts';
+
+const unneeded: VipState = { state: 'unneeded' };
+
+/**
+ * The supercluster IPs of one cluster, or of all that share it. The imports are the truth: what they say when they are
+ * first seen is taken over, be it from the last run or from another controller; what they say later was edited by hand.
+ */
+export class Vips {
+  readonly #ledger: Ledger;
+  /** Services whose address was seen in an import. */
+  readonly #confirmed = new Set<string>();
+  /** Services that wait for an address. */
+  readonly #waiting = new Set<string>();
+
+  constructor(cidrs: readonly string[], options: LedgerOptions = {}) {
+    this.#ledger = new Ledger(poolOf(cidrs), options);
+  }
+
+  /** Takes over what imports of this controller say, the older ones first. */
+  adopt(imports: readonly (ImportedService | ServiceImport)[]): void {
+    const claims = imports.filter(isOurs).map((object) => ({
+      key: `${object.metadata.namespace ?? ''}/${object.metadata.name ?? ''}`,
+      ips: ipsOf(object),
+      since: object.metadata.creationTimestamp ?? '',
+    }));
+    const stated = claims.filter(({ ips }) => ips.length > 0);
+    const refused = new Set(this.#ledger.adopt(stated).map(({ key }) => key));
+    for (const { key } of stated) if (!refused.has(key)) this.#confirmed.add(key);
+  }
+
+  /** The addresses of a service as a view shows it; without a view those that it has go on, if it has any. */
+  addressesFor(key: string, view: View | undefined, actual: Actual): VipState {
+    const objects = [actual.serviceImport, actual.importedService].flatMap((object) =>
+      object !== undefined && isOurs(object) ? [object] : [],
+    );
+    const stated = objects.find((object) => ipsOf(object).length > 0);
+    if (stated !== undefined && !this.#confirmed.has(key)) {
+      this.#ledger.release(key);
+      this.adopt([stated]);
+    }
+    if (view?.type === 'Headless') return unneeded;
+    const families = view?.families ?? ipsOf(stated).flatMap((ip) => familyOf(ip) ?? []);
+    if (families.length === 0) return unneeded;
+    const vip = this.#ledger.reserve(key, families);
+    if (vip.state === 'exhausted') this.#waiting.add(key);
+    else this.#waiting.delete(key);
+    return vip;
+  }
+
+  /** What `addressesFor` would give for a service that is not there yet. */
+  preview(key: string, view: View | undefined): VipState {
+    return view === undefined || view.type === 'Headless' ? unneeded : this.#ledger.preview(key, view.families);
+  }
+
+  /** Gives back the addresses of a service that is gone; the result are services that wait for one (MCS-45). */
+  release(key: string): readonly string[] {
+    this.#waiting.delete(key);
+    const before = this.#ledger.size;
+    this.#ledger.release(key);
+    this.#confirmed.delete(key);
+    return this.#ledger.size < before ? [...this.#waiting] : [];
+  }
+}
+
+/** The addresses that an import says it has. */
+function ipsOf(object: ImportedService | ServiceImport | undefined): readonly string[] {
+  const spec: { readonly ip?: string; readonly ips?: readonly string[] } = object?.spec ?? {};
+  return spec.ips ?? (spec.ip === undefined || spec.ip === '' ? [] : [spec.ip]);
+}

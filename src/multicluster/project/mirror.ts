@@ -1,0 +1,75 @@
+// One slice of a source cluster as an importing cluster has it.
+import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { OwnerReference } from '../../api/metadata.ts';
+import type { ServiceKey } from '../record.ts';
+import { isDeleting } from '../record.ts';
+import { regionAnnotation, sliceName, sourceSliceAnnotation } from './marks.ts';
+
+/** How all slices of one source cluster are mirrored into one member. Plain data: equal rules give equal slices. */
+export interface MirrorRule extends ServiceKey {
+  /** The source cluster. */
+  readonly cluster: string;
+  readonly region?: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly owners: readonly OwnerReference[];
+  /** Names of the ports that mean the same there as in the merged service; undefined: all do. */
+  readonly ports: readonly string[] | undefined;
+  readonly keepsSrvNames: boolean;
+  /** Endpoints count as ready whether they are or not (MCS-134). */
+  readonly publishesAll: boolean;
+  /** Hints that prefer an endpoint's own zone hold here too. */
+  readonly keepsZones: boolean;
+}
+
+/** The mirror of a slice; undefined: it has none. */
+export function mirrorOf(slice: EndpointSlice, rule: MirrorRule): EndpointSlice | undefined {
+  const ports = routedPorts(slice.ports ?? [], rule);
+  // A slice without ports would mean something else than one whose ports are all in conflict.
+  if (isDeleting(slice) || (ports.length === 0 && (slice.ports ?? []).length > 0)) return undefined;
+  const { name: sourceName = '' } = slice.metadata;
+  const { cluster, namespace, name, region } = rule;
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      name: sliceName({ cluster, namespace, name, slice: sourceName, addressType: slice.addressType }),
+      namespace,
+      labels: rule.labels,
+      annotations: {
+        [sourceSliceAnnotation]: sourceName,
+        ...(region === undefined ? {} : { [regionAnnotation]: region }),
+      },
+      ownerReferences: rule.owners,
+    },
+    addressType: slice.addressType,
+    endpoints: (slice.endpoints ?? []).map((endpoint) => importedEndpoint(endpoint, rule)),
+    ports,
+  };
+}
+
+/** Other ports would lead to the wrong ones. */
+function routedPorts(
+  ports: readonly EndpointPort[],
+  { ports: names, keepsSrvNames }: MirrorRule,
+): readonly EndpointPort[] {
+  const routed = names === undefined ? ports : ports.filter(({ name = '' }) => names.includes(name));
+  return keepsSrvNames ? routed : routed.map(({ srvServiceName: _dropped, ...port }) => port);
+}
+
+/**
+ * An endpoint as others see it. What it runs as is left out: a Pod of that name here is another. Where all addresses are
+ * to be published it counts as ready, and `serving` says whether it is. Hints are kept where they say no more than the
+ * endpoint's own zone; shares that were worked out for the nodes of one cluster, and names of its nodes, mean nothing in another.
+ */
+function importedEndpoint(
+  { targetRef: _pod, deprecatedTopology: _topology, hints, ...endpoint }: Endpoint,
+  { publishesAll, keepsZones }: MirrorRule,
+): Endpoint {
+  const { ready = true, serving = ready } = endpoint.conditions;
+  const zones = keepsZones ? (hints?.forZones ?? []).filter(({ name }) => name === endpoint.zone) : [];
+  return {
+    ...endpoint,
+    conditions: publishesAll && !ready ? { ...endpoint.conditions, ready: true, serving } : endpoint.conditions,
+    ...(zones.length > 0 ? { hints: { forZones: zones } } : {}),
+  };
+}
