@@ -99,15 +99,18 @@ const kubeconfigFor = ({ host, port, token }: Target): string =>
     users: [{ name: 'bench', user: { token } }],
   });
 
-/** Sends requests over several connections, each made by its number. */
+/** Sends requests over several connections, each made by its number; resolves with when it began to. */
 async function send(
   target: Target,
   count: number,
   request: (index: number) => readonly [method: string, path: string, body: unknown, type?: string],
-): Promise<void> {
+): Promise<number> {
   let next = 0;
-  const work = async (): Promise<void> => {
-    const connection = await Connection.open(target);
+  const connections = await Promise.all(
+    Array.from({ length: Math.min(writers, count) }, () => Connection.open(target)),
+  );
+  const started = performance.now();
+  const work = async (connection: Connection): Promise<void> => {
     for (let index = next++; index < count; index = next++) {
       const [method, path, body, type] = request(index);
       const { status, body: answer } = await connection.request(method, path, JSON.stringify(body), type);
@@ -115,7 +118,8 @@ async function send(
     }
     connection.close();
   };
-  await Promise.all(Array.from({ length: writers }, work));
+  await Promise.all(connections.map(work));
+  return started;
 }
 
 async function fill(target: Target, { services }: Scale): Promise<void> {
@@ -195,8 +199,7 @@ async function measureChanges({ server, slices, pid, count, scale }: Change): Pr
   readonly theirs: number;
 }> {
   const before = { own: cpuSecondsOf([pid]), theirs: server.cpuSeconds(), writes: slices.modified };
-  const started = performance.now();
-  await send(server.target, count, (index) => {
+  const started = await send(server.target, count, (index) => {
     const [service, pod] = count === 1 ? [scale.services - 1, 3] : [index, 4];
     return statusOf(service, pod, { ready: false, ip: addressOf(service * podsPerService + pod) });
   });
