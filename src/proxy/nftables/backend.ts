@@ -50,14 +50,12 @@ export class NftablesBackend implements Backend {
     if (!/^[a-z][a-z0-9-]{0,30}$/.test(table)) {
       throw new TypeError(`table "${table}" is no name for a table: use up to 31 of a-z, 0-9 and -, a letter first`);
     }
-    const [first = 'IPv4'] = families;
     this.#table = table;
     this.#rulesets = families.map((family) => new Ruleset(table, family));
     this.#observer = options.observer ?? {};
     this.#conntrack = new Conntrack(conntrack);
     this.#nft = new Nft({
       program: nft,
-      acknowledge: `list chain ${nftFamily(first)} ${table} refuse`,
       onRestart: () => this.#observer.restart?.(),
     });
   }

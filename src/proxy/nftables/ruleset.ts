@@ -50,10 +50,12 @@ export class Ruleset {
 
   /** Takes these routes as all there are, without a command: `full` follows. */
   reset(routes: Iterable<Route>): void {
-    const added = [...routes].filter((route) => this.#isOwn(route));
-    const present = new Set(added.map(routeKey));
-    const removed = [...this.routes()].filter((route) => !present.has(routeKey(route)));
-    this.apply({ removed, added });
+    const old = new Map(this.#routes);
+    this.#routes.clear();
+    for (const route of routes) {
+      const key = routeKey(route);
+      if (this.#isOwn(route)) this.#routes.set(key, slotted(route, old.get(key)));
+    }
   }
 
   /** The routes it was told of. */
@@ -64,10 +66,10 @@ export class Ruleset {
   /** The commands that make the whole table, of whatever there is. Chains that nothing leads to any more go. */
   full(network: NodeNetwork): readonly string[] {
     const elements: Element[] = [];
-    for (const route of this.#routes.values()) {
-      for (const element of elementsOf(route)) if (!sharedSets.has(element.set)) elements.push(element);
-    }
-    for (const [set, members] of this.#shared) for (const key of members.keys()) elements.push({ set, key });
+    const edit: Edit = { gone: [], come: elements, shared: new Map() };
+    this.#shared.clear();
+    for (const route of this.#routes.values()) for (const element of elementsOf(route)) this.#add(element, edit);
+    this.#settleShared(edit);
     const stale = new Set(this.#chains);
     this.#chains.clear();
     const chains = this.#newChains({ come: elements });
