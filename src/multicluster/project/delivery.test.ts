@@ -70,6 +70,14 @@ describe('deliveries', () => {
     });
   }
 
+  test('MCS-122 what is withdrawn is delivered when nothing of it is left', () => {
+    const facts = member('north', { serves: { seed: true, current: false } });
+    const conflict = merge(web, [record('east'), record('west', { spec: headless })]);
+    const desired = project(conflict, { member: facts, actual: nothingThere, vip: reserved });
+    const { state, hasAddress } = deliveryOf(facts, desired, diff(desired, nothingThere, { now }));
+    assert.deepEqual([state, hasAddress], ['acknowledged', true]);
+  });
+
   test('MCS-94 a headless service needs no address', () => {
     const none = merge(web, [record('east', { spec: headless })]);
     const desired = project(none, { member: member('north'), actual: nothingThere, vip: { state: 'unneeded' } });

@@ -22,10 +22,14 @@ export function deliveryOf(member: MemberFacts, desired: Desired, difference: Di
   return { cluster, state: isDone ? 'acknowledged' : 'pending', hasAddress };
 }
 
-function hasAddressIn({ importedService, serviceImport }: Desired): boolean {
-  if (serviceImport === undefined) return importedService !== undefined;
-  const { type, ips = [] } = serviceImport.spec ?? {};
-  return type === 'Headless' || ips.length > 0;
+function hasAddressIn({ importedService, serviceImport, derivedService, refusals }: Desired): boolean {
+  if (refusals.some(({ reason }) => reason === 'NoAddress' || reason === 'FamilyNotSupported')) return false;
+  if (serviceImport !== undefined) {
+    const { type, ips = [] } = serviceImport.spec ?? {};
+    return type === 'Headless' || ips.length > 0;
+  }
+  // The seed's import waits for its address; one that is withdrawn needs none.
+  return importedService !== undefined || derivedService === undefined;
 }
 
 /** Whether a member holds nothing that came from a cluster, so that its export may go (MCS-21). */
