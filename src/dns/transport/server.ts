@@ -42,6 +42,7 @@ const socketBufferBytes = 4 * 1024 * 1024;
 /** Another free port is tried so often when TCP lacks the one that UDP was given. */
 const portAttempts = 8;
 const restartDelayMs = 1000;
+const releaseDelayMs = 50;
 
 /** Starts to answer on every address; rejects with an error that names the address if one cannot be had. */
 export async function startDnsServer(options: DnsServerOptions): Promise<RunningDns> {
@@ -74,6 +75,8 @@ class DnsServer implements RunningDns {
   readonly #counterBuffers: SharedArrayBuffer[] = [];
   readonly #counters: Counters;
   readonly #restarts = new Set<NodeJS.Timeout>();
+  /** Questions without an answer that their workers still count. */
+  readonly #unanswered: { readonly worker: WorkerHandle; readonly token: number }[] = [];
   #table: AnswerTable;
   #isClosing = false;
 
@@ -221,7 +224,7 @@ class DnsServer implements RunningDns {
     for (const { token, asker, query } of unpackAsks(packed)) {
       this.#queue.add(query, asker, (messages) => {
         const protocol = asker.protocol === 'udp' ? 0 : 1;
-        if (messages.length === 0) return worker.tell({ token, message: undefined, isLast: true });
+        if (messages.length === 0) return this.#release(worker, token);
         this.#counters.duration(protocol, (performance.now() - started) / 1000, 1);
         for (const [index, message] of messages.entries()) {
           this.#counters.response(protocol, (message[3] ?? 0) & 0xf, message.length);
@@ -229,6 +232,19 @@ class DnsServer implements RunningDns {
         }
       });
     }
+  }
+
+  /**
+   * Tells a worker that there is nothing to send. Not at once: what is given up under a flood would only make room for more
+   * of it, and the bound on what a worker may have asked becomes a bound on the rate.
+   */
+  #release(worker: WorkerHandle, token: number): void {
+    if (this.#unanswered.push({ worker, token }) > 1) return;
+    setTimeout(() => {
+      for (const each of this.#unanswered.splice(0)) {
+        each.worker.tell({ token: each.token, message: undefined, isLast: true });
+      }
+    }, releaseDelayMs);
   }
 
   #newCounters(): SharedArrayBuffer {
