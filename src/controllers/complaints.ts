@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../client/clock.ts';
 import { systemClock } from '../client/clock.ts';
 import { isRefusal } from '../client/transport.ts';
-import { messageOf } from './context.ts';
+import { levelOf, messageOf } from './context.ts';
 
 /** What went wrong lately with what is tried again and again. What did not fail again for a while is well. */
 export class Complaints {
@@ -19,7 +19,7 @@ export class Complaints {
   note(what: string, error: unknown): void {
     // The server forgot where the watch was: it begins anew by itself.
     if (isRefusal(error, 410)) return;
-    this.#log.warn({ err: error }, `${what} failed, will try again`);
+    this.#log[levelOf(error)]({ err: error }, `${what} failed, will try again`);
     this.#last.set(what, { atMs: this.#clock.elapsed(), why: messageOf(error) });
   }
 

@@ -28,9 +28,19 @@ export const logFailure =
   (log: Logger, controller: string) =>
   (error: unknown, key: Key, failures: number): void => {
     // Somebody else wrote first: what is planned next starts from that.
-    const level = isRefusal(error, 409) ? 'debug' : 'warn';
+    const level = isRefusal(error, 409) ? 'debug' : levelOf(error);
     log[level]({ controller, key, failures, err: error }, 'could not reconcile, will try again');
   };
+
+/**
+ * How loud to be about what is tried again. A server that cannot be reached fails everything there is, again and again: who
+ * runs us says so once.
+ */
+export const levelOf = (error: unknown): 'warn' | 'debug' => (isUnreachable(error) ? 'debug' : 'warn');
+
+/** ECONNREFUSED, ETIMEDOUT and their like. */
+const isUnreachable = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code));
 
 /** What an error says. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -6,7 +6,7 @@ import type { Client } from '../client/client.ts';
 import { LeaderElection } from '../client/leader.ts';
 import type { ControllersMetrics } from './metrics.ts';
 import type { LeaderElectionOptions } from './options.ts';
-import { messageOf } from './context.ts';
+import { levelOf, messageOf } from './context.ts';
 
 export interface LeadershipOptions {
   readonly client: Client;
@@ -89,7 +89,7 @@ export class Leadership {
       ...(retryPeriodMs === undefined ? {} : { retryPeriodMs }),
       onError: (error) => {
         this.#failure = messageOf(error);
-        log.warn({ err: error, lease }, 'the lease could not be read or written, will try again');
+        log[levelOf(error)]({ err: error, lease }, 'the lease could not be read or written, will try again');
       },
       onLeader: (leader) => {
         this.#decide();
