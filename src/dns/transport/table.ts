@@ -1,38 +1,32 @@
 import { randomBytes } from 'node:crypto';
 
-import type { AnswerSink, PreparedAnswer, PreparedName, PreparedZone } from '../prepared.ts';
+import type { AnswerSink, PreparedName, PreparedZone } from '../prepared.ts';
 import type { Name } from '../record.ts';
 import { encodeName } from '../wire/name.ts';
 import { Arena } from './arena.ts';
 import { hashBytes } from './hash.ts';
 import {
-  answerHalves,
-  askDescendantsFlag,
-  askTypesFlag,
   bucketBits,
   buckets,
   bucketWord,
   headerWords,
   maxReaders,
   maxZones,
-  nameBytes,
   readerStride,
   readerWord,
   tagShift,
   tombstone,
-  tooLarge,
   unitBytes,
   unitMask,
   zoneWord,
 } from './layout.ts';
 import type { TableShare } from './lookup.ts';
 import { slotTag, TableReader } from './lookup.ts';
+import { nameBlockBytes, writeName } from './name-block.ts';
 import { encodeZone, writeZone } from './zone-block.ts';
 
 /** Where a reader's word is. */
 const epochWord = (reader: number): number => readerWord + reader * readerStride;
-/** Records of one answer may take this much; the rest of the longest message is for question, OPT and additional ones. */
-const maxAnswerBytes = 60_000;
 const smallestBucket = 8;
 
 /** How full a table is. */
@@ -119,9 +113,9 @@ export class AnswerTable implements AnswerSink {
     const hash = this.#hash(name);
     const arena = this.#arena;
     const zone = this.#zoneNumber(prepared.zone);
-    const units = Math.ceil(blockBytes(name, prepared.answers) / unitBytes);
+    const units = Math.ceil(nameBlockBytes(name, prepared.answers) / unitBytes);
     const offset = arena.allocate(units);
-    this.#write(offset * unitBytes, { prepared, name, hash, zone, units });
+    writeName(arena, offset * unitBytes, { prepared, name, hash, zone, units });
     const depth = labelsIn(name);
     if (depth > (arena.words[headerWords.depth] ?? 0)) Atomics.store(arena.words, headerWords.depth, depth);
     const slotValue = (slotTag(hash) << tagShift) | offset | 0;
@@ -229,84 +223,12 @@ export class AnswerTable implements AnswerSink {
     if (old !== 0) arena.retire(old & unitMask, (oldSize * 4) / unitBytes);
     this.#filled[bucket] = live;
   }
-
-  #write(
-    block: number,
-    what: {
-      readonly prepared: PreparedName;
-      readonly name: Uint8Array;
-      readonly hash: number;
-      readonly zone: number;
-      readonly units: number;
-    },
-  ): void {
-    const { bytes, words } = this.#arena;
-    const { ask, answers } = what.prepared;
-    const flags = ask === undefined ? 0 : ask === 'types' ? askTypesFlag : askDescendantsFlag;
-    words[block >> 2] = what.hash;
-    words[(block >> 2) + 1] = what.name.length | (flags << 8) | (what.zone << 16);
-    words[(block >> 2) + 2] = answers.length | (what.units << 8);
-    bytes.set(what.name, block + nameBytes);
-    let at = evenUp(block + nameBytes + what.name.length);
-    for (const answer of answers) at = this.#writeAnswer(at, answer);
-  }
-
-  #writeAnswer(at: number, answer: PreparedAnswer): number {
-    const { bytes, halves } = this.#arena;
-    const half = at >> 1;
-    halves[half] = answer.type;
-    const { records, additional } = storable(answer);
-    halves[half + 1] = records === undefined ? tooLarge : records.length;
-    halves[half + 2] = additional.length;
-    const all = [...(records ?? []), ...additional];
-    const data = at + (answerHalves + all.length) * 2;
-    let end = 0;
-    let recordsEnd = 0;
-    for (const [index, record] of all.entries()) {
-      bytes.set(record, data + end);
-      end += record.length;
-      if (index === (records?.length ?? 0) - 1) recordsEnd = end;
-      // Ends count from the first record, those of additional records too.
-      halves[half + answerHalves + index] = end;
-    }
-    halves[half + 3] = recordsEnd;
-    halves[half + 4] = end - recordsEnd;
-    return evenUp(data + end);
-  }
 }
 
 function wireName(name: Name): Uint8Array {
   const wire = encodeName(name);
   if (wire === undefined) throw new TypeError(`"${name}" is no domain name: it cannot be answered for`);
   return wire;
-}
-
-const evenUp = (at: number): number => at + (at & 1);
-const totalBytes = (records: readonly Uint8Array[]): number => records.reduce((sum, { length }) => sum + length, 0);
-
-/** What of an answer is held here. One that no message could hold whole is left to whoever can cut it. */
-function storable({ answers, additional }: PreparedAnswer): {
-  readonly records: readonly Uint8Array[] | undefined;
-  readonly additional: readonly Uint8Array[];
-} {
-  const bytes = totalBytes(answers);
-  if (bytes > maxAnswerBytes) return { records: undefined, additional: [] };
-  let room = maxAnswerBytes - bytes;
-  const fitting = additional.filter(({ length }) => {
-    room -= length;
-    return room >= 0;
-  });
-  return { records: answers, additional: fitting };
-}
-
-function blockBytes(name: Uint8Array, answers: readonly PreparedAnswer[]): number {
-  let bytes = evenUp(nameBytes + name.length);
-  for (const answer of answers) {
-    const { records = [], additional } = storable(answer);
-    const numbers = (answerHalves + records.length + additional.length) * 2;
-    bytes += evenUp(numbers + totalBytes(records) + totalBytes(additional));
-  }
-  return bytes;
 }
 
 function labelsIn(name: Uint8Array): number {

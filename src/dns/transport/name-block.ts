@@ -1,0 +1,82 @@
+import type { PreparedAnswer, PreparedName } from '../prepared.ts';
+import type { Arena } from './arena.ts';
+import { answerHalves, askDescendantsFlag, askTypesFlag, nameBytes, tooLarge } from './layout.ts';
+
+/** Records of one answer may take this much; the rest of the longest message is for question, OPT and additional ones. */
+const maxAnswerBytes = 60_000;
+
+/** What goes into the block of a name. */
+export interface NameBlock {
+  readonly prepared: PreparedName;
+  /** The name as on the wire. */
+  readonly name: Uint8Array;
+  readonly hash: number;
+  /** The number of its zone. */
+  readonly zone: number;
+  /** How large the block is. */
+  readonly units: number;
+}
+
+/** Puts a name and its answers into a block that begins at an offset in bytes. */
+export function writeName(arena: Arena, block: number, { prepared, name, hash, zone, units }: NameBlock): void {
+  const { bytes, words } = arena;
+  const { ask, answers } = prepared;
+  const flags = ask === undefined ? 0 : ask === 'types' ? askTypesFlag : askDescendantsFlag;
+  words[block >> 2] = hash;
+  words[(block >> 2) + 1] = name.length | (flags << 8) | (zone << 16);
+  words[(block >> 2) + 2] = answers.length | (units << 8);
+  bytes.set(name, block + nameBytes);
+  let at = evenUp(block + nameBytes + name.length);
+  for (const answer of answers) at = writeAnswer(arena, at, answer);
+}
+
+function writeAnswer({ bytes, halves }: Arena, at: number, answer: PreparedAnswer): number {
+  const half = at >> 1;
+  const { records, additional } = storable(answer);
+  halves[half] = answer.type;
+  halves[half + 1] = records === undefined ? tooLarge : records.length;
+  halves[half + 2] = additional.length;
+  const all = [...(records ?? []), ...additional];
+  const data = at + (answerHalves + all.length) * 2;
+  let end = 0;
+  let recordsEnd = 0;
+  for (const [index, record] of all.entries()) {
+    bytes.set(record, data + end);
+    end += record.length;
+    if (index === (records?.length ?? 0) - 1) recordsEnd = end;
+    // Ends count from the first record, those of additional records too.
+    halves[half + answerHalves + index] = end;
+  }
+  halves[half + 3] = recordsEnd;
+  halves[half + 4] = end - recordsEnd;
+  return evenUp(data + end);
+}
+
+const evenUp = (at: number): number => at + (at & 1);
+const totalBytes = (records: readonly Uint8Array[]): number => records.reduce((sum, { length }) => sum + length, 0);
+
+/** What of an answer is held here. One that no message could hold whole is left to whoever can cut it. */
+function storable({ answers, additional }: PreparedAnswer): {
+  readonly records: readonly Uint8Array[] | undefined;
+  readonly additional: readonly Uint8Array[];
+} {
+  const bytes = totalBytes(answers);
+  if (bytes > maxAnswerBytes) return { records: undefined, additional: [] };
+  let room = maxAnswerBytes - bytes;
+  const fitting = additional.filter(({ length }) => {
+    room -= length;
+    return room >= 0;
+  });
+  return { records: answers, additional: fitting };
+}
+
+/** How large the block of a name must be. */
+export function nameBlockBytes(name: Uint8Array, answers: readonly PreparedAnswer[]): number {
+  let bytes = evenUp(nameBytes + name.length);
+  for (const answer of answers) {
+    const { records = [], additional } = storable(answer);
+    const numbers = (answerHalves + records.length + additional.length) * 2;
+    bytes += evenUp(numbers + totalBytes(records) + totalBytes(additional));
+  }
+  return bytes;
+}
