@@ -51,6 +51,8 @@ export interface WorkerSetup {
 }
 
 export type ToWorker =
+  /** The first there is: what to open and how to answer. */
+  | { readonly kind: 'setup'; readonly setup: WorkerSetup }
   | { readonly kind: 'table'; readonly table: TableShare }
   | { readonly kind: 'drain'; readonly timeoutMs: number };
 

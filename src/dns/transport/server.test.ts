@@ -153,17 +153,21 @@ test('an address that is none, or not ours, is an error that names it', async ()
   await assert.rejects(serve({ listen: [{ address: '192.0.2.1', port: 0 }] }), /192\.0\.2\.1:0: no interface/);
 });
 
-test('a reply leaves from the address that the query was sent to', async () => {
-  await using server = await serve({ listen: [{ address: '0.0.0.0', port: 0 }] });
-  await using udp = new UdpClient('127.0.0.1');
-  for (const address of ['127.0.0.7', '127.0.0.8']) {
-    for (const bytes of [web, outside]) {
-      assert.ok(await udp.ask({ address, port: server.at.port }, bytes));
-      if (server.transport === 'batch') assert.equal(udp.lastFrom, address);
+for (const [wildcard, asked] of [
+  ['0.0.0.0', ['127.0.0.7', '127.0.0.8']],
+  ['::', ['::1']],
+] as const) {
+  test(`on ${wildcard} a reply leaves from the address that the query was sent to`, async () => {
+    await using server = await serve({ listen: [{ address: wildcard, port: 0 }] });
+    await using udp = new UdpClient(asked[0]);
+    for (const address of asked) {
+      for (const bytes of [web, outside]) {
+        assert.ok(await udp.ask({ address, port: server.at.port }, bytes));
+        if (server.transport === 'batch') assert.equal(udp.lastFrom, address);
+      }
     }
-  }
-  await server.close();
-});
+  });
+}
 
 test('cookies are made in the worker', async () => {
   await using server = await serve({

@@ -5,7 +5,7 @@ import type { Told } from './exchange.ts';
 import { packTold } from './exchange.ts';
 import { SocketError } from './native.ts';
 import type { FromWorker, ToWorker, WorkerSetup } from './protocol.ts';
-import { startThread } from './thread.ts';
+import { takeThread } from './thread.ts';
 
 export interface WorkerEvents {
   /** Packed questions have come. */
@@ -31,7 +31,8 @@ export class WorkerHandle {
   constructor(setup: WorkerSetup, { onAsks, onDeath }: WorkerEvents) {
     this.setup = setup;
     this.table = setup.table;
-    this.#thread = startThread(new URL('./worker.ts', import.meta.url), setup);
+    this.#thread = takeThread();
+    this.#say({ kind: 'setup', setup });
     let failure: unknown;
     this.#thread.on('message', (message: Uint8Array | FromWorker) => {
       if (message instanceof Uint8Array) onAsks(message, this);

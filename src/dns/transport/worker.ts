@@ -1,7 +1,7 @@
 // The program of a worker thread: opens listeners and answers until told to stop.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 
 import { Cookies } from '../answer/cookie.ts';
 import { Asks } from './asks.ts';
@@ -76,40 +76,51 @@ async function drain(listeners: readonly Listener[], { asks }: Service, timeoutM
   for (const listener of listeners) listener.close();
 }
 
-async function run(setup: WorkerSetup, port: MessagePort): Promise<void> {
+/** Starts to answer; what it returns is told everything that comes from the main thread from then on. */
+async function run(setup: WorkerSetup, port: MessagePort): Promise<(message: Uint8Array | ToWorker) => void> {
   const say = (message: FromWorker): void => port.postMessage(message);
   const service = makeService(setup, port);
   const { listeners, ports } = await open(setup, service);
-  port.on('message', (message: Uint8Array | ToWorker) => {
+  say({ kind: 'ready', ports });
+  return (message) => {
     if (message instanceof Uint8Array) {
       service.asks.told(message);
     } else if (message.kind === 'table') {
       service.responder.useTable(new TableReader(message.table));
       say({ kind: 'switched' });
-    } else {
+    } else if (message.kind === 'drain') {
       // Ends the thread: nothing is left that could keep it.
       void drain(listeners, service, message.timeoutMs).then(() => {
         say({ kind: 'drained' });
         port.close();
       });
     }
-  });
-  say({ kind: 'ready', ports });
+  };
+}
+
+function fail(error: unknown, port: MessagePort): void {
+  const message: FromWorker = {
+    kind: 'failed',
+    code: error instanceof SocketError ? error.code : '',
+    message: error instanceof Error ? error.message : String(error),
+  };
+  port.postMessage(message);
+  port.close();
 }
 
 if (parentPort !== null) {
   const port = parentPort;
-  try {
-    // A cast at the edge: only the server starts this program.
-    await run(workerData as WorkerSetup, port);
-  } catch (error) {
-    const code = error instanceof SocketError ? error.code : '';
-    const message: FromWorker = {
-      kind: 'failed',
-      code,
-      message: error instanceof Error ? error.message : String(error),
-    };
-    port.postMessage(message);
-    port.close();
-  }
+  /** What has come while the listeners were being opened. */
+  const early: (Uint8Array | ToWorker)[] = [];
+  let hear = (message: Uint8Array | ToWorker): void => void early.push(message);
+  port.on('message', (message: Uint8Array | ToWorker) => {
+    if (message instanceof Uint8Array || message.kind !== 'setup') return hear(message);
+    run(message.setup, port).then(
+      (running) => {
+        hear = running;
+        for (const each of early.splice(0)) hear(each);
+      },
+      (error: unknown) => fail(error, port),
+    );
+  });
 }
