@@ -11,6 +11,7 @@ import type { TestServer } from '../server/testing/server.ts';
 import { testServer } from '../server/testing/server.ts';
 import { until } from '../server/testing/until.ts';
 import type { Backend, RouteChange, RoutingState } from './backend.ts';
+import { inspect } from './inspect.ts';
 import type { ProxyOptions } from './options.ts';
 import { startProxy } from './proxy.ts';
 import { actionText } from './routes/objects.fixture.ts';
@@ -151,6 +152,25 @@ test('MCS-107 imports are routed beside Services, from slices of their own', asy
   };
   await post(server, discovery, slice('imported', ['10.2.0.1'], labels));
   await until('the import is routed', () => backend.lines.includes('10.128.0.5 TCP 80 → 10.2.0.1:8080'));
+});
+
+test('what would be routed can be asked for, with why', async () => {
+  await using server = await testServer();
+  await post(server, `${core}/services`, service('web', '10.0.0.10'));
+  await post(server, `${core}/services`, service('names', 'None'));
+  await post(server, discovery, slice('web-1', ['10.1.0.1'], web));
+  const user = { name: 'admin', uid: '', groups: ['system:masters'] };
+  const client = new Client(inProcess((request) => server.handle({ ...request, user })));
+  const { owners, conflicts } = await inspect(client, { nodeName: 'n1', mode: 'nftables' }, { namespace: 'default' });
+  assert.deepEqual(conflicts, []);
+  const found = owners.find(({ owner }) => owner === 'Service default/web');
+  assert.deepEqual(found?.routes.map(routeKey), ['10.0.0.10 TCP 80']);
+  assert.deepEqual(
+    found?.explanation.endpoints.map(({ address, reason }) => `${address}: ${reason}`),
+    ['10.1.0.1: ready'],
+  );
+  const headless = owners.find(({ owner }) => owner === 'Service default/names');
+  assert.match(headless?.explanation.unrouted ?? '', /headless/);
 });
 
 test('a failure is told, and everything is made again until it holds', async () => {

@@ -1,4 +1,3 @@
-import { networkInterfaces } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 
 import { serviceKind } from '../api/kinds/core/service/kind.ts';
@@ -13,7 +12,7 @@ import { Caches } from './follow/caches.ts';
 import { Follower } from './follow/follower.ts';
 import { HealthChecks } from './follow/health-checks.ts';
 import type { Surroundings } from './follow/node.ts';
-import { nodeNetwork, thisNode } from './follow/node.ts';
+import { machineAddresses, nodeNetwork, thisNode } from './follow/node.ts';
 import { BoundedRunner } from './follow/runner.ts';
 import { TriggerTimes } from './follow/trigger-times.ts';
 import { ProxyMetrics } from './metrics.ts';
@@ -216,9 +215,4 @@ class RunningProxy implements RunningPart {
       message: `node ${this.#options.nodeName} failed to start healthcheck "${namespace}/${name}" on port ${port}: ${reason}`,
     });
   }
-}
-
-/** The addresses of the machine's interfaces. */
-function machineAddresses(): readonly string[] {
-  return Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => address));
 }

@@ -1,4 +1,6 @@
 // What this machine is to the network, from its Node object and its own addresses.
+import { networkInterfaces } from 'node:os';
+
 import type { IpFamily } from '../../api/addresses.ts';
 import { canonicalAddress, canonicalCidr, contains, familyOf, parseAddress, parseCidr } from '../../api/addresses.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
@@ -69,4 +71,9 @@ function primaryAddresses(node: Node | undefined): readonly string[] {
     }
   }
   return [...found.values()];
+}
+
+/** The addresses of the machine's interfaces. */
+export function machineAddresses(): readonly string[] {
+  return Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => address));
 }

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+
+import { until } from '../../server/testing/until.ts';
+import type { HealthCheck } from '../routes/service.ts';
+import { answerFor, HealthChecks } from './health-checks.ts';
+
+const check = (port: number, localEndpoints: number): HealthCheck => ({
+  owner: 'Service shop/web',
+  namespace: 'shop',
+  name: 'web',
+  port,
+  localEndpoints,
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  // A cast: a listening TCP server has an address with a port.
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+for (const { name, endpoints, isHealthy, code } of [
+  { name: 'a node with endpoints is to be used', endpoints: 2, isHealthy: true, code: 200 },
+  { name: 'a node without is not', endpoints: 0, isHealthy: true, code: 503 },
+  { name: 'nor is one whose proxy does not work', endpoints: 2, isHealthy: false, code: 503 },
+]) {
+  test(name, () => {
+    const answer = answerFor(check(1, endpoints), isHealthy);
+    assert.equal(answer.code, code);
+    assert.equal(answer.weight, endpoints);
+    assert.deepEqual(JSON.parse(answer.body), {
+      service: { namespace: 'shop', name: 'web' },
+      localEndpoints: endpoints,
+      serviceProxyHealthy: isHealthy,
+    });
+  });
+}
+
+test('load balancers are answered at the port of a Service, as long as it has one', async () => {
+  const errors: unknown[] = [];
+  await using checks = new HealthChecks({
+    host: '127.0.0.1',
+    isHealthy: () => true,
+    onError: (_, error) => errors.push(error),
+  });
+  const port = await freePort();
+  checks.set('Service shop/web', check(port, 1));
+  await checks.listening();
+  const ask = async (): Promise<Response> => fetch(`http://127.0.0.1:${port}/anything`);
+  const answer = await ask();
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get('X-Load-Balancing-Endpoint-Weight'), '1');
+  assert.equal(answer.headers.get('X-Content-Type-Options'), 'nosniff');
+  assert.equal(answer.headers.get('Content-Type'), 'application/json');
+  await answer.text();
+  checks.set('Service shop/web', check(port, 0));
+  assert.equal((await ask()).status, 503);
+  checks.set('Service shop/web', undefined);
+  await assert.rejects(ask());
+  assert.deepEqual(errors, []);
+});
+
+test('a port that is taken is told, and tried again', async () => {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  // A cast: a listening TCP server has an address with a port.
+  const { port } = taken.address() as AddressInfo;
+  const errors: unknown[] = [];
+  await using checks = new HealthChecks({
+    host: '127.0.0.1',
+    isHealthy: () => true,
+    onError: (_, error) => errors.push(error),
+  });
+  checks.set('Service shop/web', check(port, 1));
+  await until('it is told', () => errors.length === 1);
+  await new Promise((resolve) => taken.close(resolve));
+  checks.retry();
+  await checks.listening();
+  assert.equal((await fetch(`http://127.0.0.1:${port}`)).status, 200);
+});

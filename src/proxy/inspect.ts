@@ -1,0 +1,120 @@
+// Everything a proxy would route on a node, and why, without routing anything: for `fairlead proxy routes`.
+import type { Kind } from '../api/kind.ts';
+import { nodeKind } from '../api/kinds/core/node/kind.ts';
+import { serviceKind } from '../api/kinds/core/service/kind.ts';
+import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts';
+import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.ts';
+import { serviceImportAlphaKind, serviceImportKind } from '../api/kinds/multicluster/serviceimport/kind.ts';
+import { importedServiceKind } from '../api/kinds/multicluster/supercluster/import.ts';
+import { serviceCidrKind } from '../api/kinds/networking/servicecidr/kind.ts';
+import type { ApiObject } from '../api/metadata.ts';
+import type { Client, Selection } from '../client/client.ts';
+import { keyOf } from '../client/key.ts';
+import { isRefusal } from '../client/transport.ts';
+import { sliceOwners } from './follow/caches.ts';
+import { machineAddresses, nodeNetwork, thisNode } from './follow/node.ts';
+import type { ProxyOptions } from './options.ts';
+import { importOwner } from './routes/import.ts';
+import { defaultRouteOptions } from './routes/options.ts';
+import type { Route } from './routes/route.ts';
+import type { RouteInput, RouteSource } from './routes/routes.ts';
+import { routesOf } from './routes/routes.ts';
+import { serviceOwner } from './routes/service.ts';
+import type { RouteConflict } from './routes/table.ts';
+import { RoutingTable } from './routes/table.ts';
+import type { Explanation } from './routes/why.ts';
+import { why } from './routes/why.ts';
+
+/** What is routed for one Service or import. */
+export interface InspectedOwner {
+  /** `Service shop/web`, `Import shop/web`. */
+  readonly owner: string;
+  /** Those it gets: what an older owner has is not among them. */
+  readonly routes: readonly Route[];
+  readonly explanation: Explanation;
+}
+
+/** What a proxy would do on a node. */
+export interface Inspection {
+  readonly owners: readonly InspectedOwner[];
+  readonly conflicts: readonly RouteConflict[];
+}
+
+/** Reads a cluster once and works out what a proxy with these options would route. */
+export async function inspect(
+  client: Client,
+  options: ProxyOptions,
+  { signal, namespace }: { readonly signal?: AbortSignal; readonly namespace?: string } = {},
+): Promise<Inspection> {
+  const selection = { namespace, signal };
+  const [services, slices, nodes, imported, imports, serviceCidrs] = await Promise.all([
+    listOf(client, [serviceKind], selection),
+    listOf(client, [endpointSliceKind], selection),
+    listOf(client, [nodeKind], { signal, fieldSelector: `metadata.name=${options.nodeName}` }),
+    listOf(client, [importedServiceKind], selection),
+    listOf(client, [serviceImportKind, serviceImportAlphaKind], selection),
+    listOf(client, [serviceCidrKind], { signal }),
+  ]);
+  const surroundings = { node: nodes[0], machineAddresses: machineAddresses(), serviceCidrs, options };
+  const node = thisNode(surroundings);
+  const routeOptions = { lbPortGate: options.lbPortGate ?? defaultRouteOptions.lbPortGate };
+  const sources = new Map<string, { readonly source: RouteSource; readonly since: string }>();
+  for (const service of services) {
+    const since = service.metadata.creationTimestamp ?? '';
+    sources.set(serviceOwner(keyOf(service)), { source: { service }, since });
+  }
+  const [importedByKey, importsByKey] = [byKey(imported), byKey(imports)];
+  for (const key of new Set([...importedByKey.keys(), ...importsByKey.keys()])) {
+    const pair = { key, imported: importedByKey.get(key), serviceImport: importsByKey.get(key) };
+    const since = (pair.imported ?? pair.serviceImport)?.metadata.creationTimestamp ?? '';
+    sources.set(importOwner(key), { source: { import: pair }, since });
+  }
+  const slicesByOwner = byOwner(slices);
+  const table = new RoutingTable(nodeNetwork(surroundings));
+  const inputs = new Map<string, RouteInput>();
+  for (const [owner, { source, since }] of sources) {
+    const input = { ...source, slices: slicesByOwner.get(owner) ?? [], node, options: routeOptions };
+    inputs.set(owner, input);
+    table.set(owner, routesOf(input), since);
+  }
+  const routesByOwner = Map.groupBy(table.routes.values(), ({ owner }) => owner);
+  const owners = Array.from(inputs, ([owner, input]) => ({
+    owner,
+    routes: routesByOwner.get(owner) ?? [],
+    explanation: why(input),
+  }));
+  return { owners: owners.sort((a, b) => (a.owner < b.owner ? -1 : 1)), conflicts: table.conflicts() };
+}
+
+/** The objects of the first version of a kind that there is; none if there is none. */
+async function listOf<T extends ApiObject>(
+  client: Client,
+  kinds: readonly Kind<T>[],
+  selection: Selection & { readonly signal: AbortSignal | undefined },
+): Promise<readonly T[]> {
+  for (const kind of kinds) {
+    try {
+      const { items } = await client.list(kind, selection);
+      return items;
+    } catch (error) {
+      const isOptional = kind.group !== '' && kind.group !== endpointSliceKind.group;
+      if (!isOptional || (!isRefusal(error, 404) && !isRefusal(error, 403))) throw error;
+    }
+  }
+  return [];
+}
+
+const byKey = <T extends ApiObject>(objects: readonly T[]): ReadonlyMap<string, T> =>
+  new Map(objects.map((object) => [keyOf(object), object]));
+
+function byOwner(slices: readonly EndpointSlice[]): ReadonlyMap<string, readonly EndpointSlice[]> {
+  const found = new Map<string, EndpointSlice[]>();
+  for (const slice of slices) {
+    for (const owner of sliceOwners(slice)) {
+      const own = found.get(owner);
+      if (own === undefined) found.set(owner, [slice]);
+      else own.push(slice);
+    }
+  }
+  return found;
+}
