@@ -1,3 +1,4 @@
+// `npm run bench -- controllers`: measures the controllers alone.
 // `npm run bench`: measures the API server, and beside it kube-apiserver where it can be had (both programs on the PATH,
 // or named by KUBE_APISERVER and ETCD). Prints a table; `--write` also puts it into docs/benchmarks.md.
 
@@ -8,6 +9,7 @@ import { cpus } from 'node:os';
 import { abuseTokens, measureAbuse } from './abuse.bench.ts';
 import { measureApi } from './api.bench.ts';
 import type { Result } from './api.bench.ts';
+import { measureControllers } from './controllers.bench.ts';
 import { startFairlead } from './fairlead.ts';
 import { startKubeApiserver } from './kube-apiserver.ts';
 import type { Running } from './process.ts';
@@ -33,6 +35,14 @@ async function measured(running: Running, measure: Measure = measureApi): Promis
   } finally {
     await running.stop();
   }
+}
+
+if (process.argv.includes('controllers')) {
+  for (const services of [1000, 5000]) {
+    const results = await measureControllers({ services }, progress);
+    for (const { name, value, unit } of results) console.log(`${name}: ${Math.round(value)} ${unit}`);
+  }
+  process.exit(0);
 }
 
 const apiserver = process.env['KUBE_APISERVER'] ?? which('kube-apiserver');

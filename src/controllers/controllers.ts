@@ -35,7 +35,8 @@ class Controllers implements RunningPart {
   readonly #kinds: ServedKinds;
   readonly #leadership: Leadership;
   readonly #complaints: Complaints;
-  readonly #recorders: EventRecorder[] = [];
+  /** Component → recorder; a term takes over the one of the term before. */
+  readonly #recorders = new Map<string, EventRecorder>();
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   readonly #failure = Promise.withResolvers<never>();
@@ -72,7 +73,7 @@ class Controllers implements RunningPart {
     this.#stop.abort();
     await this.#running;
     await this.#context.caches.stop();
-    await Promise.all(this.#recorders.map((recorder) => recorder.flush()));
+    await Promise.all(Array.from(this.#recorders.values(), (recorder) => recorder.flush()));
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -118,10 +119,12 @@ class Controllers implements RunningPart {
   }
 
   #recorder(component: string): EventRecorder {
+    const known = this.#recorders.get(component);
+    if (known !== undefined) return known;
     const { client, log } = this.#context;
     const onError = (error: unknown): void => log.debug({ err: error, component }, 'could not write an Event');
     const recorder = new EventRecorder({ client, component, onError });
-    this.#recorders.push(recorder);
+    this.#recorders.set(component, recorder);
     return recorder;
   }
 }

@@ -2,6 +2,7 @@ import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { Name } from '../../client/client.ts';
+import { sleep, systemClock } from '../../client/clock.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import type { Outcome } from '../../client/queue.ts';
@@ -28,6 +29,8 @@ export const runGarbageCollector = (
 /** How long until an object is planned again for which only time tells more. */
 const againAfterMs = { 'owner-unseen': 5000, 'unknown-owner-kind': 30_000 } as const;
 const incompleteAfterMs = 1000;
+/** How long the kinds that cannot be read hold up the others. */
+const patienceMs = 30_000;
 
 class GarbageCollector {
   readonly #context: ControllerContext;
@@ -50,7 +53,23 @@ class GarbageCollector {
   }
 
   run(signal: AbortSignal): Promise<void> {
-    return reconcileUntil(signal, { queue: this.#queue, caches: [this.#kinds], subscribe: () => this.#subscribe() });
+    const enough = { synced: (stop: AbortSignal): Promise<void> => this.#seenEnough(stop) };
+    return reconcileUntil(signal, { queue: this.#queue, caches: [enough], subscribe: () => this.#subscribe() });
+  }
+
+  /**
+   * Everything was seen, or it takes so long that one kind may never be. What is deleted then is still deleted because
+   * the server says that its owner is gone; only the ends of owners wait, see `remove-finalizer`.
+   */
+  async #seenEnough(signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const late = sleep(systemClock, patienceMs, AbortSignal.any([signal, over.signal]));
+    try {
+      await Promise.race([this.#kinds.synced(signal), late]);
+    } finally {
+      over.abort();
+    }
+    signal.throwIfAborted();
   }
 
   async #reconcile(uid: Key, signal: AbortSignal): Promise<Outcome> {

@@ -94,7 +94,8 @@ export class ServedKinds {
 
   #take(served: ServedKind): void {
     const name = `${apiVersionOf(served)} ${served.kind}`;
-    if (this.#named.has(name)) return;
+    // Some resources have no kind of their own, only subresources.
+    if (served.kind === '' || this.#named.has(name)) return;
     const kind = kindFor(served.group, served.version, served.plural) ?? unknownKind(served);
     this.#named.set(name, kind);
     const isEvents = served.plural === 'events' && (served.group === '' || served.group === 'events.k8s.io');
