@@ -197,6 +197,69 @@ describe('nftables', { skip }, () => {
     }
   });
 
+  for (const { story, port } of [
+    { story: 'LB-9 a DNS server', port: 53 },
+    { story: 'LB-10 a SIP server', port: 5060 },
+  ]) {
+    test(`${story} answers over TCP and UDP at one load-balancer address and port`, async () => {
+      const mixed = service(
+        {
+          type: 'LoadBalancer',
+          ports: [
+            { name: 'over-udp', port, protocol: 'UDP' },
+            { name: 'over-tcp', port, protocol: 'TCP' },
+          ],
+        },
+        [
+          {
+            ip: balancer,
+            ports: [
+              { port, protocol: 'UDP' },
+              { port, protocol: 'TCP' },
+            ],
+          },
+        ],
+      );
+      await route(mixed, slices(['podA'], 'UDP', 'over-udp'), slices(['podB'], 'TCP', 'over-tcp'));
+      assert.deepEqual(names([await cluster.client.send(`story ${port}`, balancer, port)]), ['podA']);
+      assert.deepEqual(names(await cluster.client.dial(balancer, port)), ['podB']);
+    });
+  }
+
+  test('MCS-42 an imported address leads to endpoints of every cluster, near ones first where a cluster asks for it', async () => {
+    const imported = (topologyKeys: readonly string[]) => ({
+      metadata: { namespace: 'shop', name: 'web' },
+      spec: {
+        ip: '10.128.0.5',
+        ipFamily: 'IPv4' as const,
+        ports: [{ port: 80 }],
+        clusters: [{ cluster: 'east', topologyKeys: [...topologyKeys] }, { cluster: 'west' }],
+      },
+    });
+    const from = (cluster: string, name: PodName, zone: string): EndpointSlice => ({
+      metadata: { name: `${cluster}-${name}`, labels: { 'multicluster.kubernetes.io/source-cluster': cluster } },
+      addressType: 'IPv4',
+      ports: [{ port: 8080, protocol: 'TCP' }],
+      endpoints: [{ addresses: [pods[name].IPv4], conditions: {}, zone }],
+    });
+    const near = { ...node, labels: { 'topology.kubernetes.io/zone': 'a' } };
+    const use = async (keys: readonly string[], ...given: readonly EndpointSlice[]): Promise<readonly string[]> => {
+      const source = { key: 'shop/web', imported: imported(keys), serviceImport: undefined };
+      table.set('Import shop/web', routesOf({ import: source, slices: given, node: near }));
+      await backend.apply(table.takeChange());
+      return names(await cluster.client.dial('10.128.0.5', 80, { count: 40 }));
+    };
+    const [inA, inB, west] = [from('east', 'podA', 'a'), from('east', 'podB', 'b'), from('west', 'far', 'c')];
+    assert.deepEqual(await use([], inA, inB, west), ['far', 'podA', 'podB']);
+    const keys = ['topology.kubernetes.io/zone', '*'];
+    assert.deepEqual(await use(keys, inA, inB, west), ['far', 'podA']);
+    assert.deepEqual(await use(keys, inB, west), ['far', 'podB'], 'the near one is gone');
+    assert.deepEqual(await use(keys, west), ['far'], 'the cluster is gone');
+    assert.deepEqual(await use(keys), ['refused']);
+    table.set('Import shop/web', []);
+    await backend.apply(table.takeChange());
+  });
+
   for (const [family, vip] of [
     ['IPv4', vip4],
     ['IPv6', vip6],
