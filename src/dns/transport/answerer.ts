@@ -49,6 +49,7 @@ export class Answerer {
   readonly #recursionBit: number;
   /** The name asked for, in lower case, and where its labels begin. */
   readonly #name = new Uint8Array(256);
+  readonly #nameView = new DataView(this.#name.buffer);
   readonly #labelStarts = new Uint8Array(128);
   #nameLength = 0;
   #labels = 0;
@@ -159,7 +160,7 @@ export class Answerer {
 
   #lookUp(query: Uint8Array, start: number, out: Uint8Array): number {
     const { table } = this;
-    const block = table.find(this.#name, 0, this.#nameLength);
+    const block = table.find(this.#nameView, 0, this.#nameLength);
     if (block === 0) return this.#negative(query, start, out);
     const answer = this.#findType(block);
     if (answer !== 0) return this.#positive(query, start, out, answer);
@@ -185,7 +186,7 @@ export class Answerer {
 
   #negative(query: Uint8Array, start: number, out: Uint8Array): number {
     const { table } = this;
-    const encloser = table.closest(this.#name, this.#nameLength, this.#labelStarts, this.#labels);
+    const encloser = table.closest(this.#nameView, this.#nameLength, this.#labelStarts, this.#labels);
     if (encloser === 0 || table.asksDescendants(encloser)) return ask;
     const isTransfer = this.type === types.AXFR || this.type === types.IXFR;
     return isTransfer ? ask : this.#empty(query, start, out, table.zone(encloser), rcodes.NXDOMAIN);

@@ -1,7 +1,10 @@
 // HalfSipHash-1-3 (Aumasson and Bernstein): with a secret key nobody can choose names that collide.
 
-/** The hash of some bytes under a key of two words. */
-export function hashBytes(bytes: Uint8Array, start: number, length: number, key0: number, key1: number): number {
+/**
+ * The hash of some bytes under a key of two words. A view, since it reads four bytes at any offset in one go, which byte by
+ * byte takes three times as long.
+ */
+export function hashBytes(bytes: DataView, start: number, length: number, key0: number, key1: number): number {
   let v0 = key0;
   let v1 = key1;
   let v2 = 0x6c796765 ^ key0;
@@ -12,7 +15,7 @@ export function hashBytes(bytes: Uint8Array, start: number, length: number, key0
   while (rounds > 0) {
     let word = 0;
     if (rounds > lastWord) {
-      word = at4(bytes, at);
+      word = bytes.getInt32(at, true);
       at += 4;
     } else if (rounds === lastWord) {
       word = tail(bytes, at, start + length, length);
@@ -36,13 +39,9 @@ export function hashBytes(bytes: Uint8Array, start: number, length: number, key0
   return v1 ^ v3;
 }
 
-function at4(bytes: Uint8Array, at: number): number {
-  return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24);
-}
-
 /** The last word: what is left of the bytes, and the length on top. */
-function tail(bytes: Uint8Array, at: number, end: number, length: number): number {
+function tail(bytes: DataView, at: number, end: number, length: number): number {
   let word = length << 24;
-  for (let shift = 0; at < end; at++, shift += 8) word |= (bytes[at] ?? 0) << shift;
+  for (let shift = 0; at < end; at++, shift += 8) word |= bytes.getUint8(at) << shift;
   return word;
 }

@@ -15,6 +15,9 @@ import {
   zoneWord,
 } from './layout.ts';
 
+/** How this machine stores words. */
+const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
 /** What a thread needs to read a table. */
 export interface TableShare {
   readonly buffer: SharedArrayBuffer;
@@ -55,12 +58,12 @@ export class TableReader {
   }
 
   /** The block of a name, given as lower-case bytes of the wire. */
-  find(name: Uint8Array, start: number, length: number): number {
+  find(name: DataView, start: number, length: number): number {
     const hash = hashBytes(name, start, length, this.#seed0, this.#seed1);
     return this.findHashed(name, start, length, hash);
   }
 
-  findHashed(name: Uint8Array, start: number, length: number, hash: number): number {
+  findHashed(name: DataView, start: number, length: number, hash: number): number {
     const bucket = Atomics.load(this.words, bucketWord + (hash >>> (32 - bucketBits)));
     if (bucket === 0) return 0;
     const mask = (1 << (bucket >>> tagShift)) - 1;
@@ -80,7 +83,7 @@ export class TableReader {
    * The closest name that exists above one. `starts` are where its labels begin, `labels` how many it has; names deeper
    * than any in the table are not looked for.
    */
-  closest(name: Uint8Array, length: number, starts: Uint8Array, labels: number): number {
+  closest(name: DataView, length: number, starts: Uint8Array, labels: number): number {
     const depth = Atomics.load(this.words, headerWords.depth);
     for (let label = Math.max(1, labels - depth); label < labels; label++) {
       const start = starts[label] ?? 0;
@@ -115,12 +118,19 @@ export class TableReader {
     return this.words[(block >> 2) + 1] ?? 0;
   }
 
-  #isNamed(block: number, hash: number, name: Uint8Array, start: number, length: number): boolean {
+  #isNamed(block: number, hash: number, name: DataView, start: number, length: number): boolean {
     if (block >= this.bytes.length) this.#refresh();
     const { bytes, words } = this;
     if (words[block >> 2] !== hash || ((words[(block >> 2) + 1] ?? 0) & 0xff) !== length) return false;
-    const other = block + nameBytes;
-    for (let at = 0; at < length; at++) if (bytes[other + at] !== name[start + at]) return false;
+    // Four bytes at a time, then what is left.
+    const firstWord = (block + nameBytes) >> 2;
+    const whole = length >> 2;
+    for (let word = 0; word < whole; word++) {
+      if (words[firstWord + word] !== name.getInt32(start + word * 4, isLittleEndian)) return false;
+    }
+    for (let at = whole * 4; at < length; at++) {
+      if (bytes[block + nameBytes + at] !== name.getUint8(start + at)) return false;
+    }
     return true;
   }
 

@@ -136,7 +136,7 @@ export class AnswerTable implements AnswerSink {
   }
 
   #hash(name: Uint8Array): number {
-    return hashBytes(name, 0, name.length, this.#seed0, this.#seed1);
+    return hashBytes(viewOf(name), 0, name.length, this.#seed0, this.#seed1);
   }
 
   #zoneNumber(apex: Name): number {
@@ -164,7 +164,7 @@ export class AnswerTable implements AnswerSink {
 
   /** The word that points to the block of a name. */
   #slotOf(name: Uint8Array, hash: number): number | undefined {
-    const block = this.#reader.findHashed(name, 0, name.length, hash);
+    const block = this.#reader.findHashed(viewOf(name), 0, name.length, hash);
     if (block === 0) return undefined;
     const { base, mask } = this.#bucket(hash);
     let at = hash & mask;
@@ -230,6 +230,8 @@ function wireName(name: Name): Uint8Array {
   if (wire === undefined) throw new TypeError(`"${name}" is no domain name: it cannot be answered for`);
   return wire;
 }
+
+const viewOf = ({ buffer, byteOffset, length }: Uint8Array): DataView => new DataView(buffer, byteOffset, length);
 
 function labelsIn(name: Uint8Array): number {
   let labels = 0;
