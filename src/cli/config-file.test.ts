@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseConfig, readConfigFile } from './config-file.ts';
+import { dnsFlags } from '../dns/config-flags.ts';
+import { sectionOf } from './flags.ts';
 import { upFlags } from './up/flags.ts';
 
 const good: readonly { name: string; given: string; want: Readonly<Record<string, readonly string[]>> }[] = [
@@ -52,3 +54,30 @@ test('a config file that is not YAML is one line with the place', async () => {
     await rm(directory, { recursive: true });
   }
 });
+
+const sections = new Map([['dns', dnsFlags]]);
+
+test('config file: a part has a section of its own', () => {
+  const text =
+    'cluster: one\ndns:\n  upstream: [192.0.2.1, 192.0.2.2]\n  pods: verified\n  ttl:\n  stub-zone:\n    a.example: 192.0.2.3\n';
+  const settings = parseConfig(text, upFlags, sections);
+  assert.deepEqual(settings.get('cluster'), ['one']);
+  assert.deepEqual(Object.fromEntries(sectionOf(settings, 'dns')), {
+    upstream: ['192.0.2.1,192.0.2.2'],
+    pods: ['verified'],
+    'stub-zone': ['a.example=192.0.2.3'],
+  });
+  assert.deepEqual(sectionOf(settings, 'proxy'), new Map());
+  assert.deepEqual(parseConfig('dns:', upFlags, sections), new Map());
+});
+
+const badSections: readonly (readonly [given: string, want: RegExp])[] = [
+  ['dns: 1', /^key "dns": expected a mapping, found 1$/],
+  ['dns: {upstreams: x}', /^in "dns": unknown key "upstreams": did you mean "upstream"\?$/],
+  ['dns: {pods: [[1]]}', /^in "dns": key "pods": expected MODE, found \[1\]$/],
+  ['dn: {}', /^unknown key "dn": did you mean "dns"\?$/],
+];
+for (const [given, want] of badSections) {
+  test(`config file refuses ${JSON.stringify(given)}`, () =>
+    assert.throws(() => parseConfig(given, upFlags, sections), { message: want }));
+}

@@ -4,8 +4,17 @@ import { messageOf, UsageError } from './errors.ts';
 import { yamlError } from './yaml-error.ts';
 import type { Flag, Settings } from './settings.ts';
 
+/** Keys that hold keys of their own, such as `dns`, and which those are. */
+export type Sections = ReadonlyMap<string, readonly Flag[]>;
+
+const noSections: Sections = new Map();
+
 /** Reads a file of flags. Errors name the file and the key. */
-export async function readConfigFile(path: string, flags: readonly Flag[]): Promise<Settings> {
+export async function readConfigFile(
+  path: string,
+  flags: readonly Flag[],
+  sections: Sections = noSections,
+): Promise<Settings> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
@@ -13,25 +22,50 @@ export async function readConfigFile(path: string, flags: readonly Flag[]): Prom
     throw new UsageError(`cannot read --config ${path}: ${messageOf(error)}`, { cause: error });
   }
   try {
-    return parseConfig(text, flags);
+    return parseConfig(text, flags, sections);
   } catch (error) {
     throw yamlError(path, error);
   }
 }
 
-/** Settings from YAML text whose keys are flag names without dashes in front. */
-export function parseConfig(text: string, flags: readonly Flag[]): Settings {
+/** Settings from YAML text whose keys are flag names without dashes in front; those of a section are `section.key`. */
+export function parseConfig(text: string, flags: readonly Flag[], sections: Sections = noSections): Settings {
   const [document, ...others] = loadAll(text);
   if (others.length > 0) throw new UsageError('expected one YAML document, found several');
   if (document === undefined || document === null) return new Map();
   if (!isMapping(document)) throw new UsageError('expected a mapping of flags to values');
   const settings = new Map<string, readonly string[]>();
   for (const [key, value] of Object.entries(document)) {
-    const flag = flags.find(({ name }) => name === key);
-    if (flag === undefined) throw new UsageError(unknownKey(key, flags));
-    if (value !== null && value !== undefined) settings.set(key, valuesOf(flag, value));
+    if (value === null || value === undefined) checkKey(key, [...flags, ...sectionKeys(sections)]);
+    else if (sections.has(key)) addSection(settings, key, { value, flags: sections.get(key) ?? [] });
+    else settings.set(key, valuesOf(checkKey(key, [...flags, ...sectionKeys(sections)]), value));
   }
   return settings;
+}
+
+const sectionKeys = (sections: Sections): readonly Flag[] =>
+  Array.from(sections.keys(), (name) => ({ name, value: 'a mapping', description: '' }));
+
+function addSection(
+  settings: Map<string, readonly string[]>,
+  section: string,
+  { value, flags }: { readonly value: unknown; readonly flags: readonly Flag[] },
+): void {
+  if (!isMapping(value)) throw new UsageError(`key "${section}": expected a mapping, found ${JSON.stringify(value)}`);
+  try {
+    for (const [key, each] of Object.entries(value)) {
+      const flag = checkKey(key, flags);
+      if (each !== null && each !== undefined) settings.set(`${section}.${key}`, valuesOf(flag, each));
+    }
+  } catch (error) {
+    throw new UsageError(`in "${section}": ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function checkKey(key: string, flags: readonly Flag[]): Flag {
+  const flag = flags.find(({ name }) => name === key);
+  if (flag === undefined) throw new UsageError(unknownKey(key, flags));
+  return flag;
 }
 
 function valuesOf(flag: Flag, value: unknown): readonly string[] {

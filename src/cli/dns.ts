@@ -1,12 +1,10 @@
 import type { DnsOptions } from '../dns/config.ts';
-import { readDnsOptions } from '../dns/config.ts';
 import { dnsFlags } from '../dns/config-flags.ts';
 import type { DnsSurroundings } from '../dns/serving.ts';
-import { importCorefile } from './dns-actions/import-corefile.ts';
 import { dnsOptionsOf } from './dns-actions/options.ts';
-import { query } from './dns-actions/query.ts';
+import { UsageError } from './errors.ts';
 import type { SettingsChanges } from './part/followed-settings.ts';
-import type { HealthPlace, LoadPart, Part } from './part/part.ts';
+import type { HealthPlace, LoadPart, Part, PartAction } from './part/part.ts';
 
 /** `fairlead dns`: answers for the names of Services and imports, and asks others for the rest. */
 export const part: Part = {
@@ -25,19 +23,38 @@ export const part: Part = {
     );
     return unique.map(({ address, port }): HealthPlace => ({ host: address, port }));
   },
-  actions: { query, 'import-corefile': importCorefile },
+  // Loaded when they are asked for: a server needs neither.
+  actions: {
+    query: {
+      usage: 'NAME [TYPE]',
+      summary: 'the answer of a cluster, and which object or rule made it',
+      run: async (call) => (await import('./dns-actions/query.ts')).query(call),
+    },
+    'import-corefile': {
+      usage: 'FILE',
+      summary: "print CoreDNS' configuration as one for --config",
+      run: async (call) => (await import('./dns-actions/import-corefile.ts')).importCorefile(call),
+    },
+  } satisfies Record<string, PartAction>,
   alone: (settings, changes) => load(dnsOptionsOf(settings), {}, changes),
-  inUp: ({ gates, serviceCidrs, dns = { address: '127.0.0.1', port: 1053 } }) =>
-    load(
-      { ...readDnsOptions(new Map()), listen: [dns], lameduckMs: 0 },
-      { clusterRanges: serviceCidrs, srvServiceNames: gates.enabled('SRVServiceName') },
-    ),
+  inUp({ gates, serviceCidrs, settings = new Map(), dns = { address: '127.0.0.1', port: 1053 } }) {
+    const given = saidByUp.find((name) => settings.has(name));
+    if (given !== undefined)
+      throw new UsageError(`"${given}" under "dns" is for \`fairlead dns\`: up has its own place`);
+    const options = dnsOptionsOf(new Map([['lameduck', ['0s']], ...settings]));
+    const srvServiceNames = gates.enabled('SRVServiceName');
+    return load({ ...options, listen: [dns] }, { clusterRanges: serviceCidrs, srvServiceNames });
+  },
 };
+
+/** What `up` decides for each of its clusters. */
+const saidByUp = ['listen', 'health-listen', 'ready-listen', 'metrics-listen'];
 
 const load =
   (options: DnsOptions, surroundings: DnsSurroundings, changes?: SettingsChanges): LoadPart =>
   async () => {
-    const { startDns } = await import('../dns/dns.ts');
+    const { prestartDns, startDns } = await import('../dns/dns.ts');
+    prestartDns(options);
     return (context) => {
       const dns = startDns(context, options, surroundings);
       changes?.((settings) => {

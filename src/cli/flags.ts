@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { messageOf, UsageError } from './errors.ts';
+import type { Sections } from './config-file.ts';
 import type { Flag, Settings } from './settings.ts';
 
 /** Gives `command` the flags, and `--config` for a file with the same keys. */
@@ -19,13 +20,18 @@ export function addFlags(command: Command, flags: readonly Flag[]): void {
   command.option('--config <FILE>', 'YAML file with the flags as keys; flags given here win');
 }
 
-/** Everything given on the command line, over what the file of `--config` gives. */
-export async function readSettings(command: Command, flags: readonly Flag[]): Promise<Settings> {
+/** Everything given on the command line, over what the file of `--config` gives, which may have `sections` besides. */
+export async function readSettings(
+  command: Command,
+  flags: readonly Flag[],
+  sections?: () => Promise<Sections>,
+): Promise<Settings> {
   const given = command.opts<Record<string, true | string | readonly string[] | undefined>>();
   const settings = new Map<string, readonly string[]>();
   if (typeof given['config'] === 'string') {
     const { readConfigFile } = await import('./config-file.ts');
-    for (const [name, values] of await readConfigFile(given['config'], flags)) settings.set(name, values);
+    for (const [name, values] of await readConfigFile(given['config'], flags, await sections?.()))
+      settings.set(name, values);
   }
   for (const flag of flags) {
     const values = given[camelCase(flag.name)];
@@ -33,6 +39,13 @@ export async function readSettings(command: Command, flags: readonly Flag[]): Pr
     else if (Array.isArray(values)) settings.set(flag.name, values);
   }
   return settings;
+}
+
+/** The settings of one section, by the names they have inside it. */
+export function sectionOf(settings: Settings, section: string): Settings {
+  const start = `${section}.`;
+  const own = [...settings].filter(([name]) => name.startsWith(start));
+  return new Map(own.map(([name, values]) => [name.slice(start.length), values]));
 }
 
 /** The value of a flag, read by `parse`; `fallback` when it was not given. Errors name the flag and the value. */

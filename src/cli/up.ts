@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Manifest } from './apply/manifests.ts';
 import { version } from './program.ts';
 import { addFlags, readSettings } from './flags.ts';
+import { partSections } from './part/registry.ts';
 import type { Streams } from './output.ts';
 import type { ControlPlane } from './up/control-plane.ts';
 import { runControlPlane } from './up/control-plane.ts';
@@ -32,7 +33,7 @@ set-up. For that, endpoints may be in these loopback ranges, which Kubernetes it
 }
 
 export async function execute(command: Command, { out, err }: Streams): Promise<number> {
-  const options = readUpOptions(await readSettings(command, upFlags));
+  const options = readUpOptions(await readSettings(command, upFlags, partSections));
   if (options.missing.length > 0) err(`fairlead: parts not built yet: ${options.missing.join(', ')}\n`);
   const manifests = await readAll(options.apply);
   const parts = [...options.parts].filter((name) => name !== 'server' && builtParts.has(name));

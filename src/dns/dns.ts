@@ -10,6 +10,7 @@ import { Serving } from './serving.ts';
 import type { ListenAddress } from './transport/protocol.ts';
 import type { RunningDns } from './transport/server.ts';
 import { startDnsServer } from './transport/server.ts';
+import { prestartThreads } from './transport/thread.ts';
 
 /** A DNS server at work. */
 export interface RunningDnsPart extends RunningPart {
@@ -19,6 +20,9 @@ export interface RunningDnsPart extends RunningPart {
    */
   reload(options: DnsOptions): Promise<void>;
 }
+
+/** Begins what takes longest and needs no cluster yet; the next `startDns` goes on with it. */
+export const prestartDns = ({ workers }: DnsOptions): void => prestartThreads(workers);
 
 /** Starts a DNS server for a cluster. It listens at once, and denies nothing before it has read everything. */
 export const startDns = (
@@ -38,6 +42,8 @@ class Dns implements RunningDnsPart {
   #options: DnsOptions;
   #serving: Serving | undefined;
   #server: RunningDns | undefined;
+  readonly #stopping = Promise.withResolvers<void>();
+  #reloading: Promise<void> = Promise.resolve();
   #isStopping = false;
 
   constructor(context: PartContext, options: DnsOptions, surroundings: DnsSurroundings) {
@@ -59,12 +65,22 @@ class Dns implements RunningDnsPart {
     return this.#serving?.problems() ?? [];
   }
 
-  async reload(options: DnsOptions): Promise<void> {
-    await this.ready;
+  reload(options: DnsOptions): Promise<void> {
+    // One at a time, in the order they were asked for.
+    const reloading = this.#reloading.then(() => this.#reload(options));
+    this.#reloading = reloading.catch(() => undefined);
+    return reloading;
+  }
+
+  async #reload(options: DnsOptions): Promise<void> {
+    await this.#opened;
+    if (this.#isStopping) return;
     const before = this.#serving;
     const next = await this.#serve({ ...options, listen: this.#options.listen, workers: this.#options.workers });
-    await next.ready;
-    this.#options = options;
+    // The old one goes on until the new one knows as much, however long the API server is away.
+    await Promise.race([next.ready, this.#stopping.promise]);
+    if (this.#isStopping) return next.stop();
+    this.#options = { ...options, listen: this.#options.listen, workers: this.#options.workers };
     this.#serving = next;
     await this.#server?.useTable(next.table);
     this.#measure();
@@ -73,6 +89,8 @@ class Dns implements RunningDnsPart {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopping = true;
+    this.#stopping.resolve();
+    await this.#reloading;
     // Those who ask learn only after a while that they should ask others; until then they get their answers.
     if (this.#server !== undefined && this.#options.lameduckMs > 0) await sleep(this.#options.lameduckMs);
     await this.#opened.catch(() => undefined);

@@ -6,24 +6,20 @@ import { messageOf, UsageError } from '../errors.ts';
 import type { PartAction } from '../part/part.ts';
 
 /** `fairlead dns import-corefile FILE`: what CoreDNS was told, as a file for `--config`. */
-export const importCorefile: PartAction = {
-  usage: 'FILE',
-  summary: "print CoreDNS' configuration as one for --config",
-  async run({ args: [path, ...more], streams }) {
-    if (path === undefined || more.length > 0) throw new UsageError('expected `fairlead dns import-corefile FILE`');
-    let text: string;
-    try {
-      text = await readFile(path, 'utf8');
-    } catch (error) {
-      throw new UsageError(`cannot read ${path}: ${messageOf(error)}`, { cause: error });
-    }
-    try {
-      const { settings, notes } = readCorefile(text);
-      for (const note of notes) streams.err(`${path}:${note.line}: ${note.text}\n`);
-      streams.out(printConfig(settings, [`Made from ${path}.`]));
-      return 0;
-    } catch (error) {
-      throw error instanceof ConfigError ? new UsageError(`${path}: ${error.message}`, { cause: error }) : error;
-    }
-  },
+export const importCorefile: PartAction['run'] = async ({ args: [path, ...more], streams }) => {
+  if (path === undefined || more.length > 0) throw new UsageError('expected `fairlead dns import-corefile FILE`');
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`cannot read ${path}: ${messageOf(error)}`, { cause: error });
+  }
+  try {
+    const { settings, notes } = readCorefile(text);
+    for (const note of notes) streams.err(`${path}:${note.line}: ${note.text}\n`);
+    streams.out(printConfig(settings, [`Made from ${path}.`]));
+    return 0;
+  } catch (error) {
+    throw error instanceof ConfigError ? new UsageError(`${path}: ${error.message}`, { cause: error }) : error;
+  }
 };

@@ -61,6 +61,8 @@ export interface UpCluster {
   readonly name: string;
   readonly gates: Gates;
   readonly serviceCidrs: readonly string[];
+  /** What `--config` says under the name of the part; nothing if left out. */
+  readonly settings?: Settings;
   /** Where its DNS server answers, if it has one. */
   readonly dns?: { readonly address: string; readonly port: number };
 }

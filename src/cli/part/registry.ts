@@ -1,3 +1,4 @@
+import type { Flag } from '../settings.ts';
 import type { Part } from './part.ts';
 
 /** A part that exists: what the list of commands says of it, and its file. */
@@ -17,3 +18,9 @@ export const parts: Readonly<Record<string, PartEntry>> = {
     load: async () => (await import('../dns.ts')).part,
   },
 };
+
+/** What the file of `up --config` can say of each part, under its name. */
+export async function partSections(): Promise<ReadonlyMap<string, readonly Flag[]>> {
+  const loading = Object.entries(parts).map(async ([name, { load }]) => [name, (await load()).flags] as const);
+  return new Map(await Promise.all(loading));
+}

@@ -8,6 +8,7 @@ import type { Instance } from '../part/instance.ts';
 import { printMetrics, startInstance } from '../part/instance.ts';
 import type { StartPart } from '../part/part.ts';
 import { parts as registered } from '../part/registry.ts';
+import type { Settings } from '../settings.ts';
 import type { ClusterOptions } from './options.ts';
 import type { PartName } from './parts.ts';
 import type { RunningServer } from './servers.ts';
@@ -23,7 +24,7 @@ export interface LoadedPart {
 export async function loadParts(
   names: readonly PartName[],
   clusters: readonly ClusterOptions[],
-  gates: Gates,
+  { gates, settings }: { readonly gates: Gates; readonly settings: ReadonlyMap<string, Settings> },
 ): Promise<readonly LoadedPart[]> {
   const loading = names.map(async (name) => {
     const part = await registered[name]?.load();
@@ -32,7 +33,7 @@ export async function loadParts(
       clusters.map(async (cluster) => ({
         name,
         cluster: cluster.name,
-        start: await part.inUp({ ...cluster, gates })(),
+        start: await part.inUp({ ...cluster, gates, settings: settings.get(name) ?? new Map() })(),
       })),
     );
   });

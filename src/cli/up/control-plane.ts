@@ -20,6 +20,7 @@ import type { RunningServer } from './servers.ts';
 import { returnMemoryWhenIdle } from './idle-memory.ts';
 import { openCluster, startCluster } from './servers.ts';
 import { listenForStop } from './signals.ts';
+import type { Settings } from '../settings.ts';
 import type { State } from './state.ts';
 import { publishState } from './publish-state.ts';
 
@@ -27,6 +28,8 @@ export interface ControlPlaneOptions extends ServerOptions {
   readonly clusters: readonly ClusterOptions[];
   /** The parts to run in each cluster beside its server. */
   readonly parts: readonly PartName[];
+  /** Part → what the configuration file says of it. */
+  readonly partSettings?: ReadonlyMap<string, Settings>;
   readonly certificateNames?: { readonly dns: readonly string[]; readonly ips: readonly string[] };
   /** The flag that moves a taken port. */
   readonly portFlag: string;
@@ -78,7 +81,10 @@ async function startServers(
       open: await openCluster(cluster, { ...options, directory, stack }),
     })),
   );
-  const loading = loadParts(options.parts, options.clusters, options.gates.gates);
+  const loading = loadParts(options.parts, options.clusters, {
+    gates: options.gates.gates,
+    settings: options.partSettings ?? new Map(),
+  });
   const [opened, loaded, log, tokens, pki] = await allOrFirstError([
     opening,
     loading,

@@ -58,7 +58,7 @@ export const upFlags: readonly Flag[] = [
   {
     name: 'port-base',
     value: 'N',
-    description: 'API at N and up, DNS (not yet) at N+100 and up, dashboard (not yet) at N+200; 0: any free',
+    description: 'API at N and up, DNS at N+100 and up, dashboard (not yet) at N+200; 0: any free',
   },
   ...serverFlags,
 ];

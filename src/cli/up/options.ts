@@ -1,7 +1,7 @@
 import type { AuditOptions } from '../../server/audit/options.ts';
 import type { LimitOptions } from '../../server/limits/options.ts';
 import { UsageError } from '../errors.ts';
-import { flagError, oneOf, readFlag } from '../flags.ts';
+import { flagError, oneOf, readFlag, sectionOf } from '../flags.ts';
 import type { LogLevel } from '../log.ts';
 import { logLevels } from '../log.ts';
 import { overlap, parseServiceRanges } from '../options/cidr.ts';
@@ -46,6 +46,8 @@ export interface ServerOptions {
 }
 
 export interface UpOptions extends ServerOptions {
+  /** Part → what the configuration file says of it. */
+  readonly partSettings: ReadonlyMap<string, Settings>;
   readonly clusters: readonly ClusterOptions[];
   readonly parts: ReadonlySet<PartName>;
   readonly proxy: 'userspace' | 'nftables' | 'none';
@@ -87,6 +89,7 @@ export function readUpOptions(settings: Settings): UpOptions {
   ];
   return {
     ...readServerOptions(settings),
+    partSettings: new Map(partNames.map((name) => [name, sectionOf(settings, name)])),
     clusters: clusterOptions(names, settings),
     parts,
     proxy,

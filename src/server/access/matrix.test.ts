@@ -34,7 +34,7 @@ type UserName = keyof typeof users;
 const expected = `
                        viewer editor owner auditor master stranger dns proxy balancer joiner
 services               r      rw     rw    R       RW     .        R   R     RU       RW
-endpoints              r      r      r     R       RW     .        R   .     .        .
+endpoints              r      r      r     R       RW     .        .   .     .        .
 endpointslices         r      r      r     R       RW     .        R   R     R        RW
 pods                   r      rw     rw    R       RW     .        R   .     .        .
 configmaps             r      rw     rw    R       RW     .        .   .     .        .
@@ -50,7 +50,7 @@ rolebindings           .      .      rw    .       RW     .        .   .     .  
 serviceexports         r      rw     rw    R       RW     .        .   .     .        RU
 serviceimports         r      r      r     R       RW     .        R   R     .        RW
 importedservices       r      r      r     R       RW     .        R   R     .        RW
-nodes                  .      .      .     .       RW     .        R   R     R        .
+nodes                  .      .      .     .       RW     .        .   R     R        .
 clusterroles           .      .      .     .       RW     .        .   .     .        .
 clusterrolebindings    .      .      .     .       RW     .        .   .     .        .
 servicecidrs           .      .      .     .       RW     .        .   R     .        .

@@ -28,7 +28,7 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
     on('', 'services/finalizers endpoints/finalizers', 'update'),
     events,
   ],
-  dns: [services, slices, imports, on('', 'endpoints namespaces nodes pods', read)],
+  dns: [services, slices, imports, on('', 'namespaces pods', read)],
   proxy: [services, slices, imports, on('', 'nodes', read), on('networking.k8s.io', 'servicecidrs', read), events],
   loadbalancer: [
     on('', 'services', `${read} patch update`),
