@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 import { pino } from 'pino';
@@ -235,26 +236,19 @@ test('a backend that cannot work makes the start fail, with its reason', async (
   assert.ok(proxy.problems().includes('nftables may not be changed'));
 });
 
-test('metrics have the names of kube-proxy', async () => {
+test('metrics are those that the README lists', async () => {
   await using running = await startAll();
   await running.proxy.ready;
   const text = await running.metrics.metrics();
-  for (const name of [
-    'sync_proxy_rules_duration_seconds',
-    'sync_full_proxy_rules_duration_seconds',
-    'sync_partial_proxy_rules_duration_seconds',
-    'sync_proxy_rules_last_timestamp_seconds',
-    'sync_proxy_rules_last_queued_timestamp_seconds',
-    'network_programming_duration_seconds',
-    'sync_proxy_rules_service_changes_pending',
-    'sync_proxy_rules_service_changes_total',
-    'sync_proxy_rules_endpoint_changes_pending',
-    'sync_proxy_rules_endpoint_changes_total',
-    'sync_proxy_rules_nftables_sync_failures_total',
-    'sync_proxy_rules_no_local_endpoints_total',
-    'conntrack_reconciler_sync_duration_seconds',
-    'conntrack_reconciler_deleted_entries_total',
-  ]) {
-    assert.match(text, new RegExp(`^# TYPE kubeproxy_${name} `, 'm'));
-  }
+  const made = Array.from(text.matchAll(/^# TYPE (\w+) /gm), ([, name = '']) => name);
+  const page = readFileSync(new URL('README.md', import.meta.url), 'utf8');
+  const listed = Array.from(page.matchAll(/`((?:kubeproxy|fairlead_proxy)_\w+)`/g), ([, name = '']) => name);
+  assert.deepEqual(made.toSorted(), listed.toSorted());
+});
+
+test('everything is made again after a while, however much else happens', async () => {
+  await using running = await startAll({ fullSyncPeriodMs: 50 });
+  const { backend, proxy } = running;
+  await proxy.ready;
+  await until('it was made three times', () => backend.calls.filter((call) => call === 'replace').length >= 3);
 });

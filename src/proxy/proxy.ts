@@ -59,6 +59,7 @@ class RunningProxy implements RunningPart {
   #backend: Backend | undefined;
   /** The next sync makes everything anew: at first, after a failure, when networks changed, and from time to time. */
   #needsAll = true;
+  #lastFull = 0;
   #failure: string | undefined;
   /** What was said already, so that it is said once. */
   #said: ReadonlySet<string> = new Set();
@@ -85,7 +86,7 @@ class RunningProxy implements RunningPart {
     this.#runner = new BoundedRunner({
       run: () => this.#sync(),
       minIntervalMs: options.minSyncPeriodMs ?? 100,
-      maxIntervalMs: options.fullSyncPeriodMs ?? 3_600_000,
+      maxIntervalMs: fullSyncPeriodMs(options),
       onIdle: () => (this.#needsAll = true),
       onError: (error) => this.#syncFailed(error),
       clock: this.#clock,
@@ -153,9 +154,11 @@ class RunningProxy implements RunningPart {
     this.#lookAround();
     const triggers = this.#triggers.take();
     const change = this.#table.takeChange();
+    if (started - this.#lastFull >= fullSyncPeriodMs(this.#options)) this.#needsAll = true;
     const how = this.#needsAll ? 'full' : 'partial';
     if (this.#needsAll) await backend.replace(this.#table);
     else if (!isEmptyChange(change)) await backend.apply(change, this.#table);
+    if (how === 'full') this.#lastFull = started;
     this.#needsAll = false;
     this.#failure = undefined;
     this.#metrics.synced(how, (this.#clock.elapsed() - started) / 1000, this.#clock.now());
@@ -215,4 +218,12 @@ class RunningProxy implements RunningPart {
       message: `node ${this.#options.nodeName} failed to start healthcheck "${namespace}/${name}" on port ${port}: ${reason}`,
     });
   }
+}
+
+const fullSyncPeriodMs = ({ fullSyncPeriodMs: asked = 3_600_000 }: ProxyOptions): number => asked;
+
+/** Removes everything that a proxy in this mode leaves behind on a machine, whether or not one runs. */
+export async function cleanupProxy({ mode, backend = {} }: Pick<ProxyOptions, 'mode' | 'backend'>): Promise<void> {
+  await using opened = await modes[mode](backend, { observer: {} });
+  await opened.cleanup();
 }
