@@ -3,7 +3,7 @@ import type { ApiCall } from './transport.ts';
 
 /**
  * Ends a request when its signal fires or it takes too long. It does what a timeout signal joined with another does, and
- * what the streams of Node do with it, at a tenth of their cost: 20 µs instead of 200 a request.
+ * what the streams of Node do with it, for some 50 µs of CPU less of the 350 that a request took.
  */
 export class Deadline {
   readonly #signal: AbortSignal | undefined;
