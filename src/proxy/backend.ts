@@ -1,11 +1,8 @@
-import type { NodeNetwork, Route } from './routes/route.ts';
+import type { DecisionTable } from './routes/decide.ts';
+import type { Route } from './routes/route.ts';
 
-/** Every route there is, and what is around them. */
-export interface RoutingState {
-  /** By `routeKey`. */
-  readonly routes: ReadonlyMap<string, Route>;
-  readonly network: NodeNetwork;
-}
+/** Every route there is, and what is around them; `decide` can be asked about it. It changes: read it, keep nothing. */
+export type RoutingState = DecisionTable;
 
 /** What differs from the state before. A route that changed is in both lists; one that did not is in neither. */
 export interface RouteChange {

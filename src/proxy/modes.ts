@@ -1,3 +1,4 @@
+import type { PartContext } from '../client/part.ts';
 import type { Backend } from './backend.ts';
 import type { NftablesObserver, NftablesOptions } from './nftables/backend.ts';
 
@@ -6,8 +7,8 @@ export interface BackendOptions {
   readonly nftables?: Omit<NftablesOptions, 'observer'>;
 }
 
-/** What every mode is given to tell what it does. */
-export interface BackendContext {
+/** Where a mode tells what it does. */
+export interface BackendContext extends Pick<PartContext, 'log' | 'metrics'> {
   readonly observer: NftablesObserver;
 }
 
@@ -16,9 +17,9 @@ type OpenBackend = (options: BackendOptions, context: BackendContext) => Promise
 
 /** The modes there are. Code of a mode is loaded when it is chosen. */
 export const modes = {
-  nftables: async (options, context) => {
+  nftables: async (options, { observer }) => {
     const { NftablesBackend } = await import('./nftables/backend.ts');
-    return NftablesBackend.open({ ...options.nftables, ...context });
+    return NftablesBackend.open({ ...options.nftables, observer });
   },
 } as const satisfies Readonly<Record<string, OpenBackend>>;
 

@@ -109,7 +109,7 @@ class RunningProxy implements RunningPart {
     this.ready = this.#synced.promise;
     // Whoever waits for `ready` hears of it; nobody has to.
     this.ready.catch(() => {});
-    const open = machine.openBackend ?? (() => modes[options.mode](options.backend ?? {}, this.#metrics));
+    const open = machine.openBackend ?? (() => this.#openMode());
     this.#ended = this.#run(open);
   }
 
@@ -140,6 +140,12 @@ class RunningProxy implements RunningPart {
     }
     this.#synced.reject(signal.reason);
     await following;
+  }
+
+  #openMode(): Promise<Backend> {
+    const { mode, backend = {} } = this.#options;
+    const { log, metrics } = this.#context;
+    return modes[mode](backend, { observer: this.#metrics.observer, log, metrics });
   }
 
   #ask(): void {
@@ -223,7 +229,10 @@ class RunningProxy implements RunningPart {
 const fullSyncPeriodMs = ({ fullSyncPeriodMs: asked = 3_600_000 }: ProxyOptions): number => asked;
 
 /** Removes everything that a proxy in this mode leaves behind on a machine, whether or not one runs. */
-export async function cleanupProxy({ mode, backend = {} }: Pick<ProxyOptions, 'mode' | 'backend'>): Promise<void> {
-  await using opened = await modes[mode](backend, { observer: {} });
+export async function cleanupProxy(
+  context: Pick<PartContext, 'log' | 'metrics'>,
+  { mode, backend = {} }: Pick<ProxyOptions, 'mode' | 'backend'>,
+): Promise<void> {
+  await using opened = await modes[mode](backend, { ...context, observer: {} });
   await opened.cleanup();
 }

@@ -39,6 +39,7 @@ export interface Circumstances {
 
 /** A table that can be asked; see table.ts. */
 export interface DecisionTable {
+  /** By `routeKey`. */
   readonly routes: ReadonlyMap<string, Route>;
   readonly network: NodeNetwork;
   /** Whether an address is a cluster IP of anybody: ports of it that nobody has are refused. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import type { RouteChange, RoutingState } from '../backend.ts';
+import type { RouteChange } from '../backend.ts';
 import type { DecisionTable } from './decide.ts';
 import type { NodeNetwork, Route } from './route.ts';
 import { routeKey } from './route.ts';
@@ -22,7 +22,7 @@ interface Claim {
  * All routes of the node, put together from those of each owner. It remembers what changed since a backend was last
  * told, so that many changes are one, and one that was undone is none.
  */
-export class RoutingTable implements DecisionTable, RoutingState {
+export class RoutingTable implements DecisionTable {
   readonly #routes = new Map<string, Route>();
   /** Owner → keys it claims. */
   readonly #owned = new Map<string, readonly string[]>();
