@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { Route } from '../routes/route.ts';
-import { parseFlows, staleFlows, watchedIn } from './conntrack.ts';
+import { Conntrack, parseFlows, staleFlows, watchedIn } from './conntrack.ts';
 
 const listing = `ipv4     2 udp      17 29 src=192.0.2.9 dst=10.96.0.10 sport=46450 dport=53 src=10.1.0.11 dst=10.1.0.1 sport=8080 dport=34128 mark=0 use=1
 ipv4     2 udp      17 29 src=192.0.2.9 dst=10.96.0.10 sport=46451 dport=53 [UNREPLIED] src=10.96.0.10 dst=192.0.2.9 sport=53 dport=46451 mark=0 use=1
@@ -58,4 +58,14 @@ test('what the node answers itself is left alone where no endpoint is in the way
   const nodePort = { kind: 'nodePort' as const, address: '192.0.2.1', port: 30053 };
   assert.deepEqual(stale([route(['10.1.0.11 8080'], nodePort)], []), []);
   assert.deepEqual(stale([], [route(['10.1.0.11 8080'], nodePort)]), [46452]);
+});
+
+test('where there is no conntrack, it is said what that means', async () => {
+  const conntrack = new Conntrack(['no-such-conntrack-program']);
+  assert.equal(conntrack.problem, undefined);
+  assert.equal(await conntrack.cut(watchedIn({ removed: [], added: [route([])] })), 0);
+  assert.equal(
+    conntrack.problem,
+    'no program "no-such-conntrack-program": UDP clients may stay with endpoints that are gone; install conntrack-tools',
+  );
 });
