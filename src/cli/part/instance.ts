@@ -4,7 +4,7 @@ import { Client } from '../../client/client.ts';
 import type { RunningPart } from '../../client/part.ts';
 import type { Transport } from '../../client/transport.ts';
 import { watchedConnection } from './connection.ts';
-import type { StartPart } from './part.ts';
+import type { StartContext, StartPart } from './part.ts';
 import { supervise } from './supervise.ts';
 
 export interface InstanceOptions {
@@ -16,6 +16,8 @@ export interface InstanceOptions {
   /** Where that is, for messages. */
   readonly server: string;
   readonly log: Logger;
+  /** Ways to other clusters, for a part that is one for all. */
+  readonly peers?: StartContext['peers'];
 }
 
 /** A part at work in one cluster, and everything that can be asked about it. */
@@ -29,7 +31,7 @@ export interface Instance extends RunningPart {
 const drainMs = 10_000;
 
 /** Starts a part over a transport: keeps it running, measures it, and says what keeps it from its work. */
-export function startInstance({ name, start, transport, server, log }: InstanceOptions): Instance {
+export function startInstance({ name, start, transport, server, log, peers }: InstanceOptions): Instance {
   const own = new Registry();
   const connection = watchedConnection(transport, { server, log, metrics: own });
   const client = new Client(connection.transport, { fieldManager: `fairlead-${name}` });
@@ -38,7 +40,7 @@ export function startInstance({ name, start, transport, server, log }: InstanceO
     log,
     start() {
       metrics = new Registry(); // the last run's names must be free again
-      return start({ client, log, metrics });
+      return start({ client, log, metrics, ...(peers && { peers }) });
     },
   });
   const problems = (): readonly string[] => [...connection.problems(), ...part.problems()];

@@ -6,7 +6,13 @@ import type { Flag, Settings } from '../settings.ts';
 import type { SettingsChanges } from './followed-settings.ts';
 
 /** Starts a part at a cluster. Called again after it has failed, each time with new metrics. */
-export type StartPart = (context: PartContext) => RunningPart;
+export type StartPart = (context: StartContext) => RunningPart;
+
+/** What a part is given by the command line. */
+export interface StartContext extends PartContext {
+  /** Ways to all clusters of `fairlead up`, by their names, for a part that is one for all; none when it runs alone. */
+  readonly peers?: ReadonlyMap<string, () => Client>;
+}
 
 /** Loads a part's code, which takes longer than anything else about it; the rest of a start goes on meanwhile. */
 export type LoadPart = () => Promise<StartPart>;
@@ -29,6 +35,8 @@ export interface Part {
   alone(settings: Settings, changes: SettingsChanges): LoadPart;
   /** By name. */
   readonly actions?: Readonly<Record<string, PartAction>>;
+  /** One is enough for all clusters of `fairlead up`: it runs at the first. Left out: each cluster has its own. */
+  readonly isOneForAll?: boolean;
   /** What `fairlead up` asks for, in each of its clusters. */
   inUp(cluster: UpCluster): LoadPart;
 }
@@ -65,4 +73,8 @@ export interface UpCluster {
   readonly settings?: Settings;
   /** Where its DNS server answers, if it has one. */
   readonly dns?: { readonly address: string; readonly port: number };
+  /** Where its supercluster IPs are; none if left out. */
+  readonly superclusterCidrs?: readonly string[];
+  /** All clusters of this `up`, this one among them, in the order they were given; none if left out. */
+  readonly all?: readonly Omit<UpCluster, 'all' | 'gates' | 'settings'>[];
 }

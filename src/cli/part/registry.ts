@@ -17,6 +17,10 @@ export const parts: Readonly<Record<string, PartEntry>> = {
     summary: 'answer DNS for Services',
     load: async () => (await import('../dns.ts')).part,
   },
+  multicluster: {
+    summary: 'join the Services of several clusters',
+    load: async () => (await import('../multicluster.ts')).part,
+  },
 };
 
 /** What the file of `up --config` can say of each part, under its name. */

@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
 import type { Gates } from '../../api/gates.ts';
+import { Client } from '../../client/client.ts';
 import { inProcess } from '../../client/in-process.ts';
 import { retrying } from '../../client/retry.ts';
+import type { Transport } from '../../client/transport.ts';
 import { partUser } from '../../server/access/part-user.ts';
 import { FatalError, messageOf } from '../errors.ts';
 import type { Instance } from '../part/instance.ts';
@@ -30,10 +32,10 @@ export async function loadParts(
     const part = await registered[name]?.load();
     if (part === undefined) throw new Error(`bug: the part "${name}" has no file`);
     return Promise.all(
-      clusters.map(async (cluster) => ({
+      (part.isOneForAll === true ? clusters.slice(0, 1) : clusters).map(async (cluster) => ({
         name,
         cluster: cluster.name,
-        start: await part.inUp({ ...cluster, gates, settings: settings.get(name) ?? new Map() })(),
+        start: await part.inUp({ ...cluster, all: clusters, gates, settings: settings.get(name) ?? new Map() })(),
       })),
     );
   });
@@ -45,9 +47,16 @@ export class ClusterParts {
   /** Cluster → its parts. */
   readonly #instances = new Map<string, readonly Instance[]>();
   readonly #log: Logger;
+  /** Cluster → its server. */
+  readonly #servers = new Map<string, RunningServer>();
 
   constructor(log: Logger) {
     this.#log = log;
+  }
+
+  /** Lets parts that are started from now on reach these clusters. */
+  know(servers: readonly RunningServer[]): void {
+    for (const server of servers) this.#servers.set(server.cluster.name, server);
   }
 
   /** Starts the parts of a cluster as users of its server; the stack stops them, before the server if that came first. */
@@ -56,12 +65,12 @@ export class ClusterParts {
     const instances = parts
       .filter((part) => part.cluster === cluster)
       .map(({ name, start }) => {
-        const user = { name: partUser(name), uid: '', groups: ['system:authenticated'] };
         return stack.use(
           startInstance({
             name,
             start,
-            transport: retrying(inProcess((request) => server.handle(request, user))),
+            transport: connect(server, name),
+            peers: this.#peersFor(name),
             server: server.url,
             log: this.#log.child({ cluster, part: name }),
           }),
@@ -98,7 +107,20 @@ export class ClusterParts {
     return registries.length === 0 ? '' : `\n${await printMetrics(registries)}`;
   }
 
+  #peersFor(part: string): ReadonlyMap<string, () => Client> {
+    const fieldManager = `fairlead-${part}`;
+    return new Map(
+      Array.from(this.#servers, ([name, server]) => [name, () => new Client(connect(server, part), { fieldManager })]),
+    );
+  }
+
   #of(cluster: string): readonly Instance[] {
     return this.#instances.get(cluster) ?? [];
   }
+}
+
+/** The way of a part to a server of this process, as the user that the part is. */
+function connect(server: RunningServer, part: string): Transport {
+  const user = { name: partUser(part), uid: '', groups: ['system:authenticated'] };
+  return retrying(inProcess((request) => server.handle(request, user)));
 }

@@ -114,6 +114,7 @@ async function startServers(
       },
     }),
   );
+  parts.know(servers);
   for (const server of servers) parts.start(server, loaded, stack);
   return { servers, parts };
 }

@@ -26,6 +26,8 @@ export interface ClusterOptions {
   /** Where its DNS server answers, if it has one. */
   readonly dns?: { readonly address: string; readonly port: number };
   readonly serviceCidrs: readonly string[];
+  /** Where its supercluster IPs are, if it is in a set. */
+  readonly superclusterCidrs?: readonly string[];
   /** Loopback ranges that endpoints may use; none in production. */
   readonly loopbackEndpoints: readonly string[];
 }
@@ -128,6 +130,7 @@ function clusterOptions(names: readonly string[], settings: Settings): readonly 
     listen: { host, port: ports.api(index) },
     dns: { address: host, port: ports.dns(index) },
     serviceCidrs: ranges.get(name) ?? [defaultRanges(index).services],
+    superclusterCidrs: [defaultRanges(index).supercluster],
     loopbackEndpoints: loopbackEndpoints(names.length),
   }));
   checkDisjoint(clusters);

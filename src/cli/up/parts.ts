@@ -9,6 +9,7 @@ export const partNames = [
   'proxy',
   'loadbalancer',
   'multicluster',
+  'reaper',
   'publisher',
   'dashboard',
 ] as const;

@@ -22,7 +22,7 @@ import { sleep } from '../../client/clock.ts';
 import { Informer } from '../../client/informer.ts';
 import type { Key } from '../../client/key.ts';
 import { keyFor } from '../../client/key.ts';
-import { importNameLabels, isOurSlice } from '../project/marks.ts';
+import { importNameLabels, isOurSlice, sourceClusterLabel } from '../project/marks.ts';
 import type { Shape } from '../record.ts';
 
 export interface CachesOptions {
@@ -33,6 +33,9 @@ export interface CachesOptions {
   /** Told when a group turns out to be served, or the caches are complete. */
   readonly onChange: () => void;
 }
+
+/** What slices are found by: the Service they belong to, the import they are for, the cluster they came from. */
+type SliceIndex = 'service' | 'import' | 'source';
 
 /** Whether a member serves the kinds of a shape; `unknown` until it has said so. */
 type Serving = 'unknown' | 'served' | 'absent';
@@ -47,8 +50,7 @@ export class MemberCaches {
   readonly importedServices: Informer<ImportedService>;
   readonly serviceImports: Informer<ServiceImport>;
   readonly services: Informer<Service, 'ip'>;
-  /** By the Service they belong to, or the import that they are for. */
-  readonly slices: Informer<EndpointSlice, 'service' | 'import'>;
+  readonly slices: Informer<EndpointSlice, SliceIndex>;
   readonly namespaces: Informer<Namespace>;
   readonly #options: CachesOptions;
   readonly #serving: Record<Shape, Serving> = { seed: 'unknown', current: 'unknown' };
@@ -70,9 +72,9 @@ export class MemberCaches {
       ...common(serviceKind),
       indexes: { ip: ({ spec }) => spec.clusterIPs ?? [] },
     });
-    this.slices = new Informer<EndpointSlice, 'service' | 'import'>(client, endpointSliceKind, {
+    this.slices = new Informer<EndpointSlice, SliceIndex>(client, endpointSliceKind, {
       ...common(endpointSliceKind),
-      indexes: { service: (slice) => sourceOf(slice), import: (slice) => importsOf(slice) },
+      indexes: { service: sourceOf, import: importsOf, source: sourceClusterOf },
     });
   }
 
@@ -97,9 +99,7 @@ export class MemberCaches {
   }
 
   #of(shape: Shape): readonly Pick<Informer<ApiObject>, 'run' | 'synced' | 'hasSynced'>[] {
-    return shape === 'seed'
-      ? [this.seedExports, this.importedServices]
-      : [this.currentExports, this.serviceImports];
+    return shape === 'seed' ? [this.seedExports, this.importedServices] : [this.currentExports, this.serviceImports];
   }
 
   async #followShape(shape: Shape, signal: AbortSignal): Promise<void> {
@@ -157,3 +157,7 @@ export function importsOf({ metadata: { namespace, labels = {} } }: EndpointSlic
   const names = Object.values(importNameLabels).flatMap((label) => labels[label] ?? []);
   return [...new Set(names)].map((name) => keyFor({ namespace, name }));
 }
+
+/** The cluster from which a slice of this controller came. */
+const sourceClusterOf = (slice: EndpointSlice): readonly string[] =>
+  isOurSlice(slice) ? [slice.metadata.labels?.[sourceClusterLabel] ?? ''] : [];

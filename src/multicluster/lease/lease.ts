@@ -1,0 +1,46 @@
+// The lease of a source cluster in an importing one: as long as it is renewed, endpoints from there are good (MCS-80).
+import type { Lease } from '../../api/kinds/coordination/lease/kind.ts';
+import { managedBy, objectManagedByLabel, sourceClusterLabel } from '../project/marks.ts';
+
+/** Where the leases are: what renews them needs rights there alone. */
+export const leaseNamespace = 'kube-system';
+
+/** Selects the leases of source clusters. */
+export const leaseSelector = `${objectManagedByLabel}=${managedBy},${sourceClusterLabel}`;
+
+/** The name of the lease of a source cluster. */
+export const leaseName = (source: string): string => `multicluster-source-${source}`;
+
+/** The source cluster of a lease; undefined: it is another lease. */
+export const sourceOfLease = ({ metadata: { labels } }: Lease): string | undefined =>
+  labels?.[objectManagedByLabel] === managedBy ? labels[sourceClusterLabel] : undefined;
+
+export interface Renewal {
+  readonly source: string;
+  /** Who has read the source. */
+  readonly holder: string;
+  readonly durationMs: number;
+  /** For people: nobody compares it with a clock (MCS-87). */
+  readonly nowMs: number;
+}
+
+/** The lease as it is when the source was read just now. */
+export function renewed(before: Lease | undefined, { source, holder, durationMs, nowMs }: Renewal): Lease {
+  const time = new Date(nowMs).toISOString().replace('Z', '000Z');
+  const isSameHolder = before?.spec.holderIdentity === holder;
+  return {
+    metadata: {
+      ...before?.metadata,
+      name: leaseName(source),
+      namespace: leaseNamespace,
+      labels: { ...before?.metadata.labels, [objectManagedByLabel]: managedBy, [sourceClusterLabel]: source },
+    },
+    spec: {
+      ...before?.spec,
+      holderIdentity: holder,
+      leaseDurationSeconds: Math.ceil(durationMs / 1000),
+      acquireTime: isSameHolder ? (before.spec.acquireTime ?? time) : time,
+      renewTime: time,
+    },
+  };
+}

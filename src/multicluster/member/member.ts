@@ -1,0 +1,234 @@
+import type { Kind } from '../../api/kind.ts';
+import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import { serviceExportKind } from '../../api/kinds/multicluster/serviceexport/kind.ts';
+import type { ServiceExport } from '../../api/kinds/multicluster/serviceexport/schema.ts';
+import { serviceImportKind } from '../../api/kinds/multicluster/serviceimport/kind.ts';
+import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
+import type { SuperclusterExport } from '../../api/kinds/multicluster/supercluster/export.ts';
+import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
+import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
+import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import type { Client } from '../../client/client.ts';
+import type { Clock } from '../../client/clock.ts';
+import { systemClock } from '../../client/clock.ts';
+import type { Key } from '../../client/key.ts';
+import { keyFor, nameFor } from '../../client/key.ts';
+import { AcceptedSlices } from '../guard/addresses.ts';
+import { Memory } from '../project/memory.ts';
+import { derivedName } from '../project/marks.ts';
+import type { Actual, Write } from '../project/desired.ts';
+import type { ExportRecord, MemberFacts } from '../record.ts';
+import { importsOf, MemberCaches, trimmed } from './caches.ts';
+import { followMember } from './events.ts';
+import type { MemberListener } from './events.ts';
+import type { MemberOptions, PulseTimes } from './options.ts';
+import { defaultPulse } from './options.ts';
+import { Pulse } from './pulse.ts';
+import { Unseen } from './unseen.ts';
+
+export interface MemberSetup extends MemberOptions {
+  /** The connection that is this member's identity; closed with it. */
+  readonly client: Client;
+  readonly listener: MemberListener;
+  readonly onError: (what: string, error: unknown) => void;
+  readonly pulse?: PulseTimes | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** A write that takes longer than this has failed, whatever became of it. */
+const writeTimeoutMs = 15_000;
+
+/** One cluster of the set, over its own connection: what it exports, what it holds, whether it answers. */
+export class Member implements AsyncDisposable {
+  readonly options: MemberOptions;
+  readonly client: Client;
+  readonly caches: MemberCaches;
+  readonly pulse: Pulse;
+  /** What is known of the addresses in its slices, so that a change of one slice costs one. */
+  readonly accepted = new AcceptedSlices();
+  /** Likewise of the slices that are mirrored into it. */
+  readonly memory = new Memory();
+  readonly #unseen;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<unknown>;
+
+  constructor({ client, listener, onError, pulse = defaultPulse, clock = systemClock, ...options }: MemberSetup) {
+    this.options = options;
+    this.client = client;
+    this.pulse = new Pulse({ ...pulse, client, clock, onChange: () => listener.state() });
+    this.caches = new MemberCaches({ client, clock, onError, onChange: () => listener.state() });
+    this.#unseen = {
+      seedExports: new Unseen<SuperclusterExport>(clock),
+      currentExports: new Unseen<ServiceExport>(clock),
+      importedServices: new Unseen<ImportedService>(clock),
+      serviceImports: new Unseen<ServiceImport>(clock),
+      services: new Unseen<Service>(clock),
+      slices: new Unseen<EndpointSlice>(clock, (slice) => importsOf(slice)[0] ?? ''),
+    };
+    for (const name of writtenCaches) {
+      // Two lists of one type each; which cache belongs to which list is in their names.
+      const unseen: { saw(object: ApiObject, wasRemoved: boolean): void } = this.#unseen[name];
+      const cache: { subscribe(handler: Seen): void } = this.caches[name];
+      cache.subscribe({
+        added: (object) => unseen.saw(object, false),
+        updated: (object) => unseen.saw(object, false),
+        deleted: (object) => unseen.saw(object, true),
+      });
+    }
+    followMember(this.caches, listener, (key) => this.isExported(key));
+    const { signal } = this.#stop;
+    this.#running = Promise.all([this.pulse.run(signal), this.caches.run(signal)]);
+  }
+
+  get id(): string {
+    return this.options.id;
+  }
+
+  /** It answers and all of it has been read: it can be written to. */
+  get isReady(): boolean {
+    return this.pulse.state === 'alive' && this.caches.isSynced;
+  }
+
+  /** It is known how it is: it is ready, or it does not answer. */
+  get isSettled(): boolean {
+    return this.isReady || this.pulse.state === 'silent' || this.pulse.state === 'lost';
+  }
+
+  facts(): MemberFacts {
+    const { caches, options, pulse } = this;
+    return {
+      id: options.id,
+      uid: pulse.uid,
+      isSynced: caches.isSynced,
+      isConnected: pulse.state === 'alive',
+      // A cluster that leaves is to hold nothing, wherever that is.
+      namespaces: { has: (name) => options.isLeaving !== true && this.#hasNamespace(name) },
+      serves: { seed: caches.serves('seed'), current: caches.serves('current') },
+      hasStockProxy: options.vips === undefined,
+      acceptsRelaxedNames: options.acceptsRelaxedNames ?? true,
+      keepsSrvNames: options.keepsSrvNames ?? false,
+    };
+  }
+
+  #hasNamespace(name: string): boolean {
+    const namespace = this.caches.namespaces.get(name);
+    // Nothing can be created any more in one that is about to go.
+    return namespace !== undefined && namespace.metadata.deletionTimestamp === undefined;
+  }
+
+  /** Whether there is an export of either shape. */
+  isExported(key: Key): boolean {
+    return this.caches.seedExports.get(key) !== undefined || this.caches.currentExports.get(key) !== undefined;
+  }
+
+  /** Whether it exports anything at all. */
+  get hasExports(): boolean {
+    return this.caches.seedExports.list().length > 0 || this.caches.currentExports.list().length > 0;
+  }
+
+  /** What this cluster exports under a name; undefined: nothing. */
+  record(key: Key): ExportRecord | undefined {
+    const { caches } = this;
+    const seedExport = one(this.#unseen.seedExports, key, caches.seedExports.get(key));
+    const currentExport = one(this.#unseen.currentExports, key, caches.currentExports.get(key));
+    if (seedExport === undefined && currentExport === undefined) return undefined;
+    const { namespace = '', name } = nameFor(key);
+    const slices = caches.slices.by('service', key);
+    const service = caches.services.get(key);
+    return {
+      cluster: this.id,
+      namespace,
+      name,
+      seedExport,
+      currentExport,
+      service,
+      slices,
+      region: this.options.region,
+    };
+  }
+
+  /** What this cluster holds of a service, our own writes included. */
+  actual(key: Key): Actual {
+    const { caches } = this;
+    const { namespace = '', name } = nameFor(key);
+    const derivedKey = keyFor({ namespace, name: derivedName({ namespace, name }) });
+    return {
+      importedService: one(this.#unseen.importedServices, key, caches.importedServices.get(key)),
+      serviceImport: one(this.#unseen.serviceImports, key, caches.serviceImports.get(key)),
+      derivedService: one(this.#unseen.services, derivedKey, caches.services.get(derivedKey)),
+      slices: this.#unseen.slices.latest(key, caches.slices.by('import', key)),
+    };
+  }
+
+  /** Any slice by its name: one whose labels were edited is not found by them. */
+  slice(namespace: string, name: string): EndpointSlice | undefined {
+    return this.caches.slices.get(keyFor({ namespace, name }));
+  }
+
+  /** Makes one write; what it left is in `record` and `actual` at once. Throws what the server refuses. */
+  async apply(write: Write, signal: AbortSignal): Promise<void> {
+    const { kind, object } = write;
+    const options = { signal: AbortSignal.any([signal, AbortSignal.timeout(writeTimeoutMs)]) };
+    const unseen = this.#unseenOf(kind);
+    switch (write.verb) {
+      case 'create':
+        return unseen.wrote(trimmed(await this.client.create(kind, object, options)));
+      case 'update':
+        return unseen.wrote(trimmed(await this.client.update(kind, object, options)));
+      case 'updateStatus':
+        return unseen.wrote(trimmed(await this.client.updateStatus(kind, object, options)));
+      case 'delete': {
+        const { namespace, name = '' } = object.metadata;
+        await this.client.delete(kind, { namespace, name }, { ...options, preconditions: write.preconditions });
+        return unseen.removed(object);
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+    this.client[Symbol.dispose]();
+  }
+
+  #unseenOf(kind: Kind): { wrote(object: ApiObject): void; removed(object: ApiObject): void } {
+    switch (kind) {
+      case superclusterExportKind:
+        return this.#unseen.seedExports;
+      case serviceExportKind:
+        return this.#unseen.currentExports;
+      case importedServiceKind:
+        return this.#unseen.importedServices;
+      case serviceImportKind:
+        return this.#unseen.serviceImports;
+      case serviceKind:
+        return this.#unseen.services;
+      case endpointSliceKind:
+        return this.#unseen.slices;
+      default:
+        throw new Error(`bug: a ${kind.kind} is not for a member`);
+    }
+  }
+}
+
+const writtenCaches = [
+  'seedExports',
+  'currentExports',
+  'importedServices',
+  'serviceImports',
+  'services',
+  'slices',
+] as const;
+
+interface Seen {
+  added(object: ApiObject): void;
+  updated(object: ApiObject): void;
+  deleted(object: ApiObject): void;
+}
+
+const one = <T extends ApiObject>(unseen: Unseen<T>, key: Key, cached: T | undefined): T | undefined =>
+  unseen.latest(key, cached === undefined ? [] : [cached])[0];

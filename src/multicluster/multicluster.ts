@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Client } from '../client/client.ts';
+import type { Clock } from '../client/clock.ts';
+import { sleep, systemClock } from '../client/clock.ts';
+import { LeaderElection } from '../client/leader.ts';
+import type { PartContext, RunningPart } from '../client/part.ts';
+import { dropLeases, Renewer } from './lease/renewer.ts';
+import { Member } from './member/member.ts';
+import type { MemberOptions, PulseTimes } from './member/options.ts';
+import { defaultPulse } from './member/options.ts';
+import type { SyncOptions } from './sync/sync.ts';
+import { Sync } from './sync/sync.ts';
+
+/** A member, and the way to it. */
+export interface MemberEntry extends MemberOptions {
+  /** Opens the connection that is this member's identity. */
+  readonly connect: () => Client;
+  /** Differs when anything about the entry does: then the member is taken in anew. Default: its id. */
+  readonly version?: string | undefined;
+}
+
+export interface MulticlusterOptions extends Omit<SyncOptions, 'log' | 'metrics'> {
+  /** The members of the set. Calls `change` with all of them, at once and whenever they change, until the signal fires. */
+  readonly members: (change: (entries: readonly MemberEntry[]) => void, signal: AbortSignal) => void;
+  /** Stands for election with a Lease in the part's own cluster; undefined: it is the only one. */
+  readonly leaderElection?: ElectionSettings | undefined;
+  readonly pulse?: PulseTimes | undefined;
+}
+
+export interface ElectionSettings {
+  readonly namespace: string;
+  readonly name: string;
+  readonly leaseDurationMs?: number;
+  readonly renewDeadlineMs?: number;
+  readonly retryPeriodMs?: number;
+}
+
+/** How long the start waits for members that do not answer before the others are served. */
+const patienceMs = 5000;
+
+/** Joins the services of clusters until it is disposed of; see README.md. */
+export function startMulticluster(context: PartContext, options: MulticlusterOptions): RunningPart {
+  return new Multicluster(context, options);
+}
+
+class Multicluster implements RunningPart {
+  readonly ready: Promise<void>;
+  readonly #context: PartContext;
+  readonly #options: MulticlusterOptions;
+  readonly #sync: Sync;
+  readonly #clock: Clock;
+  readonly #identity = `${hostname()}_${randomUUID()}`;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  readonly #failure = Promise.withResolvers<never>();
+  readonly failed = this.#failure.promise;
+  readonly #decided = Promise.withResolvers<void>();
+  /** Id → the version of the entry, and the member that was made of it. */
+  readonly #seated = new Map<string, { readonly version: string; readonly member: Member }>();
+  /** Changes of membership, one after the other. */
+  #changing: Promise<void> = Promise.resolve();
+  #isLeading = false;
+  #isDecided = false;
+
+  constructor(context: PartContext, options: MulticlusterOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#sync = new Sync({ ...options, log: context.log, metrics: context.metrics });
+    const { signal } = this.#stop;
+    options.members((entries) => this.#change(entries), signal);
+    this.#running = this.#run(signal);
+    this.ready = this.#whenReady(signal);
+    // Who does not wait for them is told by `problems`.
+    this.ready.catch(() => undefined);
+    this.failed.catch(() => undefined);
+  }
+
+  problems(): readonly string[] {
+    const members = this.#sync.members.filter(({ isReady }) => !isReady).map(problemOf);
+    return [...(this.#isDecided ? [] : ['nobody is known to lead yet']), ...members, ...this.#sync.problems()];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+    await this.#changing;
+    await Promise.all(Array.from(this.#seated.values(), ({ member }) => member[Symbol.asyncDispose]()));
+  }
+
+  /** Makes the members what the entries say; those that stay as they are go on undisturbed. */
+  #change(entries: readonly MemberEntry[]): void {
+    this.#changing = this.#changing.then(async () => {
+      const wanted = new Map(entries.map((entry) => [entry.id, entry]));
+      for (const [id, { version, member }] of this.#seated) {
+        const entry = wanted.get(id);
+        if (entry !== undefined && versionOf(entry) === version) continue;
+        this.#seated.delete(id);
+        await this.#sync.remove(id);
+        await member[Symbol.asyncDispose]();
+      }
+      for (const entry of wanted.values()) if (!this.#seated.has(entry.id)) this.#seat(entry);
+      if (this.#isLeading) await this.#dropLeases();
+    });
+  }
+
+  #seat({ connect, version: _version, ...options }: MemberEntry): void {
+    const { log } = this.#context;
+    const member = new Member({
+      ...options,
+      client: connect(),
+      listener: this.#sync.listenerFor(options.id),
+      pulse: this.#options.pulse,
+      clock: this.#options.clock,
+      onError: (what, error) => log.debug({ cluster: options.id, err: error }, `${what} failed, will try again`),
+    });
+    this.#seated.set(options.id, { version: versionOf({ ...options, connect, version: _version }), member });
+    this.#sync.add(member);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#settled(signal);
+      await this.#elect(signal);
+    } catch (error) {
+      this.#failure.reject(error); // who runs us says so, and starts us again
+    }
+  }
+
+  /** Members that are read before anything is written save writes that the next one would take back. */
+  async #settled(signal: AbortSignal): Promise<void> {
+    await this.#changing;
+    const end = this.#clock.elapsed() + patienceMs;
+    while (!signal.aborted && this.#clock.elapsed() < end) {
+      if (this.#sync.members.every(({ isSettled }) => isSettled)) return;
+      await sleep(this.#clock, 10, signal);
+    }
+  }
+
+  async #elect(signal: AbortSignal): Promise<void> {
+    const { leaderElection } = this.#options;
+    if (leaderElection === undefined) {
+      this.#decide();
+      return this.#lead(signal);
+    }
+    const { namespace, name, ...times } = leaderElection;
+    const { client, log } = this.#context;
+    const election = new LeaderElection({
+      ...times,
+      client,
+      lease: { namespace, name },
+      identity: this.#identity,
+      clock: this.#clock,
+      onError: (error) => log.warn({ err: error }, 'the lease could not be read or written, will try again'),
+      onLeader: (leader) => {
+        this.#decide();
+        log.info({ leader, isUs: leader === this.#identity }, 'leader');
+      },
+    });
+    await election.run((term) => this.#lead(term), signal);
+  }
+
+  #decide(): void {
+    this.#isDecided = true;
+    this.#decided.resolve();
+  }
+
+  async #lead(term: AbortSignal): Promise<void> {
+    const { log } = this.#context;
+    const renewer = new Renewer({
+      ...(this.#options.pulse ?? defaultPulse),
+      members: () => this.#sync.members,
+      holder: this.#identity,
+      clock: this.#clock,
+      onError: (error, cluster) => log.warn({ cluster, err: error }, 'could not renew leases, will try again'),
+    });
+    this.#isLeading = true;
+    await Promise.all([this.#sync.lead(term), renewer.run(term), this.#dropLeases()]);
+    this.#isLeading = false;
+  }
+
+  /** Leases of clusters that have left stand for nothing. */
+  async #dropLeases(): Promise<void> {
+    const { log } = this.#context;
+    const staying = this.#sync.members.filter(({ options }) => options.isLeaving !== true);
+    const sources = new Set(staying.map(({ id }) => id));
+    for (const member of this.#sync.members.filter(({ isReady }) => isReady)) {
+      try {
+        await dropLeases(member, member.options.isLeaving === true ? new Set() : sources, this.#stop.signal);
+      } catch (error) {
+        if (!this.#stop.signal.aborted) log.warn({ cluster: member.id, err: error }, 'could not delete old leases');
+      }
+    }
+  }
+
+  async #whenReady(signal: AbortSignal): Promise<void> {
+    await this.#settled(signal);
+    const stopped = Promise.withResolvers<never>();
+    signal.addEventListener('abort', () => stopped.reject(signal.reason), { once: true });
+    await Promise.race([this.#decided.promise, stopped.promise]);
+  }
+}
+
+const versionOf = ({ id, version = id }: MemberEntry): string => version;
+
+/** Why a member is not ready. */
+function problemOf({ id, pulse, caches }: Member): string {
+  const why = pulse.error instanceof Error ? `: ${pulse.error.message}` : '';
+  if (pulse.state !== 'alive') return `cluster ${id} does not answer${why}`;
+  if (!caches.serves('seed') && !caches.serves('current')) {
+    return `cluster ${id} serves neither kind of export: install their definitions`;
+  }
+  return `cluster ${id} is not read yet`;
+}

@@ -1,0 +1,81 @@
+import type { Key } from '../../client/key.ts';
+import type { Member } from '../member/member.ts';
+import type { Delivery } from '../project/export-conditions.ts';
+import { holdsNothingOf } from '../project/delivery.ts';
+import { isOurs, isOurSlice } from '../project/marks.ts';
+import type { Delivered } from './deliver.ts';
+
+/** Failures in a row after which a member counts as lagging; fewer are what two writers do to each other. */
+const lagsAfter = 3;
+
+/** How far every service has come in every member: what the conditions of exports are made of. */
+export class Deliveries {
+  /** Key → member → what it has taken. */
+  readonly #taken = new Map<Key, Map<string, Delivered>>();
+  /** Key → members that have failed to take it of late. */
+  readonly #lagging = new Map<Key, Set<string>>();
+
+  /** A member has everything of a service. True: that changes what exports are to be told. */
+  took(key: Key, member: string, delivered: Delivered): boolean {
+    const members = this.#taken.get(key) ?? new Map<string, Delivered>();
+    const before = members.get(member);
+    members.set(member, delivered);
+    this.#taken.set(key, members);
+    const lagging = this.#lagging.get(key);
+    const didLag = lagging?.delete(member) ?? false;
+    if (lagging?.size === 0) this.#lagging.delete(key);
+    return didLag || before === undefined || textOf(before) !== textOf(delivered);
+  }
+
+  /** A member has failed to take a service, so often in a row. True: that changes what exports are to be told. */
+  failed(key: Key, member: string, failures: number): boolean {
+    if (failures !== lagsAfter) return false;
+    const lagging = this.#lagging.get(key) ?? new Set();
+    this.#lagging.set(key, lagging.add(member));
+    return true;
+  }
+
+  /** The member has left, or was lost: it has to take everything anew. */
+  forgetMember(member: string): void {
+    for (const members of this.#taken.values()) members.delete(member);
+    for (const members of this.#lagging.values()) members.delete(member);
+  }
+
+  forget(key: Key): void {
+    this.#taken.delete(key);
+    this.#lagging.delete(key);
+  }
+
+  /**
+   * The state of each member as the export of one cluster sees it. A member that has the cluster in the service stays
+   * acknowledged while endpoints come and go: what a condition says must not change with every one of them.
+   */
+  of(key: Key, exporter: string, members: readonly Member[]): readonly Delivery[] {
+    return members.map((member): Delivery => {
+      const taken = this.#taken.get(key)?.get(member.id);
+      const before = taken?.delivery ?? { cluster: member.id, hasAddress: false };
+      if (member.pulse.state !== 'alive') return { ...before, state: 'unreachable' };
+      if (taken === undefined || this.#lagging.get(key)?.has(member.id) === true)
+        return { ...before, state: 'pending' };
+      if (taken.delivery.state === 'acknowledged' && !taken.clusters.includes(exporter)) {
+        return { ...before, state: 'pending' };
+      }
+      return taken.delivery;
+    });
+  }
+}
+
+const textOf = ({ clusters, delivery }: Delivered): string => JSON.stringify([clusters, delivery]);
+
+/** Whether nothing of a source is left of a service in the members that can be reached. */
+export const isWithdrawn = (key: Key, source: string, members: readonly Member[]): boolean =>
+  members.filter(({ isReady }) => isReady).every((member) => holdsNothingOf(source, member.actual(key)));
+
+/** Whether a member holds anything of a service that this controller has written. */
+export function holdsAnything(member: Member, key: Key): boolean {
+  const { importedService, serviceImport, derivedService, slices } = member.actual(key);
+  return (
+    [importedService, serviceImport, derivedService].some((object) => object !== undefined && isOurs(object)) ||
+    slices.some(isOurSlice)
+  );
+}

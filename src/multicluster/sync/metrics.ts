@@ -1,0 +1,61 @@
+import type { Registry } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
+
+/** What the controller counts; listed in its README. */
+export interface SyncMetrics {
+  /** Writes into members, by cluster, kind and verb. */
+  readonly writes: Counter<'cluster' | 'kind' | 'verb'>;
+  /** From a change that was seen in a source until a member had taken it. */
+  readonly propagation: Histogram<'importer'>;
+  readonly connected: Gauge<'cluster'>;
+  readonly brake: Counter<'importer'>;
+}
+
+export interface MetricsSource {
+  services(): number;
+  conflicts(): number;
+}
+
+/** The metrics of the controller in one registry. */
+export function syncMetrics(registry: Registry, source: MetricsSource): SyncMetrics {
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  };
+  gauge('fairlead_multicluster_services', 'Services that some cluster exports.', () => source.services());
+  gauge('fairlead_multicluster_conflicts', 'Services about which clusters disagree.', () => source.conflicts());
+  return {
+    writes: new Counter({
+      name: 'fairlead_multicluster_writes_total',
+      help: 'Writes into member clusters.',
+      labelNames: ['cluster', 'kind', 'verb'],
+      registers,
+    }),
+    propagation: new Histogram({
+      name: 'fairlead_multicluster_propagation_seconds',
+      help: 'Time from a change seen in a source cluster until an importing cluster has it.',
+      labelNames: ['importer'],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+      registers,
+    }),
+    connected: new Gauge({
+      name: 'fairlead_multicluster_member_connected',
+      help: 'Whether a member answers and has been read.',
+      labelNames: ['cluster'],
+      registers,
+    }),
+    brake: new Counter({
+      name: 'fairlead_multicluster_deletions_held_total',
+      help: 'Deletions of slices that were held back because there were too many at once.',
+      labelNames: ['importer'],
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,335 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Clock } from '../../client/clock.ts';
+import { systemClock } from '../../client/clock.ts';
+import type { Key } from '../../client/key.ts';
+import { keyOf } from '../../client/key.ts';
+import type { Outcome } from '../../client/queue.ts';
+import { identityProblems } from '../guard/identity.ts';
+import type { Merged, SeedPolicy } from '../merge/merged.ts';
+import { importsOf } from '../member/caches.ts';
+import type { MemberListener } from '../member/events.ts';
+import type { Member } from '../member/member.ts';
+import { isOurSlice } from '../project/marks.ts';
+import type { Write } from '../project/desired.ts';
+import type { BrakeOptions } from './brake.ts';
+import { Channel } from './channel.ts';
+import { deletedSource, deliver } from './deliver.ts';
+import type { Delivered } from './deliver.ts';
+import { Deliveries, holdsAnything, isWithdrawn } from './deliveries.ts';
+import { releaseExports, tellExports } from './exports.ts';
+import type { SyncMetrics } from './metrics.ts';
+import { syncMetrics } from './metrics.ts';
+import { joinSet } from './properties.ts';
+import { Services } from './services.ts';
+
+export interface SyncOptions {
+  readonly log: Logger;
+  readonly metrics: Registry;
+  readonly clock?: Clock | undefined;
+  /** What the seed's view does about a conflict; default Withdraw. */
+  readonly seedPolicy?: SeedPolicy | undefined;
+  /** Changes of one service within this time are written together, after the first; default 100 ms. */
+  readonly windowMs?: number | undefined;
+  readonly brake?: BrakeOptions | undefined;
+  /** What the set is called in the clusters; default `fairlead`. */
+  readonly setName?: string | undefined;
+}
+
+interface Seat {
+  readonly member: Member;
+  /** Its state when that was last looked at. */
+  state: string;
+  /** Its addresses were taken over, and it was told which one it is. */
+  hasJoined: boolean;
+  /** Why it does not take part. */
+  problem: string | undefined;
+}
+
+/**
+ * Keeps all members as the exports of all members say:
+ *
+ *     a member changes ─► services it concerns ─► queue of each member ─► merge ─► project ─► write ─► tell the exports
+ *
+ * Every run starts from what is known now, so that it does not matter how often, in which order or by how many
+ * controllers it is run.
+ */
+export class Sync {
+  readonly services: Services;
+  readonly deliveries = new Deliveries();
+  readonly metrics: SyncMetrics;
+  readonly #options: SyncOptions;
+  readonly #clock: Clock;
+  readonly #seats = new Map<string, Seat>();
+  /** Id → the uid of the cluster that first came under it. */
+  readonly #uids = new Map<string, string>();
+  /** Member → the way into it, while this controller leads. */
+  readonly #channels = new Map<string, Channel>();
+  #term: AbortSignal | undefined;
+
+  constructor(options: SyncOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.services = new Services(() => this.#taking(), options.seedPolicy ?? 'Withdraw');
+    this.metrics = syncMetrics(options.metrics, {
+      services: () => [...this.services.keys()].length,
+      conflicts: () => [...this.services.keys()].filter((key) => this.services.get(key).conflicts.length > 0).length,
+    });
+  }
+
+  get members(): readonly Member[] {
+    return Array.from(this.#seats.values(), ({ member }) => member);
+  }
+
+  /** What keeps members from taking part, each a sentence. */
+  problems(): readonly string[] {
+    const own = Array.from(this.#seats.values(), ({ problem }) => problem ?? []).flat();
+    const held = [...this.#channels.values()].flatMap(({ member, brake }) =>
+      brake.held.map((source) => `too much of ${source} would be deleted in ${member.id} at once: it waits a while`),
+    );
+    return [...own, ...held];
+  }
+
+  /** A member for the listener that `listenerFor` gave. */
+  add(member: Member): void {
+    this.#seats.set(member.id, { member, state: '', hasJoined: false, problem: undefined });
+    if (this.#term !== undefined) this.#open(member, this.#term);
+    this.#look(member.id);
+  }
+
+  /** A member that is no longer of the set: what came from it goes from the others. */
+  async remove(id: string): Promise<void> {
+    const seat = this.#seats.get(id);
+    if (seat === undefined) return;
+    const channel = this.#channels.get(id);
+    this.#channels.delete(id);
+    this.#seats.delete(id);
+    this.#uids.delete(id);
+    this.deliveries.forgetMember(id);
+    this.metrics.connected.remove({ cluster: id });
+    for (const key of keysIn(seat.member)) this.#changed(key);
+    await channel?.stop();
+    this.#touchAll();
+  }
+
+  /** Who is told of what changes in the member with this id. */
+  listenerFor(id: string): MemberListener {
+    return {
+      source: (key) => this.#changed(key),
+      target: (key) => this.#channels.get(id)?.touch(key),
+      namespace: (name) => this.#touchNamespace(id, name),
+      state: () => this.#look(id),
+    };
+  }
+
+  /** Writes until the signal fires, and resolves when nothing is under way any more. */
+  async lead(signal: AbortSignal): Promise<void> {
+    this.#term = signal;
+    for (const member of this.members) this.#open(member, signal);
+    this.#touchAll();
+    for (const id of this.#seats.keys()) this.#look(id);
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    this.#term = undefined;
+    const channels = [...this.#channels.values()];
+    this.#channels.clear();
+    await Promise.all(channels.map((channel) => channel.stop()));
+    for (const seat of this.#seats.values()) seat.hasJoined = false;
+  }
+
+  /** Members whose exports count and that are written to. */
+  #taking(): readonly Member[] {
+    return [...this.#seats.values()].filter(({ problem }) => problem === undefined).map(({ member }) => member);
+  }
+
+  #open(member: Member, signal: AbortSignal): void {
+    const { log, windowMs = 100, brake = {} } = this.#options;
+    const channel = new Channel(
+      {
+        member,
+        clock: this.#clock,
+        log,
+        windowMs,
+        brake,
+        work: (own, key, term) => this.#reconcile(own, key, term),
+        onFailure: (own, key, failures) => {
+          if (this.deliveries.failed(key, own.member.id, failures)) this.#touchExporters(key);
+        },
+      },
+      signal,
+    );
+    this.#channels.set(member.id, channel);
+  }
+
+  #changed(key: Key): void {
+    this.services.changed(key);
+    for (const channel of this.#channels.values()) channel.push(key);
+  }
+
+  #touchNamespace(id: string, name: string): void {
+    const channel = this.#channels.get(id);
+    if (channel === undefined) return;
+    for (const key of this.services.keys()) if (key.startsWith(`${name}/`)) channel.touch(key);
+  }
+
+  /** Everything in every member: only when a member came, went or returned. */
+  #touchAll(): void {
+    const keys = new Set(this.services.keys());
+    for (const member of this.members) for (const key of keysIn(member)) keys.add(key);
+    for (const key of keys) for (const channel of this.#channels.values()) channel.touch(key);
+  }
+
+  #touchExporters(key: Key): void {
+    for (const { cluster } of this.services.get(key).exporters) this.#channels.get(cluster)?.touch(key);
+  }
+
+  /** Looks whether the state of a member has changed, and at everything if it has. */
+  #look(id: string): void {
+    const seat = this.#seats.get(id);
+    if (seat === undefined) return;
+    const { member } = seat;
+    this.#checkIdentities();
+    const state = `${member.pulse.state} ${member.caches.isSynced} ${seat.problem ?? ''}`;
+    const isNew = member.isReady && !seat.hasJoined && this.#term !== undefined;
+    if (state === seat.state && !isNew) return;
+    seat.state = state;
+    this.metrics.connected.set({ cluster: id }, member.isReady ? 1 : 0);
+    if (isNew) void this.#join(seat, this.#term); // catches everything
+    for (const key of keysIn(member)) this.services.changed(key);
+    this.#touchAll();
+  }
+
+  #checkIdentities(): void {
+    const facts = Array.from(this.#seats.values(), ({ member }) => member.facts());
+    const problems = new Map(identityProblems(facts, this.#uids).map(({ id, message }) => [id, message]));
+    for (const { id, uid } of facts) {
+      const seat = this.#seats.get(id);
+      const problem = problems.get(id);
+      if (problem === undefined && uid !== undefined && !this.#uids.has(id)) this.#uids.set(id, uid);
+      if (seat !== undefined && problem !== undefined) seat.problem = problem;
+    }
+  }
+
+  /** Takes over the addresses that a member has handed out, and tells it which cluster it is. */
+  async #join(seat: Seat, signal: AbortSignal | undefined): Promise<void> {
+    const { member } = seat;
+    const { log, setName = 'fairlead' } = this.#options;
+    seat.hasJoined = true;
+    member.options.vips?.adopt([...member.caches.serviceImports.list(), ...member.caches.importedServices.list()]);
+    if (member.options.isLeaving === true) return;
+    try {
+      seat.problem ??= await joinSet(member, setName, signal);
+    } catch (error) {
+      // Nothing depends on it but people who look.
+      if (signal?.aborted !== true)
+        log.warn({ cluster: member.id, err: error }, 'could not write the properties of the cluster');
+    }
+    if (seat.problem !== undefined) this.#look(member.id);
+  }
+
+  async #reconcile(channel: Channel, key: Key, signal: AbortSignal): Promise<Outcome> {
+    const { member } = channel;
+    const seat = this.#seats.get(member.id);
+    // It is touched again when it is ready.
+    if (!member.isReady || seat?.hasJoined !== true || seat.problem !== undefined) return;
+    const merged = this.services.get(key);
+    const delivered = await deliver(
+      {
+        key,
+        merged,
+        member,
+        memory: member.memory,
+        unknown: this.#idsOf(({ caches }) => !caches.isSynced),
+        lost: this.#idsOf(({ pulse }) => pulse.state === 'lost'),
+        brake: (write) => this.#brake(channel, merged, write),
+        now: () => this.#now(),
+        onWrite: (write) => this.#count(member, write),
+      },
+      signal,
+    );
+    this.#acknowledge(channel, key, delivered);
+    if (member.options.isLeaving === true) await releaseExports(member, key, signal);
+    else await this.#tell(member, key, signal);
+    this.#tidy(member, key);
+    return delivered.waitMs > 0 ? { againAfterMs: delivered.waitMs } : undefined;
+  }
+
+  #acknowledge(channel: Channel, key: Key, delivered: Delivered): void {
+    const { id } = channel.member;
+    const tookMs = channel.arrived(key);
+    if (tookMs !== undefined && delivered.writes > 0) this.metrics.propagation.observe({ importer: id }, tookMs / 1000);
+    const isNews = this.deliveries.took(key, id, delivered);
+    const isLeaving = this.services.get(key).exporters.some(({ verdict }) => verdict.state === 'leaving');
+    if (isNews || (isLeaving && delivered.writes > 0)) this.#touchExporters(key);
+  }
+
+  async #tell(member: Member, key: Key, signal: AbortSignal): Promise<void> {
+    const others = this.#taking().filter(({ options }) => options.isLeaving !== true);
+    await tellExports(
+      {
+        key,
+        merged: this.services.get(key),
+        member,
+        progress: () => ({
+          deliveries: this.deliveries.of(key, member.id, others),
+          isWithdrawn: isWithdrawn(key, member.id, this.#taking()),
+          now: this.#now(),
+        }),
+        onWrite: (write) => this.#count(member, write),
+      },
+      signal,
+    );
+  }
+
+  /** Gives back what a service had that is gone everywhere. */
+  #tidy(member: Member, key: Key): void {
+    const { exporters, order } = this.services.get(key);
+    if (order.length > 0) return;
+    const { vips } = member.options;
+    const sharing = this.members.filter(({ options }) => options.vips !== undefined && options.vips === vips);
+    if (vips !== undefined && sharing.every((each) => each.isReady && !holdsAnything(each, key))) {
+      for (const waiting of vips.release(key)) this.#channels.get(member.id)?.touch(waiting);
+    }
+    if (exporters.length > 0 || this.members.some((each) => holdsAnything(each, key))) return;
+    this.services.forget(key);
+    this.deliveries.forget(key);
+  }
+
+  /** Members that have not been read, or do not take part: what came from them stays as it is. */
+  #idsOf(isMeant: (member: Member) => boolean): ReadonlySet<string> {
+    const seats = [...this.#seats.values()].filter(
+      ({ member, problem }) => member.options.isLeaving !== true && (problem !== undefined || isMeant(member)),
+    );
+    return new Set(seats.map(({ member }) => member.id));
+  }
+
+  /** What a person has withdrawn is not held back: its export is there, and about to go. */
+  #brake({ member, brake }: Channel, { exporters }: Merged, write: Write): number {
+    const source = deletedSource(write);
+    if (source === undefined || !this.#seats.has(source)) return 0;
+    const exporter = exporters.find(({ cluster }) => cluster === source);
+    if (exporter?.verdict.state === 'leaving') return 0;
+    const waitMs = brake.waitMs(source, member.caches.slices.by('source', source).length);
+    if (waitMs > 0) this.metrics.brake.inc({ importer: member.id });
+    return waitMs;
+  }
+
+  #count({ id }: Member, { kind, verb }: Write): void {
+    this.metrics.writes.inc({ cluster: id, kind: kind.kind, verb });
+  }
+
+  #now(): string {
+    return new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+  }
+}
+
+/** The services that a member exports or holds something of. */
+function keysIn({ caches }: Member): ReadonlySet<Key> {
+  const objects = [
+    ...caches.seedExports.list(),
+    ...caches.currentExports.list(),
+    ...caches.importedServices.list(),
+    ...caches.serviceImports.list(),
+  ];
+  const slices = caches.slices.list().filter(isOurSlice);
+  return new Set([...objects.map(keyOf), ...slices.flatMap(importsOf)]);
+}

@@ -1,0 +1,217 @@
+// Clusters in this process and a controller that joins them, for tests: no ports, faults on the way when told to.
+
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+
+import { namespaceKind } from '../../src/api/kinds/core/namespace/kind.ts';
+import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
+import type { ServiceSpec } from '../../src/api/kinds/core/service/schema.ts';
+import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
+import { managedByLabel, serviceNameLabel } from '../../src/api/kinds/discovery/endpointslice/labels.ts';
+import type { EndpointSlice } from '../../src/api/kinds/discovery/endpointslice/schema.ts';
+import { serviceExportKind } from '../../src/api/kinds/multicluster/serviceexport/kind.ts';
+import { serviceImportKind } from '../../src/api/kinds/multicluster/serviceimport/kind.ts';
+import type { ServiceImport } from '../../src/api/kinds/multicluster/serviceimport/schema.ts';
+import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
+import type { ImportedService } from '../../src/api/kinds/multicluster/supercluster/import.ts';
+import { importedServiceKind } from '../../src/api/kinds/multicluster/supercluster/import.ts';
+import { Client } from '../../src/client/client.ts';
+import { inProcess } from '../../src/client/in-process.ts';
+import type { RunningPart } from '../../src/client/part.ts';
+import type { ApiCall, Transport } from '../../src/client/transport.ts';
+import { Vips } from '../../src/multicluster/member/vips.ts';
+import type { MemberEntry, MulticlusterOptions } from '../../src/multicluster/multicluster.ts';
+import { startMulticluster } from '../../src/multicluster/multicluster.ts';
+import { partUser } from '../../src/server/access/part-user.ts';
+import type { TestServer } from '../../src/server/testing/server.ts';
+import { testServer } from '../../src/server/testing/server.ts';
+
+/** What goes wrong with a call: thrown before or after it was made, as a function of the call; undefined: nothing. */
+export type Fault = (call: ApiCall) => Promise<void> | void;
+
+/** One cluster: its server, and ways to it. */
+export class Cluster implements AsyncDisposable {
+  readonly id: string;
+  readonly client: Client;
+  readonly #server: TestServer;
+  /** Runs before every call of the parts. */
+  fault: Fault = () => undefined;
+  /** Runs after every call of the parts, whose answer is then lost. */
+  faultAfter: Fault = () => undefined;
+  /** Every write that a part made. */
+  readonly writes: ApiCall[] = [];
+  #cut = new AbortController();
+
+  constructor(id: string, server: TestServer) {
+    this.id = id;
+    this.#server = server;
+    this.client = this.as('kubernetes-admin', ['system:masters']);
+  }
+
+  /** A client of somebody, without faults. */
+  as(name: string, groups: readonly string[] = []): Client {
+    const user = { name, uid: '', groups: [...groups, 'system:authenticated'] };
+    return new Client(inProcess((request) => this.#server.handle({ ...request, user })));
+  }
+
+  /** A client of a part, with faults. */
+  connect(part = 'multicluster'): Client {
+    const user = { name: partUser(part), uid: '', groups: ['system:authenticated'] };
+    return new Client(this.#faulty(inProcess((request) => this.#server.handle({ ...request, user }))));
+  }
+
+  /** Nothing gets through any more, and what is under way breaks. */
+  disconnect(): void {
+    this.fault = () => {
+      throw new Error('connect ECONNREFUSED');
+    };
+    this.#cut.abort(new Error('the connection broke'));
+    this.#cut = new AbortController();
+  }
+
+  reconnect(): void {
+    this.fault = () => undefined;
+  }
+
+  #faulty(inner: Transport): Transport {
+    const withCut = (call: ApiCall): ApiCall => ({
+      ...call,
+      signal: call.signal === undefined ? this.#cut.signal : AbortSignal.any([call.signal, this.#cut.signal]),
+    });
+    return {
+      request: async (call) => {
+        await this.fault(call);
+        const answer = await inner.request(withCut(call));
+        if (call.method !== 'GET') this.writes.push(call);
+        await this.faultAfter(call);
+        return answer;
+      },
+      stream: (call) => this.#stream(inner, withCut, call),
+      [Symbol.dispose]: () => inner[Symbol.dispose](),
+    };
+  }
+
+  async *#stream(inner: Transport, withCut: (call: ApiCall) => ApiCall, call: ApiCall): AsyncGenerator<string> {
+    await this.fault(call);
+    yield* inner.stream(withCut(call));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server[Symbol.asyncDispose]();
+  }
+
+  async namespace(name: string): Promise<void> {
+    await this.client.create(namespaceKind, { metadata: { name }, spec: {}, status: {} });
+  }
+
+  /** A Service without a selector and one slice of it. */
+  async service(name: string, addresses: readonly string[], spec: Partial<ServiceSpec> = {}): Promise<void> {
+    const metadata = { namespace: 'shop', name };
+    const ports = [{ name: 'http', port: 80, protocol: 'TCP' as const }];
+    await this.client.create(serviceKind, { metadata, spec: { ports, ...spec }, status: { loadBalancer: {} } });
+    await this.slice(name, addresses);
+  }
+
+  /** The slice of a Service as it is to be. */
+  async slice(service: string, addresses: readonly string[], name = `${service}-abc`): Promise<void> {
+    const slice: EndpointSlice = {
+      metadata: { namespace: 'shop', name, labels: { [serviceNameLabel]: service, [managedByLabel]: 'test' } },
+      addressType: 'IPv4',
+      endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
+      ports: [{ name: 'http', protocol: 'TCP', port: 8080 }],
+    };
+    await this.client.apply(endpointSliceKind, slice);
+  }
+
+  /** Exports a Service in both shapes, or one. */
+  async export(name: string, shapes: readonly ('seed' | 'current')[] = ['seed', 'current']): Promise<void> {
+    const metadata = { namespace: 'shop', name };
+    if (shapes.includes('seed')) await this.client.create(superclusterExportKind, { metadata });
+    if (shapes.includes('current')) await this.client.create(serviceExportKind, { metadata, spec: {} });
+  }
+
+  async unexport(name: string): Promise<void> {
+    await this.client.delete(superclusterExportKind, { namespace: 'shop', name });
+    await this.client.delete(serviceExportKind, { namespace: 'shop', name });
+  }
+
+  importedService(name: string): Promise<ImportedService | undefined> {
+    return this.client.find(importedServiceKind, { namespace: 'shop', name });
+  }
+
+  serviceImport(name: string): Promise<ServiceImport | undefined> {
+    return this.client.find(serviceImportKind, { namespace: 'shop', name });
+  }
+
+  /** The slices of an import. */
+  async imported(name: string): Promise<readonly EndpointSlice[]> {
+    const labelSelector = `multicluster.kubernetes.io/service-name=${name}`;
+    return (await this.client.list(endpointSliceKind, { namespace: 'shop', labelSelector })).items;
+  }
+
+  /** Source cluster → addresses, of an import. */
+  async addresses(name: string): Promise<Record<string, readonly string[]>> {
+    const found: Record<string, string[]> = {};
+    for (const { metadata, endpoints } of await this.imported(name)) {
+      const source = metadata.labels?.['multicluster.kubernetes.io/source-cluster'] ?? '';
+      found[source] = [
+        ...(found[source] ?? []),
+        ...(endpoints ?? []).flatMap((each) => each.addresses ?? []),
+      ].toSorted();
+    }
+    return found;
+  }
+
+  /** Condition → status, of an export in either shape. */
+  async conditions(name: string, shape: 'seed' | 'current'): Promise<Record<string, string>> {
+    const key = { namespace: 'shop', name };
+    const object =
+      shape === 'seed'
+        ? await this.client.find(superclusterExportKind, key)
+        : await this.client.find(serviceExportKind, key);
+    return Object.fromEntries((object?.status?.conditions ?? []).map(({ type, status }) => [type, status]));
+  }
+}
+
+/** Starts clusters that each have the namespace `shop`. */
+export async function startClusters(ids: readonly string[], stack: AsyncDisposableStack): Promise<readonly Cluster[]> {
+  return Promise.all(
+    ids.map(async (id, index) => {
+      const cluster = stack.use(new Cluster(id, await testServer({ serviceCidrs: [`10.${index}.0.0/24`] })));
+      await cluster.namespace('shop');
+      return cluster;
+    }),
+  );
+}
+
+/** Short times, so that tests need not wait for long. */
+export const quickPulse = { renewMs: 200, durationMs: 1000 };
+
+/** The entry of a cluster with addresses of its own. */
+export const entryOf = (cluster: Cluster, index: number): MemberEntry => ({
+  id: cluster.id,
+  connect: () => cluster.connect(),
+  vips: new Vips([`241.${index}.0.0/24`]),
+});
+
+export interface Joined {
+  readonly part: RunningPart;
+  readonly metrics: Registry;
+}
+
+/** A controller that joins the clusters. */
+export function join(
+  clusters: readonly Cluster[],
+  stack: AsyncDisposableStack,
+  options: Partial<MulticlusterOptions> = {},
+): Joined {
+  const [home] = clusters;
+  if (home === undefined) throw new Error('no cluster to join');
+  const metrics = new Registry();
+  const part = startMulticluster(
+    { client: home.connect(), log: pino({ level: process.env['LOG'] ?? 'silent' }), metrics },
+    { members: (change) => change(clusters.map(entryOf)), pulse: quickPulse, windowMs: 20, ...options },
+  );
+  stack.use(part);
+  return { part, metrics };
+}
