@@ -36,43 +36,109 @@ function targetsFor(table: RoutingTable, flow: Flow): readonly (Target | undefin
   return action.targets.flatMap((target) => Array.from({ length: target.weight }, () => target));
 }
 
+/** What nobody has. */
+const strangers = [
+  { family: 'IPv4', address: '10.96.0.200', protocol: 'TCP', port: 80 },
+  { family: 'IPv4', address: '10.96.0.1', protocol: 'TCP', port: 81 },
+  { family: 'IPv6', address: '2001:db8:96::1', protocol: 'UDP', port: 81 },
+  { family: 'IPv6', address: '2001:db8:ffff::9', protocol: 'UDP', port: 80 },
+] as const;
+
 /** Every client connects to every frontend, and to what nobody has, with every number that could be drawn. */
 function compare(table: RoutingTable, kernels: ReadonlyMap<IpFamily, Kernel>): void {
-  const strangers = [
-    { family: 'IPv4' as const, address: '10.96.0.200', protocol: 'TCP' as const, port: 80 },
-    { family: 'IPv4' as const, address: '10.96.0.1', protocol: 'TCP' as const, port: 81 },
-    { family: 'IPv6' as const, address: '2001:db8:96::1', protocol: 'UDP' as const, port: 81 },
-    { family: 'IPv6' as const, address: '2001:db8:ffff::9', protocol: 'UDP' as const, port: 80 },
-  ];
   for (const { family, address, protocol, port } of [...table.routes.values(), ...strangers]) {
     const kernel = kernels.get(family);
     assert.ok(kernel);
     for (const source of clients[family]) {
-      const flow = { source, address, protocol, port };
-      const targets = targetsFor(table, flow);
-      const count = targets.length;
-      const packet = { saddr: source, daddr: address, protocol: layerFour({ protocol }), dport: port };
-      const pass = (slot: number): string => {
-        kernel.draw = (of) => slot % of;
-        return fateText(kernel.pass({ ...packet, isLocal: network.addresses.has(source) }));
-      };
-      const forget = (): void => {
-        for (const [name, pins] of kernel.sets) if (name.startsWith('pins-')) pins.clear();
-      };
-      const slots = Array.from({ length: count }, (_, slot) => slot);
-      const made = slots.map((slot) => {
-        forget();
-        return pass(slot);
-      });
-      const wanted = slots.map((slot) => decision(table, flow, (slot + 0.5) / count));
-      assert.deepEqual(made.toSorted(), wanted.toSorted(), JSON.stringify(flow));
-      // Whoever was there before comes back, whatever is drawn.
-      forget();
-      const [to = '', toPort = ''] = pass(0).split(' ');
-      const first = targets.find((target) => target?.address === to && target.port === Number(toPort));
-      if (first === undefined || first.stickySeconds === 0) continue;
-      for (const slot of slots) assert.equal(pass(slot), decision(table, flow, (slot + 0.5) / count, first));
+      const trial = new Trial(table, kernel, { source, address, protocol, port });
+      trial.drawsAlike();
+      trial.remembersAlike();
+      trial.ignoresForeignNumbers();
     }
+  }
+}
+
+/** One client and one frontend, by the rules and by the table. */
+class Trial {
+  readonly #table: RoutingTable;
+  readonly #kernel: Kernel;
+  readonly #flow: Flow;
+  readonly #targets: readonly (Target | undefined)[];
+  readonly #slots: readonly number[];
+
+  constructor(table: RoutingTable, kernel: Kernel, flow: Flow) {
+    this.#table = table;
+    this.#kernel = kernel;
+    this.#flow = flow;
+    this.#targets = targetsFor(table, flow);
+    this.#slots = [...this.#targets.keys()];
+  }
+
+  drawsAlike(): void {
+    const made = this.#slots.map((slot) => {
+      this.#forget();
+      return this.#pass(slot);
+    });
+    const wanted = this.#slots.map((slot) => this.#decided(slot));
+    assert.deepEqual(made.toSorted(), wanted.toSorted(), JSON.stringify(this.#flow));
+  }
+
+  remembersAlike(): void {
+    this.#forget();
+    this.#comesBack(0);
+    // Where a client was is gone: it is drawn anew, and that is remembered in its place.
+    for (const pins of this.#pins()) for (const key of pins.keys()) pins.set(key, '1');
+    if (this.#pins().some(({ size }) => size > 0)) this.#comesBack(this.#slots.length - 1);
+  }
+
+  /** A number that somebody else left in a packet is none of ours. */
+  ignoresForeignNumbers(): void {
+    for (const key of this.#kernel.sets.get('alive')?.keys() ?? []) {
+      this.#forget();
+      const fate = this.#pass(0, Number(key.split(' . ').at(-1)));
+      this.#forget();
+      assert.equal(fate, this.#pass(0));
+    }
+  }
+
+  /** Whoever was there before comes back, whatever is drawn. */
+  #comesBack(slot: number): void {
+    const [to = '', port = ''] = this.#pass(slot).split(' ');
+    const target = this.#targets.find((each) => each?.address === to && each.port === Number(port));
+    if (target === undefined || target.stickySeconds === 0) {
+      const remembered = this.#pins().flatMap((pins) => [...pins]);
+      assert.deepEqual(remembered, [], 'nobody is remembered who need not be');
+      return;
+    }
+    for (const other of this.#slots) assert.equal(this.#pass(other), this.#decided(other, target));
+  }
+
+  #decided(slot: number, pinned?: Target): string {
+    return decision(this.#table, this.#flow, (slot + 0.5) / this.#slots.length, pinned);
+  }
+
+  #pass(slot: number, priority = 0): string {
+    const { source, address, protocol, port } = this.#flow;
+    this.#kernel.draw = (of) => slot % of;
+    const isLocal = network.addresses.has(source);
+    return fateText(
+      this.#kernel.pass({
+        saddr: source,
+        daddr: address,
+        protocol: layerFour({ protocol }),
+        dport: port,
+        isLocal,
+        priority,
+      }),
+    );
+  }
+
+  #pins(): readonly Map<string, string>[] {
+    return [...this.#kernel.sets].flatMap(([name, members]) => (name.startsWith('pins-') ? [members] : []));
+  }
+
+  #forget(): void {
+    for (const pins of this.#pins()) pins.clear();
   }
 }
 
