@@ -72,7 +72,7 @@ export class Follower {
   }
 
   /** What the routes of an owner are made of; undefined if it is gone. */
-  inputOf(owner: string, node: ThisNode): RouteInput | undefined {
+  #inputOf(owner: string, node: ThisNode): RouteInput | undefined {
     const { caches, routeOptions } = this.#options;
     const space = owner.indexOf(' ');
     const key = owner.slice(space + 1);
@@ -88,7 +88,7 @@ export class Follower {
 
   #work(owner: string, node: ThisNode): void {
     const { table, onHealthCheck } = this.#options;
-    const input = this.inputOf(owner, node);
+    const input = this.#inputOf(owner, node);
     table.set(owner, input === undefined ? [] : routesOf(input), input === undefined ? '' : createdAt(input));
     if (owner.startsWith('Service ')) {
       const check = input !== undefined && 'service' in input ? healthCheckOf(input) : undefined;

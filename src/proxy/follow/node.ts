@@ -2,10 +2,20 @@
 import { networkInterfaces } from 'node:os';
 
 import type { IpFamily } from '../../api/addresses.ts';
-import { canonicalAddress, canonicalCidr, contains, familyOf, parseAddress, parseCidr } from '../../api/addresses.ts';
+import {
+  bitsOf,
+  canonicalAddress,
+  canonicalCidr,
+  contains,
+  familyOf,
+  parseAddress,
+  parseCidr,
+  printAddress,
+} from '../../api/addresses.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { ServiceCidr } from '../../api/kinds/networking/servicecidr/schema.ts';
 import type { ProxyOptions } from '../options.ts';
+import { isLoopback } from '../routes/decide.ts';
 import type { ThisNode } from '../routes/options.ts';
 import type { NodeNetwork } from '../routes/route.ts';
 
@@ -54,11 +64,15 @@ function nodePortAddresses({ node, machineAddresses, options }: Surroundings): r
       ? [canonicalAddress(text) ?? text]
       : [];
   });
-  const served = options.mode === 'nftables' ? inRanges.filter((address) => !isLoopback(address)) : inRanges;
-  return [...new Set(served)].sort();
+  // Every address of 127.0.0.0/8 is there to be listened on, though interfaces name one: a range of one is that address.
+  const single = ranges
+    .filter(({ family, prefixLength }) => prefixLength === bitsOf(family))
+    .map(({ family, network }) => printAddress(family, network))
+    .filter(isLoopback);
+  const all = [...new Set([...inRanges, ...single])].sort();
+  // The kernel does not translate what is sent to loopback.
+  return options.mode === 'nftables' ? all.filter((address) => !isLoopback(address)) : all;
 }
-
-const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');
 
 /** The first address of each family that the Node says is its own, inside before outside. */
 function primaryAddresses(node: Node | undefined): readonly string[] {

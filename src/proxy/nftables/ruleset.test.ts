@@ -120,7 +120,7 @@ class Trial {
   #pass(slot: number, priority = 0): string {
     const { source, address, protocol, port } = this.#flow;
     this.#kernel.draw = (of) => slot % of;
-    const isLocal = network.addresses.has(source);
+    const isLocal = this.#kernel.isNode(source);
     return fateText(
       this.#kernel.pass({
         saddr: source,
@@ -159,7 +159,8 @@ test('rules and table decide alike about every client, address and port, after e
       const table = new RoutingTable({ ...network, masqueradeAll });
       const rulesets = families.map((family) => new Ruleset('t', family));
       const kernels = new Map(families.map((family) => [family, new Kernel()]));
-      for (const kernel of kernels.values()) kernel.isNode = (address) => network.addresses.has(address);
+      for (const kernel of kernels.values())
+        kernel.isNode = (address) => originOf({ ...network, podRanges: [] }, address) === 'node';
       const load = (): void => {
         for (const ruleset of rulesets) kernels.get(ruleset.family)?.run(ruleset.full(table.network));
       };

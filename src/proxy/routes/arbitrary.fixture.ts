@@ -114,6 +114,6 @@ function mixed(route: Route, weights: fc.Stream<number>): Route {
 
 /** Clients of every place, by family. */
 export const clients = {
-  IPv4: ['10.1.0.4', '192.0.2.1', '192.0.2.77', '198.51.100.1', '127.0.0.1'],
-  IPv6: ['2001:db8:1::4', '2001:db8::1', '2001:db8::77', '2001:db8:ffff::1'],
+  IPv4: ['10.1.0.4', '192.0.2.1', '192.0.2.77', '198.51.100.1', '127.0.0.9'],
+  IPv6: ['2001:db8:1::4', '2001:db8::1', '2001:db8::77', '2001:db8:ffff::1', '::1'],
 } as const;

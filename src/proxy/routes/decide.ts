@@ -82,8 +82,11 @@ export function admits({ sources }: Route, source: string): boolean {
 export function originOf({ podRanges, addresses }: NodeNetwork, source: string): Origin {
   const address = parseAddress(source);
   if (address !== undefined && isInAny(podRanges, address)) return 'pod';
-  return addresses.has(source) ? 'node' : 'elsewhere';
+  return addresses.has(source) || isLoopback(source) ? 'node' : 'elsewhere';
 }
+
+/** Whether an address is one that a machine has without being told, and that nobody else can have. */
+export const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');
 
 /** The target of one draw: the pinned one while it is still a target that remembers, else any, by weight. */
 export function choose(targets: readonly Target[], { random, pinned }: Circumstances): Target {
