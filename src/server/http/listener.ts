@@ -54,6 +54,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     streamResetRate: 50,
     maxOutstandingSettings: 10,
     handshakeTimeout: 20_000,
+    noDelay: true, // a second small write would wait for the answer to the first, up to 40 ms
     keepAlive: true, // a client whose machine has gone is noticed, and its watches end
     keepAliveInitialDelay: 15_000,
     settings: { maxConcurrentStreams: 1000, initialWindowSize: 256 * 1024, maxHeaderListSize: maxHeaderBytes },
