@@ -21,6 +21,10 @@ export const parts: Readonly<Record<string, PartEntry>> = {
     summary: 'join the Services of several clusters',
     load: async () => (await import('../multicluster.ts')).part,
   },
+  reaper: {
+    summary: 'remove endpoints of clusters that are lost',
+    load: async () => (await import('../reaper.ts')).part,
+  },
 };
 
 /** What the file of `up --config` can say of each part, under its name. */

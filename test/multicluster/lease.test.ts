@@ -1,0 +1,113 @@
+// Leases and the reaper: a source that is lost takes its endpoints with it, and brings them back.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+
+import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
+import type { ReaperOptions } from '../../src/multicluster/reaper.ts';
+import { startReaper } from '../../src/multicluster/reaper.ts';
+import { until } from '../../src/server/testing/until.ts';
+import type { Cluster } from './clusters.ts';
+import { join, quickPulse, startClusters } from './clusters.ts';
+
+const reap = (cluster: Cluster, stack: AsyncDisposableStack, options: ReaperOptions = {}): void => {
+  const context = { client: cluster.connect('reaper'), log: pino({ level: 'silent' }), metrics: new Registry() };
+  stack.use(startReaper(context, { pulse: quickPulse, resolutionMs: 50, ...options }));
+};
+
+/** Two clusters that both export `web`, and their reapers. */
+async function joined(stack: AsyncDisposableStack, options: ReaperOptions = {}) {
+  const [east, west] = await startClusters(['east', 'west'], stack);
+  assert.ok(east && west);
+  const controller = stack.use(new AsyncDisposableStack());
+  const { part } = join([east, west], controller);
+  for (const cluster of [east, west]) reap(cluster, stack, options);
+  await part.ready;
+  for (const [cluster, address] of [
+    [east, '10.1.0.1'],
+    [west, '10.2.0.1'],
+  ] as const) {
+    await cluster.service('web', [address]);
+    await cluster.export('web');
+  }
+  const all = { east: ['10.1.0.1'], west: ['10.2.0.1'] };
+  const hasAll = (cluster: Cluster) => async () => isSame(await cluster.addresses('web'), all);
+  for (const cluster of [east, west]) await until('all is imported', hasAll(cluster));
+  return { east, west, hasAll, controller };
+}
+
+const isSame = (left: unknown, right: unknown): boolean => {
+  try {
+    assert.deepEqual(left, right);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const renewals = async (cluster: Cluster): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    (await cluster.client.list(leaseKind, { namespace: 'kube-system' })).items.map(({ metadata, spec }) => [
+      metadata.labels?.['multicluster.kubernetes.io/source-cluster'] ?? '',
+      spec.renewTime ?? '',
+    ]),
+  );
+
+describe('leases', () => {
+  test('MCS-80 MCS-81 every source has a lease in every cluster, renewed while it answers', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { east, west } = await joined(stack);
+    await until('there is one for each', async () => Object.keys(await renewals(east)).length === 2);
+    const before = await renewals(east);
+    await until('they are renewed', async () => {
+      const now = await renewals(east);
+      return now['east'] !== before['east'] && now['west'] !== before['west'];
+    });
+    west.disconnect();
+    await delay(300);
+    const last = await renewals(east);
+    await delay(400);
+    const later = await renewals(east);
+    assert.equal(later['west'], last['west']);
+    assert.notEqual(later['east'], last['east']);
+  });
+
+  test('MCS-83 MCS-84 MCS-85 MCS-86 MCS-88 a lost source loses its slices only, and gets them back', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { east, west, hasAll } = await joined(stack);
+    const before = await east.importedService('web');
+    west.disconnect();
+    await until('what came from it is gone', async () => isSame(await east.addresses('web'), { east: ['10.1.0.1'] }));
+    await delay(300);
+    assert.deepEqual(await east.addresses('web'), { east: ['10.1.0.1'] }, 'nobody writes them back');
+    const during = await east.importedService('web');
+    assert.deepEqual(during?.spec, before?.spec, 'the import and its address stay');
+    assert.equal((await east.conditions('web', 'seed'))['Exported'], 'False', 'MCS-23');
+    assert.equal((await east.conditions('web', 'current'))['Ready'], 'True');
+    west.reconnect();
+    await until('it comes back', hasAll(east));
+    await until('and is told', async () => (await east.conditions('web', 'seed'))['Exported'] === 'True');
+    assert.equal((await east.imported('web')).length, 2);
+  });
+
+  test('a lost controller removes what is of others, and keeps what is of the cluster itself', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { east, west, controller } = await joined(stack);
+    await controller.disposeAsync();
+    await until('east keeps its own', async () => isSame(await east.addresses('web'), { east: ['10.1.0.1'] }));
+    await until('west too', async () => isSame(await west.addresses('web'), { west: ['10.2.0.1'] }));
+    assert.ok(await east.importedService('web'));
+  });
+
+  test('a lost controller removes nothing where that is to be frozen', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { east, hasAll, controller } = await joined(stack, { onControllerLoss: 'Freeze' });
+    await controller.disposeAsync();
+    await delay(1800);
+    assert.ok(await hasAll(east)());
+  });
+});
