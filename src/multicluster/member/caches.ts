@@ -40,8 +40,8 @@ type SliceIndex = 'service' | 'import' | 'source';
 /** Whether a member serves the kinds of a shape; `unknown` until it has said so. */
 type Serving = 'unknown' | 'served' | 'absent';
 
-/** A group that is absent may be installed later. */
-const askAgainMs = 10_000;
+/** A group that is absent may be installed later; where both are, something is wrong. */
+const askAgainMs = { wrong: 1000, absent: 30_000 };
 
 /** What is read of a member: one watch a kind, whatever the number of services. */
 export class MemberCaches {
@@ -106,7 +106,6 @@ export class MemberCaches {
     const { clock, onChange, onError } = this.#options;
     const kind = shape === 'seed' ? superclusterExportKind : serviceExportKind;
     while (!signal.aborted) {
-      let waitMs = askAgainMs;
       try {
         this.#serving[shape] = await this.#askServing(kind, signal);
         onChange();
@@ -114,10 +113,10 @@ export class MemberCaches {
         if (signal.aborted) return;
         // Refused or out of reach: unknown, which is not the same as absent.
         onError(`discovery of ${kind.group}`, error);
-        waitMs = 1000;
       }
       if (this.#serving[shape] === 'served') break;
-      await sleep(clock, waitMs, signal);
+      const isNormal = this.#serving[shape] === 'absent' && Object.values(this.#serving).includes('served');
+      await sleep(clock, isNormal ? askAgainMs.absent : askAgainMs.wrong, signal);
     }
     await Promise.all(this.#of(shape).map((cache) => this.#fill(cache, signal)));
   }
