@@ -1,5 +1,6 @@
 import type { DnsOptions } from '../dns/config.ts';
 import { dnsFlags } from '../dns/config-flags.ts';
+import { hasIpv6 } from '../dns/machine.ts';
 import type { DnsSurroundings } from '../dns/serving.ts';
 import { dnsOptionsOf } from './dns-actions/options.ts';
 import { UsageError } from './errors.ts';
@@ -21,7 +22,9 @@ export const part: Part = {
       ({ address, port }, index) =>
         port === 0 || places.findIndex((other) => other.address === address && other.port === port) === index,
     );
-    return unique.map(({ address, port }): HealthPlace => ({ host: address, port }));
+    // A web server at `::` takes IPv4 too, but needs IPv6 to be there.
+    const hostOf = (address: string): string => (address === '::' && !hasIpv6() ? '0.0.0.0' : address);
+    return unique.map(({ address, port }): HealthPlace => ({ host: hostOf(address), port }));
   },
   // Loaded when they are asked for: a server needs neither.
   actions: {
@@ -48,7 +51,7 @@ export const part: Part = {
 };
 
 /** What `up` decides for each of its clusters. */
-const saidByUp = ['listen', 'health-listen', 'ready-listen', 'metrics-listen'];
+const saidByUp = ['listen', 'share-port', 'health-listen', 'ready-listen', 'metrics-listen'];
 
 const load =
   (options: DnsOptions, surroundings: DnsSurroundings, changes?: SettingsChanges): LoadPart =>

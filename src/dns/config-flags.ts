@@ -23,6 +23,11 @@ const zoneFlags: readonly ConfigFlag[] = [
     default: ':53',
   },
   { name: 'workers', value: 'N', description: 'threads that answer', default: '1' },
+  {
+    name: 'share-port',
+    ...yes,
+    description: 'listen beside another server that shares its port too, once all is read: a takeover without a gap',
+  },
   { name: 'cluster-domain', value: 'NAME', description: "zone of this cluster's Services", default: 'cluster.local' },
   {
     name: 'supercluster-domain',

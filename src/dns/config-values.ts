@@ -76,10 +76,13 @@ export const parseRange = (text: string): string =>
 export const parseServer = (text: string): Endpoint =>
   parseEndpoint(text) ?? expected('an address such as 192.0.2.1, 192.0.2.1:5353 or [2001:db8::1]:53');
 
-/** `ADDR:PORT` or `:PORT`, which is all addresses. */
+/** `ADDR:PORT` or `:PORT`, which is all addresses. Port 0 is any that is free. */
 export function parseListen(text: string): Endpoint {
-  const endpoint = parseEndpoint(text.startsWith(':') ? `[::]${text}` : text);
-  return endpoint ?? expected('ADDR:PORT, such as :53, 127.0.0.1:1053 or [::1]:53');
+  const anyPort = /^(\[[^\]]*\]|[^:]*):0$/.exec(text)?.[1];
+  const full = anyPort === undefined ? text : `${anyPort}:53`;
+  const endpoint = parseEndpoint(full.startsWith(':') ? `[::]${full}` : full);
+  if (endpoint === undefined) return expected('ADDR:PORT, such as :53, 127.0.0.1:1053 or [::1]:53');
+  return anyPort === undefined ? endpoint : { ...endpoint, port: 0 };
 }
 
 /** A value, or undefined for the word `none`. */

@@ -46,6 +46,8 @@ test('everything given', () => {
     settings(
       'listen=127.0.0.1:1053',
       'listen=[::1]:1053',
+      'listen=:0',
+      'listen=[::1]:0',
       'cluster-domain=Example.Local.',
       'supercluster-domain=none',
       'reverse-zones=10.0.0.0/8, fd00::/8',
@@ -62,7 +64,7 @@ test('everything given', () => {
       'metrics-listen=none',
     ),
   );
-  assert.deepEqual(options.listen.map(endpointName), ['127.0.0.1:1053', '[::1]:1053']);
+  assert.deepEqual(options.listen.map(endpointName), ['127.0.0.1:1053', '[::1]:1053', '[::]:0', '[::1]:0']);
   assert.equal(options.zones.clusterDomain, 'example.local');
   assert.equal(options.zones.superclusterDomain, undefined);
   assert.deepEqual(options.zones.reverseCidrs, ['10.0.0.0/8', 'fd00::/8']);

@@ -42,6 +42,8 @@ export interface ForwardSettings extends Pick<
 export interface DnsOptions {
   readonly listen: readonly Endpoint[];
   readonly workers: number;
+  /** Whether another process may have the same port. */
+  readonly sharePort: boolean;
   readonly zones: ServedZones;
   /** Namespaces that are served; undefined: all. */
   readonly namespaces: ReadonlySet<string> | undefined;
@@ -65,6 +67,7 @@ export function readDnsOptions(settings: DnsSettings): DnsOptions {
   return {
     listen: reader.all('listen', parseListen, ':53'),
     workers: reader.one('workers', parseCount(1, 64)) ?? 1,
+    sharePort: reader.flag('share-port'),
     zones: zonesOf(reader),
     namespaces: namespacesOf(reader),
     searchCompletion: reader.flag('search-completion'),

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { PartContext, RunningPart } from '../client/part.ts';
 import type { DnsOptions } from './config.ts';
-import { readResolvConf } from './machine.ts';
+import { listenPlaces, readResolvConf } from './machine.ts';
 import { serverMetrics } from './metrics.ts';
 import type { DnsSurroundings } from './serving.ts';
 import { Serving } from './serving.ts';
@@ -30,6 +30,14 @@ export const startDns = (
   options: DnsOptions,
   surroundings: DnsSurroundings = {},
 ): RunningDnsPart => new Dns(context, options, surroundings);
+
+/** Other options, at the place of the old ones. */
+const keepPlace = (options: DnsOptions, { listen, workers, sharePort }: DnsOptions): DnsOptions => ({
+  ...options,
+  listen,
+  workers,
+  sharePort,
+});
 
 class Dns implements RunningDnsPart {
   readonly ready: Promise<void>;
@@ -76,11 +84,11 @@ class Dns implements RunningDnsPart {
     await this.#opened;
     if (this.#isStopping) return;
     const before = this.#serving;
-    const next = await this.#serve({ ...options, listen: this.#options.listen, workers: this.#options.workers });
+    const next = await this.#serve(keepPlace(options, this.#options));
     // The old one goes on until the new one knows as much, however long the API server is away.
     await Promise.race([next.ready, this.#stopping.promise]);
     if (this.#isStopping) return next.stop();
-    this.#options = { ...options, listen: this.#options.listen, workers: this.#options.workers };
+    this.#options = keepPlace(options, this.#options);
     this.#serving = next;
     await this.#server?.useTable(next.table);
     this.#measure();
@@ -101,10 +109,13 @@ class Dns implements RunningDnsPart {
   async #open(): Promise<Serving> {
     const serving = await this.#serve(this.#options);
     this.#serving = serving;
-    const { listen, workers } = this.#options;
+    const { listen, workers, sharePort } = this.#options;
+    // Who shares a port gets questions at once, and another could answer them until this one can.
+    if (sharePort) await Promise.race([serving.ready, this.#stopping.promise]);
     this.#server = await startDnsServer({
-      listen,
+      listen: listenPlaces(listen),
       workers,
+      share: sharePort,
       table: serving.table,
       reply: { recursionAvailable: serving.forwarder !== undefined, cookieSecrets: this.#cookieSecrets },
       fullPath: (query, asker) => (this.#serving ?? serving).fullPath(query, asker),

@@ -48,7 +48,10 @@ export class Publication {
       const zone = this.#zones.zoneOf(name);
       if (zone !== undefined) touched.add(zone);
     }
-    for (const zone of touched) this.#sink.putZone(prepareZone(zone));
+    for (const zone of touched) {
+      this.#put(zone.apex); // its SOA has another serial
+      this.#sink.putZone(prepareZone(zone));
+    }
   }
 
   #put(name: Name): void {

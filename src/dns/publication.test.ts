@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AnswerSink, PreparedName, PreparedZone } from './prepared.ts';
+import { Publication } from './publication.ts';
+import type { Name, RecordSet } from './record.ts';
+import { recordTypes } from './record.ts';
+import { openZones } from './records/open-zones.ts';
+import type { Zones } from './records/zones.ts';
+
+class Sink implements AnswerSink {
+  readonly names = new Map<Name, PreparedName>();
+  readonly zones = new Map<Name, PreparedZone>();
+  putZone = (zone: PreparedZone): void => void this.zones.set(zone.apex, zone);
+  deleteZone = (apex: Name): void => void this.zones.delete(apex);
+  put = (name: PreparedName): void => void this.names.set(name.name, name);
+  delete = (name: Name): void => void this.names.delete(name);
+}
+
+const apex = 'cluster.local';
+const web = `web.default.svc.${apex}`;
+
+function setUp(completion?: { readonly zone: Name }): {
+  readonly zones: Zones;
+  readonly sink: Sink;
+  readonly publication: Publication;
+  /** Says something of a name, as a follower does. */
+  readonly say: (address: string) => void;
+} {
+  const zones = openZones({ clusterDomain: apex }, { addresses: ['127.0.0.1'] });
+  const sink = new Sink();
+  const publication = new Publication({ zones, sink, ...(completion === undefined ? {} : { completion }) });
+  const say = (address: string): void => {
+    const set: RecordSet = { owner: web, type: 'A', ttl: 5, data: [{ type: 'A', address }] };
+    publication.changed(zones.put('Service/default/web', [set]));
+  };
+  return { zones, sink, publication, say };
+}
+
+test('nothing is published before everything has been read: what is not there must not be denied', () => {
+  const { sink, publication, say } = setUp();
+  say('10.0.0.1');
+  assert.equal(sink.names.size + sink.zones.size, 0);
+  publication.open();
+  assert.equal(sink.names.get(web)?.zone, apex);
+  assert.ok(sink.zones.has(apex) && sink.zones.has('in-addr.arpa') && sink.zones.has('ip6.arpa'));
+});
+
+test('a change is published when the call returns, with what came into and went out of existence', () => {
+  const { zones, sink, publication, say } = setUp();
+  publication.open();
+  assert.equal(sink.names.has(web), false);
+  say('10.0.0.1');
+  assert.ok(sink.names.has(web) && sink.names.has(`default.svc.${apex}`));
+  publication.changed(zones.delete('Service/default/web'));
+  assert.ok(!sink.names.has(web) && !sink.names.has(`default.svc.${apex}`));
+});
+
+test('the serial grows in denials and in the answer for the SOA alike', () => {
+  const { sink, publication, say } = setUp();
+  publication.open();
+  /** The serial in the last 20 bytes of an encoded SOA. */
+  const answered = (): number => {
+    const soa = sink.names.get(apex)?.answers.find(({ type }) => type === recordTypes.SOA)?.answers[0];
+    return Buffer.from(soa ?? assert.fail('no SOA')).readUInt32BE((soa?.length ?? 0) - 20);
+  };
+  for (let last = answered(), change = 1; change < 5; change++) {
+    say(`10.0.0.${change}`);
+    assert.ok(answered() > last, `${answered()} after ${last}`);
+    last = answered();
+    assert.equal(sink.zones.get(apex)?.soa.serial, last);
+  }
+});
+
+test('where search lists are completed, workers ask below namespaces', () => {
+  const { sink, publication, say } = setUp({ zone: apex });
+  publication.open();
+  say('10.0.0.1');
+  assert.equal(sink.names.get(`default.svc.${apex}`)?.ask, 'descendants');
+  assert.equal(sink.names.get(web)?.ask, undefined);
+});

@@ -1,0 +1,82 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { start } from '../harness/command.ts';
+import { freePort } from '../harness/server.ts';
+import type { Place } from './clients.ts';
+import { dig } from './clients.ts';
+import { until } from './stands.ts';
+
+/** A BIND that answers. */
+export interface Bind extends AsyncDisposable {
+  readonly place: Place;
+  /** What it has logged. */
+  readonly log: () => string;
+}
+
+export interface BindOptions {
+  /** Statements of named.conf after its options, such as zones; files are in the folder of the server. */
+  readonly zones: string;
+  /** Name → text. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** A name that it answers once it is ready. */
+  readonly probe: string;
+  readonly port?: number;
+}
+
+/** Starts BIND on 127.0.0.1, with a folder of its own. */
+export async function startBind({ zones, files = {}, probe, port }: BindOptions): Promise<Bind> {
+  const folder = await mkdtemp(join(tmpdir(), 'fairlead-bind-'));
+  const place = { address: '127.0.0.1', port: port ?? (await freePort()) };
+  const config = `
+    options {
+      directory "${folder}"; listen-on port ${place.port} { 127.0.0.1; }; listen-on-v6 { none; };
+      recursion no; pid-file none; session-keyfile none; managed-keys-directory "${folder}"; dnssec-validation no;
+      minimal-responses yes; allow-transfer { any; };
+    };
+    controls {};
+    ${zones}`;
+  await Promise.all(Object.entries({ ...files, config }).map(([name, text]) => writeFile(join(folder, name), text)));
+  // It logs to stderr, which is joined to what is printed.
+  const running = start('sh', ['-c', 'exec named -g -n 1 -c config 2>&1'], { cwd: folder });
+  const bind: Bind = {
+    place,
+    log: () => running.printed,
+    async [Symbol.asyncDispose]() {
+      running[Symbol.dispose]();
+      await running.ended.catch(() => undefined); // ended by us
+      await rm(folder, { recursive: true });
+    },
+  };
+  try {
+    await until(`BIND answers for ${probe}: ${running.printed}`, async () => {
+      const reply = await dig(place, probe, 'SOA', '+time=1').catch(() => undefined);
+      return reply?.status === 'NOERROR';
+    });
+    return bind;
+  } catch (error) {
+    await bind[Symbol.asyncDispose]();
+    throw new Error(`BIND did not start: ${running.printed}`, { cause: error });
+  }
+}
+
+/** The world outside the cluster. */
+export const exampleOrg = `
+$ORIGIN example.org.
+$TTL 300
+@      IN SOA ns hostmaster 7 7200 1800 86400 60
+@      IN NS  ns
+ns     IN A   192.0.2.53
+www    IN A   192.0.2.1
+www    IN AAAA 2001:db8::1
+www    IN TXT "the world"
+`;
+
+/** Starts a BIND that has example.org. */
+export const startOutside = (): Promise<Bind> =>
+  startBind({
+    zones: 'zone "example.org" { type primary; file "zone"; };',
+    files: { zone: exampleOrg },
+    probe: 'example.org',
+  });

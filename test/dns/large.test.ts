@@ -1,0 +1,80 @@
+// Answers that are too large for a datagram.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+
+import { dig, resolverAt } from './clients.ts';
+import type { Stand } from './stands.ts';
+import { startUp, until } from './stands.ts';
+
+const name = 'many.default.svc.cluster.local';
+const slices = 10;
+const perSlice = 100;
+
+const sliceOf = (slice: number): object => ({
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { name: `many-${slice}`, labels: { 'kubernetes.io/service-name': 'many' } },
+  addressType: 'IPv4',
+  ports: [{ name: 'http', port: 80, protocol: 'TCP' }],
+  endpoints: Array.from({ length: perSlice }, (_, index) => ({
+    addresses: [`10.9.${slice}.${index}`],
+    conditions: { ready: true },
+  })),
+});
+
+describe('a headless Service with a thousand endpoints', () => {
+  const stack = new AsyncDisposableStack();
+  let stand: Stand;
+  before(async () => {
+    stand = stack.use(await startUp());
+    const service = {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'many' },
+      spec: { clusterIP: 'None', ports: [{ name: 'http', port: 80 }] },
+    };
+    const items = [service, ...Array.from({ length: slices }, (_, slice) => sliceOf(slice))];
+    await stand.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    await until('all are there', async () => (await resolverAt(stand.dns).resolve4(name)).length === slices * perSlice);
+  });
+  after(() => stack.disposeAsync());
+
+  test('UDP is truncated to what was allowed, and says so', async () => {
+    for (const [options, limit] of [
+      [['+noedns'], 512],
+      [['+bufsize=1232'], 1232],
+      [['+bufsize=4096'], 1232],
+    ] as const) {
+      const { flags, answer, text } = await dig(stand.dns, name, 'A', '+ignore', ...options);
+      assert.match(flags, /\btc\b/);
+      assert.ok(answer.length > 10);
+      assert.ok(Number(/MSG SIZE\s+rcvd: (\d+)/.exec(text)?.[1]) <= limit, text);
+    }
+  });
+
+  test('what is cut is another part each time, so that all endpoints are used', async () => {
+    const seen = new Set<string>();
+    for (let tries = 0; tries < 10; tries++) {
+      for (const each of (await dig(stand.dns, name, 'A', '+ignore', '+noedns')).answer) seen.add(each);
+    }
+    assert.ok(seen.size > 40, `${seen.size} of them`);
+  });
+
+  test('dig asks again over TCP, and has all', async () => {
+    const { answer, text } = await dig(stand.dns, name);
+    assert.match(text, /\(TCP\)/);
+    assert.equal(answer.length, slices * perSlice);
+    const srv = await dig(stand.dns, `_http._tcp.${name}`, 'SRV');
+    assert.equal(srv.answer.length, slices * perSlice);
+  });
+
+  test('one endpoint that is not ready any more is gone at once', async () => {
+    const patch = [{ op: 'replace', path: '/endpoints/0/conditions/ready', value: false }];
+    await stand.kubectl(['patch', 'endpointslice', 'many-0', '--type=json', '-p', JSON.stringify(patch)]);
+    await until(
+      'one less',
+      async () => (await dig(stand.dns, name, 'A', '+tcp')).answer.length === slices * perSlice - 1,
+    );
+    assert.equal((await dig(stand.dns, `10-9-0-0.${name}`)).status, 'NXDOMAIN');
+  });
+});

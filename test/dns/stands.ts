@@ -1,0 +1,128 @@
+// The two ways in which the DNS server runs: inside `fairlead up`, and alone at an API server.
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { run } from '../harness/command.ts';
+import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
+import { findKubectls } from '../harness/kubectl.ts';
+import { FairleadProcess, root } from '../harness/process.ts';
+import { FairleadServer, freePort } from '../harness/server.ts';
+import type { Place } from './clients.ts';
+
+/** A cluster with a DNS server. */
+export interface Stand extends AsyncDisposable {
+  readonly dns: Place;
+  /** The process that answers. */
+  readonly process: FairleadProcess;
+  /** Runs kubectl and gives what it printed; a failure is an error. */
+  kubectl(args: readonly string[], input?: string): Promise<string>;
+  metrics(): Promise<string>;
+}
+
+/** Services of both families, with addresses that the tests can name. */
+export const dualStack = ['--service-cluster-ip-range', '10.96.0.0/16,fd00:96::/108'] as const;
+
+const kubectl = (kubeconfig: string) => {
+  const found = findKubectls();
+  return async (args: readonly string[], input = ''): Promise<string> => {
+    const [{ path } = assert.fail('no kubectl')] = await found;
+    const { out, err, code } = await run(path, args, { input, env: { KUBECONFIG: kubeconfig } });
+    assert.equal(code, 0, `kubectl ${args.join(' ')}: ${out}${err}`);
+    return out;
+  };
+};
+
+/** Starts `fairlead up` with one cluster; `dns` is the YAML of its section. `directory` stays when it is given. */
+export async function startUp(
+  options: { readonly flags?: readonly string[]; readonly dns?: string; readonly directory?: string } = {},
+): Promise<Stand> {
+  await using stack = new AsyncDisposableStack();
+  const directory = options.directory ?? stack.use(await temporaryDirectory()).path;
+  const config = join(directory, 'config.yaml');
+  await writeFile(config, options.dns === undefined ? '' : `dns:\n${options.dns.replaceAll(/^(?=.)/gm, '  ')}`);
+  const flags = ['--cluster', 'one', '--config', config, ...dualStack, ...(options.flags ?? [])];
+  const fairlead = stack.use(await startFairlead(join(directory, 'data'), ['up', ...flags]));
+  const [, address = '', port = ''] = /dns (\S+):(\d+)/.exec(fairlead.process.out) ?? [];
+  const own = stack.move();
+  const byKubectl = kubectl(fairlead.kubeconfig);
+  return {
+    dns: { address, port: Number(port) },
+    process: fairlead.process,
+    kubectl: byKubectl,
+    metrics: () => byKubectl(['get', '--raw', '/metrics']),
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
+}
+
+/** `fairlead dns` and the API server it is at. */
+export interface StandAlone extends Stand {
+  readonly server: FairleadServer;
+  /** Of a part with the rights of its role and nothing else. */
+  readonly kubeconfig: string;
+  /** What the DNS server answers at a path of its health port. */
+  health(path: string): Promise<{ readonly status: number; readonly text: string }>;
+}
+
+/** Starts an API server, and `fairlead dns` at it. */
+export async function startAlone(flags: readonly string[] = []): Promise<StandAlone> {
+  await using stack = new AsyncDisposableStack();
+  const server = stack.use(await FairleadServer.start([...dualStack]));
+  const kubeconfig = await dnsKubeconfig(server.directory);
+  const dns = { address: '127.0.0.1', port: await freePort() };
+  const process = stack.use(startDns(kubeconfig, dns, flags));
+  await process.ready();
+  const own = stack.move();
+  const health = (path: string): ReturnType<StandAlone['health']> => askHealth(process, path);
+  return {
+    dns,
+    process,
+    server,
+    kubeconfig,
+    kubectl: kubectl(server.kubeconfig),
+    health,
+    metrics: async () => (await health('/metrics')).text,
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
+}
+
+/** Starts `fairlead dns`, without a lameduck unless the flags ask for one. */
+export function startDns(kubeconfig: string, { address, port }: Place, flags: readonly string[] = []): FairleadProcess {
+  const listen = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  const health = ['--health-listen', '127.0.0.1:0', '--ready-listen', 'none', '--metrics-listen', 'none'];
+  const calm = ['--upstream', 'none', '--lameduck', '0s', '--log-level', 'debug'];
+  return new FairleadProcess(['dns', '--kubeconfig', kubeconfig, '--listen', listen, ...health, ...calm, ...flags]);
+}
+
+/** What `fairlead dns` answers at a path of its health port, which it prints when it starts. */
+export async function askHealth(process: FairleadProcess, path: string): ReturnType<StandAlone['health']> {
+  await process.prints(/\/readyz$/m);
+  const [, url = ''] = /health\s+(http:\/\/\S+)\/readyz/.exec(process.out) ?? [];
+  const answer = await fetch(`${url}${path}`);
+  return { status: answer.status, text: await answer.text() };
+}
+
+/** Writes the kubeconfig of the DNS server, as the administrator of an API server does. */
+async function dnsKubeconfig(directory: string): Promise<string> {
+  const file = join(directory, 'dns.kubeconfig');
+  const args = [join(root, 'bin', 'fairlead.js'), 'user', 'add', 'dns', '--part', '-o', file, '--data-dir', directory];
+  const { code, err } = await run(process.execPath, args);
+  assert.equal(code, 0, err);
+  return file;
+}
+
+/** Runs `fairlead` to its end. */
+export const fairlead = (args: readonly string[]): ReturnType<typeof run> =>
+  run(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args]);
+
+/** Applies the objects of a file beside this one. */
+export const applyFile = async (stand: Stand, name: string): Promise<string> =>
+  stand.kubectl(['apply', '-f', '-'], await readFile(join(import.meta.dirname, name), 'utf8'));
+
+/** Tries until it holds. */
+export async function until(what: string, probe: () => Promise<boolean>, patienceMs = 30_000): Promise<void> {
+  for (const end = performance.now() + patienceMs; !(await probe()); await delay(20)) {
+    assert.ok(performance.now() < end, `waited in vain: ${what}`);
+  }
+}
