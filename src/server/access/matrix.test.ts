@@ -29,13 +29,14 @@ type UserName = keyof typeof users;
 
 /**
  * r reads (get, list, watch); w writes (create, update, patch, delete, deletecollection); u updates and patches, e creates too;
+ * c creates, updates and deletes; m creates and deletes; o only updates;
  * capitals hold in `default` too, small letters in `shop` alone; a dot is nothing.
  */
 const expected = `
                        viewer editor owner auditor master stranger dns proxy balancer joiner
-services               r      rw     rw    R       RW     .        R   R     RU       RW
+services               r      rw     rw    R       RW     .        R   R     RU       RC
 endpoints              r      r      r     R       RW     .        .   .     .        .
-endpointslices         r      r      r     R       RW     .        R   R     R        RW
+endpointslices         r      r      r     R       RW     .        R   R     R        RC
 pods                   r      rw     rw    R       RW     .        R   .     .        .
 configmaps             r      rw     rw    R       RW     .        .   .     .        .
 secrets                .      rw     rw    .       RW     .        .   .     .        .
@@ -47,15 +48,15 @@ leases                 .      rw     rw    .       RW     .        .   .     .  
 resourcequotas         r      r      r     R       RW     .        .   .     .        .
 roles                  .      .      rw    .       RW     .        .   .     .        .
 rolebindings           .      .      rw    .       RW     .        .   .     .        .
-serviceexports         r      rw     rw    R       RW     .        .   .     .        RU
-serviceimports         r      r      r     R       RW     .        R   R     .        RW
-importedservices       r      r      r     R       RW     .        R   R     .        RW
+serviceexports         r      rw     rw    R       RW     .        .   .     .        RO
+serviceimports         r      r      r     R       RW     .        R   R     .        RC
+importedservices       r      r      r     R       RW     .        R   R     .        RC
 nodes                  .      .      .     .       RW     .        .   R     R        .
 clusterroles           .      .      .     .       RW     .        .   .     .        .
 clusterrolebindings    .      .      .     .       RW     .        .   .     .        .
 servicecidrs           .      .      .     .       RW     .        .   R     .        .
 clusterproperties      .      .      .     R       RW     .        .   .     .        R
-`;
+RM
 
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'] as const;
 type Verb = (typeof verbs)[number];
@@ -65,6 +66,9 @@ const letters: Readonly<Record<string, readonly Verb[]>> = {
   w: ['create', 'update', 'patch', 'delete', 'deletecollection'],
   u: ['update', 'patch'],
   e: ['create', 'update', 'patch'],
+  c: ['create', 'update', 'delete'],
+  m: ['create', 'delete'],
+  o: ['update'],
 };
 
 /** What a cell of the table allows in a namespace. */
