@@ -55,8 +55,8 @@ nodes                  .      .      .     .       RW     .        .   R     R  
 clusterroles           .      .      .     .       RW     .        .   .     .        .
 clusterrolebindings    .      .      .     .       RW     .        .   .     .        .
 servicecidrs           .      .      .     .       RW     .        .   R     .        .
-clusterproperties      .      .      .     R       RW     .        .   .     .        R
-RM
+clusterproperties      .      .      .     R       RW     .        .   .     .        RM
+`;
 
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'] as const;
 type Verb = (typeof verbs)[number];
