@@ -73,3 +73,32 @@ test('a zone comes with its SOA and how long denials last', () => {
   assert.equal(soaTtl, 5);
   assert.equal(soa.serial, 1_700_000_000);
 });
+
+test('addresses that no message has room for are not prepared, and the many endpoints of a Service cost little', () => {
+  const many = sampleZones();
+  const owner = `_x._tcp.many.default.${svc}`;
+  const fill = (count: number): number => {
+    const hosts = Array.from({ length: count }, (_, index) => `h${index}.many.default.${svc}`);
+    const srv = hosts.map((target) => ({ type: 'SRV' as const, priority: 0, weight: 1, port: 80, target }));
+    const addresses = hosts.map((host, index) => ({
+      owner: host,
+      type: 'A' as const,
+      ttl: 5,
+      data: [{ type: 'A' as const, address: `10.${index >> 8}.${index & 255}.1` }],
+    }));
+    many.put('Service/default/many', [{ owner, type: 'SRV', ttl: 5, data: srv }, ...addresses]);
+    const [prepared] = prepare(many, owner)?.answers ?? [];
+    assert.equal(prepared?.answers.length, count);
+    const bytes = [...(prepared?.answers ?? []), ...(prepared?.additional ?? [])].reduce(
+      (sum, each) => sum + each.length,
+      0,
+    );
+    const hasAll = prepared?.additional.length === count;
+    assert.ok(hasAll || prepared?.additional.length === 0 || bytes <= 0xffff, `${bytes} bytes`);
+    return prepared?.additional.length ?? 0;
+  };
+  assert.equal(fill(100), 100);
+  const some = fill(1000);
+  assert.ok(some > 0 && some < 1000, `${some} of 1000`);
+  assert.equal(fill(5000), 0);
+});

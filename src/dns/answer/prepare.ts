@@ -10,6 +10,9 @@ import { concat, encodeRecord, soaNumbers, uint16s } from '../wire/record.ts';
 import type { Lookup } from './answer.ts';
 import { addressesFor, negativeSoa } from './answer.ts';
 
+/** What a message over TCP can hold. */
+const maxMessageBytes = 0xffff;
+
 export interface PrepareOptions {
   /** Whether names below this one that do not exist must be asked for, besides those that zones know of. */
   readonly asksBelow?: (node: ZoneNode) => boolean;
@@ -56,9 +59,20 @@ interface SetContext {
 }
 
 function prepareSet(zones: Lookup, set: RecordSet, { offsets, minimal }: SetContext): PreparedAnswer {
-  const encoded = (each: RecordSet): readonly Uint8Array[] => encodeSet(each, offsets);
-  const additional = minimal ? [] : addressesFor(zones, set).flatMap(encoded);
-  return { type: recordTypes[set.type], answers: encoded(set), additional };
+  const answers = encodeSet(set, offsets);
+  // Addresses are added to whole answers only, so that what no message has room for is never sent.
+  let room = maxMessageBytes - headerBytes;
+  for (const { length } of answers) room -= length;
+  const additional: Uint8Array[] = [];
+  if (!minimal && room > 0) {
+    for (const addresses of addressesFor(zones, set)) {
+      const records = encodeSet(addresses, offsets);
+      for (const { length } of records) room -= length;
+      if (room < 0) break;
+      additional.push(...records);
+    }
+  }
+  return { type: recordTypes[set.type], answers, additional };
 }
 
 /** The records of a set that can be sent. Names in them point into the question where its end is theirs. */
