@@ -1,49 +1,119 @@
-import type { MemberEntry, MulticlusterOptions } from '../multicluster/multicluster.ts';
+import type { Logger } from 'pino';
 import { endpointRangesOf } from '../multicluster/guard/policy.ts';
 import { Vips } from '../multicluster/member/vips.ts';
-import type { LoadPart, Part, StartContext, UpCluster } from './part/part.ts';
+import type { MemberEntry, MulticlusterOptions } from '../multicluster/multicluster.ts';
 import { UsageError } from './errors.ts';
+import { oneOf, readFlag } from './flags.ts';
+import { parseGoDuration } from './part/duration.ts';
+import { leaderFlags, readElection } from './part/leader-flags.ts';
+import type { LoadPart, Part, StartContext, UpCluster } from './part/part.ts';
+import type { Flag, Settings } from './settings.ts';
+
+const lease = 'fairlead-multicluster';
+
+const flags: readonly Flag[] = [
+  { name: 'members', value: 'FILE', description: 'the clusters of the set; see `fairlead mcs join`' },
+  {
+    name: 'conflicts',
+    value: 'POLICY',
+    description: 'what becomes of an ImportedService about which clusters disagree: Withdraw, OldestWins or Quarantine',
+    default: 'Withdraw',
+  },
+  { name: 'set-name', value: 'NAME', description: 'what the clusters say the set is called', default: 'fairlead' },
+  {
+    name: 'window',
+    value: 'DURATION',
+    description: 'changes of a service that follow another within this time are written together',
+    default: '100ms',
+  },
+  {
+    name: 'source-lease-duration',
+    value: 'DURATION',
+    description: 'how long a cluster may be silent before the others drop its endpoints',
+    default: '15s',
+  },
+  ...leaderFlags(lease),
+];
 
 /** `fairlead multicluster`: joins the Services of several clusters. */
 export const part: Part = {
   name: 'multicluster',
-  description: 'Join the Services of several clusters: what one exports, all can use.',
-  example: `  fairlead multicluster --members members.yaml --context east`,
+  description:
+    'Join the Services of several clusters: what one exports, all can use. --kubeconfig and --context name the cluster\nin which replicas elect who acts.',
+  example: `  fairlead mcs join east --members members.yaml && fairlead mcs join west --members members.yaml
+  fairlead multicluster --members members.yaml --context east`,
   health: 10_358,
-  flags: [],
-  alone: () => {
-    throw new UsageError('not yet');
+  flags,
+  alone: (settings) => async () => {
+    const path = readFlag(settings, 'members', nonEmpty, '');
+    if (path === '') throw new UsageError('which clusters? pass --members FILE; `fairlead mcs join` writes one');
+    const options = readOptions(settings);
+    const { readMembers, followMembers } = await import('./mcs/follow-members.ts');
+    const first = await readMembers(path);
+    const { startMulticluster } = await import('../multicluster/multicluster.ts');
+    return (context) => {
+      const members: MulticlusterOptions['members'] = (change, signal) => {
+        const following = followMembers({ path, first, log: context.log }, change, signal);
+        following.catch((error: unknown) => tell(context.log, error));
+      };
+      return startMulticluster(context, { ...options, members });
+    };
   },
   isOneForAll: true,
-  inUp: (cluster) => load(inUpOptions(cluster)),
+  inUp: (cluster) => load((context) => inUpOptions(cluster, context)),
 };
 
-type Options = (context: StartContext) => MulticlusterOptions;
+const tell = (log: Logger, error: unknown): void => log.error({ err: error }, 'the members are no longer followed');
 
 const load =
-  (options: Options): LoadPart =>
+  (options: (context: StartContext) => MulticlusterOptions): LoadPart =>
   async () => {
     const { startMulticluster } = await import('../multicluster/multicluster.ts');
     return (context) => startMulticluster(context, options(context));
   };
 
+function readOptions(settings: Settings): Omit<MulticlusterOptions, 'members'> {
+  const durationMs = readFlag(settings, 'source-lease-duration', parseLease, 15_000);
+  return {
+    seedPolicy: readFlag(settings, 'conflicts', oneOf(['Withdraw', 'OldestWins', 'Quarantine']), 'Withdraw'),
+    setName: readFlag(settings, 'set-name', nonEmpty, 'fairlead'),
+    windowMs: readFlag(settings, 'window', parseGoDuration, 100),
+    pulse: { durationMs, renewMs: durationMs / 3 },
+    leaderElection: readElection(settings, lease),
+  };
+}
+
+function parseLease(text: string): number {
+  const ms = parseGoDuration(text);
+  // A Lease counts whole seconds.
+  if (ms < 1000 || ms % 1000 !== 0) throw new UsageError('expected whole seconds, such as 15s');
+  return ms;
+}
+
+function nonEmpty(text: string): string {
+  if (text === '') throw new UsageError('expected a text');
+  return text;
+}
+
 /** Endpoints can be anywhere: all clusters of `up` are of one machine and one person, and loopback is where its Pods are. */
 const anywhere = endpointRangesOf(['0.0.0.0/0', '::/0']);
 
-const inUpOptions =
-  ({ all = [], gates }: UpCluster): Options =>
-  ({ peers }) => {
-    const entries = all.map(({ name, superclusterCidrs = [] }): MemberEntry => ({
-      id: name,
-      connect() {
-        const connect = peers?.get(name);
-        if (connect === undefined) throw new Error(`bug: no way to cluster "${name}"`);
-        return connect();
-      },
-      policy: { endpointRanges: anywhere },
-      vips: new Vips(superclusterCidrs),
-      acceptsRelaxedNames: gates.enabled('RelaxedServiceNameValidation'),
-      keepsSrvNames: gates.enabled('SRVServiceName'),
-    }));
-    return { members: (change) => change(entries) };
-  };
+function inUpOptions(
+  { all = [], gates, settings = new Map() }: UpCluster,
+  { peers }: StartContext,
+): MulticlusterOptions {
+  const entries = all.map(({ name, superclusterCidrs = [] }): MemberEntry => ({
+    id: name,
+    connect() {
+      const connect = peers?.get(name);
+      if (connect === undefined) throw new Error(`bug: no way to cluster "${name}"`);
+      return connect();
+    },
+    policy: { endpointRanges: anywhere },
+    vips: new Vips(superclusterCidrs),
+    acceptsRelaxedNames: gates.enabled('RelaxedServiceNameValidation'),
+    keepsSrvNames: gates.enabled('SRVServiceName'),
+  }));
+  // The data directory has one holder, so there is nobody to stand against.
+  return { ...readOptions(settings), leaderElection: undefined, members: (change) => change(entries) };
+}

@@ -36,7 +36,7 @@ export const part: Part = {
   health: 10_359,
   flags,
   alone: (settings) => load(readOptions(settings)),
-  inUp: ({ name }) => load({ own: name }),
+  inUp: ({ name, settings = new Map() }) => load({ ...readOptions(settings), own: name }),
 };
 
 const load =

@@ -1,0 +1,53 @@
+import { homedir } from 'node:os';
+import { delimiter, dirname, resolve } from 'node:path';
+import { Client } from '../../client/client.ts';
+import { overHttps } from '../../client/https.ts';
+import { kubeconfigPaths, readKubeconfig } from '../../client/kubeconfig.ts';
+import { retrying } from '../../client/retry.ts';
+import { endpointRangesOf } from '../../multicluster/guard/policy.ts';
+import { Vips } from '../../multicluster/member/vips.ts';
+import type { MemberEntry } from '../../multicluster/multicluster.ts';
+import { version } from '../program.ts';
+import { lazyTransport } from './lazy-transport.ts';
+import type { FileMember, MembersFile } from './members-file.ts';
+
+/** The members of a file with ways to them; `path` is that of the file. Connections are made when they are needed. */
+export function entriesOf({ members, superclusterCIDRs }: MembersFile, path: string): readonly MemberEntry[] {
+  const shared = superclusterCIDRs === undefined ? undefined : new Vips(superclusterCIDRs);
+  return members.map((member): MemberEntry => {
+    const { id, region, relaxedNames, srvNames, leaving } = member;
+    const own = member.superclusterCIDRs;
+    return {
+      id,
+      region,
+      connect: () => connectTo(member, path),
+      version: JSON.stringify([member, superclusterCIDRs]),
+      vips: own === undefined ? shared : new Vips(own),
+      policy: policyOf(member),
+      acceptsRelaxedNames: relaxedNames,
+      keepsSrvNames: srvNames,
+      isLeaving: leaving,
+    };
+  });
+}
+
+const policyOf = (member: FileMember): MemberEntry['policy'] => ({
+  namespaces: member.namespaces,
+  deniedNamespaces: member.deniedNamespaces,
+  endpointRanges: member.endpointCIDRs === undefined ? undefined : endpointRangesOf(member.endpointCIDRs),
+  maxExports: member.maxExports,
+  maxEndpoints: member.maxEndpoints,
+  maxEndpointsPerService: member.maxEndpointsPerService,
+});
+
+/** A client of the cluster that a member names. */
+export function connectTo({ kubeconfig, context }: Pick<FileMember, 'kubeconfig' | 'context'>, path: string): Client {
+  const env = process.env;
+  const paths =
+    kubeconfig === undefined ? kubeconfigPaths(env, homedir(), delimiter) : [resolve(dirname(path), kubeconfig)];
+  const open = lazyTransport(async () => {
+    const access = await readKubeconfig({ paths, context, env });
+    return overHttps(access, { userAgent: `fairlead-multicluster/${version}` });
+  });
+  return new Client(retrying(open), { fieldManager: 'fairlead-multicluster' });
+}

@@ -1,0 +1,119 @@
+import { dump, loadAll } from 'js-yaml';
+import { parseCidr } from '../../api/addresses.ts';
+import { clusterIdErrors } from '../../multicluster/record.ts';
+import { messageOf, UsageError } from '../errors.ts';
+import { yamlError } from '../yaml-error.ts';
+
+/** One cluster of a set, as the file of members names it. */
+export interface FileMember {
+  readonly id: string;
+  /** Default: what kubectl reads. A path in it is relative to the file of members. */
+  readonly kubeconfig?: string;
+  /** Default: the current one. */
+  readonly context?: string;
+  /** Where its supercluster IPs come from; none: from Services derived from the imports, for a stock proxy. */
+  readonly superclusterCIDRs?: readonly string[];
+  /** Where its endpoints may be. */
+  readonly endpointCIDRs?: readonly string[];
+  /** Which namespaces it may export from; none: all. */
+  readonly namespaces?: readonly string[];
+  readonly deniedNamespaces?: readonly string[];
+  readonly maxExports?: number;
+  readonly maxEndpoints?: number;
+  readonly maxEndpointsPerService?: number;
+  readonly region?: string;
+  /** Its server takes Services whose names begin with a digit. */
+  readonly relaxedNames?: boolean;
+  /** Its server keeps `srvServiceName` in slices. */
+  readonly srvNames?: boolean;
+  /** It is on its way out: see `fairlead mcs leave`. */
+  readonly leaving?: boolean;
+}
+
+/** The members of a set. */
+export interface MembersFile {
+  /** Addresses that are the same in all clusters that have none of their own (MCS-41). */
+  readonly superclusterCIDRs?: readonly string[];
+  readonly members: readonly FileMember[];
+}
+
+type Check = (value: unknown) => string | undefined;
+
+const text: Check = (value) => (typeof value === 'string' && value !== '' ? undefined : 'expected a text');
+const flag: Check = (value) => (typeof value === 'boolean' ? undefined : 'expected true or false');
+const count: Check = (value) =>
+  Number.isInteger(value) && Number(value) >= 0 ? undefined : 'expected a number of 0 or more';
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) ? value.map(check).find((error) => error !== undefined) : 'expected a list';
+const cidr: Check = (value) =>
+  typeof value === 'string' && parseCidr(value) !== undefined ? undefined : 'expected a CIDR, such as 241.0.0.0/16';
+const id: Check = (value) => text(value) ?? clusterIdErrors(String(value))[0];
+
+const checks: Readonly<Record<keyof FileMember, Check>> = {
+  id,
+  kubeconfig: text,
+  context: text,
+  superclusterCIDRs: listOf(cidr),
+  endpointCIDRs: listOf(cidr),
+  namespaces: listOf(text),
+  deniedNamespaces: listOf(text),
+  maxExports: count,
+  maxEndpoints: count,
+  maxEndpointsPerService: count,
+  region: text,
+  relaxedNames: flag,
+  srvNames: flag,
+  leaving: flag,
+};
+
+/** Reads the text of a file of members; an error says where in the file. */
+export function parseMembers(content: string, path: string): MembersFile {
+  try {
+    const [document, ...others] = loadAll(content);
+    if (others.length > 0) throw new UsageError('expected one YAML document, found several');
+    if (document === undefined || document === null) return { members: [] };
+    if (!isMapping(document)) throw new UsageError('expected a mapping with the key "members"');
+    const { members = [], superclusterCIDRs, ...unknown } = document;
+    const [key] = Object.keys(unknown);
+    if (key !== undefined) throw new UsageError(`unknown key "${key}": known are members, superclusterCIDRs`);
+    if (superclusterCIDRs !== undefined) checkValue('superclusterCIDRs', superclusterCIDRs, listOf(cidr));
+    if (!Array.isArray(members)) throw new UsageError('key "members": expected a list');
+    const read = members.map(memberOf);
+    const twice = read.find((member, index) => read.findIndex((other) => other.id === member.id) !== index);
+    if (twice !== undefined) throw new UsageError(`two members have the id "${twice.id}": give each its own`);
+    const shared = Array.isArray(superclusterCIDRs) ? { superclusterCIDRs: superclusterCIDRs.map(String) } : {};
+    return { ...shared, members: read };
+  } catch (error) {
+    throw yamlError(path, error);
+  }
+}
+
+function memberOf(value: unknown, index: number): FileMember {
+  if (!isMapping(value)) throw new UsageError(`members[${index}]: expected a mapping`);
+  const withId = { id: value['context'], ...value };
+  if (withId.id === undefined) throw new UsageError(`members[${index}]: expected an id, or a context`);
+  try {
+    for (const [key, each] of Object.entries(withId)) {
+      const check = Object.hasOwn(checks, key) ? checks[key as keyof FileMember] : undefined; // just looked up
+      if (check === undefined)
+        throw new UsageError(`unknown key "${key}": known are ${Object.keys(checks).join(', ')}`);
+      checkValue(key, each, check);
+    }
+  } catch (error) {
+    throw new UsageError(`members[${index}]: ${messageOf(error)}`, { cause: error });
+  }
+  return withId as FileMember; // every key and value of it was checked
+}
+
+function checkValue(key: string, value: unknown, check: Check): void {
+  const error = check(value);
+  if (error !== undefined) throw new UsageError(`key "${key}": ${error}, found ${JSON.stringify(value)}`);
+}
+
+/** The file as text. */
+export const printMembers = (file: MembersFile): string => dump(file, { lineWidth: 120 });
+
+const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

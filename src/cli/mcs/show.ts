@@ -1,0 +1,157 @@
+import { Resolver } from 'node:dns/promises';
+import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
+import type { Key } from '../../client/key.ts';
+import { nameFor } from '../../client/key.ts';
+import { explain, explanationText } from '../../multicluster/explain/explain.ts';
+import { hypotheticalExport, plan, planText, withExport, withoutExport } from '../../multicluster/explain/plan.ts';
+import type { DnsAnswer, LeaseState } from '../../multicluster/explain/why.ts';
+import { why, whyText } from '../../multicluster/explain/why.ts';
+import { leaseNamespace, leaseSelector, sourceOfLease } from '../../multicluster/lease/lease.ts';
+import type { Member } from '../../multicluster/member/member.ts';
+import { diff } from '../../multicluster/project/diff.ts';
+import { isOurSlice } from '../../multicluster/project/marks.ts';
+import type { Shape } from '../../multicluster/record.ts';
+import { columns } from '../output.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** What a command has to say: for programs, for people, and whether all is well. */
+export interface Shown {
+  readonly value: unknown;
+  readonly lines: readonly string[];
+  readonly isWell: boolean;
+}
+
+const keyOf = (key: Key): { readonly namespace: string; readonly name: string } => {
+  const { namespace = '', name } = nameFor(key);
+  return { namespace, name };
+};
+
+/** Who exports a service, what is made of it, and every conflict. */
+export function showExplanation(snapshot: Snapshot, key: Key): Shown {
+  const explanation = explain(snapshot.merged(key));
+  return {
+    value: explanation,
+    lines: explanationText(explanation).split('\n'),
+    isWell: explanation.conflicts.length === 0,
+  };
+}
+
+/** What would happen if a cluster exported a service, or no longer did. */
+export function showPlan(
+  snapshot: Snapshot,
+  key: Key,
+  change: { readonly verb: 'export' | 'unexport'; readonly cluster: string },
+): Shown {
+  const source = snapshot.member(change.cluster);
+  const merged = snapshot.merged(key);
+  const before = merged.exporters.map(({ record }) => record);
+  const added = hypotheticalExport(keyOf(key), {
+    cluster: source.id,
+    service: source.caches.services.get(key),
+    slices: source.caches.slices.by('service', key),
+    region: source.options.region,
+    now: new Date().toISOString(),
+  });
+  const after = change.verb === 'export' ? withExport(before, added) : withoutExport(before, source.id);
+  const planned = plan(keyOf(key), {
+    before,
+    after,
+    options: { incumbents: merged.order },
+    members: snapshot.members.map((member) => ({
+      facts: member.facts(),
+      actual: member.actual(key),
+      vipFor: ({ views }) => member.options.vips?.preview(key, views.current ?? views.seed) ?? { state: 'unneeded' },
+    })),
+  });
+  return { value: planned, lines: planText(planned).split('\n'), isWell: planned.newConflicts.length === 0 };
+}
+
+export interface WhyQuestion {
+  readonly from: string;
+  readonly shape: Shape;
+  /** The DNS server of that cluster, as `address:port`. */
+  readonly dns?: string | undefined;
+}
+
+/** Why a service is missing in a cluster. */
+export async function showWhy(snapshot: Snapshot, key: Key, { from, shape, dns }: WhyQuestion): Promise<Shown> {
+  const member = snapshot.member(from);
+  const { desired, actual } = snapshot.desired(key, member);
+  const reasons = why({
+    merged: snapshot.merged(key),
+    shape,
+    from: member.facts(),
+    members: snapshot.members.map((each) => each.facts()),
+    desired,
+    actual,
+    leases: member.isReady ? await leasesIn(member) : new Map(),
+    dns: dns === undefined ? undefined : await resolve(key, shape, dns),
+  });
+  return { value: reasons, lines: whyText(reasons).split('\n'), isWell: reasons.broken === undefined };
+}
+
+/** By the clock of who renews, for want of anything seen before; the reaper itself never does that. */
+async function leasesIn(member: Member): Promise<ReadonlyMap<string, LeaseState>> {
+  const { items } = await member.client.list(leaseKind, { namespace: leaseNamespace, labelSelector: leaseSelector });
+  return new Map(
+    items.map((lease) => {
+      const ageMs = Date.now() - Date.parse(lease.spec.renewTime ?? '');
+      const durationMs = (lease.spec.leaseDurationSeconds ?? 15) * 1000;
+      return [sourceOfLease(lease) ?? '', ageMs < durationMs ? 'healthy' : 'expired'];
+    }),
+  );
+}
+
+async function resolve(key: Key, shape: Shape, server: string): Promise<DnsAnswer> {
+  const { namespace, name } = keyOf(key);
+  const question = `${name}.${namespace}.svc.${shape === 'seed' ? 'supercluster' : 'clusterset'}.local`;
+  const resolver = new Resolver({ timeout: 1000, tries: 2 });
+  resolver.setServers([server]);
+  const ask = (family: 4 | 6): Promise<readonly string[]> =>
+    (family === 4 ? resolver.resolve4(question) : resolver.resolve6(question)).catch(() => []);
+  return { name: question, addresses: (await Promise.all([ask(4), ask(6)])).flat() };
+}
+
+/** How every service stands in every cluster. */
+export function showStatus(snapshot: Snapshot, only: Key | undefined): Shown {
+  const rows = (only === undefined ? snapshot.keys() : [only]).flatMap((key) =>
+    snapshot.members.map((member) => statusIn(snapshot, key, member)),
+  );
+  const lines = columns([
+    ['SERVICE', 'CLUSTER', 'IP', 'FROM', 'READY', 'STATE'],
+    ...rows.map(({ service, cluster, ips, from, ready, total, state }) => [
+      service,
+      cluster,
+      ips.join(',') || '-',
+      from.join(',') || '-',
+      `${ready}/${total}`,
+      state,
+    ]),
+  ]);
+  return { value: rows, lines, isWell: rows.every(({ isWell }) => isWell) };
+}
+
+function statusIn(snapshot: Snapshot, key: Key, member: Member) {
+  const { desired, actual } = snapshot.desired(key, member);
+  const difference = diff(desired, actual, { now: '' });
+  const endpoints = actual.slices.filter(isOurSlice).flatMap((slice) => slice.endpoints ?? []);
+  const { serviceImport, importedService } = actual;
+  const ip = importedService?.spec?.ip;
+  const pending = difference.writes.length;
+  const [problem] = [...desired.refusals, ...difference.obstacles].map(({ message }) => message);
+  const conflicts = snapshot.merged(key).conflicts.length;
+  const state = !member.isReady
+    ? 'cannot be read'
+    : (problem ?? (pending > 0 ? `${pending} writes behind` : conflicts > 0 ? `${conflicts} conflicts` : 'in sync'));
+  return {
+    service: key,
+    cluster: member.id,
+    ips: serviceImport?.spec?.ips ?? (ip === undefined ? [] : [ip]),
+    from: (serviceImport?.status?.clusters ?? importedService?.spec?.clusters ?? []).map(({ cluster }) => cluster),
+    ready: endpoints.filter(({ conditions }) => conditions.ready !== false).length,
+    total: endpoints.length,
+    pending,
+    state,
+    isWell: state === 'in sync',
+  };
+}

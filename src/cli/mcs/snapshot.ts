@@ -1,0 +1,84 @@
+import type { Key } from '../../client/key.ts';
+import { sleep, systemClock } from '../../client/clock.ts';
+import type { Merged, SeedPolicy } from '../../multicluster/merge/merged.ts';
+import type { Actual, Desired } from '../../multicluster/project/desired.ts';
+import { Member } from '../../multicluster/member/member.ts';
+import type { MemberEntry } from '../../multicluster/multicluster.ts';
+import { desiredIn } from '../../multicluster/sync/deliver.ts';
+import { Services } from '../../multicluster/sync/services.ts';
+import { FatalError } from '../errors.ts';
+
+/** How long members are waited for. */
+const patienceMs = 5000;
+
+const nobody = { source() {}, target() {}, namespace() {}, state() {} };
+
+/** The clusters of a set as they are now, read as the controller reads them; nothing is written. */
+export class Snapshot implements AsyncDisposable {
+  readonly members: readonly Member[];
+  readonly #services: Services;
+
+  constructor(members: readonly Member[], seedPolicy: SeedPolicy) {
+    this.members = members;
+    this.#services = new Services(() => members, seedPolicy);
+  }
+
+  merged(key: Key): Merged {
+    return this.#services.get(key);
+  }
+
+  /** What a member is to hold of a service, and what it holds. */
+  desired(key: Key, member: Member): { readonly desired: Desired; readonly actual: Actual } {
+    const ids = (isMeant: (each: Member) => boolean): ReadonlySet<string> =>
+      new Set(this.members.filter(isMeant).map(({ id }) => id));
+    return desiredIn({
+      key,
+      merged: this.merged(key),
+      member,
+      unknown: ids(({ caches }) => !caches.isSynced),
+      lost: ids(({ pulse }) => pulse.state === 'lost'),
+    });
+  }
+
+  member(id: string): Member {
+    const member = this.members.find((each) => each.id === id);
+    if (member !== undefined) return member;
+    throw new FatalError(
+      `there is no cluster "${id}" in the set: it has ${this.members.map((each) => each.id).join(', ')}`,
+    );
+  }
+
+  /** All services that are exported or imported anywhere. */
+  keys(): readonly Key[] {
+    const keys = this.members.flatMap(({ caches }) =>
+      [
+        ...caches.seedExports.list(),
+        ...caches.currentExports.list(),
+        ...caches.importedServices.list(),
+        ...caches.serviceImports.list(),
+      ].map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`),
+    );
+    return [...new Set(keys)].toSorted();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.members.map((member) => member[Symbol.asyncDispose]()));
+  }
+}
+
+/** Reads the members; one that does not answer within a few seconds is shown as such. */
+export async function takeSnapshot(entries: readonly MemberEntry[], seedPolicy: SeedPolicy): Promise<Snapshot> {
+  const members = entries.map(
+    ({ connect, version: _, ...options }) =>
+      new Member({ ...options, client: connect(), listener: nobody, onError: () => undefined }),
+  );
+  const snapshot = new Snapshot(members, seedPolicy);
+  const end = systemClock.elapsed() + patienceMs;
+  const never = new AbortController().signal;
+  while (members.some(({ isSettled }) => !isSettled) && systemClock.elapsed() < end)
+    await sleep(systemClock, 10, never);
+  for (const { options, caches } of members) {
+    options.vips?.adopt([...caches.serviceImports.list(), ...caches.importedServices.list()]);
+  }
+  return snapshot;
+}
