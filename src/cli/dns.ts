@@ -56,8 +56,10 @@ const saidByUp = ['listen', 'share-port', 'health-listen', 'ready-listen', 'metr
 const load =
   (options: DnsOptions, surroundings: DnsSurroundings, changes?: SettingsChanges): LoadPart =>
   async () => {
-    const { prestartDns, startDns } = await import('../dns/dns.ts');
-    prestartDns(options);
+    // Threads load their own code while this one loads the rest.
+    const { prestartThreads } = await import('../dns/transport/thread.ts');
+    prestartThreads(options.workers);
+    const { startDns } = await import('../dns/dns.ts');
     return (context) => {
       const dns = startDns(context, options, surroundings);
       changes?.((settings) => {

@@ -10,7 +10,6 @@ import { Serving } from './serving.ts';
 import type { ListenAddress } from './transport/protocol.ts';
 import type { RunningDns } from './transport/server.ts';
 import { startDnsServer } from './transport/server.ts';
-import { prestartThreads } from './transport/thread.ts';
 
 /** A DNS server at work. */
 export interface RunningDnsPart extends RunningPart {
@@ -20,9 +19,6 @@ export interface RunningDnsPart extends RunningPart {
    */
   reload(options: DnsOptions): Promise<void>;
 }
-
-/** Begins what takes longest and needs no cluster yet; the next `startDns` goes on with it. */
-export const prestartDns = ({ workers }: DnsOptions): void => prestartThreads(workers);
 
 /** Starts a DNS server for a cluster. It listens at once, and denies nothing before it has read everything. */
 export const startDns = (

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
-import { isIPv6 } from 'node:net';
 import { codesOf, FatalError, messageOf } from '../errors.ts';
 
 export interface HealthOptions {
@@ -45,7 +44,7 @@ export async function serveHealth(options: HealthOptions): Promise<HealthServer>
   const address = server.address();
   const actual = typeof address === 'object' && address !== null ? address.port : port;
   return {
-    url: `http://${isIPv6(host) ? `[${host}]` : host}:${actual}`,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();

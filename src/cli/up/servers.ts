@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net';
 import type { Logger } from 'pino';
 import type { Gates } from '../../api/gates.ts';
 import type { LocalReply, LocalRequest } from '../../client/in-process.ts';
@@ -121,7 +120,8 @@ const auditOf = ({ name }: ClusterOptions, { audit, clusters }: ServerSetup): Au
 /** How clients reach a server. */
 function urlOf({ advertise, listen: { host } }: ClusterOptions, port: number): string {
   const address = advertise ?? host;
-  return `https://${isIPv6(address) ? `[${address}]` : address}:${port}`;
+  // It is an address or a host name; Node's test for IPv6 takes tens of milliseconds at its first use.
+  return `https://${address.includes(':') ? `[${address}]` : address}:${port}`;
 }
 
 async function openStore(name: string, { store, directory }: Pick<ServerSetup, 'store' | 'directory'>): Promise<Store> {

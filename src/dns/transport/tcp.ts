@@ -1,5 +1,5 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { createServer, isIPv6 } from 'node:net';
+import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Listener, Service } from './listener.ts';
@@ -63,7 +63,8 @@ export class TcpListener implements Listener {
     const server = listener.#server;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.once('error', reject);
-    server.listen({ host: address, port, reusePort, ipv6Only: isIPv6(address), backlog: 512 }, resolve);
+    // Node's own test for IPv6 is a pattern that takes a thread tens of milliseconds to compile.
+    server.listen({ host: address, port, reusePort, ipv6Only: address.includes(':'), backlog: 512 }, resolve);
     try {
       await promise;
     } catch (error) {

@@ -1,5 +1,4 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { isIPv6 } from 'node:net';
 import type { KeyPair, Subject, SubjectNames } from './issue.ts';
 
 /** Renewed when less than this part of a certificate's life is left. */
@@ -83,4 +82,4 @@ const sameSet = (left: readonly string[], right: readonly string[]): boolean =>
   new Set(left).symmetricDifference(new Set(right)).size === 0;
 
 /** One spelling per address: Node prints `0:0:0:0:0:0:0:1` in certificates and people write `::1`. */
-const canonicalIp = (ip: string): string => (isIPv6(ip) ? new URL(`http://[${ip}]`).hostname.slice(1, -1) : ip);
+const canonicalIp = (ip: string): string => (ip.includes(':') ? new URL(`http://[${ip}]`).hostname.slice(1, -1) : ip);
