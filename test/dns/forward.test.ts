@@ -1,6 +1,5 @@
 // Forwarding to servers that others wrote: BIND and Knot, with a zone of ours.
 import assert from 'node:assert/strict';
-import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
@@ -19,6 +18,7 @@ import type { RawRecord } from '../../src/dns/wire/record.ts';
 import { readData } from '../../src/dns/wire/record.ts';
 import type { Running } from '../harness/command.ts';
 import { start } from '../harness/command.ts';
+import { find, unlessInstalled } from '../harness/needs.ts';
 
 const zone = `
 $ORIGIN example.org.
@@ -49,7 +49,7 @@ interface Vendor {
 const vendors: readonly Vendor[] = [
   {
     name: 'BIND',
-    program: '/usr/sbin/named',
+    program: 'named',
     config: (folder, port) => `
       options {
         directory "${folder}"; listen-on port ${port} { 127.0.0.1; }; listen-on-v6 { none; };
@@ -61,7 +61,7 @@ const vendors: readonly Vendor[] = [
   },
   {
     name: 'Knot',
-    program: '/usr/sbin/knotd',
+    program: 'knotd',
     config: (folder, port) => `
 server:
   listen: 127.0.0.1@${port}
@@ -110,7 +110,9 @@ async function withServer<T>(vendor: Vendor, run: (endpoint: Endpoint) => Promis
   const endpoint = { address: '127.0.0.1', port: await freePort() };
   await writeFile(join(folder, 'zone'), zone);
   await writeFile(join(folder, 'config'), vendor.config(folder, endpoint.port));
-  const running = start(vendor.program, vendor.args(join(folder, 'config'), endpoint.port), { cwd: folder });
+  const running = start(find(vendor.program) ?? vendor.program, vendor.args(join(folder, 'config'), endpoint.port), {
+    cwd: folder,
+  });
   try {
     await answersAt(endpoint, running);
     return await run(endpoint);
@@ -197,17 +199,8 @@ const table: readonly { name: string; ask: string; type: number; want: readonly 
   { name: 'a name that is not its own', ask: 'example.com', type: types.A, want: ['REFUSED'] },
 ];
 
-function isInstalled(program: string): boolean {
-  try {
-    accessSync(program, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 for (const vendor of vendors) {
-  const skip = isInstalled(vendor.program) ? false : `${vendor.program} is not installed`;
+  const skip = unlessInstalled(vendor.program);
   suite(`forwarding to ${vendor.name}`, { skip }, () => {
     test('answers as the zone file has them, the second time from the cache', async () => {
       await withServer(vendor, async (endpoint) => {

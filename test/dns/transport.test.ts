@@ -7,21 +7,13 @@ import { promisify } from 'node:util';
 import { apex, sampleTable } from '../../src/dns/transport/sample.contract.ts';
 import type { RunningDns } from '../../src/dns/transport/server.ts';
 import { startDnsServer } from '../../src/dns/transport/server.ts';
+import { unlessInstalled } from '../harness/needs.ts';
 
 // Real clients against real sockets. Needs dig and kdig (bind9-dnsutils, knot-dnsutils).
 
 const run = promisify(execFile);
 
-async function isInstalled(program: string): Promise<boolean> {
-  try {
-    await run(program, ['-v']);
-    return true;
-  } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ENOENT');
-  }
-}
-
-const missing = (await isInstalled('dig')) && (await isInstalled('kdig')) ? false : 'dig and kdig are not installed';
+const skip = unlessInstalled('dig', 'kdig');
 
 async function withServer(transport: 'batch' | 'dgram', use: (port: number, server: RunningDns) => Promise<void>) {
   const server = await startDnsServer({
@@ -55,7 +47,7 @@ async function dig(port: number, ...args: readonly string[]): Promise<string> {
 const web = `web.ns.svc.${apex}`;
 
 for (const transport of ['batch', 'dgram'] as const) {
-  test(`${transport}: dig, kdig and Node's resolver are answered`, { skip: missing }, async () => {
+  test(`${transport}: dig, kdig and Node's resolver are answered`, { skip }, async () => {
     await withServer(transport, async (port) => {
       const plain = await dig(port, web, 'A');
       assert.match(plain, /status: NOERROR/);

@@ -11,8 +11,9 @@ import { RoutingTable } from '../../src/proxy/routes/table.ts';
 import type { Cluster } from './namespaces/cluster.ts';
 import { startCluster, whyNoNamespaces } from './namespaces/cluster.ts';
 import type { Namespace } from './namespaces/namespace.ts';
+import { unless } from '../harness/needs.ts';
 
-const skip = whyNoNamespaces() ?? false;
+const skip = unless(whyNoNamespaces());
 
 const network: NodeNetwork = {
   addresses: new Set(['192.0.2.1', '10.1.0.1', '10.1.1.1', '127.0.0.1']),

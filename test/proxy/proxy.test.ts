@@ -10,12 +10,13 @@ import { inProcess } from '../../src/client/in-process.ts';
 import { startProxy } from '../../src/proxy/proxy.ts';
 import { testServer } from '../../src/server/testing/server.ts';
 import { startCluster, whyNoNamespaces } from './namespaces/cluster.ts';
+import { unless } from '../harness/needs.ts';
 
 const slicesUrl = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
 
 test(
   'a Service is reachable as soon as it is written, and moves with its endpoints',
-  { skip: whyNoNamespaces() ?? false },
+  { skip: unless(whyNoNamespaces()) },
   async () => {
     await using cluster = await startCluster();
     await using server = await testServer({ serviceCidrs: ['10.96.0.0/16'] });

@@ -19,16 +19,15 @@ export interface Cluster extends AsyncDisposable {
   readonly far: Namespace;
 }
 
-/** Why namespaces cannot be made here; undefined if they can. */
-export function whyNoNamespaces(): string | undefined {
-  if (process.getuid?.() !== 0) return 'needs root, to make network namespaces';
-  for (const program of ['ip', 'nft', 'conntrack']) {
-    if (spawnSync(program, ['--version']).error) return `needs the program ${program}`;
-  }
+/** Why namespaces cannot be made here, if they cannot. */
+export function whyNoNamespaces(): readonly string[] {
+  if (process.getuid?.() !== 0) return ['root must make network namespaces'];
+  const missing = ['ip', 'nft', 'conntrack'].filter((program) => spawnSync(program, ['--version']).error !== undefined);
+  if (missing.length > 0) return missing.map((program) => `${program} is not installed`);
   const name = `fl${process.pid}-try`;
-  if (spawnSync('ip', ['netns', 'add', name]).status !== 0) return 'network namespaces cannot be made here';
+  if (spawnSync('ip', ['netns', 'add', name]).status !== 0) return ['network namespaces cannot be made'];
   spawnSync('ip', ['netns', 'delete', name]);
-  return undefined;
+  return [];
 }
 
 /** Leaves: name, its addresses, and those of the node on the same wire. */
