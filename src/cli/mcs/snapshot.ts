@@ -69,7 +69,7 @@ export class Snapshot implements AsyncDisposable {
 /** Reads the members; one that does not answer within a few seconds is shown as such. */
 export async function takeSnapshot(entries: readonly MemberEntry[], seedPolicy: SeedPolicy): Promise<Snapshot> {
   const members = entries.map(
-    ({ connect, version: _, ...options }) =>
+    ({ connect, version: _version, ...options }) =>
       new Member({ ...options, client: connect(), listener: nobody, onError: () => undefined }),
   );
   const snapshot = new Snapshot(members, seedPolicy);

@@ -101,7 +101,7 @@ export class Renewer {
 }
 
 /** Deletes the leases in a cluster that are of none of the sources. */
-export async function dropLeases(importer: Member, sources: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+export async function dropLeases(importer: Member, sources: ReadonlySet<string>, signal?: AbortSignal): Promise<void> {
   const { items } = await importer.client.list(leaseKind, {
     namespace: leaseNamespace,
     labelSelector: leaseSelector,

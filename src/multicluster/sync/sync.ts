@@ -20,7 +20,8 @@ import { Deliveries, holdsAnything, isWithdrawn } from './deliveries.ts';
 import { releaseExports, tellExports } from './exports.ts';
 import type { SyncMetrics } from './metrics.ts';
 import { syncMetrics } from './metrics.ts';
-import { joinSet } from './properties.ts';
+import { dropLeases } from '../lease/renewer.ts';
+import { joinSet, leaveSet } from './properties.ts';
 import { Services } from './services.ts';
 
 export interface SyncOptions {
@@ -42,9 +43,11 @@ interface Seat {
   state: string;
   /** Its addresses were taken over, and it was told which one it is. */
   hasJoined: boolean;
-  /** Why it does not take part. */
-  problem: string | undefined;
+  /** Why it does not take part: it is not who its id says, or says another id itself. */
+  readonly problems: { identity?: string | undefined; property?: string | undefined };
 }
+
+const problemOf = ({ problems: { identity, property } }: Seat): string | undefined => identity ?? property;
 
 /**
  * Keeps all members as the exports of all members say:
@@ -83,7 +86,7 @@ export class Sync {
 
   /** What keeps members from taking part, each a sentence. */
   problems(): readonly string[] {
-    const own = Array.from(this.#seats.values(), ({ problem }) => problem ?? []).flat();
+    const own = Array.from(this.#seats.values(), (seat) => problemOf(seat) ?? []).flat();
     const held = [...this.#channels.values()].flatMap(({ member, brake }) =>
       brake.held.map((source) => `too much of ${source} would be deleted in ${member.id} at once: it waits a while`),
     );
@@ -92,7 +95,7 @@ export class Sync {
 
   /** A member for the listener that `listenerFor` gave. */
   add(member: Member): void {
-    this.#seats.set(member.id, { member, state: '', hasJoined: false, problem: undefined });
+    this.#seats.set(member.id, { member, state: '', hasJoined: false, problems: {} });
     if (this.#term !== undefined) this.#open(member, this.#term);
     this.#look(member.id);
   }
@@ -138,7 +141,7 @@ export class Sync {
 
   /** Members whose exports count and that are written to. */
   #taking(): readonly Member[] {
-    return [...this.#seats.values()].filter(({ problem }) => problem === undefined).map(({ member }) => member);
+    return [...this.#seats.values()].filter((seat) => problemOf(seat) === undefined).map(({ member }) => member);
   }
 
   #open(member: Member, signal: AbortSignal): void {
@@ -188,7 +191,7 @@ export class Sync {
     if (seat === undefined) return;
     const { member } = seat;
     this.#checkIdentities();
-    const state = `${member.pulse.state} ${member.caches.isSynced} ${seat.problem ?? ''}`;
+    const state = `${member.pulse.state} ${member.caches.isSynced} ${problemOf(seat) ?? ''}`;
     const isNew = member.isReady && !seat.hasJoined && this.#term !== undefined;
     if (state === seat.state && !isNew) return;
     seat.state = state;
@@ -205,7 +208,7 @@ export class Sync {
       const seat = this.#seats.get(id);
       const problem = problems.get(id);
       if (problem === undefined && uid !== undefined && !this.#uids.has(id)) this.#uids.set(id, uid);
-      if (seat !== undefined && problem !== undefined) seat.problem = problem;
+      if (seat !== undefined) seat.problems.identity = problem;
     }
   }
 
@@ -215,22 +218,24 @@ export class Sync {
     const { log, setName = 'fairlead' } = this.#options;
     seat.hasJoined = true;
     member.options.vips?.adopt([...member.caches.serviceImports.list(), ...member.caches.importedServices.list()]);
-    if (member.options.isLeaving === true) return;
     try {
-      seat.problem ??= await joinSet(member, setName, signal);
+      if (member.options.isLeaving === true) {
+        await leaveSet(member, signal);
+        await dropLeases(member, new Set(), signal);
+      } else seat.problems.property = await joinSet(member, setName, signal);
     } catch (error) {
       // Nothing depends on it but people who look.
       if (signal?.aborted !== true)
         log.warn({ cluster: member.id, err: error }, 'could not write the properties of the cluster');
     }
-    if (seat.problem !== undefined) this.#look(member.id);
+    if (seat.problems.property !== undefined) this.#look(member.id);
   }
 
   async #reconcile(channel: Channel, key: Key, signal: AbortSignal): Promise<Outcome> {
     const { member } = channel;
     const seat = this.#seats.get(member.id);
     // It is touched again when it is ready.
-    if (!member.isReady || seat?.hasJoined !== true || seat.problem !== undefined) return;
+    if (!member.isReady || seat?.hasJoined !== true || problemOf(seat) !== undefined) return;
     const merged = this.services.get(key);
     const delivered = await deliver(
       {
@@ -297,7 +302,7 @@ export class Sync {
   /** Members that have not been read, or do not take part: what came from them stays as it is. */
   #idsOf(isMeant: (member: Member) => boolean): ReadonlySet<string> {
     const seats = [...this.#seats.values()].filter(
-      ({ member, problem }) => member.options.isLeaving !== true && (problem !== undefined || isMeant(member)),
+      (seat) => seat.member.options.isLeaving !== true && (problemOf(seat) !== undefined || isMeant(seat.member)),
     );
     return new Set(seats.map(({ member }) => member.id));
   }
