@@ -14,6 +14,12 @@ export interface WorkerEvents {
   readonly onDeath: (error: unknown, worker: WorkerHandle) => void;
 }
 
+/**
+ * A thread that has not ended by itself for so long hangs. It is not ended before: in the middle of loading native code
+ * that would end the process.
+ */
+const hangsAfterMs = 5000;
+
 /** A worker thread, from the main thread's side. */
 export class WorkerHandle {
   readonly setup: WorkerSetup;
@@ -79,15 +85,14 @@ export class WorkerHandle {
   async drain(timeoutMs: number): Promise<void> {
     this.#isStopping = true;
     this.#say({ kind: 'drain', timeoutMs });
-    const timer = setTimeout(() => void this.#thread.terminate(), timeoutMs + 1000);
+    const timer = setTimeout(() => void this.#thread.terminate(), timeoutMs + hangsAfterMs);
     await this.#ended.promise;
     clearTimeout(timer);
   }
 
-  /** Ends its thread at once. */
-  async stop(): Promise<void> {
-    this.#isStopping = true;
-    await this.#thread.terminate();
+  /** Resolves when its thread is gone, whatever it had to answer. */
+  stop(): Promise<void> {
+    return this.drain(0);
   }
 
   #say(message: ToWorker): void {
