@@ -88,6 +88,19 @@ test('records of a set take turns at the front, also where they do not all fit',
   assert.equal(firsts.size, 100);
 });
 
+test('names of an address do not take turns: the best is first', () => {
+  const targets = ['db-0.db.default.svc.cluster.local', '10-0-0-1.web.default.svc.cluster.local'];
+  const data = targets.map((target) => ({ type: 'PTR', target }) as const);
+  const set: RecordSet = { owner: '1.0.0.10.in-addr.arpa', type: 'PTR', ttl: 5, data };
+  for (let rotation = 0; rotation < 2 ** 32; rotation += 2 ** 30) {
+    const { message } = send(replyWith([set]), {}, { rotation });
+    assert.deepEqual(
+      message.answers.map((each) => printEntry(each)[0]?.split(' ').at(-1)),
+      targets.map((target) => `${target}.`),
+    );
+  }
+});
+
 test('aliases stay in front of what they lead to, whatever turns', () => {
   const zones = sampleZones();
   const question = { name: 'twice.default.svc.cluster.local', type: types.A };

@@ -112,7 +112,9 @@ function writeSets(writer: MessageWriter, entries: readonly Entry[]): number {
   return count;
 }
 
-function rotated({ data }: RecordSet, rotation: number): RecordSet['data'] {
+/** Names of an address are in order, the best one first; of all else each has its turn at being first. */
+function rotated({ type, data }: RecordSet, rotation: number): RecordSet['data'] {
+  if (type === 'PTR') return data;
   const start = Math.floor((rotation / 2 ** 32) * data.length);
   return start === 0 ? data : [...data.slice(start), ...data.slice(0, start)];
 }

@@ -1,3 +1,4 @@
+import { recordTypes } from '../record.ts';
 import { classes, opcodes, rcodes, types } from '../wire/codes.ts';
 import { headerBytes } from '../wire/message.ts';
 import { maxLabelBytes, maxNameBytes } from '../wire/name.ts';
@@ -232,10 +233,10 @@ export class Answerer {
 
   /**
    * Which record comes first this time. Steps of the golden ratio visit all evenly, also for who asks for two types in
-   * turn, to whom a counter would show every second record only.
+   * turn, to whom a counter would show every second record only. Names of an address are in order: the best comes first.
    */
   #turn(records: number): number {
-    if (records < 2) return 0;
+    if (records < 2 || this.type === recordTypes.PTR) return 0;
     this.#rotation = (this.#rotation + 0x9e3779b9) | 0;
     return Math.floor(((this.#rotation >>> 0) / 0x1_0000_0000) * records);
   }
@@ -263,7 +264,10 @@ export class Answerer {
     if (wrapped > 0) this.#copy(out, data, halves[ends + wrapped - 1] ?? 0);
   }
 
-  /** Additional records are left out where there is no room; that is no truncation (RFC 2181 §9). */
+  /**
+   * Additional records are left out where there is no room, which is no truncation (RFC 2181 §9); of a set all are, since
+   * half of one would be taken for the whole.
+   */
   #copyAdditional(
     out: Uint8Array,
     ends: number,
@@ -275,9 +279,20 @@ export class Answerer {
     const { halves } = this.table;
     let count = additional;
     while (count > 0 && (halves[ends + records + count - 1] ?? 0) > room) count--;
+    if (count < additional) while (count > 0 && this.#isOneSet(ends, records + count, data)) count--;
     const begin = records === 0 ? 0 : (halves[ends + records - 1] ?? 0);
     if (count > 0) this.#copy(out, data + begin, (halves[ends + records + count - 1] ?? 0) - begin);
     return count;
+  }
+
+  /** Whether a record and the one before it have owner and type in common, which is what they begin with. */
+  #isOneSet(ends: number, record: number, data: number): boolean {
+    const { bytes, halves } = this.table;
+    const before = data + (record < 2 ? 0 : (halves[ends + record - 2] ?? 0));
+    const start = data + (halves[ends + record - 1] ?? 0);
+    const typeEnd = nameEnd(bytes, start) + 2;
+    for (let at = start; at < typeEnd; at++) if (bytes[at] !== bytes[before + at - start]) return false;
+    return true;
   }
 
   #copy(out: Uint8Array, from: number, length: number): void {
@@ -368,4 +383,11 @@ export class Answerer {
     for (let index = 4; index < headerBytes; index++) out[at + index] = 0;
     return headerBytes;
   }
+}
+
+/** Where a name ends that was written by us: with its last label, or with a pointer. */
+function nameEnd(bytes: Uint8Array, start: number): number {
+  let at = start;
+  while ((bytes[at] ?? 0) > 0 && (bytes[at] ?? 0) <= maxLabelBytes) at += (bytes[at] ?? 0) + 1;
+  return bytes[at] === 0 ? at + 1 : at + 2;
 }

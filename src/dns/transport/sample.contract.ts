@@ -67,7 +67,13 @@ export function sampleTable(): AnswerTable {
 export function query(name: string, type: string = 'A', extra: Partial<Packet> = {}): Buffer {
   // A cast: the types of dns-packet list fewer types than it can write.
   const question = { name, type } as NonNullable<Packet['questions']>[number];
-  return packet.encode({ type: 'query', id: 4711, flags: packet.RECURSION_DESIRED, questions: [question], ...extra });
+  const flags = packet.RECURSION_DESIRED;
+  const bytes = packet.encode({ type: 'query', id: 4711, flags, questions: [question], ...extra });
+  // The encoder takes a size of 0 for none given, and writes its own.
+  if (extra.additionals?.some((each) => each.type === 'OPT' && each.udpPayloadSize === 0)) {
+    bytes.writeUInt16BE(0, bytes.length - 8);
+  }
+  return bytes;
 }
 
 /** The additional section that says how large a reply may be. */
