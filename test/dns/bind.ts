@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { start } from '../harness/command.ts';
+import { find } from '../harness/needs.ts';
 import { freePort } from '../harness/server.ts';
 import type { Place } from './clients.ts';
 import { dig } from './clients.ts';
@@ -39,7 +40,7 @@ export async function startBind({ zones, files = {}, probe, port }: BindOptions)
     ${zones}`;
   await Promise.all(Object.entries({ ...files, config }).map(([name, text]) => writeFile(join(folder, name), text)));
   // It logs to stderr, which is joined to what is printed.
-  const running = start('sh', ['-c', 'exec named -g -n 1 -c config 2>&1'], { cwd: folder });
+  const running = start('sh', ['-c', `exec ${find('named')} -g -n 1 -c config 2>&1`], { cwd: folder });
   const bind: Bind = {
     place,
     log: () => running.printed,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
 import { run } from '../harness/command.ts';
+import { unlessInstalled } from '../harness/needs.ts';
 import type { Bind } from './bind.ts';
 import { startOutside } from './bind.ts';
 import type { Question } from './clients.ts';
@@ -141,7 +142,7 @@ const stands = {
 };
 
 for (const [name, start] of Object.entries(stands)) {
-  describe(`the record catalogue of ${name}`, () => {
+  describe(`the record catalogue of ${name}`, { skip: unlessInstalled('dig', 'kdig', 'named') }, () => {
     const stack = new AsyncDisposableStack();
     let outside: Bind;
     let stand: Stand;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { unlessInstalled } from '../harness/needs.ts';
 import { freePort } from '../harness/server.ts';
 import { startOutside } from './bind.ts';
 import type { Bind } from './bind.ts';
@@ -22,7 +23,7 @@ const serialOf = async (dns: Place): Promise<number> =>
   Number((await dig(dns, 'cluster.local', 'SOA')).answer[0]?.split(' ')[3]);
 const rate = { seconds: 3, perSecond: 1000 };
 
-describe('a server that changes under load', () => {
+describe('a server that changes under load', { skip: unlessInstalled('dig', 'named', 'dnsperf') }, () => {
   const stack = new AsyncDisposableStack();
   let stand: StandAlone;
   let outside: Bind;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
+import { unlessInstalled } from '../harness/needs.ts';
 import { dig, resolverAt } from './clients.ts';
 import type { Stand } from './stands.ts';
 import { startUp, until } from './stands.ts';
@@ -22,7 +23,7 @@ const sliceOf = (slice: number): object => ({
   })),
 });
 
-describe('a headless Service with a thousand endpoints', () => {
+describe('a headless Service with a thousand endpoints', { skip: unlessInstalled('dig') }, () => {
   const stack = new AsyncDisposableStack();
   let stand: Stand;
   before(async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
 import { run } from '../harness/command.ts';
+import { unlessInstalled } from '../harness/needs.ts';
 import { freePort } from '../harness/server.ts';
 import { startBind } from './bind.ts';
 import { dig } from './clients.ts';
@@ -24,7 +25,7 @@ async function transfer({ dns }: StandAlone, what: string): Promise<readonly str
 const serialOf = async (stand: Pick<StandAlone, 'dns'>): Promise<number> =>
   Number((await dig(stand.dns, 'cluster.local', 'SOA')).answer[0]?.split(' ')[3]);
 
-describe('secondaries', () => {
+describe('secondaries', { skip: unlessInstalled('dig', 'named') }, () => {
   const stack = new AsyncDisposableStack();
   let stand: StandAlone;
   let bindPort = 0;

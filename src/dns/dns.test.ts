@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { Resolver } from 'node:dns/promises';
+import { test } from 'node:test';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { serviceKind } from '../api/kinds/core/service/kind.ts';
+import { Client } from '../client/client.ts';
+import { inProcess } from '../client/in-process.ts';
+import { testServer } from '../server/testing/server.ts';
+import type { TestServer } from '../server/testing/server.ts';
+import { until } from '../server/testing/until.ts';
+import { readDnsOptions } from './config.ts';
+import type { DnsOptions } from './config.ts';
+import type { RunningDnsPart } from './dns.ts';
+import { startDns } from './dns.ts';
+import { answers, FakeUpstream } from './forward/testing/fake-upstream.ts';
+
+const user = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
+const clientOf = (server: TestServer): Client =>
+  new Client(inProcess((request) => server.handle({ ...request, user })));
+
+const options = (settings: Readonly<Record<string, string>> = {}): DnsOptions => {
+  const all = { listen: '127.0.0.1:0', upstream: 'none', lameduck: '0s', ...settings };
+  return readDnsOptions(new Map(Object.entries(all).map(([name, value]) => [name, [value]])));
+};
+
+function start(client: Client, settings?: Readonly<Record<string, string>>) {
+  const metrics = new Registry();
+  const dns: RunningDnsPart = startDns({ client, log: pino({ level: 'silent' }), metrics }, options(settings));
+  return { dns, metrics };
+}
+
+function resolverOf(dns: RunningDnsPart): Resolver {
+  const resolver = new Resolver({ timeout: 2000, tries: 2 });
+  resolver.setServers((dns.listens ?? []).map(({ address, port }) => `${address}:${port}`));
+  return resolver;
+}
+
+const web = 'kubernetes.default.svc.cluster.local';
+
+test('a server is starting, then ready, then stopping, and says so', async () => {
+  await using server = await testServer();
+  const { dns } = start(clientOf(server));
+  assert.deepEqual(dns.problems(), ['it does not listen yet']);
+  assert.deepEqual(dns.listens, []);
+  await dns.ready;
+  assert.deepEqual(dns.problems(), []);
+  assert.equal((await resolverOf(dns).resolve4(web)).length, 1);
+  const stopping = dns[Symbol.asyncDispose]();
+  assert.deepEqual(dns.problems(), ['it is stopping']);
+  await stopping;
+});
+
+test('a reload answers by other options; serials and counters go on', async () => {
+  await using server = await testServer();
+  const client = clientOf(server);
+  const { dns, metrics } = start(client);
+  await dns.ready;
+  const resolver = resolverOf(dns);
+  const ttl = async (): Promise<number | undefined> => (await resolver.resolve4(web, { ttl: true }))[0]?.ttl;
+  const soa = async (zone: string): Promise<number> => (await resolver.resolveSoa(zone)).serial;
+  assert.equal(await ttl(), 30);
+  await client.create(serviceKind, {
+    metadata: { namespace: 'default', name: 'web' },
+    spec: { ports: [{ name: 'http', port: 80, protocol: 'TCP' }] },
+    status: { loadBalancer: {} },
+  });
+  await until(
+    'it is there',
+    async () => (await resolver.resolve4('web.default.svc.cluster.local').catch(() => [])).length,
+  );
+  const before = await soa('cluster.local');
+  await Promise.all([dns.reload(options({ ttl: '7' })), dns.reload(options({ ttl: '9' }))]);
+  assert.equal(await ttl(), 9, 'the last of two that were asked for together');
+  assert.ok((await soa('cluster.local')) > before);
+  assert.deepEqual(dns.problems(), []);
+  const counted = await metrics.getSingleMetric('coredns_dns_requests_total')?.get();
+  assert.ok((counted?.values.reduce((sum, { value }) => sum + value, 0) ?? 0) >= 5);
+  await dns.reload(options({ 'cluster-domain': 'other.example' }));
+  assert.equal((await resolver.resolve4('web.default.svc.other.example')).length, 1);
+  await dns[Symbol.asyncDispose]();
+});
+
+test('a reload keeps what upstreams said', async () => {
+  await using server = await testServer();
+  await using upstream = await FakeUpstream.start(answers('192.0.2.1'));
+  const settings = { upstream: `${upstream.endpoint.address}:${upstream.endpoint.port}` };
+  const { dns } = start(clientOf(server), settings);
+  await dns.ready;
+  const resolver = resolverOf(dns);
+  assert.deepEqual(await resolver.resolve4('www.example.org'), ['192.0.2.1']);
+  const count = (): number => upstream.arrivals.filter(({ name }) => name === 'www.example.org').length;
+  const asked = count();
+  await dns.reload(options({ ...settings, ttl: '9' }));
+  assert.deepEqual(await resolver.resolve4('www.example.org'), ['192.0.2.1']);
+  assert.equal(count(), asked);
+  await dns[Symbol.asyncDispose]();
+});
+
+test('it can be stopped in the middle of a start or of a reload that gets nowhere', async () => {
+  await using server = await testServer();
+  let isAway = false;
+  const transport = inProcess((request) => {
+    if (isAway) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    return server.handle({ ...request, user });
+  });
+  const { dns } = start(new Client(transport));
+  await dns.ready;
+  isAway = true;
+  const reloading = dns.reload(options({ ttl: '9' }));
+  await dns[Symbol.asyncDispose]();
+  await reloading;
+
+  const { dns: second } = start(new Client(transport));
+  await until('it listens', () => (second.listens?.length ?? 0) > 0);
+  await assert.rejects(resolverOf(second).resolve4(web), { code: 'ESERVFAIL' }, 'nothing is denied');
+  assert.deepEqual(second.problems(), ['the cluster has not been read completely yet']);
+  await second[Symbol.asyncDispose]();
+});
+
+test('a port that is taken rejects, with its name', async () => {
+  await using server = await testServer();
+  const { dns } = start(clientOf(server));
+  await dns.ready;
+  const { port = 0 } = dns.listens?.[0] ?? {};
+  const { dns: second } = start(clientOf(server), { listen: `127.0.0.1:${port}` });
+  await assert.rejects(second.ready, { message: new RegExp(`DNS port 127\\.0\\.0\\.1:${port} is in use`) });
+  await second[Symbol.asyncDispose]();
+  await dns[Symbol.asyncDispose]();
+});
