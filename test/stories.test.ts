@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { temporaryDirectory } from './harness/fairlead.ts';
 import { findKubectls, isSince } from './harness/kubectl.ts';
+import { unlessInstalled } from './harness/needs.ts';
 import { Session } from './harness/session.ts';
 import type { Story } from './harness/transcript.ts';
 import { fill, parseCommand, parseStories, printResult } from './harness/transcript.ts';
@@ -20,7 +21,8 @@ const folder = join(import.meta.dirname, 'stories');
 for (const kubectl of await findKubectls()) {
   for (const file of globSync('*.md', { cwd: folder }).toSorted()) {
     const markdown = readFileSync(join(folder, file), 'utf8');
-    describe(`${basename(file, '.md')} with kubectl ${kubectl.version}`, () => {
+    const skip = unlessInstalled(...(/^\$…? dig /m.test(markdown) ? ['dig'] : []));
+    describe(`${basename(file, '.md')} with kubectl ${kubectl.version}`, { skip }, () => {
       const stack = new AsyncDisposableStack();
       let session: Session;
       before(async () => {

@@ -52,7 +52,10 @@ export class Session implements AsyncDisposable {
   async run({ words: [program, ...args], env, input }: Step): Promise<Result> {
     if (program === 'kubectl') return this.kubectl(args, { env, input });
     if (program === 'curl') return this.#curl(args, input);
-    if (program !== 'fairlead') throw new Error(`a story has kubectl, curl and fairlead, not "${program}"`);
+    if (program === 'dig') return this.#dig(args);
+    if (program !== 'fairlead') throw new Error(`a story has kubectl, curl, dig and fairlead, not "${program}"`);
+    if (args[0] === 'dns') return this.#fairlead(args);
+    if (args[0] === 'mcs') return this.#fairlead([...args, '--data-dir', join(this.#folder, 'data')]);
     await this.start(args);
     return { out: '', err: '', code: 0 };
   }
@@ -73,6 +76,18 @@ export class Session implements AsyncDisposable {
     const pki = (name: string): string => join(this.#folder, 'data', 'pki', name);
     const identity = ['--cacert', pki('ca.crt'), '--cert', pki('admin.crt'), '--key', pki('admin.key')];
     return run('curl', ['-sS', ...identity, ...args.slice(0, -1), `${this.#url}${args.at(-1)}`], { input });
+  }
+
+  /** Asks the DNS server of the first cluster. */
+  #dig(args: readonly string[]): Promise<Result> {
+    const [, address = '', port = ''] = /dns (\S+):(\d+)/.exec(this.#server?.process.out ?? '') ?? [];
+    return run('dig', [`@${address}`, '-p', port, '+tries=1', '+time=5', ...args]);
+  }
+
+  /** Runs a command that ends by itself. */
+  #fairlead(args: readonly string[]): Promise<Result> {
+    const env = { KUBECONFIG: join(this.#folder, 'kubeconfig') };
+    return run(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args], { env });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
