@@ -1,0 +1,350 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { Registry } from 'prom-client';
+
+import { until } from '../../server/testing/until.ts';
+import type { Action, NodeNetwork, Route } from '../routes/route.ts';
+import { RoutingTable } from '../routes/table.ts';
+import { UserspaceBackend } from './backend.ts';
+import { ask, forward, named, namedUdp, network, port, route, serve, target, udpClient, vips } from './echo.fixture.ts';
+import { loadLibc } from './native/libc.ts';
+import { Sockets } from './native/sockets.ts';
+import type { UserspaceOptions } from './options.ts';
+
+const libc = await loadLibc();
+const reject: Action = { type: 'reject' };
+const drop: Action = { type: 'drop' };
+
+/** A backend, and the table it follows. */
+class Stand implements AsyncDisposable {
+  readonly table: RoutingTable;
+  readonly backend: UserspaceBackend;
+  readonly metrics: Registry;
+
+  private constructor(backend: UserspaceBackend, metrics: Registry, around: NodeNetwork) {
+    this.backend = backend;
+    this.metrics = metrics;
+    this.table = new RoutingTable(around);
+  }
+
+  static async open(options: UserspaceOptions, around = network): Promise<Stand> {
+    const metrics = new Registry();
+    const stand = new Stand(await UserspaceBackend.open({ drainMs: 0, ...options }, { metrics }), metrics, around);
+    await stand.backend.replace(stand.table);
+    return stand;
+  }
+
+  async set(...routes: readonly Route[]): Promise<void> {
+    this.table.set('Service shop/web', routes);
+    await this.backend.apply(this.table.takeChange(), this.table);
+  }
+
+  async value(line: string): Promise<number> {
+    const text = await this.metrics.metrics();
+    const found = text.split('\n').find((each) => each.startsWith(`${line} `));
+    return Number(found?.split(' ').at(-1));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.backend[Symbol.asyncDispose]();
+  }
+}
+
+for (const engine of ['native', 'node'] as const) {
+  const skip = engine === 'native' && libc === undefined ? 'native calls cannot be had here' : false;
+  describe(`the ${engine} engine`, { skip }, () => {
+    const vip = vips();
+    const open = (options: UserspaceOptions = {}, around?: NodeNetwork): Promise<Stand> =>
+      Stand.open({ engine, ...options }, around);
+
+    test('a connection reaches a target, and bytes go both ways', async () => {
+      await using stand = await open();
+      await using pod = await named('127.0.0.1', 'a');
+      const address = vip();
+      await stand.set(route(address, forward(target(pod))));
+      assert.equal(await ask(address, { text: 'hello' }), 'a\nhello');
+      const big = 'x'.repeat(3_000_000);
+      assert.equal((await ask(address, { text: big })).length, big.length + 2);
+      await until('it is over', async () => (await stand.value('fairlead_proxy_connections')) === 0);
+      assert.equal(await stand.value('fairlead_proxy_bytes_total{direction="to_target"}'), big.length + 5);
+    });
+
+    test('one half of a connection may end before the other', async () => {
+      await using stand = await open();
+      await using pod = await serve('127.0.0.1', (socket) => {
+        socket.resume().on('end', () => setTimeout(() => socket.end('after the end'), 50));
+      });
+      const address = vip();
+      await stand.set(route(address, forward(target(pod))));
+      assert.equal(await ask(address), 'after the end');
+      await using talker = await serve('127.0.0.1', (socket) => {
+        socket.end('bye');
+        socket.on('data', (data: Buffer) => heard.push(data));
+        socket.on('end', () => (isOver = true));
+      });
+      const heard: Buffer[] = [];
+      let isOver = false;
+      await stand.set(route(address, forward(target(talker))));
+      const client = connect({ host: address, port, allowHalfOpen: true });
+      client.resume();
+      await once(client, 'end');
+      client.write('still here');
+      await until('it is heard', () => Buffer.concat(heard).toString() === 'still here');
+      assert.equal(isOver, false);
+      client.end();
+      await until('the end is heard', () => isOver);
+    });
+
+    test('a reset of one side is a reset of the other', async () => {
+      await using stand = await open();
+      await using pod = await serve('127.0.0.1', (socket) => socket.once('data', () => socket.resetAndDestroy()));
+      const address = vip();
+      await stand.set(route(address, forward(target(pod))));
+      assert.equal(await ask(address), 'ECONNRESET');
+    });
+
+    test('without endpoints connections are refused, then served as soon as there are some', async () => {
+      await using stand = await open();
+      await using pod = await named('127.0.0.1', 'a');
+      const address = vip();
+      await stand.set(route(address, reject));
+      assert.equal(await ask(address), 'ECONNREFUSED');
+      await stand.set(route(address, forward(target(pod))));
+      assert.equal(await ask(address), 'a\nhi');
+      await stand.set();
+      assert.equal(await ask(address), 'ECONNREFUSED');
+    });
+
+    test('LB-7 what is to be silent is not answered, and hides what listens everywhere', async () => {
+      await using stand = await open();
+      await using elsewhere = await named('127.0.0.1', 'not for you');
+      const address = vip();
+      await stand.set(route(address, drop, { port: elsewhere.port }));
+      const answer = await ask(address, { at: elsewhere.port, timeoutMs: 300 });
+      assert.equal(answer, engine === 'native' ? 'silence' : 'ECONNRESET');
+    });
+
+    test('a target that does not listen is passed over', async () => {
+      await using stand = await open();
+      await using pod = await named('127.0.0.1', 'a');
+      const gone = await named('127.0.0.1', 'gone');
+      await gone[Symbol.asyncDispose]();
+      const address = vip();
+      await stand.set(route(address, forward(target(gone), target(pod))));
+      const answers = await Promise.all(Array.from({ length: 50 }, () => ask(address)));
+      assert.deepEqual(new Set(answers), new Set(['a\nhi']));
+      await stand.set(route(address, forward(target(gone))));
+      assert.equal(await ask(address), 'ECONNRESET');
+    });
+
+    test('a target that does not answer at all is passed over after a moment', async () => {
+      await using stand = await open();
+      await using pod = await named('127.0.0.1', 'a');
+      // A listener that nobody hears from; where there is none, an address that nobody has.
+      const silent = { address: libc === undefined ? '192.0.2.1' : vip(), port };
+      const fd = libc === undefined ? undefined : new Sockets(libc).listen(silent.address, port, true);
+      const address = vip();
+      await stand.set(route(address, forward(target(silent), target(pod))));
+      const started = performance.now();
+      const answers = await Promise.all(Array.from({ length: 10 }, () => ask(address)));
+      assert.deepEqual(new Set(answers), new Set(['a\nhi']));
+      assert.ok(performance.now() - started < 3000);
+      if (fd !== undefined) libc?.close(fd);
+    });
+
+    test('a client comes back to where it was, until that is gone', async () => {
+      await using stand = await open({ threads: 2 });
+      const pods = await Promise.all(['a', 'b', 'c'].map((name) => named('127.0.0.1', name)));
+      const address = vip();
+      await stand.set(route(address, forward(...pods.map((pod) => target(pod, 60)))));
+      const answers = new Set<string>();
+      for (let count = 0; count < 20; count++) answers.add(await ask(address));
+      assert.equal(answers.size, 1);
+      const first = [...answers][0] ?? '';
+      const others = pods.filter((_, index) => 'abc'[index] !== first[0]);
+      await stand.set(route(address, forward(...others.map((pod) => target(pod, 60)))));
+      const later = new Set<string>();
+      for (let count = 0; count < 20; count++) later.add(await ask(address));
+      assert.equal(later.size, 1);
+      assert.notEqual([...later][0], first);
+      for (const pod of pods) await pod[Symbol.asyncDispose]();
+    });
+
+    test('clients outside the source ranges are not served', async () => {
+      await using stand = await open();
+      await using pod = await named('127.0.0.1', 'a');
+      const address = vip();
+      await stand.set(route(address, forward(target(pod)), { sources: ['127.5.0.0/16'] }));
+      assert.equal(await ask(address, { from: '127.5.0.1' }), 'a\nhi');
+      assert.match(await ask(address, { from: '127.6.0.1' }), /ECONNRESET|EPIPE/);
+    });
+
+    test('connections go on when their target or their Service is gone, and no new ones come', async () => {
+      await using stand = await open();
+      await using a = await named('127.0.0.1', 'a');
+      await using b = await named('127.0.0.1', 'b');
+      const address = vip();
+      await stand.set(route(address, forward(target(a))));
+      const client = connect({ host: address, port });
+      const heard: string[] = [];
+      client.setEncoding('utf8').on('data', (text: string) => heard.push(text));
+      await until('it is connected', () => heard.join('') === 'a\n');
+      await stand.set(route(address, forward(target(b))));
+      assert.equal(await ask(address), 'b\nhi');
+      client.write('one ');
+      await until('it goes on', () => heard.join('') === 'a\none ');
+      await stand.set();
+      client.write('two');
+      await until('it still goes on', () => heard.join('') === 'a\none two');
+      client.destroy();
+    });
+
+    test('endpoints change under hundreds of connections a second, and none is lost', async () => {
+      await using stand = await open();
+      const pods = await Promise.all(['a', 'b', 'c', 'd'].map((name) => named('127.0.0.1', name)));
+      const address = vip();
+      await stand.set(route(address, forward(...pods.map((pod) => target(pod)))));
+      let isOver = false;
+      const answers = new Map<string, number>();
+      const client = async (): Promise<void> => {
+        while (!isOver) {
+          const answer = await ask(address);
+          answers.set(answer, (answers.get(answer) ?? 0) + 1);
+        }
+      };
+      const clients = Array.from({ length: 16 }, client);
+      for (let count = 0; count < 60; count++) {
+        const some = pods.filter((_, index) => (count + index) % 3 !== 0);
+        await stand.set(route(address, forward(...some.map((pod) => target(pod)))));
+        if (count % 10 === 0) await stand.backend.replace(stand.table);
+        await delay(10);
+      }
+      isOver = true;
+      await Promise.all(clients);
+      assert.deepEqual([...answers.keys()].toSorted(), ['a\nhi', 'b\nhi', 'c\nhi', 'd\nhi']);
+      for (const pod of pods) await pod[Symbol.asyncDispose]();
+    });
+
+    test('a slow reader holds back the writer, not memory', async () => {
+      await using stand = await open();
+      let sent = 0;
+      await using pod = await serve('127.0.0.1', (socket) => {
+        const chunk = Buffer.alloc(1 << 20);
+        const more = (): void => {
+          while (!socket.destroyed && socket.write(chunk)) sent += chunk.length;
+          sent += chunk.length;
+        };
+        socket.on('drain', more);
+        more();
+      });
+      const address = vip();
+      await stand.set(route(address, forward(target(pod))));
+      const client = connect({ host: address, port });
+      client.pause();
+      await once(client, 'connect');
+      let before = -1;
+      await until('nothing moves any more', async () => {
+        const same = before === sent;
+        before = sent;
+        await delay(100);
+        return same;
+      });
+      assert.ok(sent < 64 << 20, `${sent} bytes were taken from the target`);
+      client.destroy();
+    });
+
+    test('too many connections are reset, of all and of one address', async () => {
+      await using stand = await open({ limits: { connections: 3, connectionsPerAddress: 2 } });
+      await using pod = await named('127.0.0.1', 'a');
+      const [one, two] = [vip(), vip()];
+      await stand.set(...[one, two].map((address) => route(address, forward(target(pod)))));
+      const hold = async (address: string): Promise<() => void> => {
+        const socket = connect({ host: address, port });
+        await once(socket, 'data');
+        return () => socket.destroy();
+      };
+      const held = [await hold(one), await hold(one)];
+      assert.equal(await ask(one), 'ECONNRESET');
+      held.push(await hold(two));
+      assert.equal(await ask(two), 'ECONNRESET');
+      for (const release of held) release();
+      await until('there is room', async () => (await ask(one)) === 'a\nhi');
+      assert.ok((await stand.value('fairlead_proxy_connections_total{outcome="limited"}')) >= 2);
+    });
+
+    test('a port that is taken is told, and opened when it is free', async () => {
+      await using stand = await open();
+      await using pod = await named('127.0.0.1', 'a');
+      const address = vip();
+      const holder = createServer();
+      holder.listen(port, address);
+      await once(holder, 'listening');
+      await stand.set(route(address, forward(target(pod))));
+      assert.match(stand.backend.problems()[0] ?? '', /^Service shop\/web is not served at .*another program has that/);
+      holder.close();
+      await until('it is opened', async () => (await ask(address)) === 'a\nhi');
+      assert.deepEqual(stand.backend.problems(), []);
+    });
+
+    test('an address that is not here is told with what to do', async () => {
+      await using stand = await open();
+      await stand.set(route('192.0.2.77', forward(target({ address: '127.0.0.1', port: 9 }))));
+      assert.match(
+        stand.backend.problems()[0] ?? '',
+        /no address of this machine.*ip route add local 192\.0\.2\.77 dev lo/,
+      );
+    });
+
+    test('IPv6 works alike', async () => {
+      await using stand = await open();
+      await using pod = await named('::1', 'six');
+      await stand.set(route('::1', forward(target(pod)), { port: 28_080 }));
+      assert.equal(await ask('::1', { at: 28_080 }), 'six\nhi');
+    });
+
+    test('TCP and UDP on one port are two routes', async () => {
+      await using stand = await open();
+      await using tcp = await named('127.0.0.1', 'tcp');
+      await using udp = await namedUdp('127.0.0.1', 'udp');
+      const address = vip();
+      await stand.set(
+        route(address, forward(target(tcp))),
+        route(address, forward(target(udp)), { protocol: 'UDP' }),
+        route(address, forward(target(udp)), { protocol: 'SCTP' }),
+      );
+      assert.equal(await ask(address), 'tcp\nhi');
+      await using client = await udpClient(address);
+      assert.equal(await client.ask('hi'), 'udp hi');
+      assert.match(stand.backend.problems().join(), /SCTP: listeners carry TCP and UDP/);
+    });
+
+    test('disposing lets connections end, for a while', async () => {
+      const stand = await open({ drainMs: 5000 });
+      await using pod = await named('127.0.0.1', 'a');
+      const address = vip();
+      await stand.set(route(address, forward(target(pod))));
+      const client = connect({ host: address, port });
+      await once(client, 'data');
+      const disposed = stand[Symbol.asyncDispose]();
+      await until('nobody else is accepted', async () => (await ask(address)) === 'ECONNREFUSED');
+      client.end('last');
+      const [last] = (await once(client, 'data')) as [Buffer];
+      assert.equal(last.toString(), 'last');
+      await disposed;
+    });
+  });
+}
+
+test('metrics are those that the README lists', async () => {
+  await using stand = await Stand.open({ engine: 'node' });
+  const text = await stand.metrics.metrics();
+  const made = Array.from(text.matchAll(/^# TYPE (\w+) /gm), ([, name = '']) => name);
+  const page = readFileSync(new URL('README.md', import.meta.url), 'utf8');
+  const listed = Array.from(page.matchAll(/`(fairlead_proxy_\w+)`/g), ([, name = '']) => name);
+  assert.deepEqual(made.toSorted(), listed.toSorted());
+});

@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs';
+
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+
+import { systemClock } from '../../client/clock.ts';
+import type { Backend, RouteChange, RoutingState } from '../backend.ts';
+import type { Route } from '../routes/route.ts';
+import { Doors } from './doors.ts';
+import type { DoorPlace, Engine, OpenDoor } from './engine.ts';
+import { describe } from './metrics.ts';
+import { NativeEngine } from './native/engine.ts';
+import { loadLibc } from './native/libc.ts';
+import { NodeEngine } from './node/engine.ts';
+import type { UserspaceLimits, UserspaceOptions } from './options.ts';
+import { defaultLimits } from './options.ts';
+import { doorProblem } from './problem.ts';
+import type { SwitchboardChange } from './switchboard.ts';
+import { UdpRelays } from './udp.ts';
+
+/** Where a backend tells what it does. */
+export interface UserspaceContext {
+  readonly log?: Pick<Logger, 'error' | 'warn'>;
+  readonly metrics?: Registry;
+}
+
+/** Makes routes happen by listening at their addresses: no rights are needed beyond those to listen there. */
+export class UserspaceBackend implements Backend {
+  readonly #engine: Engine;
+  readonly #udp: UdpRelays;
+  readonly #doors: Doors;
+  #unsupported: readonly string[] = [];
+
+  private constructor(engine: Engine, limits: UserspaceLimits, context: UserspaceContext) {
+    this.#engine = engine;
+    this.#udp = new UdpRelays({ limits });
+    this.#doors = new Doors({
+      open: (route, place) => this.#open(route, place),
+      explain: doorProblem,
+      clock: systemClock,
+      random: Math.random,
+    });
+    if (context.metrics !== undefined) {
+      const unopened = (): number => this.#doors.problems().length;
+      describe(context.metrics, { counters: () => engine.counters, udp: this.#udp, unopened });
+    }
+  }
+
+  /** Opens it; rejects where an engine was asked for that cannot be had. */
+  static async open(options: UserspaceOptions = {}, context: UserspaceContext = {}): Promise<UserspaceBackend> {
+    const limits = { ...machineLimits(), ...options.limits };
+    const drainMs = options.drainMs ?? 1000;
+    const libc = options.engine === 'node' ? undefined : await loadLibc();
+    if (libc === undefined) {
+      if (options.engine === 'native')
+        throw new Error('native relays need Linux on x64 or arm64, and the koffi package');
+      return new UserspaceBackend(new NodeEngine({ limits, drainMs }), limits, context);
+    }
+    const onDeath = (error: Error): void =>
+      context.log?.error(
+        { err: error },
+        'a thread of the proxy ended, and its connections with it; another is started',
+      );
+    const engine = new NativeEngine({ libc, limits, drainMs, threads: options.threads ?? 1, onDeath });
+    return new UserspaceBackend(engine, limits, context);
+  }
+
+  async replace(state: RoutingState): Promise<void> {
+    const routes = [...state.routes.values()];
+    await this.#tell({ isAll: true, removed: [], added: routes, network: state.network });
+    this.#unsupported = routes.filter(isUnsupported).map(unsupported);
+    await this.#doors.replace(routes.filter((route) => !isUnsupported(route)));
+  }
+
+  async apply({ removed, added }: RouteChange, state: RoutingState): Promise<void> {
+    await this.#tell({ isAll: false, removed, added, network: state.network });
+    const changed = [...removed, ...added].some(isUnsupported);
+    if (changed) this.#unsupported = [...state.routes.values()].filter(isUnsupported).map(unsupported);
+    const served = (routes: readonly Route[]): readonly Route[] => routes.filter((route) => !isUnsupported(route));
+    await this.#doors.apply({ removed: served(removed), added: served(added) });
+  }
+
+  problems(): readonly string[] {
+    return [...this.#doors.problems(), ...this.#unsupported];
+  }
+
+  /** Nothing outlives it: what it holds are sockets of this process. */
+  cleanup(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#doors[Symbol.asyncDispose]();
+    await Promise.all([this.#udp[Symbol.asyncDispose](), this.#engine[Symbol.asyncDispose]()]);
+  }
+
+  /** First what connections go by, then where they arrive: nobody is accepted who cannot be sent on. */
+  async #tell(change: SwitchboardChange): Promise<void> {
+    this.#udp.change(only('UDP', change));
+    await this.#engine.change(only('TCP', change));
+  }
+
+  #open(route: Route, place: DoorPlace): Promise<OpenDoor> {
+    return route.protocol === 'UDP' ? this.#udp.open(place) : this.#engine.open(place);
+  }
+}
+
+function only(protocol: Route['protocol'], change: SwitchboardChange): SwitchboardChange {
+  const own = (routes: readonly Route[]): readonly Route[] => routes.filter((route) => route.protocol === protocol);
+  return { ...change, removed: own(change.removed), added: own(change.added) };
+}
+
+const isUnsupported = ({ protocol }: Route): boolean => protocol !== 'TCP' && protocol !== 'UDP';
+
+const unsupported = ({ owner, address, port, protocol }: Route): string =>
+  `${owner} is not served at ${address}:${port}/${protocol}: listeners carry TCP and UDP; use --proxy-mode nftables`;
+
+/** The default limits, or what the descriptors of this process allow if that is less; some are left for the rest. */
+function machineLimits(): UserspaceLimits {
+  const most = descriptorLimit();
+  if (most === undefined) return defaultLimits;
+  const connections = Math.max(64, Math.min(defaultLimits.connections, Math.floor((most * 0.6) / 2)));
+  return {
+    ...defaultLimits,
+    connections,
+    connectionsPerAddress: Math.ceil(connections / 2),
+    udpFlows: Math.max(64, Math.min(defaultLimits.udpFlows, Math.floor(most * 0.2))),
+  };
+}
+
+/** How many descriptors this process may have; undefined where that cannot be asked. */
+function descriptorLimit(): number | undefined {
+  try {
+    const text = readFileSync('/proc/self/limits', 'utf8');
+    const limit = Number(/^Max open files\s+(\d+)/m.exec(text)?.[1]);
+    return Number.isFinite(limit) ? limit : undefined;
+  } catch {
+    return undefined; // not Linux
+  }
+}

@@ -1,0 +1,143 @@
+import type { Clock, Random } from '../../client/clock.ts';
+import { backoffMs } from '../../client/clock.ts';
+import type { Route } from '../routes/route.ts';
+import { routeKey } from '../routes/route.ts';
+import type { DoorPlace, OpenDoor } from './engine.ts';
+import type { Posture } from './switchboard.ts';
+import { postureOf } from './switchboard.ts';
+
+export interface DoorsOptions {
+  readonly open: (route: Route, place: DoorPlace) => Promise<OpenDoor>;
+  /** Why an address could not be held, as a person is told. */
+  readonly explain: (route: Route, error: unknown) => string;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+interface Door {
+  readonly route: Route;
+  readonly held: Held | undefined;
+  readonly failures: number;
+  /** Why it is not held as it should be. */
+  readonly problem: string | undefined;
+  readonly retryMs: number;
+}
+
+/** A door that is open, and how. */
+interface Held {
+  readonly posture: Posture;
+  readonly isSticky: boolean;
+  readonly door: OpenDoor;
+}
+
+const retries = { baseMs: 500, maxMs: 30_000 };
+/** Doors that are opened or closed at once: each may be a question to a thread. */
+const atOnce = 64;
+
+/** Holds the addresses of routes, each as its route asks, and tries again where that fails. */
+export class Doors implements AsyncDisposable {
+  readonly #options: DoorsOptions;
+  /** Route key → its door. */
+  readonly #doors = new Map<string, Door>();
+  /** What is done, one after the other: an address is never opened and closed at once. */
+  #work: Promise<void> = Promise.resolve();
+  #cancelRetry: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(options: DoorsOptions) {
+    this.#options = options;
+  }
+
+  /** Makes it these and no others. */
+  replace(routes: Iterable<Route>): Promise<void> {
+    const wanted = new Map(Array.from(routes, (route) => [routeKey(route), route]));
+    const gone = [...this.#doors.keys()].filter((key) => !wanted.has(key));
+    return this.#do(wanted, gone);
+  }
+
+  apply({ removed, added }: { readonly removed: readonly Route[]; readonly added: readonly Route[] }): Promise<void> {
+    const wanted = new Map(added.map((route) => [routeKey(route), route]));
+    const gone = removed.map(routeKey).filter((key) => !wanted.has(key));
+    return this.#do(wanted, gone);
+  }
+
+  /** What could not be held, and why. */
+  problems(): readonly string[] {
+    return Array.from(this.#doors.values(), ({ problem }) => problem).filter((problem) => problem !== undefined);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelRetry?.();
+    await this.#work;
+  }
+
+  #do(wanted: ReadonlyMap<string, Route>, gone: readonly string[]): Promise<void> {
+    const done = this.#work.then(async () => {
+      // First what is no longer wanted: another address may need its port.
+      await inGroups(gone, (key) => this.#close(key));
+      await inGroups([...wanted], ([key, route]) => this.#hold(key, route));
+      this.#retryLater();
+    });
+    // Whoever asked hears of a failure; who comes next must not.
+    this.#work = done.catch(() => {});
+    return done;
+  }
+
+  async #close(key: string): Promise<void> {
+    const door = this.#doors.get(key);
+    this.#doors.delete(key);
+    await door?.held?.door.close();
+  }
+
+  async #hold(key: string, route: Route): Promise<void> {
+    const before = this.#doors.get(key);
+    const posture = postureOf(route);
+    const isSticky = isStickyRoute(route);
+    const isRight = before?.held?.posture === posture && (posture === 'mute' || before.held.isSticky === isSticky);
+    const fresh = { route, failures: 0, problem: undefined, retryMs: 0 };
+    if (isRight) {
+      this.#doors.set(key, { ...fresh, held: before.held });
+      return;
+    }
+    await before?.held?.door.close();
+    if (posture === 'closed' || this.#isClosed) {
+      this.#doors.set(key, { ...fresh, held: undefined });
+      return;
+    }
+    const { address, port } = route;
+    const { open, explain, clock, random } = this.#options;
+    try {
+      const door = await open(route, { key, address, port, isMute: posture === 'mute', isSticky });
+      this.#doors.set(key, { ...fresh, held: { posture, isSticky, door } });
+    } catch (error) {
+      const failures = (before?.failures ?? 0) + 1;
+      const retryMs = clock.elapsed() + backoffMs(retries, failures, random);
+      this.#doors.set(key, { route, held: undefined, failures, problem: explain(route, error), retryMs });
+    }
+  }
+
+  /** Tries what failed again, when the first of it is due. */
+  #retryLater(): void {
+    this.#cancelRetry?.();
+    this.#cancelRetry = undefined;
+    const due = Math.min(...Array.from(this.#doors.values(), (door) => (door.problem ? door.retryMs : Infinity)));
+    if (due === Infinity || this.#isClosed) return;
+    const { clock } = this.#options;
+    this.#cancelRetry = clock.after(Math.max(10, due - clock.elapsed()), () => {
+      const now = clock.elapsed();
+      const failed = [...this.#doors].filter(([, { problem, retryMs }]) => problem !== undefined && retryMs <= now);
+      // What fails is kept as a problem.
+      void this.#do(new Map(failed.map(([key, { route }]) => [key, route])), []);
+    });
+  }
+}
+
+const isStickyRoute = ({ action, near }: Route): boolean =>
+  [action, near?.action].some(
+    (each) => each?.type === 'forward' && each.targets.some(({ stickySeconds }) => stickySeconds > 0),
+  );
+
+async function inGroups<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < items.length; at += atOnce) await Promise.all(items.slice(at, at + atOnce).map(run));
+}

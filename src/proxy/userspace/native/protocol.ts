@@ -1,0 +1,14 @@
+import type { UserspaceLimits } from '../options.ts';
+import type { SwitchboardChange } from '../switchboard.ts';
+import type { Door } from './relays.ts';
+
+/** What a thread is told. Each is answered with its number when it is done. */
+export interface Order {
+  readonly id: number;
+  readonly task:
+    | { readonly kind: 'setup'; readonly counters: SharedArrayBuffer; readonly limits: UserspaceLimits }
+    | { readonly kind: 'change'; readonly change: SwitchboardChange }
+    | { readonly kind: 'open'; readonly door: Door; readonly fd: number }
+    | { readonly kind: 'close'; readonly fd: number }
+    | { readonly kind: 'stop'; readonly drainMs: number };
+}

@@ -1,0 +1,98 @@
+// Opening and closing of TCP sockets.
+import type { Libc } from './libc.ts';
+import { errors, families, ipv6Only, levels, socketOptions, streamKind, tcpOptions } from './libc.ts';
+import type { Memory } from './memory.ts';
+import { allocateWith } from './memory.ts';
+import { encodeSocketAddress } from './socket-address.ts';
+
+const backlog = 4096;
+/** A peer that is gone without a word is noticed after about two minutes. */
+const keepAlive = { idle: 60, interval: 20, count: 3 } as const;
+
+/** Opens sockets of one thread. */
+export class Sockets {
+  readonly #libc: Libc;
+  readonly #one: Memory;
+  readonly #number: Memory;
+  readonly #numberLength: Memory;
+  readonly #abort: Memory;
+
+  constructor(libc: Libc) {
+    this.#libc = libc;
+    this.#one = allocateWith(libc, bytesOf(1));
+    this.#number = allocateWith(libc, bytesOf(0));
+    this.#numberLength = allocateWith(libc, bytesOf(4));
+    this.#abort = allocateWith(libc, new Uint8Array(Int32Array.of(1, 0).buffer));
+  }
+
+  /** A listener; throws an error whose `code` is the system's. What it accepts has its settings. */
+  listen(address: string, port: number, isMute = false): number {
+    const libc = this.#libc;
+    const where = allocateWith(libc, encodeSocketAddress(address, port));
+    const family = where.bytes[0] ?? 0;
+    const fd = libc.socket(family, streamKind, 0);
+    if (fd === -1) throw systemError(libc);
+    const set = (level: number, option: number, value: number): void => {
+      this.#number.bytes.writeInt32LE(value);
+      libc.setsockopt(fd, level, option, this.#number.address, 4);
+    };
+    set(levels.socket, socketOptions.reuseAddress, 1);
+    if (family === families.inet6) set(levels.ipv6, ipv6Only, 1);
+    set(levels.tcp, tcpOptions.noDelay, 1);
+    set(levels.socket, socketOptions.keepAlive, 1);
+    set(levels.tcp, tcpOptions.keepIdle, keepAlive.idle);
+    set(levels.tcp, tcpOptions.keepInterval, keepAlive.interval);
+    set(levels.tcp, tcpOptions.keepCount, keepAlive.count);
+    if (isMute) this.#mute(fd);
+    if (libc.bind(fd, where.address, where.bytes.length) === 0 && libc.listen(fd, backlog) === 0) return fd;
+    const error = systemError(libc);
+    libc.close(fd);
+    throw error;
+  }
+
+  /** A socket that begins to connect; -1 if it cannot. */
+  connect(to: Memory): number {
+    const libc = this.#libc;
+    const fd = libc.socket(to.bytes[0] ?? 0, streamKind, 0);
+    if (fd === -1) return -1;
+    libc.setsockopt(fd, levels.tcp, tcpOptions.noDelay, this.#one.address, 4);
+    libc.setsockopt(fd, levels.socket, socketOptions.keepAlive, this.#one.address, 4);
+    if (libc.connect(fd, to.address, to.bytes.length) === 0 || libc.errno() === errors.inProgress) return fd;
+    libc.close(fd);
+    return -1;
+  }
+
+  /** Whether a socket that was connecting has failed. */
+  hasFailed(fd: number): boolean {
+    this.#number.bytes.writeInt32LE(0);
+    this.#numberLength.bytes.writeInt32LE(4);
+    const { address } = this.#number;
+    this.#libc.getsockopt(fd, levels.socket, socketOptions.error, address, this.#numberLength.address);
+    return this.#number.bytes.readInt32LE() !== 0;
+  }
+
+  /** Makes closing a reset: the peer must not take what it got for all there is. */
+  resetOnClose(fd: number): void {
+    this.#libc.setsockopt(fd, levels.socket, socketOptions.linger, this.#abort.address, 8);
+  }
+
+  /** Has the kernel throw away whatever arrives: who connects hears nothing, as from a packet filter. */
+  #mute(fd: number): void {
+    // One instruction of classic BPF, `ret 0`: keep nothing of a packet.
+    const program = allocateWith(this.#libc, Uint8Array.of(6, 0, 0, 0, 0, 0, 0, 0));
+    const filter = new DataView(new ArrayBuffer(16));
+    filter.setUint16(0, 1, true);
+    filter.setBigUint64(8, BigInt(program.address), true);
+    const memory = allocateWith(this.#libc, new Uint8Array(filter.buffer));
+    this.#libc.setsockopt(fd, levels.socket, socketOptions.attachFilter, memory.address, 16);
+    program.bytes[0] = 6; // it has to live until here
+  }
+}
+
+const bytesOf = (value: number): Uint8Array => new Uint8Array(Int32Array.of(value).buffer);
+
+/** What went wrong last, as Node says it. */
+export function systemError(libc: Libc): Error & { readonly code: string } {
+  const code = libc.errorName(libc.errno());
+  return Object.assign(new Error(code), { code });
+}

@@ -1,0 +1,164 @@
+// Relays with Node's own sockets, where nothing better can be had.
+import type { Server, Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
+
+import { canonicalAddress } from '../../../api/addresses.ts';
+import { Counters } from '../counters.ts';
+import type { DoorPlace, Engine, OpenDoor } from '../engine.ts';
+import type { UserspaceLimits } from '../options.ts';
+import { dialTimeoutMs, dialTimeoutsMs } from '../options.ts';
+import type { Call, SwitchboardChange } from '../switchboard.ts';
+import { Switchboard } from '../switchboard.ts';
+
+export interface NodeEngineOptions {
+  readonly limits: UserspaceLimits;
+  readonly drainMs: number;
+}
+
+/** A peer that is gone without a word is noticed after some minutes. */
+const keepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
+
+/** Relays on the event loop of this thread. */
+export class NodeEngine implements Engine {
+  readonly #options: NodeEngineOptions;
+  readonly #counters = new Counters();
+  readonly #switchboard: Switchboard;
+  readonly #servers = new Set<Server>();
+  readonly #clients = new Set<Socket>();
+  /** Address → its connections. */
+  readonly #perAddress = new Map<string, number>();
+  #onEmpty = (): void => {};
+
+  constructor(options: NodeEngineOptions) {
+    this.#options = options;
+    this.#switchboard = new Switchboard({
+      random: Math.random,
+      now: () => performance.now(),
+      mostPins: options.limits.pins,
+      mostAttempts: dialTimeoutsMs.length,
+    });
+  }
+
+  get counters(): readonly Counters[] {
+    return [this.#counters];
+  }
+
+  change(change: SwitchboardChange): Promise<void> {
+    this.#switchboard.change(change);
+    return Promise.resolve();
+  }
+
+  async open(place: DoorPlace): Promise<OpenDoor> {
+    const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true, ...keepAlive });
+    server.on('connection', (client) => this.#accept(client, place));
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host: place.address, port: place.port, backlog: 4096 }, resolve);
+    });
+    this.#servers.add(server);
+    return {
+      close: () => {
+        this.#servers.delete(server);
+        // It calls back when the last connection is over, which may take days.
+        server.close();
+        return Promise.resolve();
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const server of this.#servers) server.close();
+    if (this.#clients.size > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#onEmpty = resolve;
+      const timer = setTimeout(resolve, this.#options.drainMs);
+      await promise;
+      clearTimeout(timer);
+    }
+    for (const client of this.#clients) client.resetAndDestroy();
+  }
+
+  #accept(client: Socket, { key, address }: DoorPlace): void {
+    const { limits } = this.#options;
+    this.#counters.add('accepted');
+    const own = this.#perAddress.get(address) ?? 0;
+    client.on('error', () => {}); // it is closed next, and that is what counts
+    if (this.#clients.size >= limits.connections || own >= limits.connectionsPerAddress) {
+      this.#counters.add('limited');
+      return void client.resetAndDestroy();
+    }
+    this.#clients.add(client);
+    this.#counters.add('open');
+    this.#perAddress.set(address, own + 1);
+    client.once('close', () => this.#leave(client, address));
+    const source = canonicalAddress(client.remoteAddress ?? '') ?? '';
+    this.#dial(client, { key, source, failed: new Set() });
+  }
+
+  #leave(client: Socket, address: string): void {
+    this.#clients.delete(client);
+    this.#counters.add('open', -1);
+    this.#counters.add('bytesUp', client.bytesRead);
+    this.#counters.add('bytesDown', client.bytesWritten);
+    const left = (this.#perAddress.get(address) ?? 1) - 1;
+    if (left === 0) this.#perAddress.delete(address);
+    else this.#perAddress.set(address, left);
+    if (this.#clients.size === 0) this.#onEmpty();
+  }
+
+  #dial(client: Socket, call: Call): void {
+    const connection = this.#switchboard.connect(call);
+    if (connection.type !== 'forward') {
+      this.#counters.add(call.failed.size === 0 ? 'refused' : 'failed');
+      return void client.resetAndDestroy();
+    }
+    const { target, isLast } = connection;
+    const { address: host, port } = target;
+    const backend = connect({ host, port, allowHalfOpen: true, noDelay: true, ...keepAlive });
+    const giveUp = (): void => {
+      clearTimeout(timer);
+      client.off('close', abandon);
+      backend.destroy();
+      this.#counters.add('dialFailures');
+      this.#switchboard.failed(call, target);
+      this.#dial(client, call);
+    };
+    const abandon = (): void => {
+      clearTimeout(timer);
+      backend
+        .off('error', giveUp)
+        .on('error', () => {})
+        .destroy();
+    };
+    const timer = setTimeout(
+      () => {
+        backend.off('error', giveUp).on('error', () => {});
+        giveUp();
+      },
+      dialTimeoutMs(call.failed.size, isLast),
+    );
+    backend.once('error', giveUp);
+    client.once('close', abandon);
+    backend.once('connect', () => {
+      clearTimeout(timer);
+      backend.off('error', giveUp);
+      client.off('close', abandon);
+      join(client, backend);
+    });
+  }
+}
+
+/** Passes bytes and ends both ways; a break of one is a break of the other. */
+function join(client: Socket, backend: Socket): void {
+  for (const [from, to] of [
+    [client, backend],
+    [backend, client],
+  ] as const) {
+    from.on('error', () => to.resetAndDestroy());
+    from.once('close', () => {
+      if (!to.destroyed && !(from.readableEnded && from.writableFinished)) to.resetAndDestroy();
+    });
+    from.pipe(to);
+  }
+  client.resume();
+}

@@ -1,0 +1,135 @@
+// What becomes of a connection that a listener has: the routing table's own rules, and what was learnt from dialling.
+import type { Origin } from '../routes/decide.ts';
+import { admits, choose, originOf, rulesFor } from '../routes/decide.ts';
+import type { NodeNetwork, Route, Target } from '../routes/route.ts';
+import { routeKey, targetKey } from '../routes/route.ts';
+import { Pins } from './pins.ts';
+
+/** What a switchboard is told of a change. */
+export interface SwitchboardChange {
+  /** Forget every route first. */
+  readonly isAll: boolean;
+  readonly removed: readonly Route[];
+  readonly added: readonly Route[];
+  readonly network: NodeNetwork;
+}
+
+/** Somebody who wants to be connected, and whom was tried for them. */
+export interface Call {
+  readonly key: string;
+  readonly source: string;
+  /** Targets that did not answer, by `targetKey`. */
+  readonly failed: Set<string>;
+}
+
+/** Where a call is to go. */
+export type Connection =
+  | {
+      readonly type: 'forward';
+      readonly target: Target;
+      /** Nobody is left to be tried after this target. */
+      readonly isLast: boolean;
+    }
+  | { readonly type: 'reject' | 'drop' };
+
+export interface SwitchboardOptions {
+  readonly random: () => number;
+  /** Milliseconds that never jump. */
+  readonly now: () => number;
+  readonly mostPins: number;
+  /** Whom a connection is tried with at most, one after the other. */
+  readonly mostAttempts: number;
+}
+
+/** How long one that did not answer is passed over, while there are others. */
+const suspectMs = 1000;
+const mostSuspects = 4096;
+const mostOrigins = 4096;
+
+const reject = { type: 'reject' } as const;
+const drop = { type: 'drop' } as const;
+
+/** Connects callers with targets, by the routes it was told last. */
+export class Switchboard {
+  readonly #options: SwitchboardOptions;
+  readonly #pins: Pins;
+  readonly #routes = new Map<string, Route>();
+  /** Target → until when it is passed over. */
+  readonly #suspects = new Map<string, number>();
+  /** Client → where it is. Working that out takes longer than all else about a call. */
+  readonly #origins = new Map<string, Origin>();
+  #network: NodeNetwork = { addresses: new Set(), podRanges: [], serviceRanges: [], masqueradeAll: false };
+
+  constructor(options: SwitchboardOptions) {
+    this.#options = options;
+    this.#pins = new Pins({ most: options.mostPins, now: options.now });
+  }
+
+  change({ isAll, removed, added, network }: SwitchboardChange): void {
+    if (isAll) this.#routes.clear();
+    for (const route of removed) this.#routes.delete(routeKey(route));
+    for (const route of added) this.#routes.set(routeKey(route), route);
+    this.#network = network;
+    this.#origins.clear();
+  }
+
+  /** Whom to connect a call with, now or after somebody in it has failed. */
+  connect(call: Call): Connection {
+    const { key, source, failed } = call;
+    const route = this.#routes.get(key);
+    if (route === undefined) return reject;
+    if (!admits(route, source)) return drop;
+    const { action } = rulesFor(route, this.#origin(source));
+    if (action.type !== 'forward') return action.type === 'reject' ? reject : drop;
+    if (failed.size >= this.#options.mostAttempts) return reject;
+    const untried = failed.size === 0 ? action.targets : action.targets.filter((each) => !failed.has(targetKey(each)));
+    if (untried.length === 0) return reject;
+    const target = choose(this.#unsuspected(untried), {
+      random: this.#options.random,
+      pinned: this.#pins.get(key, source),
+    });
+    this.#pins.set(key, source, target);
+    const isLast = untried.length === 1 || failed.size + 1 >= this.#options.mostAttempts;
+    return { type: 'forward', target, isLast };
+  }
+
+  /** A target did not answer a call: it is not tried again in it, and others are preferred for a while. */
+  failed(call: Call, target: Target): void {
+    const name = targetKey(target);
+    call.failed.add(name);
+    this.#suspects.delete(name);
+    if (this.#suspects.size >= mostSuspects) this.#suspects.clear();
+    this.#suspects.set(name, this.#options.now() + suspectMs);
+  }
+
+  #unsuspected(targets: readonly Target[]): readonly Target[] {
+    if (this.#suspects.size === 0) return targets;
+    const now = this.#options.now();
+    for (const [name, until] of this.#suspects) {
+      if (until > now) break;
+      this.#suspects.delete(name);
+    }
+    const good = targets.filter((target) => !this.#suspects.has(targetKey(target)));
+    return good.length === 0 ? targets : good;
+  }
+
+  #origin(source: string): Origin {
+    let origin = this.#origins.get(source);
+    if (origin === undefined) {
+      if (this.#origins.size >= mostOrigins) this.#origins.clear();
+      origin = originOf(this.#network, source);
+      this.#origins.set(source, origin);
+    }
+    return origin;
+  }
+}
+
+/** How an address and port are held: listened on; bound and silent; or left to the kernel, which refuses. */
+export type Posture = 'listen' | 'mute' | 'closed';
+
+/** How the address of a route is held. */
+export function postureOf({ action, near }: Route): Posture {
+  const types = new Set([action.type, near?.action.type ?? action.type]);
+  if (types.has('forward')) return 'listen';
+  return types.has('drop') ? 'mute' : 'closed';
+}
