@@ -177,7 +177,7 @@ export class Cluster implements AsyncDisposable {
 export async function startClusters(ids: readonly string[], stack: AsyncDisposableStack): Promise<readonly Cluster[]> {
   return Promise.all(
     ids.map(async (id, index) => {
-      const cluster = stack.use(new Cluster(id, await testServer({ serviceCidrs: [`10.${index}.0.0/24`] })));
+      const cluster = stack.use(new Cluster(id, await testServer({ serviceCidrs: [`10.${index}.0.0/16`] })));
       await cluster.namespace('shop');
       return cluster;
     }),
@@ -191,7 +191,7 @@ export const quickPulse = { renewMs: 200, durationMs: 1000 };
 export const entryOf = (cluster: Cluster, index: number): MemberEntry => ({
   id: cluster.id,
   connect: () => cluster.connect(),
-  vips: new Vips([`241.${index}.0.0/24`]),
+  vips: new Vips([`241.${index}.0.0/16`]),
 });
 
 export interface Joined {
