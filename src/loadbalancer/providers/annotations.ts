@@ -1,0 +1,23 @@
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+
+/** The value of an annotation; '' when there is none. */
+export const annotation = ({ metadata }: Service, name: string): string => metadata.annotations?.[name] ?? '';
+
+/** Whether an annotation says `true`. */
+export const isTrue = (service: Service, name: string): boolean => annotation(service, name).toLowerCase() === 'true';
+
+/** The items of an annotation that is a list. */
+export const listed = (service: Service, name: string): readonly string[] =>
+  annotation(service, name)
+    .split(',')
+    .flatMap((item) => item.trim() || []);
+
+/** The ports that a list names by number, or by the name they have in the Service; `*` is all. */
+export function namedPorts(service: Service, name: string): readonly number[] {
+  const { ports = [] } = service.spec;
+  const words = listed(service, name);
+  if (words.includes('*')) return ports.map(({ port }) => port);
+  return words.flatMap(
+    (word) => (/^\d+$/.test(word) ? Number(word) : ports.find((port) => port.name === word)?.port) ?? [],
+  );
+}

@@ -1,0 +1,83 @@
+import type { Service } from '../../../api/kinds/core/service/schema.ts';
+import { annotation, namedPorts } from '../annotations.ts';
+import type { Cloud, Request } from '../cloud.ts';
+import type { Fault } from '../fault.ts';
+import { fault } from '../fault.ts';
+import { admission, backends, besideUnits, resource, unitResource } from '../units.ts';
+import { kinds } from './kinds.ts';
+
+const prefix = 'service.beta.kubernetes.io/aws-load-balancer';
+const nlbClass = 'service.k8s.aws/nlb';
+
+/** Amazon: ELB, NLB by its cloud controller, and NLB by the AWS load balancer controller. */
+export const aws: Cloud = {
+  name: 'aws',
+  title: 'AWS',
+  kinds,
+  classes: [nlbClass],
+  choose(service, era) {
+    const type = annotation(service, `${prefix}-type`);
+    const isOther = type === 'external' || type === 'nlb-ip' || service.spec.loadBalancerClass === nlbClass;
+    if (isOther && era === 'today') return 'nlb-lbc';
+    return type === 'nlb' || isOther ? 'nlb' : 'clb';
+  },
+  isInternal(service) {
+    const internal = annotation(service, `${prefix}-internal`);
+    return annotation(service, `${prefix}-scheme`) === 'internal' || (internal !== '' && internal !== 'false');
+  },
+  l7: protocols,
+  check,
+  resources(request, units) {
+    const { kind, isInternal, l7 } = request;
+    const scheme = isInternal ? 'internal' : 'internet-facing';
+    const isClassic = kind.name === 'clb';
+    const target = annotation(request.service, `${prefix}-nlb-target-type`) || 'instance';
+    return [
+      resource('SecurityGroup', 'group'),
+      resource(isClassic ? 'ClassicLoadBalancer' : 'NetworkLoadBalancer', 'instance', { scheme }),
+      ...(isClassic
+        ? []
+        : besideUnits('TargetGroup', units).map((group) => ({ ...group, settings: { ...group.settings, target } }))),
+      backends(request),
+      ...units.map((unit) => {
+        const own = unit.id.slice(0, unit.id.indexOf(':'));
+        return unitResource('Listener', unit, { protocol: l7.get(unit.ports[0]?.port ?? 0) ?? own });
+      }),
+      ...admission('SecurityGroupRule', request),
+    ];
+  },
+};
+
+/** A certificate makes TLS, or what the backends speak over it; of all ports unless some are named. */
+function protocols(service: Service): ReadonlyMap<number, string> {
+  const backend = annotation(service, `${prefix}-backend-protocol`).toUpperCase();
+  const hasCertificate = annotation(service, `${prefix}-ssl-cert`) !== '';
+  const speaksHttp = backend === 'HTTP' || backend === 'HTTPS';
+  const { ports = [] } = service.spec;
+  const sslPorts = namedPorts(service, `${prefix}-ssl-ports`);
+  return new Map(
+    ports.flatMap(({ port }) => {
+      const isSecure = hasCertificate && (sslPorts.length === 0 || sslPorts.includes(port));
+      if (isSecure) return [[port, speaksHttp ? 'HTTPS' : 'TLS']];
+      return speaksHttp ? [[port, 'HTTP']] : [];
+    }),
+  );
+}
+
+function check({ service, kind, ports, l7 }: Request): Fault | undefined {
+  const { sessionAffinity = 'None', loadBalancerIP = '' } = service.spec;
+  if (kind.name === 'nlb-lbc') {
+    const merged = ports.find(
+      ({ port }) => l7.has(port) && ports.some((other) => other.port === port && other.protocol === 'UDP'),
+    );
+    if (merged === undefined) return undefined;
+    const message = `port ${merged.port} is one listener for TCP and UDP, which cannot end TLS`;
+    return fault('fairlead.dev/UnsupportedTls', message);
+  }
+  if (sessionAffinity !== 'None') {
+    return fault('fairlead.dev/UnsupportedAffinity', `AWS ${kind.title} has no session affinity by client address`);
+  }
+  if (loadBalancerIP === '') return undefined;
+  const message = `AWS ${kind.title} has a name, not an address: drop spec.loadBalancerIP`;
+  return fault('fairlead.dev/UnsupportedLoadBalancerIP', message);
+}

@@ -1,0 +1,183 @@
+// LB-22: every kind of load balancer of every cloud × ports × gate × new or existing: what is specified, or a refusal.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { serviceWith } from '../service.fixture.ts';
+import { tcpUdpListener } from './aws/kinds.ts';
+import type { Era } from './capability.ts';
+import { eras } from './capability.ts';
+import type { Cloud } from './cloud.ts';
+import { clouds } from './clouds.ts';
+import type { Plan } from './plan.ts';
+import { ingressWith, kindsOf, plan } from './plan.ts';
+import { isMixed } from './ports.ts';
+import type { Resource } from './resource.ts';
+import { keyOfResource, openPorts, portText } from './resource.ts';
+
+const portSets = [
+  '80/TCP',
+  '53/UDP',
+  '9000/SCTP',
+  '80/TCP 81/UDP',
+  '81/UDP 80/TCP',
+  '53/TCP 53/UDP',
+  '53/UDP 53/TCP 443/TCP',
+  '80/TCP 9000/SCTP',
+  '53/UDP 9000/SCTP',
+  '53/TCP 53/UDP 53/SCTP',
+];
+
+const annotationSets: readonly Readonly<Record<string, string>>[] = [
+  {},
+  {
+    [tcpUdpListener]: 'true',
+    'service.beta.kubernetes.io/azure-load-balancer-mixed-protocols': 'true',
+    'service.beta.kubernetes.io/azure-load-balancer-internal': 'true',
+    'cloud.google.com/load-balancer-type': 'Internal',
+    'service.beta.kubernetes.io/aws-load-balancer-internal': 'true',
+  },
+];
+
+interface Case {
+  readonly cloud: Cloud;
+  readonly kind: string;
+  readonly era: Era;
+  readonly service: Service;
+  readonly isMixingAllowed: boolean;
+  readonly existing: readonly Resource[];
+}
+
+/** Holds for every plan there is. */
+function hold({ service, existing, ...rest }: Case, planned: Plan): void {
+  const wanted = (service.spec.ports ?? []).map(({ port, protocol = 'TCP' }) => ({ port, protocol }));
+  assert.deepEqual(
+    planned.ports.map(({ port, protocol }) => ({ port, protocol })),
+    wanted,
+    'one status for each port, in the order of the manifest',
+  );
+  const keys = planned.resources.map(keyOfResource);
+  assert.deepEqual(keys, [...new Set(keys)], 'resources are told apart');
+  if (planned.refusal === undefined) {
+    const open = openPorts(planned.resources);
+    for (const port of wanted) assert.ok(open.has(portText(port)), `${portText(port)} is open`);
+    const isDoubled =
+      rest.cloud.name === 'azure' && rest.era === 'seed' && Object.keys(service.metadata.annotations ?? {}).length > 0;
+    if (!isDoubled) assert.equal(open.size, wanted.length, 'and nothing else is');
+    assert.ok(planned.ports.every((port) => port.fault === undefined));
+    assert.ok(planned.events.every(({ reason }) => reason !== 'LoadBalancerMixedProtocolNotSupported'));
+    return;
+  }
+  assert.deepEqual(planned.resources, existing, 'nothing is made, changed or removed');
+  assert.deepEqual(planned.changes, { create: [], update: [], remove: [] });
+  const open = openPorts(existing);
+  for (const port of planned.ports) assert.equal(port.fault === undefined, open.has(portText(port)), portText(port));
+  assert.equal(planned.bill.hourlyChange ?? 0, 0, 'and nothing is billed');
+  assert.ok(planned.events.some(({ type, reason }) => type === 'Warning' && reason === planned.refusal?.reason));
+  assert.notEqual(planned.refusal.message, '');
+  assert.match(planned.refusal.reason, /^[A-Z][A-Za-z]+$/);
+  assert.ok(planned.refusal.isAboutMixing ? isMixed(wanted) : true);
+  for (const { fault } of planned.ports) {
+    assert.match(fault?.code ?? 'MixedProtocolNotSupported', /^([a-z.]+\/)?[A-Z][A-Za-z]{1,300}$/);
+  }
+}
+
+for (const cloud of clouds) {
+  describe(`LB-22 ${cloud.title}`, () => {
+    for (const era of eras) {
+      for (const kind of kindsOf(cloud, era)) {
+        test(`${kind.name} (${era}): set up as specified or refused, gate on and off, new and existing`, () => {
+          let works = 0;
+          for (const ports of portSets) {
+            for (const annotations of annotationSets) {
+              for (const isMixingAllowed of [true, false]) {
+                const service = serviceWith(ports, { annotations });
+                const input = { service, era, kind: kind.name, isMixingAllowed };
+                const fresh = plan(cloud, input);
+                hold({ cloud, ...input, existing: [] }, fresh);
+                works += fresh.refusal === undefined ? 1 : 0;
+                // Every set of ports after every other.
+                for (const before of portSets) {
+                  const first = plan(cloud, {
+                    ...input,
+                    isMixingAllowed: true,
+                    service: serviceWith(before, { annotations }),
+                  });
+                  const existing = first.resources;
+                  hold({ cloud, ...input, existing }, plan(cloud, { ...input, existing }));
+                }
+              }
+            }
+          }
+          assert.ok(works > 0, 'something works');
+        });
+      }
+    }
+  });
+}
+
+test('LB-22 any ports, nodes and changes: a plan that is carried out plans nothing more', () => {
+  const protocol = fc.constantFrom('TCP', 'UDP', 'SCTP');
+  const ports = fc
+    .uniqueArray(fc.tuple(fc.integer({ min: 1, max: 6 }), protocol), { minLength: 1, maxLength: 6, selector: String })
+    .map((all) => all.map(([port, name]) => `${port}/${name}`).join(' '));
+  const row = fc.constantFrom(...clouds.flatMap((cloud) => cloud.kinds.map((kind) => ({ cloud, kind }))));
+  fc.assert(
+    fc.property(
+      row,
+      fc.array(ports, { minLength: 1, maxLength: 4 }),
+      fc.boolean(),
+      ({ cloud, kind }, sets, isMixingAllowed) => {
+        let existing: readonly Resource[] = [];
+        for (const set of sets) {
+          const service = serviceWith(set, { annotations: { [tcpUdpListener]: 'true' } });
+          const input = { service, era: kind.era, kind: kind.name, isMixingAllowed, existing };
+          const planned = plan(cloud, input);
+          hold({ cloud, ...input }, planned);
+          existing = planned.resources;
+          const again = plan(cloud, { ...input, existing });
+          if (planned.refusal === undefined) assert.deepEqual(again.changes, { create: [], update: [], remove: [] });
+        }
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+test('LB-8 a mixed Service that the API let through although the gate is off is refused, and one that exists goes on', () => {
+  for (const cloud of clouds) {
+    const service = serviceWith('80/TCP 81/UDP');
+    const kind = kindsOf(cloud, 'today').findLast(({ mixed }) => mixed !== 'none')?.name;
+    if (kind === undefined) continue;
+    const input = { service, era: 'today', kind, isMixingAllowed: false } as const;
+    const fresh = plan(cloud, input);
+    assert.equal(fresh.refusal?.reason, 'LoadBalancerMixedProtocolNotSupported');
+    assert.match(fresh.refusal?.message ?? '', /MixedProtocolLBService, which is off/);
+    const existing = plan(cloud, { ...input, isMixingAllowed: true }).resources;
+    const changed = serviceWith('80/TCP 82/UDP');
+    const kept = plan(cloud, { ...input, service: changed, existing });
+    assert.equal(kept.refusal, undefined, 'LB-23 it can be edited');
+    assert.ok(openPorts(kept.resources).has('82/UDP'));
+  }
+});
+
+test('LB-3 both shapes of the port status say the same', () => {
+  const ports = [
+    { port: 80, protocol: 'TCP' },
+    { port: 81, protocol: 'UDP', fault: { code: 'MixedProtocolNotSupported', message: 'no' } },
+  ] as const;
+  assert.deepEqual(ingressWith({ ip: '192.0.2.1', ipMode: 'VIP' }, ports, 'kept'), {
+    ip: '192.0.2.1',
+    ipMode: 'VIP',
+    ports: [
+      { port: 80, protocol: 'TCP' },
+      { port: 81, protocol: 'UDP', error: 'MixedProtocolNotSupported' },
+    ],
+    portStatuses: [
+      { port: 80, protocol: 'TCP', ready: true },
+      { port: 81, protocol: 'UDP', ready: false, message: 'no' },
+    ],
+    message: 'kept',
+  });
+});

@@ -1,0 +1,44 @@
+/** Why a port is not served: Kubernetes' own word, or ours with our domain. */
+export type FaultCode =
+  | 'MixedProtocolNotSupported'
+  | `fairlead.dev/${
+      | 'AddressNotStatic'
+      | 'NoHealthCheckPort'
+      | 'NodePortMismatch'
+      | 'NodePortRequired'
+      | 'OtherPortRefused'
+      | 'QuotaExceeded'
+      | 'SamePortNotSupported'
+      | 'SamePortOptInRequired'
+      | 'UnsupportedAffinity'
+      | 'UnsupportedAppProtocol'
+      | 'UnsupportedLoadBalancerIP'
+      | 'UnsupportedProtocol'
+      | 'UnsupportedTls'}`;
+
+/** Why something is refused, for programs and for people. */
+export interface Fault {
+  readonly code: FaultCode;
+  readonly message: string;
+}
+
+/** A fault of ours. */
+export const fault = (word: Extract<FaultCode, `fairlead.dev/${string}`>, message: string): Fault => ({
+  code: word,
+  message,
+});
+
+const mixingFaults: ReadonlySet<FaultCode> = new Set([
+  'MixedProtocolNotSupported',
+  'fairlead.dev/NodePortMismatch',
+  'fairlead.dev/SamePortNotSupported',
+  'fairlead.dev/SamePortOptInRequired',
+  'fairlead.dev/UnsupportedProtocol',
+]);
+
+/** Whether a mixed Service that has this fault would work with fewer protocols. */
+export const isAboutMixing = (code: FaultCode): boolean => mixingFaults.has(code);
+
+/** A condition's reason: the last word of a code. */
+export const reasonOf = (code: FaultCode): string =>
+  code === 'MixedProtocolNotSupported' ? 'LoadBalancerMixedProtocolNotSupported' : code.slice(code.indexOf('/') + 1);

@@ -1,0 +1,228 @@
+// What a cloud would be asked to make of a Service, and what that costs: the whole of it, or nothing.
+import type { Node } from '../../api/kinds/core/node/schema.ts';
+import type { LoadBalancerIngress, Service } from '../../api/kinds/core/service/schema.ts';
+import type { Happening } from '../../client/event-series.ts';
+import type { Bill } from '../price/bill.ts';
+import { billFor } from '../price/bill.ts';
+import type { PriceBook } from '../price/book.ts';
+import { priceBook } from '../price/book.ts';
+import type { Era, LoadBalancerKind } from './capability.ts';
+import type { Account, Cloud, Port, Request, Unit } from './cloud.ts';
+import { emptyAccount } from './cloud.ts';
+import type { Fault } from './fault.ts';
+import { fault, isAboutMixing, reasonOf } from './fault.ts';
+import type { PortOutcome } from './ports.ts';
+import { isMixed, judgePorts, nameOf } from './ports.ts';
+import type { Resource, ResourceChanges } from './resource.ts';
+import { changesBetween, openPorts, portText, unitsOf } from './resource.ts';
+import { unitsFor } from './units.ts';
+
+/** Everything a plan depends on. */
+export interface PlanInput {
+  readonly service: Service;
+  readonly era: Era;
+  /** Whether the gate MixedProtocolLBService is on here. What the API lets through is not relied on (LB-8). */
+  readonly isMixingAllowed: boolean;
+  /** Which kind; default: the one that the Service asks for. */
+  readonly kind?: string | undefined;
+  readonly nodes?: readonly Node[];
+  /** What the cloud has for this Service already. */
+  readonly existing?: readonly Resource[];
+  readonly account?: Account;
+  readonly prices?: PriceBook;
+}
+
+/** Why nothing is set up. */
+export interface Refusal {
+  /** The reason of the condition. */
+  readonly reason: string;
+  readonly message: string;
+  /** The Service asks for several protocols, and would work with fewer. */
+  readonly isAboutMixing: boolean;
+  /** Nothing but a change of the Service helps. */
+  readonly isFinal: boolean;
+}
+
+/** What to do, what to say, and what it costs. */
+export interface Plan {
+  readonly cloud: string;
+  readonly kind: LoadBalancerKind;
+  readonly isInternal: boolean;
+  /** Present: nothing is changed, and what exists stays as it is, so that clients keep what they have. */
+  readonly refusal?: Refusal;
+  /** What exists once it is carried out, in the order of its making. */
+  readonly resources: readonly Resource[];
+  readonly changes: ResourceChanges;
+  /** One for each port of the Service, in its order. */
+  readonly ports: readonly PortOutcome[];
+  readonly events: readonly Happening[];
+  /** Against what exists. */
+  readonly bill: Bill;
+  /** Against the same Service with the protocol of its first port alone; only where it has several. */
+  readonly mixingBill?: Bill;
+  readonly warnings: readonly string[];
+}
+
+/** Plans the load balancer of a Service at a cloud. */
+export function plan(cloud: Cloud, input: PlanInput): Plan {
+  const request = requestFor(cloud, input);
+  const existing = input.existing ?? [];
+  const units = cloud.units?.(request) ?? unitsFor(request);
+  const judged = judgePorts(cloud, request, gateFault(cloud, input, request.ports));
+  const outcomes = judged.some((port) => port.fault !== undefined)
+    ? judged
+    : withinQuota(cloud, request, { units, judged });
+  const refusal = refusalOf(cloud, request, outcomes);
+  const resources = refusal === undefined ? cloud.resources(request, units) : existing;
+  const changes = changesBetween(existing, resources);
+  const bill = billOf(cloud, input, { request, before: unitsOf(existing).length, after: unitsOf(resources).length });
+  const warnings = refusal === undefined ? (cloud.warnings?.(request) ?? []) : [];
+  const mixing =
+    refusal === undefined && isMixed(request.ports) ? mixingBill(cloud, input, { request, units }) : undefined;
+  return {
+    cloud: cloud.name,
+    kind: request.kind,
+    isInternal: request.isInternal,
+    ...(refusal === undefined ? {} : { refusal }),
+    resources,
+    changes,
+    ports: refusal === undefined ? outcomes : keptPorts(outcomes, existing),
+    events: eventsOf(refusal, bill, warnings),
+    bill,
+    ...(mixing === undefined ? {} : { mixingBill: mixing }),
+    warnings,
+  };
+}
+
+/** The kinds of an era. */
+export const kindsOf = (cloud: Cloud, era: Era): readonly LoadBalancerKind[] =>
+  cloud.kinds.filter((kind) => kind.era === era);
+
+function requestFor(cloud: Cloud, input: PlanInput): Request {
+  const { service, era, nodes = [], account = emptyAccount } = input;
+  const name = input.kind ?? cloud.choose(service, era);
+  const kind = kindsOf(cloud, era).find((each) => each.name === name);
+  if (kind === undefined) throw new Error(`${cloud.title} had no load balancers of kind "${name}" (${era})`);
+  const { ports = [], ipFamilies = [] } = service.spec;
+  return {
+    service,
+    kind,
+    era,
+    ports: ports.map((port): Port => ({ ...port, protocol: port.protocol ?? 'TCP' })),
+    nodes,
+    families: ipFamilies.length === 0 ? ['IPv4'] : ipFamilies,
+    isInternal: cloud.isInternal(service),
+    account,
+    l7: cloud.l7?.(service) ?? new Map(),
+  };
+}
+
+/**
+ * With the gate off a load balancer that mixes already goes on and can be changed, and a new one does not begin, even
+ * where the API server lets it through (LB-8, LB-23).
+ */
+function gateFault(
+  cloud: Cloud,
+  { service, era, isMixingAllowed, existing = [] }: PlanInput,
+  ports: readonly Port[],
+): Fault | undefined {
+  if (isMixingAllowed || !isMixed(ports) || cloud.mixesWithoutGate?.(service, era) === true) return undefined;
+  if (isMixed(existing.flatMap(({ serves = [] }) => serves))) return undefined;
+  const message = 'several protocols on one load balancer need the feature gate MixedProtocolLBService, which is off';
+  return { code: 'MixedProtocolNotSupported', message };
+}
+
+interface Judged {
+  readonly units: readonly Unit[];
+  readonly judged: readonly PortOutcome[];
+}
+
+function withinQuota(cloud: Cloud, request: Request, { units, judged }: Judged): readonly PortOutcome[] {
+  const { maxUnits, unit } = request.kind;
+  if (maxUnits === undefined || units.length <= maxUnits) return judged;
+  const message = `${nameOf(cloud, request)} has room for ${maxUnits} of its kind ${unit}, and ${units.length} are asked for`;
+  return judged.map((port) => ({ ...port, fault: fault('fairlead.dev/QuotaExceeded', message) }));
+}
+
+function refusalOf(cloud: Cloud, request: Request, outcomes: readonly PortOutcome[]): Refusal | undefined {
+  const faults = outcomes.flatMap((port) => port.fault ?? []);
+  const [first] = faults.filter(({ code }) => code !== 'fairlead.dev/OtherPortRefused');
+  if (first === undefined) return undefined;
+  const isMixing = isMixed(request.ports) && isAboutMixing(first.code);
+  const all = outcomes.map((port) => `${portText(port)} ${port.fault?.code ?? ''}`).join(', ');
+  return {
+    reason: isMixing ? 'LoadBalancerMixedProtocolNotSupported' : reasonOf(first.code),
+    message: `${first.message} (ports: ${all})`,
+    isAboutMixing: isMixing,
+    isFinal: first.code !== 'fairlead.dev/QuotaExceeded' && first.code !== 'fairlead.dev/AddressNotStatic',
+  };
+}
+
+/** What a load balancer serves that stays as it is: its old ports go on. */
+function keptPorts(outcomes: readonly PortOutcome[], existing: readonly Resource[]): readonly PortOutcome[] {
+  const open = openPorts(existing);
+  return outcomes.map((outcome) =>
+    open.has(portText(outcome)) ? { port: outcome.port, protocol: outcome.protocol } : outcome,
+  );
+}
+
+interface Counted {
+  readonly request: Request;
+  readonly before: number;
+  readonly after: number;
+}
+
+function billOf(cloud: Cloud, { prices = priceBook }: PlanInput, { request, before, after }: Counted): Bill {
+  const { kind, era, account, isInternal } = request;
+  const price = prices[`${cloud.name}/${kind.name}`]?.[era];
+  if (price === undefined) throw new Error(`the price book has no "${cloud.name}/${kind.name}" of era ${era}`);
+  // A project's rules count together, whatever they are for; Azure has one load balancer for each side.
+  const isProject = price.model.type === 'tiers' && price.model.scope === 'project';
+  const { units } = account;
+  const others = isProject ? units.public + units.internal : isInternal ? units.internal : units.public;
+  return billFor(price, kind.unit, { others, before, after });
+}
+
+function mixingBill(
+  cloud: Cloud,
+  input: PlanInput,
+  { request, units }: { readonly request: Request; readonly units: readonly Unit[] },
+): Bill {
+  const protocol = request.ports[0]?.protocol;
+  const alone = { ...request, ports: request.ports.filter((port) => port.protocol === protocol) };
+  const before = (cloud.units?.(alone) ?? unitsFor(alone)).length;
+  return billOf(cloud, input, { request, before, after: units.length });
+}
+
+function eventsOf(refusal: Refusal | undefined, bill: Bill, warnings: readonly string[]): readonly Happening[] {
+  if (refusal !== undefined) return [{ type: 'Warning', reason: refusal.reason, message: refusal.message }];
+  const told = warnings.map((message) => ({ type: 'Warning', reason: 'LoadBalancerSettingIgnored', message }) as const);
+  const { monthlyChange = 0, unit, unitsBefore, unitsAfter, asOf } = bill;
+  if (monthlyChange === 0) return told;
+  const sign = monthlyChange > 0 ? '+' : '-';
+  const message = `${sign}${Math.abs(monthlyChange).toFixed(2)} USD a month: ${unit}s ${unitsBefore} → ${unitsAfter} (list prices of ${asOf})`;
+  return [...told, { type: 'Normal', reason: 'LoadBalancerCostChange', message }];
+}
+
+/** An entry of the status with what became of each port, in today's shape and in that of KEP-1435's first text (LB-3). */
+export function ingressWith(
+  place: Pick<LoadBalancerIngress, 'ip' | 'hostname' | 'ipMode'>,
+  ports: readonly PortOutcome[],
+  message?: string,
+): LoadBalancerIngress {
+  return {
+    ...place,
+    ports: ports.map(({ port, protocol, fault: why }) => ({
+      port,
+      protocol,
+      ...(why === undefined ? {} : { error: why.code }),
+    })),
+    portStatuses: ports.map(({ port, protocol, fault: why }) => ({
+      port,
+      protocol,
+      ready: why === undefined,
+      ...(why === undefined ? {} : { message: why.message }),
+    })),
+    ...(message === undefined ? {} : { message }),
+  };
+}
