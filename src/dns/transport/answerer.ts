@@ -1,7 +1,8 @@
 import { recordTypes } from '../record.ts';
 import { classes, opcodes, rcodes, types } from '../wire/codes.ts';
 import { headerBytes } from '../wire/message.ts';
-import { maxLabelBytes, maxNameBytes } from '../wire/name.ts';
+import { maxLabelBytes } from '../wire/name.ts';
+import { AskedName } from './asked-name.ts';
 import { answerHalves, nameBytes, tooLarge } from './layout.ts';
 import type { TableReader } from './lookup.ts';
 import { maxSoaBytes, writeSoa } from './zone-block.ts';
@@ -20,10 +21,6 @@ const maxTcpReplyBytes = 65_535;
 const optBytes = 11;
 /** Copies shorter than this are faster byte by byte than with a view made for them. */
 const shortCopy = 160;
-
-const lowerCase: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte,
-);
 
 export interface AnswererOptions {
   /** Whether questions for other zones are answered too, which every reply says. */
@@ -48,12 +45,7 @@ export class Answerer {
   rcode = 0;
   dnssecOk = false;
   readonly #recursionBit: number;
-  /** The name asked for, in lower case, and where its labels begin. */
-  readonly #name = new Uint8Array(256);
-  readonly #nameView = new DataView(this.#name.buffer);
-  readonly #labelStarts = new Uint8Array(128);
-  #nameLength = 0;
-  #labels = 0;
+  readonly #name = new AskedName();
   #rotation = 0;
   /** What the asker can take, and whether it sent an OPT record. */
   #limit = 0;
@@ -89,7 +81,7 @@ export class Answerer {
     if (opcode !== opcodes.QUERY) return this.#bare(query, start, out, rcodes.NOTIMP);
     const end = start + length;
     const questions = ((query[start + 4] ?? 0) << 8) | (query[start + 5] ?? 0);
-    const nameEnd = questions === 1 ? this.#readName(query, start + headerBytes, end) : 0;
+    const nameEnd = questions === 1 ? this.#name.read(query, start + headerBytes, end) : 0;
     if (nameEnd === 0 || nameEnd + 4 > end) return this.#bare(query, start, out, rcodes.FORMERR);
     this.type = ((query[nameEnd] ?? 0) << 8) | (query[nameEnd + 1] ?? 0);
     const rest = this.#readRest(query, start, nameEnd + 4, end, overUdp);
@@ -107,33 +99,9 @@ export class Answerer {
     this.#limit = limit;
     this.#opt = opt;
     this.#optLength = opt?.length ?? 0;
-    const nameEnd = this.#readName(query, headerBytes, query.length);
+    const nameEnd = this.#name.read(query, headerBytes, query.length);
     this.type = ((query[nameEnd] ?? 0) << 8) | (query[nameEnd + 1] ?? 0);
     return this.#lookUp(query, 0, out);
-  }
-
-  /** Reads the name asked for into lower case; returns where it ends, or 0 if it is broken. */
-  #readName(query: Uint8Array, start: number, end: number): number {
-    const name = this.#name;
-    let at = start;
-    let length = 0;
-    let labels = 0;
-    while (at < end) {
-      const size = query[at] ?? 0;
-      if (size === 0) {
-        name[length] = 0;
-        this.#nameLength = length + 1;
-        this.#labels = labels;
-        return at + 1;
-      }
-      if (size > maxLabelBytes || length + size + 2 > maxNameBytes || at + size >= end) return 0;
-      this.#labelStarts[labels++] = length;
-      name[length++] = size;
-      const labelEnd = at + size;
-      while (at < labelEnd) name[length++] = lowerCase[query[++at] ?? 0] ?? 0;
-      at++;
-    }
-    return 0;
   }
 
   /** Reads what follows the question: nothing, or an OPT record. Returns a response code, or a number below 0. */
@@ -161,7 +129,7 @@ export class Answerer {
 
   #lookUp(query: Uint8Array, start: number, out: Uint8Array): number {
     const { table } = this;
-    const block = table.find(this.#nameView, 0, this.#nameLength);
+    const block = table.find(this.#name);
     if (block === 0) return this.#negative(query, start, out);
     const answer = this.#findType(block);
     if (answer !== 0) return this.#positive(query, start, out, answer);
@@ -175,7 +143,7 @@ export class Answerer {
   #findType(block: number): number {
     const { words, halves } = this.table;
     let left = (words[(block >> 2) + 2] ?? 0) & 0xff;
-    let half = (block + nameBytes + this.#nameLength + 1) >> 1;
+    let half = (block + nameBytes + this.#name.length + 1) >> 1;
     for (; left > 0; left--) {
       if (halves[half] === this.type) return half;
       const records = halves[half + 1] ?? 0;
@@ -187,7 +155,7 @@ export class Answerer {
 
   #negative(query: Uint8Array, start: number, out: Uint8Array): number {
     const { table } = this;
-    const encloser = table.closest(this.#nameView, this.#nameLength, this.#labelStarts, this.#labels);
+    const encloser = table.closest(this.#name);
     if (encloser === 0 || table.asksDescendants(encloser)) return ask;
     const isTransfer = this.type === types.AXFR || this.type === types.IXFR;
     return isTransfer ? ask : this.#empty(query, start, out, table.zone(encloser), rcodes.NXDOMAIN);
@@ -200,7 +168,7 @@ export class Answerer {
     const room = this.#limit - this.#optLength;
     // The longest question and the largest SOA record exceed 512 bytes; TCP has room.
     const fits = this.#end - this.#at + maxSoaBytes <= room || this.#soaFits(zone, room);
-    if (fits) this.#end = writeSoa(this.table, zone, out, this.#end, headerBytes + this.#nameLength);
+    if (fits) this.#end = writeSoa(this.table, zone, out, this.#end, headerBytes + this.#name.length);
     else this.#truncated = true;
     return this.#finish(query, start, out, { rcode, answers: 0, authorities: fits ? 1 : 0, additional: 0, aa: 0x04 });
   }
@@ -306,7 +274,7 @@ export class Answerer {
   /** Copies the question, as it was written. */
   #begin(query: Uint8Array, start: number, out: Uint8Array): void {
     const at = this.#at;
-    const end = headerBytes + this.#nameLength + 4;
+    const end = headerBytes + this.#name.length + 4;
     for (let index = headerBytes; index < end; index++) out[at + index] = query[start + index] ?? 0;
     this.#end = at + end;
     this.#truncated = false;

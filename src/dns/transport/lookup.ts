@@ -1,4 +1,4 @@
-import { hashBytes } from './hash.ts';
+import type { AskedName } from './asked-name.ts';
 import {
   askDescendantsFlag,
   askTypesFlag,
@@ -57,13 +57,25 @@ export class TableReader {
     Atomics.store(this.words, this.#epochWord, 0);
   }
 
-  /** The block of a name, given as lower-case bytes of the wire. */
-  find(name: DataView, start: number, length: number): number {
-    const hash = hashBytes(name, start, length, this.#seed0, this.#seed1);
-    return this.findHashed(name, start, length, hash);
+  /** The block of a name. */
+  find(name: AskedName): number {
+    name.prepare(this.#seed0, this.#seed1);
+    return this.#find(name, 0);
   }
 
-  findHashed(name: DataView, start: number, length: number, hash: number): number {
+  /** The block of the closest name that exists above one that `find` did not find. */
+  closest(name: AskedName): number {
+    // Names deeper than any in the table are not looked for.
+    const depth = Atomics.load(this.words, headerWords.depth);
+    for (let label = Math.max(1, name.labels - depth); label <= name.labels; label++) {
+      const block = this.#find(name, label);
+      if (block !== 0) return block;
+    }
+    return 0;
+  }
+
+  #find(name: AskedName, label: number): number {
+    const hash = name.hash(label);
     const bucket = Atomics.load(this.words, bucketWord + (hash >>> (32 - bucketBits)));
     if (bucket === 0) return 0;
     const mask = (1 << (bucket >>> tagShift)) - 1;
@@ -75,23 +87,8 @@ export class TableReader {
       if (slot === 0) return 0;
       if (slot >>> tagShift !== tag || slot === tombstone) continue;
       const block = (slot & unitMask) * unitBytes;
-      if (this.#isNamed(block, hash, name, start, length)) return block;
+      if (this.#isNamed(block, hash, name, label)) return block;
     }
-  }
-
-  /**
-   * The closest name that exists above one. `starts` are where its labels begin, `labels` how many it has; names deeper
-   * than any in the table are not looked for.
-   */
-  closest(name: DataView, length: number, starts: Uint8Array, labels: number): number {
-    const depth = Atomics.load(this.words, headerWords.depth);
-    for (let label = Math.max(1, labels - depth); label < labels; label++) {
-      const start = starts[label] ?? 0;
-      const block = this.find(name, start, length - start);
-      if (block !== 0) return block;
-    }
-    // The root is below nothing and above all; without labels of its own it has no start.
-    return labels === 0 ? 0 : this.find(name, length - 1, 1);
   }
 
   asksTypes(block: number): boolean {
@@ -118,18 +115,20 @@ export class TableReader {
     return this.words[(block >> 2) + 1] ?? 0;
   }
 
-  #isNamed(block: number, hash: number, name: DataView, start: number, length: number): boolean {
+  #isNamed(block: number, hash: number, name: AskedName, label: number): boolean {
     if (block >= this.bytes.length) this.#refresh();
     const { bytes, words } = this;
+    const start = name.starts[label] ?? 0;
+    const length = name.length - start;
     if (words[block >> 2] !== hash || ((words[(block >> 2) + 1] ?? 0) & 0xff) !== length) return false;
     // Four bytes at a time, then what is left.
     const firstWord = (block + nameBytes) >> 2;
     const whole = length >> 2;
     for (let word = 0; word < whole; word++) {
-      if (words[firstWord + word] !== name.getInt32(start + word * 4, isLittleEndian)) return false;
+      if (words[firstWord + word] !== name.view.getInt32(start + word * 4, isLittleEndian)) return false;
     }
     for (let at = whole * 4; at < length; at++) {
-      if (bytes[block + nameBytes + at] !== name.getUint8(start + at)) return false;
+      if (bytes[block + nameBytes + at] !== name.bytes[start + at]) return false;
     }
     return true;
   }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 
 import { encodeName } from '../wire/name.ts';
-import { hashBytes } from './hash.ts';
+import { AskedName } from './asked-name.ts';
 import { nameBytes } from './layout.ts';
 import { TableReader } from './lookup.ts';
 import { empty, named, zone } from './sample.contract.ts';
@@ -12,28 +12,21 @@ import { AnswerTable } from './table.ts';
 
 const wire = (name: string): Uint8Array => encodeName(name) ?? assert.fail(name);
 
-const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+function asked(bytes: Uint8Array): AskedName {
+  const name = new AskedName();
+  assert.equal(name.read(bytes, 0, bytes.length), bytes.length);
+  return name;
+}
 
 /** How many addresses a table says a name has; undefined: no such name. */
 function addresses(reader: TableReader, name: string): number | undefined {
   const bytes = wire(name);
-  const block = reader.find(viewOf(bytes), 0, bytes.length);
+  const block = reader.find(asked(bytes));
   if (block === 0) return undefined;
   assert.deepEqual(reader.bytes.slice(block + nameBytes, block + nameBytes + bytes.length), bytes);
   const answers = (reader.words[(block >> 2) + 2] ?? 0) & 0xff;
   return answers === 0 ? 0 : reader.halves[((block + nameBytes + bytes.length + 1) >> 1) + 1];
 }
-
-test('the hash is HalfSipHash: it depends on every byte, the length and the key', () => {
-  const bytes = Uint8Array.from({ length: 40 }, (_, index) => index);
-  const all = new Set<number>();
-  for (let length = 0; length <= 40; length++) all.add(hashBytes(viewOf(bytes), 0, length, 1, 2));
-  for (let at = 0; at < 40; at++) all.add(hashBytes(viewOf(bytes.with(at, 0xff)), 0, 40, 1, 2));
-  all.add(hashBytes(viewOf(bytes), 0, 40, 1, 3));
-  all.add(hashBytes(viewOf(bytes), 0, 40, 0, 2));
-  assert.equal(all.size, 41 + 40 + 2);
-  assert.equal(hashBytes(viewOf(bytes), 3, 7, 1, 2), hashBytes(viewOf(bytes.slice(3, 10)), 0, 7, 1, 2));
-});
 
 test('a table holds what a map would hold, whatever is put and deleted', () => {
   const name = fc.integer({ min: 0, max: 400 }).map((number) => `n${number}.svc.cluster.local`);
@@ -69,7 +62,7 @@ test('what is replaced stays as it was until its reader is done, and is used aga
   table.put(named('web.cluster.local', 1));
   reader.begin();
   const bytes = wire('web.cluster.local');
-  const block = reader.find(viewOf(bytes), 0, bytes.length);
+  const block = reader.find(asked(bytes));
   const before = reader.bytes.slice(block, block + 64);
   const churn = (): void => {
     for (let turn = 0; turn < 2000; turn++) table.put(named('web.cluster.local', 1));

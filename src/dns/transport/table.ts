@@ -4,7 +4,7 @@ import type { AnswerSink, PreparedName, PreparedZone } from '../prepared.ts';
 import type { Name } from '../record.ts';
 import { encodeName } from '../wire/name.ts';
 import { Arena } from './arena.ts';
-import { hashBytes } from './hash.ts';
+import { AskedName } from './asked-name.ts';
 import {
   bucketBits,
   buckets,
@@ -45,8 +45,8 @@ export class AnswerTable implements AnswerSink {
   readonly #arena: Arena;
   /** Finds what is there, for this thread, which needs no epoch since it alone changes anything. */
   readonly #reader: TableReader;
-  readonly #seed0: number;
-  readonly #seed1: number;
+  /** The name that is being put or deleted. */
+  readonly #asked = new AskedName();
   /** Apex → number, kept as long as the table since names carry it. */
   readonly #zones = new Map<Name, number>();
   /** By bucket: slots that are not empty, and those of them that hold a name. */
@@ -59,10 +59,8 @@ export class AnswerTable implements AnswerSink {
   constructor(options: { readonly maxBytes?: number } = {}) {
     this.#arena = new Arena(options.maxBytes);
     const seed = randomBytes(8);
-    this.#seed0 = seed.readInt32LE(0);
-    this.#seed1 = seed.readInt32LE(4);
-    this.#arena.words[headerWords.seed0] = this.#seed0;
-    this.#arena.words[headerWords.seed1] = this.#seed1;
+    this.#arena.words[headerWords.seed0] = seed.readInt32LE(0);
+    this.#arena.words[headerWords.seed1] = seed.readInt32LE(4);
     this.#reader = new TableReader({ buffer: this.#arena.buffer, reader: 0 });
   }
 
@@ -110,33 +108,27 @@ export class AnswerTable implements AnswerSink {
 
   put(prepared: PreparedName): void {
     const name = wireName(prepared.name);
-    const hash = this.#hash(name);
+    const slot = this.#slotOf(name);
+    const hash = this.#asked.hash(0);
     const arena = this.#arena;
     const zone = this.#zoneNumber(prepared.zone);
     const units = Math.ceil(nameBlockBytes(name, prepared.answers) / unitBytes);
     const offset = arena.allocate(units);
     writeName(arena, offset * unitBytes, { prepared, name, hash, zone, units });
-    const depth = labelsIn(name);
+    const depth = this.#asked.labels;
     if (depth > (arena.words[headerWords.depth] ?? 0)) Atomics.store(arena.words, headerWords.depth, depth);
     const slotValue = (slotTag(hash) << tagShift) | offset | 0;
-    const slot = this.#slotOf(name, hash);
     if (slot === undefined) this.#insert(hash, slotValue);
     else this.#replace(slot, slotValue);
   }
 
   delete(nameText: Name): void {
-    const name = wireName(nameText);
-    const hash = this.#hash(name);
-    const slot = this.#slotOf(name, hash);
+    const slot = this.#slotOf(wireName(nameText));
     if (slot === undefined) return;
     this.#replace(slot, tombstone);
-    const bucket = hash >>> (32 - bucketBits);
+    const bucket = this.#asked.hash(0) >>> (32 - bucketBits);
     this.#live[bucket] = (this.#live[bucket] ?? 0) - 1;
     this.#names--;
-  }
-
-  #hash(name: Uint8Array): number {
-    return hashBytes(viewOf(name), 0, name.length, this.#seed0, this.#seed1);
   }
 
   #zoneNumber(apex: Name): number {
@@ -162,10 +154,12 @@ export class AnswerTable implements AnswerSink {
     this.#arena.retire(offset, this.#arena.words[offset * (unitBytes / 4) + 2] ?? 0);
   }
 
-  /** The word that points to the block of a name. */
-  #slotOf(name: Uint8Array, hash: number): number | undefined {
-    const block = this.#reader.findHashed(viewOf(name), 0, name.length, hash);
+  /** The word that points to the block of a name; the name's hash is known from then on. */
+  #slotOf(name: Uint8Array): number | undefined {
+    this.#asked.read(name, 0, name.length);
+    const block = this.#reader.find(this.#asked);
     if (block === 0) return undefined;
+    const hash = this.#asked.hash(0);
     const { base, mask } = this.#bucket(hash);
     let at = hash & mask;
     while (((this.#arena.words[base + at] ?? 0) & unitMask) * unitBytes !== block) at = (at + 1) & mask;
@@ -229,12 +223,4 @@ function wireName(name: Name): Uint8Array {
   const wire = encodeName(name);
   if (wire === undefined) throw new TypeError(`"${name}" is no domain name: it cannot be answered for`);
   return wire;
-}
-
-const viewOf = ({ buffer, byteOffset, length }: Uint8Array): DataView => new DataView(buffer, byteOffset, length);
-
-function labelsIn(name: Uint8Array): number {
-  let labels = 0;
-  for (let at = 0; (name[at] ?? 0) !== 0; at += (name[at] ?? 0) + 1) labels++;
-  return labels;
 }
