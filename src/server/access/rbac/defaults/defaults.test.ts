@@ -241,16 +241,23 @@ describe('the roles of our parts', () => {
     }
   });
 
-  test('are what the example for other clusters gives', () => {
-    const file = join(import.meta.dirname, '../../../../../examples/rbac/controllers.yaml');
-    const roles = (loadAll(readFileSync(file, 'utf8')) as ClusterRole[]).filter(({ rules }) => rules !== undefined);
-    const given = roles.map(({ metadata, rules }) => [metadata.name ?? '', rules] as const);
-    const standard = [...fairleadRoles, leaseRole].map(({ metadata, rules }) => [metadata.name ?? '', rules] as const);
-    for (const [name, rules] of given) {
-      assert.deepEqual(rules, standard.find(([other]) => other === name)?.[1], name);
-    }
-    assert.equal(given.length, 3);
-  });
+  for (const [example, count] of [
+    ['controllers', 3],
+    ['multicluster', 3],
+  ] as const) {
+    test(`are what examples/rbac/${example}.yaml gives in other clusters`, () => {
+      const file = join(import.meta.dirname, `../../../../../examples/rbac/${example}.yaml`);
+      const roles = (loadAll(readFileSync(file, 'utf8')) as ClusterRole[]).filter(({ rules }) => rules !== undefined);
+      const given = roles.map(({ metadata, rules }) => [metadata.name ?? '', rules] as const);
+      const standard = [...fairleadRoles, leaseRole].map(
+        ({ metadata, rules }) => [metadata.name ?? '', rules] as const,
+      );
+      for (const [name, rules] of given) {
+        assert.deepEqual(rules, standard.find(([other]) => other === name)?.[1], name);
+      }
+      assert.equal(given.length, count);
+    });
+  }
 
   test('keep leases in kube-system alone', async () => {
     await using server = await testServer();
