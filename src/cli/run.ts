@@ -27,6 +27,7 @@ const commands: Readonly<Record<string, Entry>> = {
   server: { summary: 'run one API server', load: () => import('./server.ts') },
   ...Object.fromEntries(partCommands),
   mcs: { summary: 'manage a set of clusters, and explain its Services', load: () => import('./mcs/mcs.ts') },
+  lb: { summary: 'what clouds make of a Service, and what it costs', load: () => import('./lb/lb.ts') },
   user: { summary: 'write a kubeconfig for a person', load: () => import('./user.ts') },
   ca: { summary: 'show certificates and keys, or rotate them', load: () => import('./ca.ts') },
   gates: { summary: 'list the feature gates and how they are set', load: () => import('./gates.ts') },

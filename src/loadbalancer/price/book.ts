@@ -33,7 +33,7 @@ export interface Price {
 export type PriceBook = Readonly<Record<string, Partial<Readonly<Record<Era, Price>>>>>;
 
 const seed = '2020-07';
-const today = '2026-10';
+const today = '2026-11';
 
 /** Every tier of both clouds that have tiers: five rules in the base price. */
 const tiers = (scope: 'loadBalancer' | 'project'): PriceModel => ({

@@ -1,0 +1,99 @@
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { Era, LoadBalancerKind } from '../../loadbalancer/providers/capability.ts';
+import type { Cloud } from '../../loadbalancer/providers/cloud.ts';
+import { clouds } from '../../loadbalancer/providers/clouds.ts';
+import type { Plan } from '../../loadbalancer/providers/plan.ts';
+import { kindsOf, plan } from '../../loadbalancer/providers/plan.ts';
+import type { Bill } from '../../loadbalancer/price/bill.ts';
+import { UsageError } from '../errors.ts';
+
+/** A kind of load balancer to plan for. */
+export interface Choice {
+  readonly cloud: Cloud;
+  readonly kind: LoadBalancerKind;
+}
+
+/** The kinds that a list such as `aws,gce/ccm` names, or all there are. */
+export function choicesOf(names: readonly string[], era: Era): readonly Choice[] {
+  const all = clouds.flatMap((cloud) => kindsOf(cloud, era).map((kind) => ({ cloud, kind })));
+  const chosen = names.flatMap((name) => {
+    const found = all.filter(({ cloud, kind }) => name === cloud.name || name === `${cloud.name}/${kind.name}`);
+    if (found.length > 0) return found;
+    const known = clouds.map((cloud) => cloud.name).join(', ');
+    throw new UsageError(
+      `there is no provider "${name}" (${era}): choose from ${known}, or one of their kinds as aws/nlb`,
+    );
+  });
+  return names.length === 0 ? all : chosen;
+}
+
+/** What a cloud would do with a Service, as one row. */
+export interface Row {
+  readonly provider: string;
+  readonly kind: string;
+  /** The Service asks for this kind by its annotations and class, or it is the default. */
+  readonly isAskedFor: boolean;
+  readonly askedBy: string;
+  readonly works: boolean;
+  /** Why not, or what a person should know. */
+  readonly note: string;
+  readonly ports: Plan['ports'];
+  readonly resources: Plan['resources'];
+  readonly bill: Bill;
+  readonly mixingBill: Bill | undefined;
+}
+
+export interface RowOptions {
+  readonly era: Era;
+  readonly isMixingAllowed: boolean;
+  /** Units that other Services have. */
+  readonly otherUnits: number;
+}
+
+/** The row of one Service at one kind of load balancer. */
+export function rowFor(
+  service: Service,
+  { cloud, kind }: Choice,
+  { era, isMixingAllowed, otherUnits }: RowOptions,
+): Row {
+  const account = { units: { public: otherUnits, internal: cloud.name === 'azure' ? otherUnits : 0 } };
+  const made = plan(cloud, { service, era, kind: kind.name, isMixingAllowed, account });
+  const unverified = kind.unverified === undefined ? [] : [`not confirmed: ${kind.unverified}`];
+  const notes = [...made.warnings, ...unverified, ...(made.bill.note === undefined ? [] : [made.bill.note])];
+  return {
+    provider: cloud.name,
+    kind: kind.name,
+    isAskedFor: cloud.choose(service, era) === kind.name,
+    askedBy: kind.askedBy,
+    works: made.refusal === undefined,
+    note: made.refusal === undefined ? notes.join('; ') : made.refusal.message.replace(/ \(ports: .*\)$/, ''),
+    ports: made.ports,
+    resources: made.resources,
+    bill: made.bill,
+    mixingBill: made.mixingBill,
+  };
+}
+
+/** The rows of a Service as columns; the heading is their first. */
+export function printRows(rows: readonly Row[]): readonly (readonly string[])[] {
+  const heading = ['PROVIDER', 'KIND', 'WORKS', 'RESOURCES', 'UNITS', 'USD/MONTH', 'BY MIXING', 'NOTE'];
+  return [
+    heading,
+    ...rows.map(({ provider, kind, isAskedFor, works, resources, bill, mixingBill, note }) => [
+      provider,
+      isAskedFor ? `${kind}*` : kind,
+      works ? 'yes' : 'no',
+      works ? String(resources.length) : '-',
+      works ? unitsText(bill) : '-',
+      works ? dollars(bill.monthlyChange) : '-',
+      works && mixingBill !== undefined ? dollars(mixingBill.monthlyChange) : '-',
+      note,
+    ]),
+  ];
+}
+
+const unitsText = ({ unitsBefore, unitsAfter, threshold }: Bill): string =>
+  `${unitsBefore}→${unitsAfter}${threshold === undefined ? '' : ` of ${threshold.included}`}`;
+
+const dollars = (change: number | undefined): string =>
+  change === undefined ? '?' : `${change < 0 ? '-' : '+'}${Math.abs(change).toFixed(2)}`;

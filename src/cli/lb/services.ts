@@ -1,0 +1,53 @@
+import { text as readStream } from 'node:stream/consumers';
+
+import type { Gates } from '../../api/gates.ts';
+import { gatesWith } from '../../api/gates.ts';
+import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { decode } from '../../api/schema/decode.ts';
+import type { Manifest } from '../apply/manifests.ts';
+import { parseManifests, readManifests } from '../apply/manifests.ts';
+import { messageOf, UsageError } from '../errors.ts';
+
+/** The LoadBalancer Services of a file, a directory or, for `-`, of standard input; other objects are passed over. */
+export async function readServices(path: string): Promise<readonly Service[]> {
+  const manifests = path === '-' ? parseManifests(await readStream(process.stdin), 'standard input') : await read(path);
+  const services = manifests.filter(({ apiVersion, kind }) => apiVersion === 'v1' && kind === 'Service').map(serviceIn);
+  const balanced = services.filter(({ spec }) => spec.type === 'LoadBalancer');
+  if (balanced.length > 0) return balanced;
+  const why =
+    services.length > 0
+      ? `${services.length === 1 ? '1 Service' : `${services.length} Services`}, but none of type LoadBalancer`
+      : 'no Service';
+  throw new UsageError(`there is ${why} in ${path === '-' ? 'standard input' : path}`);
+}
+
+async function read(path: string): Promise<readonly Manifest[]> {
+  try {
+    return await readManifests(path);
+  } catch (error) {
+    // The reader of manifests was written for another flag.
+    throw new UsageError(messageOf(error).replace(/^cannot read --apply /, 'cannot read -f '), { cause: error });
+  }
+}
+
+/** A Service as a server would take it, with the gates at their defaults. */
+function serviceIn({ object, source, name }: Manifest): Service {
+  const service = decoded(object, source);
+  const [problem] = serviceKind.validateCreate(service, { gates: allowing, loopbackEndpoints: [] });
+  if (problem === undefined) return service;
+  throw new UsageError(`${source}: Service "${name}" is invalid: ${problem.path}: ${problem.body}`);
+}
+
+/** What a gate forbids is for the plan to say. */
+const allowing: Gates = gatesWith({ MixedProtocolLBService: true });
+
+function decoded(object: unknown, source: string): Service {
+  try {
+    const { object: service, unknown } = decode<Service>(serviceKind.schema, object);
+    if (unknown.length > 0) throw new UsageError(unknown.join(', '));
+    return serviceKind.applyDefaults(service);
+  } catch (error) {
+    throw new UsageError(`${source}: ${messageOf(error)}`, { cause: error });
+  }
+}
