@@ -45,8 +45,8 @@ export const part: Part = {
     if (given !== undefined)
       throw new UsageError(`"${given}" under "dns" is for \`fairlead dns\`: up has its own place`);
     const options = dnsOptionsOf(new Map([['lameduck', ['0s']], ...settings]));
-    const srvServiceNames = gates.enabled('SRVServiceName');
-    return load({ ...options, listen: [dns] }, { clusterRanges: serviceCidrs, srvServiceNames });
+    const srvServiceNames = options.srvServiceNames && gates.enabled('SRVServiceName');
+    return load({ ...options, srvServiceNames, listen: [dns] }, { clusterRanges: serviceCidrs });
   },
 };
 

@@ -58,6 +58,12 @@ const zoneFlags: readonly ConfigFlag[] = [
   { name: 'ignore-empty-service', ...yes, description: 'a Service without ready endpoints does not exist' },
   { name: 'no-endpoints', ...yes, description: 'leave out headless Services and names of endpoints' },
   { name: 'zonal', ...yes, description: 'headless Services by topology zone: ZONE.pin._zone.SERVICE' },
+  {
+    name: 'srv-service-names',
+    ...yes,
+    default: 'true',
+    description: 'heed srvServiceName of ports, as the gate SRVServiceName says on a server',
+  },
   { name: 'namespaces', value: 'A,B', description: 'serve these namespaces only' },
   { name: 'search-completion', ...yes, description: "walk a Pod's search list for it (ndots:5)" },
   { name: 'filter-aaaa', ...yes, description: 'say that names outside our zones have no IPv6 addresses' },

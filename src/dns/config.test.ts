@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { load } from 'js-yaml';
 
@@ -151,4 +152,12 @@ test('a printed file has a comment for every key, and reads as what was printed'
   });
   for (const { name, description } of dnsFlags)
     assert.ok(text.includes(`# ${description}\n`) && text.includes(`${name}:`));
+});
+
+test('the example of a configuration has every key, with its default', async () => {
+  const file = new URL('../../examples/dns/config.yaml', import.meta.url);
+  const text = await readFile(file, 'utf8');
+  const [heading = ''] = text.split('\n\n', 1);
+  const lines = heading.split('\n').map((line) => line.replace(/^# /, ''));
+  assert.equal(text, printConfig(new Map(), lines));
 });

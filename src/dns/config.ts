@@ -47,6 +47,8 @@ export interface DnsOptions {
   readonly zones: ServedZones;
   /** Namespaces that are served; undefined: all. */
   readonly namespaces: ReadonlySet<string> | undefined;
+  /** Whether `srvServiceName` is heeded. */
+  readonly srvServiceNames: boolean;
   readonly searchCompletion: boolean;
   readonly filterAaaa: boolean;
   readonly forward: ForwardSettings;
@@ -70,6 +72,7 @@ export function readDnsOptions(settings: DnsSettings): DnsOptions {
     sharePort: reader.flag('share-port'),
     zones: zonesOf(reader),
     namespaces: namespacesOf(reader),
+    srvServiceNames: reader.one('srv-service-names', parseBoolean) ?? true,
     searchCompletion: reader.flag('search-completion'),
     filterAaaa: reader.flag('filter-aaaa'),
     forward: forwardOf(reader),

@@ -20,8 +20,6 @@ import { AnswerTable } from './transport/table.ts';
 export interface DnsSurroundings {
   /** CIDRs of Pods and Services, whose owners may ask for names that are not ours; all private ones if left out. */
   readonly clusterRanges?: readonly string[];
-  /** Whether `srvServiceName` is heeded; true by default. */
-  readonly srvServiceNames?: boolean;
 }
 
 export interface ServingOptions extends DnsSurroundings {
@@ -54,10 +52,11 @@ export class Serving {
 
   constructor(serving: ServingOptions) {
     this.#options = serving;
-    const { context, options, cookieSecrets, before, srvServiceNames = true } = serving;
+    const { context, options, cookieSecrets, before } = serving;
     const { client, log } = context;
     const onError = (error: unknown): void => log.warn({ err: error }, 'DNS goes on');
-    const records = { ...options.zones, srvServiceNames, namespaces: options.namespaces };
+    const { srvServiceNames, namespaces } = options;
+    const records = { ...options.zones, srvServiceNames, namespaces };
     const known = before === undefined ? {} : { before: before.#zones };
     const zones = openZones(options.zones, { addresses: reachedAt(options.listen), ...known });
     this.#zones = zones;

@@ -60,8 +60,12 @@ describe('an API server that goes away', { skip }, () => {
 
   test('answers go on, /ready and a metric tell, and it catches up', async () => {
     await stand.server.stop('SIGKILL');
-    await until('not ready', async () => (await stand.health('/ready')).status === 503);
-    assert.match((await stand.health('/ready')).text, /the API server https:\/\/\S+ cannot be reached/);
+    await until('not ready', async () => (await stand.health('/readyz')).status === 503);
+    assert.match((await stand.health('/readyz')).text, /the API server https:\/\/\S+ cannot be reached/);
+    // A probe must not take the answers from everybody when the API server is away.
+    const ready = await stand.health('/ready');
+    assert.equal(ready.status, 200);
+    assert.match(ready.text, /^ok, but the API server https:\/\/\S+ cannot be reached/);
     assert.equal((await stand.health('/health')).status, 200);
     const metrics = await stand.metrics();
     assert.match(metrics, /^fairlead_part_ready\{part="dns"\} 0$/m);
@@ -74,7 +78,8 @@ describe('an API server that goes away', { skip }, () => {
     await stand.kubectl(['delete', 'service', 'node', '-n', 'shop']);
     await until('it catches up', async () => (await dig(stand.dns, `back.shop.${svc}`)).answer[0] === 'A 10.96.3.3');
     await until('and forgets', async () => (await dig(stand.dns, `node.shop.${svc}`)).status === 'NXDOMAIN');
-    await until('ready again', async () => (await stand.health('/ready')).status === 200);
+    await until('ready again', async () => (await stand.health('/readyz')).status === 200);
+    assert.deepEqual(await stand.health('/ready'), { status: 200, text: 'ok' });
     assert.match(await stand.metrics(), /^fairlead_part_restarts\{part="dns"\} 0$/m);
   });
 

@@ -19,8 +19,8 @@ export const query: PartAction['run'] = async ({ args, settings, streams, connec
   if (name === undefined) throw new UsageError(`"${text}" is no domain name: labels have 1 to 63 characters`);
   const type = typeNumber(typeText.toUpperCase());
   if (type === undefined) throw new UsageError(`"${typeText}" is no record type: expected one such as A, AAAA or SRV`);
-  const { zones: served, namespaces, listen } = dnsOptionsOf(settings);
-  const options = { ...served, namespaces };
+  const { zones: served, namespaces, srvServiceNames, listen } = dnsOptionsOf(settings);
+  const options = { ...served, namespaces, srvServiceNames };
   const zones = openZones(served, { addresses: reachedAt(listen) });
   const stop = new AbortController();
   let trouble: unknown;

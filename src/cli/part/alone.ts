@@ -41,11 +41,13 @@ export async function runAlone(options: AloneOptions): Promise<number> {
   const server = access.server;
   await using stack = new AsyncDisposableStack();
   let isStopping = false;
+  let wasReady = false;
   const urls: string[] = [];
   for (const place of health) {
     const listening = await serveHealth({
       ...place,
       problems: () => [...(isStopping ? ['it is stopping'] : []), ...instance.problems()],
+      goesOn: () => wasReady && !isStopping,
       metrics: () => printMetrics([processMetrics, ...instance.registries()]),
     });
     urls.push(stack.use(listening).url);
@@ -64,6 +66,7 @@ export async function runAlone(options: AloneOptions): Promise<number> {
   cluster  ${server} (context ${access.context})
 ${urls.map((url) => `  health   ${url}/readyz\n`).join('')}`);
   const isReady = await Promise.race([instance.ready.then(() => true), stopped.then(() => false)]);
+  wasReady = isReady;
   if (isReady) streams.out(`ready in ${printTime(performance.now())}\n`);
   await stopped;
   isStopping = true;

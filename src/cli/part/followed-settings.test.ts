@@ -36,7 +36,7 @@ async function follow(): Promise<
     if (ttl === '13') throw new Error('13 is refused');
     told.push(ttl);
   });
-  await delay(20); // what is there at the beginning has been seen
+  await delay(100); // what is there at the beginning has been seen
   return {
     file,
     told,
@@ -72,6 +72,17 @@ test('a file with an error changes nothing, and the next good one does', async (
   await writeFile(followed.file, 'ttl: 3\n');
   await followed.logs(/the configuration has changed/);
   assert.deepEqual(followed.told, ['3']);
+});
+
+test('a file that is written in pieces counts when it is whole', async () => {
+  await using followed = await follow();
+  await writeFile(followed.file, '');
+  await delay(20);
+  await writeFile(followed.file, 'ttl: 13\n');
+  await delay(20);
+  await writeFile(followed.file, 'ttl: 5\n');
+  await followed.logs(/the configuration has changed/);
+  assert.deepEqual(followed.told, ['5']);
 });
 
 test('a file that is away is being replaced, as a mounted ConfigMap is', async () => {

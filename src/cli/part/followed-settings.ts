@@ -1,10 +1,14 @@
 import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { messageOf } from '../errors.ts';
 import type { Settings } from '../settings.ts';
 
 /** Calls `listener` with other settings whenever the file of `--config` says something else. */
 export type SettingsChanges = (listener: (settings: Settings) => void) => void;
+
+/** What a file says counts when it has said so for this long. */
+const settleMs = 50;
 
 export interface FollowOptions {
   /** The file of `--config`; undefined: nothing can change. */
@@ -23,8 +27,16 @@ export function followSettings({ path, read, log, everyMs = 2000 }: FollowOption
   const listeners = new Set<(settings: Settings) => void>();
   if (path === undefined) return { changes: () => undefined, [Symbol.dispose]: () => undefined };
   let known: string | undefined;
+  const readText = (): Promise<string | undefined> => readFile(path, 'utf8').catch(() => undefined);
   const look = async (): Promise<void> => {
-    const text = await readFile(path, 'utf8').catch(() => undefined);
+    let text = await readText();
+    if (text === known) return;
+    // One that is written in place is empty for a moment, and nothing is what everything is by default.
+    for (let before; text !== before;) {
+      before = text;
+      await delay(settleMs);
+      text = await readText();
+    }
     // A file that is away is being replaced.
     if (text === undefined || text === known) return;
     const isFirst = known === undefined;

@@ -5,6 +5,7 @@ import { serveHealth } from './health-server.ts';
 import type { HealthServer } from './health-server.ts';
 
 describe('health', () => {
+  let goesOn = false;
   let problems: readonly string[] = [];
   let prints = 0;
   let server: HealthServer;
@@ -14,7 +15,7 @@ describe('health', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       return 'up 1\n';
     };
-    server = await serveHealth({ host: '127.0.0.1', port: 0, problems: () => problems, metrics });
+    server = await serveHealth({ host: '127.0.0.1', port: 0, problems: () => problems, goesOn: () => goesOn, metrics });
   });
   after(() => server[Symbol.asyncDispose]());
 
@@ -30,6 +31,10 @@ describe('health', () => {
     problems = ['the API server cannot be reached', 'it is starting'];
     assert.deepEqual(await ask('/readyz'), [503, 'the API server cannot be reached\nit is starting\n']);
     assert.deepEqual(await ask('/livez'), [200, 'ok']);
+    assert.deepEqual(await ask('/ready'), [503, 'the API server cannot be reached\nit is starting\n']);
+    goesOn = true;
+    assert.deepEqual(await ask('/ready'), [200, 'ok, but the API server cannot be reached\nit is starting\n']);
+    assert.equal((await ask('/readyz'))[0], 503);
     problems = [];
   });
 

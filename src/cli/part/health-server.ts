@@ -8,6 +8,8 @@ export interface HealthOptions {
   readonly port: number;
   /** What keeps the program from its work. */
   readonly problems: () => readonly string[];
+  /** Whether it does its work in spite of them, as one that was ready once may; for `/ready`, and no by default. */
+  readonly goesOn?: () => boolean;
   /** The text of `/metrics`. */
   readonly metrics: () => Promise<string>;
 }
@@ -19,7 +21,8 @@ export interface HealthServer extends AsyncDisposable {
 
 /**
  * Serves `/healthz`, `/livez`, `/readyz` and `/metrics` over plain HTTP. The process is alive as long as it answers; it
- * is ready when nothing keeps it from its work, and says what does otherwise.
+ * is ready when nothing keeps it from its work, and says what does otherwise. `/ready` is as CoreDNS has it, for probes
+ * that decide who is asked: what goes on from what it knows is ready, and says what is in its way all the same.
  */
 export async function serveHealth(options: HealthOptions): Promise<HealthServer> {
   const { host, port } = options;
@@ -68,7 +71,10 @@ interface Answer {
   readonly type?: string;
 }
 
-async function answer({ method, url = '/' }: IncomingMessage, { problems, metrics }: HealthOptions): Promise<Answer> {
+async function answer(
+  { method, url = '/' }: IncomingMessage,
+  { problems, goesOn = () => false, metrics }: HealthOptions,
+): Promise<Answer> {
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'method not allowed\n' };
   const [path = ''] = url.split('?', 1);
   switch (path) {
@@ -80,7 +86,8 @@ async function answer({ method, url = '/' }: IncomingMessage, { problems, metric
     case '/readyz': {
       const found = problems();
       if (found.length === 0) return { status: 200, text: 'ok' };
-      return { status: 503, text: found.map((problem) => `${problem}\n`).join('') };
+      const text = found.map((problem) => `${problem}\n`).join('');
+      return path === '/ready' && goesOn() ? { status: 200, text: `ok, but ${text}` } : { status: 503, text };
     }
     case '/metrics':
       return { status: 200, text: await metrics(), type: 'text/plain; version=0.0.4; charset=utf-8' };
