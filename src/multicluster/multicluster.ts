@@ -97,7 +97,7 @@ class Multicluster implements RunningPart {
         const entry = wanted.get(id);
         if (entry !== undefined && versionOf(entry) === version) continue;
         this.#seated.delete(id);
-        await this.#sync.remove(id);
+        await this.#sync.remove(id, entry !== undefined);
         await member[Symbol.asyncDispose]();
       }
       for (const entry of wanted.values()) if (!this.#seated.has(entry.id)) this.#seat(entry);

@@ -224,6 +224,44 @@ describe('what it costs', () => {
     );
   });
 
+  test('a controller that begins anew writes nothing', async () => {
+    await using stack = new AsyncDisposableStack();
+    const clusters = await startClusters(['east', 'west'], stack);
+    const [east, west] = clusters;
+    assert.ok(east && west);
+    for (const name of ['web', 'other']) {
+      await east.service(name, ['10.1.0.1']);
+      await east.export(name);
+    }
+    const first = stack.use(new AsyncDisposableStack());
+    join(clusters, first);
+    await until('it is complete', async () => (await reasonOf(east, 'Exported')) === 'Exported');
+    await delay(200);
+    await first.disposeAsync();
+    const before = [writesOf(east), writesOf(west)];
+    const { part } = join(clusters, stack);
+    await part.ready;
+    await delay(500);
+    assert.deepEqual([writesOf(east), writesOf(west)], before);
+  });
+
+  test('a cluster that is silent for a moment changes nothing', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { east, west } = await joined(stack);
+    await east.service('web', ['10.1.0.1']);
+    await east.export('web');
+    await until('it is complete', async () => (await reasonOf(east, 'Exported')) === 'Exported');
+    await delay(200);
+    const before = [writesOf(east), writesOf(west)];
+    west.disconnect();
+    await delay(300);
+    west.reconnect();
+    await delay(500);
+    assert.deepEqual([writesOf(east), writesOf(west)], before);
+    await east.slice('web', ['10.1.0.2']);
+    await until('and it goes on', async () => (await west.addresses('web'))['east']?.[0] === '10.1.0.2');
+  });
+
   test('a source that seems to lose most of what it had at once is waited for (sheet 5.6)', async () => {
     await using stack = new AsyncDisposableStack();
     const { east, west, part } = await joined(stack, { brake: { least: 5, holdMs: 600 } });
@@ -271,6 +309,25 @@ describe('members', () => {
     await until('it is told', () =>
       part.problems().some((problem) => problem.startsWith('cluster west says that it is north')),
     );
+  });
+
+  test('what is beyond the quota of a member, or its namespaces, is told and takes no part (sheet 5.7)', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east] = await startClusters(['east'], stack);
+    assert.ok(east);
+    await east.service('old', ['10.1.0.1']);
+    await east.export('old');
+    await delay(1100); // ages are whole seconds
+    const policy = { maxExports: 1 };
+    join([east], stack, { members: (change) => change([{ ...entryOf(east, 0), policy }]) });
+    await east.service('web', ['10.1.0.1']);
+    await east.export('web');
+    await until('it is told', async () => (await reasonOf(east, 'Initialized')) === 'QuotaExceeded');
+    assert.ok(await east.importedService('old'));
+    assert.equal(await east.importedService('web'), undefined);
+    await delay(1000);
+    await east.unexport('old');
+    await until('it takes its place', async () => (await east.importedService('web')) !== undefined);
   });
 
   test('one cluster under two ids takes part once', async () => {

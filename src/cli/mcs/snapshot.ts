@@ -20,7 +20,12 @@ export class Snapshot implements AsyncDisposable {
 
   constructor(members: readonly Member[], seedPolicy: SeedPolicy) {
     this.members = members;
-    this.#services = new Services(() => members, seedPolicy);
+    this.#services = new Services({
+      members: () => members,
+      seedPolicy,
+      clock: systemClock,
+      onDenials: () => undefined,
+    });
   }
 
   merged(key: Key): Merged {

@@ -49,10 +49,11 @@ export class MemberCaches {
   readonly currentExports: Informer<ServiceExport>;
   readonly importedServices: Informer<ImportedService>;
   readonly serviceImports: Informer<ServiceImport>;
-  readonly services: Informer<Service, 'ip'>;
+  readonly services: Informer<Service>;
   readonly slices: Informer<EndpointSlice, SliceIndex>;
   readonly namespaces: Informer<Namespace>;
   readonly #options: CachesOptions;
+  #epoch = new AbortController();
   readonly #serving: Record<Shape, Serving> = { seed: 'unknown', current: 'unknown' };
 
   constructor(options: CachesOptions) {
@@ -68,10 +69,7 @@ export class MemberCaches {
     this.importedServices = new Informer(client, importedServiceKind, common(importedServiceKind));
     this.serviceImports = new Informer(client, serviceImportKind, common(serviceImportKind));
     this.namespaces = new Informer(client, namespaceKind, common(namespaceKind));
-    this.services = new Informer<Service, 'ip'>(client, serviceKind, {
-      ...common(serviceKind),
-      indexes: { ip: ({ spec }) => spec.clusterIPs ?? [] },
-    });
+    this.services = new Informer(client, serviceKind, common(serviceKind));
     this.slices = new Informer<EndpointSlice, SliceIndex>(client, endpointSliceKind, {
       ...common(endpointSliceKind),
       indexes: { service: sourceOf, import: importsOf, source: sourceClusterOf },
@@ -82,6 +80,12 @@ export class MemberCaches {
   async run(signal: AbortSignal): Promise<void> {
     const always = [this.services, this.slices, this.namespaces].map((cache) => this.#fill(cache, signal));
     await Promise.all([...always, this.#followShape('seed', signal), this.#followShape('current', signal)]);
+  }
+
+  /** Asks anew for whatever is followed: streams that lived through a break of the line may be dead and not know it. */
+  reopen(): void {
+    this.#epoch.abort(new Error('the connection was interrupted'));
+    this.#epoch = new AbortController();
   }
 
   /**
@@ -133,7 +137,7 @@ export class MemberCaches {
 
   async #fill(cache: Pick<Informer<ApiObject>, 'run' | 'synced'>, signal: AbortSignal): Promise<void> {
     cache.synced(signal).then(this.#options.onChange, () => undefined); // stopped before it was complete
-    await cache.run(signal);
+    while (!signal.aborted) await cache.run(AbortSignal.any([signal, this.#epoch.signal]));
   }
 }
 

@@ -59,7 +59,15 @@ export class Member implements AsyncDisposable {
   constructor({ client, listener, onError, pulse = defaultPulse, clock = systemClock, ...options }: MemberSetup) {
     this.options = options;
     this.client = client;
-    this.pulse = new Pulse({ ...pulse, client, clock, onChange: () => listener.state() });
+    this.pulse = new Pulse({
+      ...pulse,
+      client,
+      clock,
+      onChange: (before) => {
+        if (before !== 'unheard' && this.pulse.state === 'alive') this.caches.reopen();
+        listener.state();
+      },
+    });
     this.caches = new MemberCaches({ client, clock, onError, onChange: () => listener.state() });
     this.#unseen = {
       seedExports: new Unseen<SuperclusterExport>(clock),

@@ -7,8 +7,8 @@ import type { PulseTimes } from './options.ts';
 export interface PulseOptions extends PulseTimes {
   readonly client: Client;
   readonly clock: Clock;
-  /** Told when the state has changed. */
-  readonly onChange: () => void;
+  /** Told when the state has changed, with the one before. */
+  readonly onChange: (before: PulseState) => void;
 }
 
 /**
@@ -95,7 +95,8 @@ export class Pulse {
 
   #become(state: PulseState): void {
     if (state === this.#state) return;
+    const before = this.#state;
     this.#state = state;
-    this.#options.onChange();
+    this.#options.onChange(before);
   }
 }

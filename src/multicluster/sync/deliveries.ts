@@ -35,6 +35,11 @@ export class Deliveries {
     return true;
   }
 
+  /** Whether a member has taken a service, or failed to often enough. */
+  hasTried(key: Key, member: string): boolean {
+    return this.#taken.get(key)?.has(member) === true || this.#lagging.get(key)?.has(member) === true;
+  }
+
   /** The member has left, or was lost: it has to take everything anew. */
   forgetMember(member: string): void {
     for (const members of this.#taken.values()) members.delete(member);
@@ -54,7 +59,10 @@ export class Deliveries {
     return members.map((member): Delivery => {
       const taken = this.#taken.get(key)?.get(member.id);
       const before = taken?.delivery ?? { cluster: member.id, hasAddress: false };
-      if (member.pulse.state !== 'alive') return { ...before, state: 'unreachable' };
+      // One that is silent for a moment is not away: what it has taken it has.
+      if (member.pulse.state === 'lost' || (taken === undefined && member.pulse.state !== 'alive')) {
+        return { ...before, state: 'unreachable' };
+      }
       if (taken === undefined || this.#lagging.get(key)?.has(member.id) === true)
         return { ...before, state: 'pending' };
       if (taken.delivery.state === 'acknowledged' && !taken.clusters.includes(exporter)) {

@@ -1,5 +1,6 @@
+import type { Clock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
-import { nameFor } from '../../client/key.ts';
+import { keyOf, nameFor } from '../../client/key.ts';
 import { guard } from '../guard/guard.ts';
 import type { Dropped, MemberPolicy } from '../guard/policy.ts';
 import { overQuota } from '../guard/quotas.ts';
@@ -8,14 +9,22 @@ import type { Merged, SeedPolicy } from '../merge/merged.ts';
 import type { Member } from '../member/member.ts';
 import { incumbentsIn } from '../project/project.ts';
 import type { Denial } from '../record.ts';
-import { textOf } from '../record.ts';
 
 const everything: MemberPolicy = {};
 
+export interface ServicesOptions {
+  readonly members: () => readonly Member[];
+  readonly seedPolicy: SeedPolicy;
+  readonly clock: Clock;
+  /** Told of services that are beyond a quota now, or no longer are. */
+  readonly onDenials: (keys: readonly Key[]) => void;
+}
+
 /** The merged services of a set, each worked out when it is asked for and its records have changed. */
 export class Services {
-  readonly #members: () => readonly Member[];
-  readonly #seedPolicy: SeedPolicy;
+  readonly #options: ServicesOptions;
+  /** Member → its services that are beyond its quotas, and whether they will be counted again soon. */
+  readonly #counted = new WeakMap<Member, { readonly denials: ReadonlyMap<Key, Denial>; readonly isDue: boolean }>();
   /** Key → what it came to last. The order in it is what keeps incumbents first. */
   readonly #merged = new Map<Key, Merged>();
   /** Keys whose records have changed since. */
@@ -23,9 +32,8 @@ export class Services {
   /** Key → what was left out of its records. */
   readonly #dropped = new Map<Key, readonly Dropped[]>();
 
-  constructor(members: () => readonly Member[], seedPolicy: SeedPolicy) {
-    this.#members = members;
-    this.#seedPolicy = seedPolicy;
+  constructor(options: ServicesOptions) {
+    this.#options = options;
   }
 
   /** All services that are exported, or were. */
@@ -50,7 +58,7 @@ export class Services {
     this.#stale.delete(key);
     const { namespace = '', name } = nameFor(key);
     const incumbents = known?.order ?? this.#incumbents(key);
-    const guarded = this.#members().flatMap((member) => {
+    const guarded = this.#options.members().flatMap((member) => {
       // One that leaves exports nothing any more.
       const record = member.options.isLeaving === true ? undefined : member.record(key);
       if (record === undefined) return [];
@@ -69,7 +77,7 @@ export class Services {
     const merged = merge(
       { namespace, name },
       guarded.map(({ record }) => record),
-      { seedPolicy: this.#seedPolicy, incumbents },
+      { seedPolicy: this.#options.seedPolicy, incumbents },
     );
     this.#merged.set(key, merged);
     return merged;
@@ -85,7 +93,7 @@ export class Services {
 
   /** Who came first before this controller began, as any of the imports remembers it. */
   #incumbents(key: Key): readonly string[] {
-    for (const member of this.#members()) {
+    for (const member of this.#options.members()) {
       const incumbents = incumbentsIn(member.actual(key));
       if (incumbents.length > 0) return incumbents;
     }
@@ -95,17 +103,28 @@ export class Services {
   #quotaDenial(member: Member, key: Key): Denial | undefined {
     const { policy } = member.options;
     if (policy?.maxExports === undefined && policy?.maxEndpoints === undefined) return undefined;
-    // All exports of the member, which its quota bounds in the end; members without a quota do not pay for this.
-    const keys = new Set(
-      [...member.caches.seedExports.list(), ...member.caches.currentExports.list()].map(keyOfObject),
-    );
-    const records = [...keys].flatMap((each) => member.record(each) ?? []);
-    return overQuota(records, policy).get(key);
+    const counted = this.#counted.get(member);
+    if (counted === undefined) return this.#count(member, policy).get(key);
+    // What has just been counted may be out of date by the change that is looked at: it is counted again soon.
+    if (!counted.isDue) {
+      this.#counted.set(member, { ...counted, isDue: true });
+      this.#options.clock.after(quotaMs, () => this.#count(member, policy));
+    }
+    return counted.denials.get(key);
+  }
+
+  #count(member: Member, policy: MemberPolicy): ReadonlyMap<Key, Denial> {
+    const { caches } = member;
+    const keys = new Set([...caches.seedExports.list(), ...caches.currentExports.list()].map(keyOf));
+    const records = [...keys].flatMap((key) => member.record(key) ?? []);
+    const before = this.#counted.get(member)?.denials ?? new Map<Key, Denial>();
+    const denials = overQuota(records, policy);
+    this.#counted.set(member, { denials, isDue: false });
+    const changed = [...keys, ...before.keys()].filter((key) => before.has(key) !== denials.has(key));
+    if (changed.length > 0) this.#options.onDenials(changed);
+    return denials;
   }
 }
 
-const keyOfObject = ({
-  metadata,
-}: {
-  readonly metadata: { readonly namespace?: string; readonly name?: string };
-}): Key => textOf({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' });
+/** Quotas are counted over all exports of a member, which is not done for every change of one. */
+const quotaMs = 1000;

@@ -5,7 +5,6 @@ import { systemClock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import type { Outcome } from '../../client/queue.ts';
-import { identityProblems } from '../guard/identity.ts';
 import type { Merged, SeedPolicy } from '../merge/merged.ts';
 import { importsOf } from '../member/caches.ts';
 import type { MemberListener } from '../member/events.ts';
@@ -20,8 +19,8 @@ import { Deliveries, holdsAnything, isWithdrawn } from './deliveries.ts';
 import { releaseExports, tellExports } from './exports.ts';
 import type { SyncMetrics } from './metrics.ts';
 import { syncMetrics } from './metrics.ts';
-import { dropLeases } from '../lease/renewer.ts';
-import { joinSet, leaveSet } from './properties.ts';
+import type { Seat } from './seats.ts';
+import { problemOf, Seats, settleIn, stateOf } from './seats.ts';
 import { Services } from './services.ts';
 
 export interface SyncOptions {
@@ -37,18 +36,6 @@ export interface SyncOptions {
   readonly setName?: string | undefined;
 }
 
-interface Seat {
-  readonly member: Member;
-  /** Its state when that was last looked at. */
-  state: string;
-  /** Its addresses were taken over, and it was told which one it is. */
-  hasJoined: boolean;
-  /** Why it does not take part: it is not who its id says, or says another id itself. */
-  readonly problems: { identity?: string | undefined; property?: string | undefined };
-}
-
-const problemOf = ({ problems: { identity, property } }: Seat): string | undefined => identity ?? property;
-
 /**
  * Keeps all members as the exports of all members say:
  *
@@ -63,17 +50,24 @@ export class Sync {
   readonly metrics: SyncMetrics;
   readonly #options: SyncOptions;
   readonly #clock: Clock;
-  readonly #seats = new Map<string, Seat>();
-  /** Id → the uid of the cluster that first came under it. */
-  readonly #uids = new Map<string, string>();
+  readonly #seats = new Seats();
   /** Member → the way into it, while this controller leads. */
   readonly #channels = new Map<string, Channel>();
   #term: AbortSignal | undefined;
+  /** When this controller began to lead. */
+  #ledSince = 0;
 
   constructor(options: SyncOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.services = new Services(() => this.#taking(), options.seedPolicy ?? 'Withdraw');
+    this.services = new Services({
+      members: () => this.#seats.taking(),
+      seedPolicy: options.seedPolicy ?? 'Withdraw',
+      clock: this.#clock,
+      onDenials: (keys) => {
+        for (const key of keys) this.#changed(key);
+      },
+    });
     this.metrics = syncMetrics(options.metrics, {
       services: () => [...this.services.keys()].length,
       conflicts: () => [...this.services.keys()].filter((key) => this.services.get(key).conflicts.length > 0).length,
@@ -81,12 +75,12 @@ export class Sync {
   }
 
   get members(): readonly Member[] {
-    return Array.from(this.#seats.values(), ({ member }) => member);
+    return this.#seats.members;
   }
 
   /** What keeps members from taking part, each a sentence. */
   problems(): readonly string[] {
-    const own = Array.from(this.#seats.values(), (seat) => problemOf(seat) ?? []).flat();
+    const own = this.#seats.all().flatMap((seat) => problemOf(seat) ?? []);
     const held = [...this.#channels.values()].flatMap(({ member, brake }) =>
       brake.held.map((source) => `too much of ${source} would be deleted in ${member.id} at once: it waits a while`),
     );
@@ -95,24 +89,23 @@ export class Sync {
 
   /** A member for the listener that `listenerFor` gave. */
   add(member: Member): void {
-    this.#seats.set(member.id, { member, state: '', hasJoined: false, problems: {} });
+    this.#seats.add(member);
     if (this.#term !== undefined) this.#open(member, this.#term);
     this.#look(member.id);
   }
 
-  /** A member that is no longer of the set: what came from it goes from the others. */
-  async remove(id: string): Promise<void> {
+  /** A member that is no longer of the set: what came from it goes from the others, unless it `isBack` at once. */
+  async remove(id: string, isBack = false): Promise<void> {
     const seat = this.#seats.get(id);
     if (seat === undefined) return;
     const channel = this.#channels.get(id);
     this.#channels.delete(id);
-    this.#seats.delete(id);
-    this.#uids.delete(id);
+    this.#seats.remove(id, isBack);
     this.deliveries.forgetMember(id);
     this.metrics.connected.remove({ cluster: id });
     for (const key of keysIn(seat.member)) this.#changed(key);
     await channel?.stop();
-    this.#touchAll();
+    if (!isBack) this.#touchAll();
   }
 
   /** Who is told of what changes in the member with this id. */
@@ -128,20 +121,16 @@ export class Sync {
   /** Writes until the signal fires, and resolves when nothing is under way any more. */
   async lead(signal: AbortSignal): Promise<void> {
     this.#term = signal;
+    this.#ledSince = this.#clock.elapsed();
     for (const member of this.members) this.#open(member, signal);
     this.#touchAll();
-    for (const id of this.#seats.keys()) this.#look(id);
+    for (const { id } of this.members) this.#look(id);
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     this.#term = undefined;
     const channels = [...this.#channels.values()];
     this.#channels.clear();
     await Promise.all(channels.map((channel) => channel.stop()));
-    for (const seat of this.#seats.values()) seat.hasJoined = false;
-  }
-
-  /** Members whose exports count and that are written to. */
-  #taking(): readonly Member[] {
-    return [...this.#seats.values()].filter((seat) => problemOf(seat) === undefined).map(({ member }) => member);
+    for (const seat of this.#seats.all()) seat.hasJoined = false;
   }
 
   #open(member: Member, signal: AbortSignal): void {
@@ -174,61 +163,49 @@ export class Sync {
     for (const key of this.services.keys()) if (key.startsWith(`${name}/`)) channel.touch(key);
   }
 
-  /** Everything in every member: only when a member came, went or returned. */
-  #touchAll(): void {
+  /** Everything in every member, or in some: only when a member came, went or returned. */
+  #touchAll(channels: Iterable<Channel> = this.#channels.values()): void {
     const keys = new Set(this.services.keys());
     for (const member of this.members) for (const key of keysIn(member)) keys.add(key);
-    for (const key of keys) for (const channel of this.#channels.values()) channel.touch(key);
+    for (const channel of channels) for (const key of keys) channel.touch(key);
   }
 
   #touchExporters(key: Key): void {
     for (const { cluster } of this.services.get(key).exporters) this.#channels.get(cluster)?.touch(key);
   }
 
-  /** Looks whether the state of a member has changed, and at everything if it has. */
+  /**
+   * Looks whether a member has changed, and at everything if others have to know: it was read, is lost or returned. A
+   * member that was merely silent for a moment is looked at alone.
+   */
   #look(id: string): void {
     const seat = this.#seats.get(id);
     if (seat === undefined) return;
     const { member } = seat;
-    this.#checkIdentities();
-    const state = `${member.pulse.state} ${member.caches.isSynced} ${problemOf(seat) ?? ''}`;
-    const isNew = member.isReady && !seat.hasJoined && this.#term !== undefined;
-    if (state === seat.state && !isNew) return;
+    this.#seats.checkIdentities();
+    const [state, wasReady] = [stateOf(seat), seat.wasReady];
+    const hasChanged = state !== seat.state;
     seat.state = state;
+    seat.wasReady = member.isReady;
     this.metrics.connected.set({ cluster: id }, member.isReady ? 1 : 0);
+    const isNew = member.isReady && !seat.hasJoined && this.#term !== undefined;
     if (isNew) void this.#join(seat, this.#term); // catches everything
-    for (const key of keysIn(member)) this.services.changed(key);
-    this.#touchAll();
+    if (hasChanged) for (const key of keysIn(member)) this.services.changed(key);
+    const own = this.#channels.get(id);
+    if (hasChanged || isNew) this.#touchAll();
+    else if (member.isReady && !wasReady && own !== undefined) this.#touchAll([own]);
   }
 
-  #checkIdentities(): void {
-    const facts = Array.from(this.#seats.values(), ({ member }) => member.facts());
-    const problems = new Map(identityProblems(facts, this.#uids).map(({ id, message }) => [id, message]));
-    for (const { id, uid } of facts) {
-      const seat = this.#seats.get(id);
-      const problem = problems.get(id);
-      if (problem === undefined && uid !== undefined && !this.#uids.has(id)) this.#uids.set(id, uid);
-      if (seat !== undefined) seat.problems.identity = problem;
-    }
-  }
-
-  /** Takes over the addresses that a member has handed out, and tells it which cluster it is. */
-  async #join(seat: Seat, signal: AbortSignal | undefined): Promise<void> {
-    const { member } = seat;
+  async #join(seat: Seat, signal = new AbortController().signal): Promise<void> {
     const { log, setName = 'fairlead' } = this.#options;
-    seat.hasJoined = true;
-    member.options.vips?.adopt([...member.caches.serviceImports.list(), ...member.caches.importedServices.list()]);
+    const { id } = seat.member;
     try {
-      if (member.options.isLeaving === true) {
-        await leaveSet(member, signal);
-        await dropLeases(member, new Set(), signal);
-      } else seat.problems.property = await joinSet(member, setName, signal);
+      await settleIn(seat, setName, signal);
     } catch (error) {
       // Nothing depends on it but people who look.
-      if (signal?.aborted !== true)
-        log.warn({ cluster: member.id, err: error }, 'could not write the properties of the cluster');
+      if (!signal.aborted) log.warn({ cluster: id, err: error }, 'could not write the properties of the cluster');
     }
-    if (seat.problems.property !== undefined) this.#look(member.id);
+    if (problemOf(seat) !== undefined) this.#look(id);
   }
 
   async #reconcile(channel: Channel, key: Key, signal: AbortSignal): Promise<Outcome> {
@@ -243,8 +220,8 @@ export class Sync {
         merged,
         member,
         memory: member.memory,
-        unknown: this.#idsOf(({ caches }) => !caches.isSynced),
-        lost: this.#idsOf(({ pulse }) => pulse.state === 'lost'),
+        unknown: this.#seats.idsOf(({ caches }) => !caches.isSynced),
+        lost: this.#seats.idsOf(({ pulse }) => pulse.state === 'lost'),
         brake: (write) => this.#brake(channel, merged, write),
         now: () => this.#now(),
         onWrite: (write) => this.#count(member, write),
@@ -253,9 +230,10 @@ export class Sync {
     );
     this.#acknowledge(channel, key, delivered);
     if (member.options.isLeaving === true) await releaseExports(member, key, signal);
-    else await this.#tell(member, key, signal);
+    const isTold = member.options.isLeaving === true || (await this.#tell(member, key, signal));
     this.#tidy(member, key);
-    return delivered.waitMs > 0 ? { againAfterMs: delivered.waitMs } : undefined;
+    const waitMs = delivered.waitMs > 0 ? delivered.waitMs : isTold ? 0 : newMs;
+    return waitMs > 0 ? { againAfterMs: waitMs } : undefined;
   }
 
   #acknowledge(channel: Channel, key: Key, delivered: Delivered): void {
@@ -267,8 +245,11 @@ export class Sync {
     if (isNews || (isLeaving && delivered.writes > 0)) this.#touchExporters(key);
   }
 
-  async #tell(member: Member, key: Key, signal: AbortSignal): Promise<void> {
-    const others = this.#taking().filter(({ options }) => options.isLeaving !== true);
+  /** Tells the exports of a member how far the service has come; false: that is not known yet. */
+  async #tell(member: Member, key: Key, signal: AbortSignal): Promise<boolean> {
+    const others = this.#seats.taking().filter(({ options }) => options.isLeaving !== true);
+    // A controller that has just begun does not know yet what members have, and must not say that they lack it.
+    if (this.#isNew() && others.some((each) => each.isReady && !this.deliveries.hasTried(key, each.id))) return false;
     await tellExports(
       {
         key,
@@ -276,13 +257,18 @@ export class Sync {
         member,
         progress: () => ({
           deliveries: this.deliveries.of(key, member.id, others),
-          isWithdrawn: isWithdrawn(key, member.id, this.#taking()),
+          isWithdrawn: isWithdrawn(key, member.id, this.#seats.taking()),
           now: this.#now(),
         }),
         onWrite: (write) => this.#count(member, write),
       },
       signal,
     );
+    return true;
+  }
+
+  #isNew(): boolean {
+    return this.#clock.elapsed() - this.#ledSince < newMs;
   }
 
   /** Gives back what a service had that is gone everywhere. */
@@ -299,22 +285,17 @@ export class Sync {
     this.deliveries.forget(key);
   }
 
-  /** Members that have not been read, or do not take part: what came from them stays as it is. */
-  #idsOf(isMeant: (member: Member) => boolean): ReadonlySet<string> {
-    const seats = [...this.#seats.values()].filter(
-      (seat) => seat.member.options.isLeaving !== true && (problemOf(seat) !== undefined || isMeant(seat.member)),
-    );
-    return new Set(seats.map(({ member }) => member.id));
-  }
-
   /** What a person has withdrawn is not held back: its export is there, and about to go. */
   #brake({ member, brake }: Channel, { exporters }: Merged, write: Write): number {
     const source = deletedSource(write);
-    if (source === undefined || !this.#seats.has(source)) return 0;
+    if (source === undefined || this.#seats.get(source) === undefined) return 0;
     const exporter = exporters.find(({ cluster }) => cluster === source);
     if (exporter?.verdict.state === 'leaving') return 0;
     const waitMs = brake.waitMs(source, member.caches.slices.by('source', source).length);
-    if (waitMs > 0) this.metrics.brake.inc({ importer: member.id });
+    if (waitMs > 0) {
+      this.metrics.brake.inc({ importer: member.id });
+      this.#options.log.warn({ cluster: member.id, source, waitMs }, 'too much would be deleted at once: it waits');
+    }
     return waitMs;
   }
 
@@ -326,6 +307,9 @@ export class Sync {
     return new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
   }
 }
+
+/** How long a controller is new: members that have not taken a service by then lag. */
+const newMs = 10_000;
 
 /** The services that a member exports or holds something of. */
 function keysIn({ caches }: Member): ReadonlySet<Key> {

@@ -1,0 +1,91 @@
+import { identityProblems } from '../guard/identity.ts';
+import { dropLeases } from '../lease/renewer.ts';
+import type { Member } from '../member/member.ts';
+import { joinSet, leaveSet } from './properties.ts';
+
+/** A member, and how it takes part. */
+export interface Seat {
+  readonly member: Member;
+  /** What others had to know of it when it was last looked at. */
+  state: string;
+  wasReady: boolean;
+  /** Its addresses were taken over, and it was told which one it is. */
+  hasJoined: boolean;
+  /** Why it does not take part: it is not who its id says, or says another id itself. */
+  readonly problems: { identity?: string | undefined; property?: string | undefined };
+}
+
+/** Why a member does not take part; undefined: it does. */
+export const problemOf = ({ problems: { identity, property } }: Seat): string | undefined => identity ?? property;
+
+/** What the other members have to know of one: whether it was read, is lost, or does not take part. */
+export const stateOf = (seat: Seat): string =>
+  `${seat.member.caches.isSynced} ${seat.member.pulse.state === 'lost'} ${problemOf(seat) ?? ''}`;
+
+/** The members of a set, and which of them take part. */
+export class Seats {
+  readonly #seats = new Map<string, Seat>();
+  /** Id → the uid of the cluster that first came under it. */
+  readonly #uids = new Map<string, string>();
+
+  get(id: string): Seat | undefined {
+    return this.#seats.get(id);
+  }
+
+  all(): readonly Seat[] {
+    return [...this.#seats.values()];
+  }
+
+  get members(): readonly Member[] {
+    return this.all().map(({ member }) => member);
+  }
+
+  add(member: Member): void {
+    this.#seats.set(member.id, { member, state: '', wasReady: false, hasJoined: false, problems: {} });
+  }
+
+  /** `isBack`: another connection takes its place, which must be to the same cluster. */
+  remove(id: string, isBack: boolean): void {
+    this.#seats.delete(id);
+    if (!isBack) this.#uids.delete(id);
+  }
+
+  /** Members whose exports count and that are written to. */
+  taking(): readonly Member[] {
+    return this.all()
+      .filter((seat) => problemOf(seat) === undefined)
+      .map(({ member }) => member);
+  }
+
+  /** Members of which something is true, and those that do not take part: what came from them stays as it is. */
+  idsOf(isMeant: (member: Member) => boolean): ReadonlySet<string> {
+    const seats = this.all().filter(
+      (seat) => seat.member.options.isLeaving !== true && (problemOf(seat) !== undefined || isMeant(seat.member)),
+    );
+    return new Set(seats.map(({ member }) => member.id));
+  }
+
+  /** Looks whether everybody is who they say. */
+  checkIdentities(): void {
+    const facts = this.members.map((member) => member.facts());
+    const problems = new Map(identityProblems(facts, this.#uids).map(({ id, message }) => [id, message]));
+    for (const { id, uid } of facts) {
+      const seat = this.#seats.get(id);
+      const identity = problems.get(id);
+      if (identity === undefined && uid !== undefined && !this.#uids.has(id)) this.#uids.set(id, uid);
+      if (seat !== undefined) seat.problems.identity = identity;
+    }
+  }
+}
+
+/** Takes over the addresses that a member has handed out, and tells it which cluster it is, or that it no longer is one. */
+export async function settleIn(seat: Seat, setName: string, signal: AbortSignal): Promise<void> {
+  const { member } = seat;
+  const { caches, options } = member;
+  seat.hasJoined = true;
+  options.vips?.adopt([...caches.serviceImports.list(), ...caches.importedServices.list()]);
+  if (options.isLeaving === true) {
+    await leaveSet(member, signal);
+    await dropLeases(member, new Set(), signal);
+  } else seat.problems.property = await joinSet(member, setName, signal);
+}
