@@ -17,7 +17,7 @@ export interface Stand extends AsyncDisposable {
   /** The process that answers. */
   readonly process: FairleadProcess;
   /** Runs kubectl and gives what it printed; a failure is an error. */
-  kubectl(args: readonly string[], input?: string): Promise<string>;
+  readonly kubectl: (args: readonly string[], input?: string) => Promise<string>;
   metrics(): Promise<string>;
 }
 
