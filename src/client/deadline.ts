@@ -1,14 +1,14 @@
-import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { ApiCall } from './transport.ts';
 
 /**
- * Ends a request when its signal fires or it takes too long. It does what a timeout signal joined with another does, and
- * what the streams of Node do with it, for some 50 µs of CPU less of the 350 that a request took.
+ * Ends a request when its signal fires or it takes too long. It does what a timeout signal joined with another does for
+ * a tenth of the CPU.
  */
 export class Deadline {
   readonly #signal: AbortSignal | undefined;
   readonly #timer: NodeJS.Timeout;
-  #outgoing: ClientRequest | undefined;
+  #onEnd: ((reason: unknown) => void) | undefined;
+  #hasEnded = false;
   #reason: unknown;
 
   constructor({ method, path, signal }: ApiCall, timeoutMs: number) {
@@ -19,43 +19,34 @@ export class Deadline {
     this.#timer = setTimeout(() => this.#end(late()), timeoutMs);
   }
 
-  /** Whether it ended the request. */
-  get aborted(): boolean {
-    return this.#reason !== undefined;
+  /** Throws why the request is to end, if it is. */
+  throwIfEnded(): void {
+    if (this.#hasEnded) throw this.#reason;
   }
 
-  get reason(): unknown {
-    return this.#reason;
+  /** Calls this, and nothing it was told before, when the request is to end. */
+  guard(onEnd: (reason: unknown) => void): void {
+    this.#onEnd = onEnd;
+    if (this.#hasEnded) onEnd(this.#reason);
   }
 
-  /** Ends this request when it is to end. */
-  guard(outgoing: ClientRequest): void {
-    this.#outgoing = outgoing;
-    if (this.aborted) this.#end(this.#reason);
-  }
-
-  /** The whole body of an answer. */
-  text(incoming: IncomingMessage): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = [];
-      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-      incoming.on('end', () => resolve(chunks.length === 1 ? String(chunks[0]) : Buffer.concat(chunks).toString()));
-      incoming.on('error', (error) => reject(this.aborted ? this.#reason : error));
-      // An answer that breaks off has an error and no end; one that ended is settled already.
-      incoming.on('close', () => reject(this.#reason ?? new Error('the answer broke off')));
-    });
+  /** The answer has begun: from here on it may take as long as it likes. */
+  begun(): void {
+    clearTimeout(this.#timer);
   }
 
   /** The request is over. */
   clear(): void {
     clearTimeout(this.#timer);
     this.#signal?.removeEventListener('abort', this.#abort);
+    this.#onEnd = undefined;
   }
 
   readonly #abort = (): void => this.#end(this.#signal?.reason);
 
   #end(reason: unknown): void {
+    this.#hasEnded = true;
     this.#reason = reason;
-    this.#outgoing?.destroy(reason instanceof Error ? reason : new Error(String(reason)));
+    this.#onEnd?.(reason);
   }
 }

@@ -11,3 +11,8 @@ export const isTerminal = (error: unknown): boolean =>
 export class KubeconfigError extends Error {
   readonly code = 'USAGE';
 }
+
+/** A connection that ended before an answer did. Its code is the system's for that, since it is told apart by it. */
+export class ConnectionLostError extends Error {
+  readonly code = 'ECONNRESET';
+}

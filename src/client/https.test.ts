@@ -113,7 +113,7 @@ test('a server that does not answer is given up', async () => {
   using transport = overHttps({ server: server.server, credentials: anonymous }, { timeoutMs: 20 });
   await assert.rejects(transport.request({ method: 'GET', path: '/' }), { name: 'TimeoutError' });
   const stream = transport.stream({ method: 'GET', path: '/' });
-  await assert.rejects(stream[Symbol.asyncIterator]().next(), { message: '/ did not answer in 20 ms' });
+  await assert.rejects(stream[Symbol.asyncIterator]().next(), { name: 'TimeoutError' });
 });
 
 test('a busy server is asked again when it says when, and only then', async () => {

@@ -1,11 +1,11 @@
-import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
-import { Agent as HttpAgent, request as httpRequest } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { text } from 'node:stream/consumers';
 import { Deadline } from './deadline.ts';
-import { LineCutter } from './lines.ts';
+import { LineStream } from './http-lines.ts';
+import { HttpPool } from './http-pool.ts';
+import { RequestWriter } from './http-request.ts';
+import { socketsTo } from './http-socket.ts';
+import { exchange } from './http-whole.ts';
 import type { ApiAnswer, ApiCall, Transport } from './transport.ts';
-import { headersOf, refusal, urlOf } from './transport.ts';
+import { refusal } from './transport.ts';
 
 /** What proves who we are: a token, or a certificate with its key, as PEM. */
 export interface Credentials {
@@ -31,134 +31,126 @@ export interface HttpsOptions {
   readonly userAgent?: string;
   /** How long an answer, or the beginning of a stream, may take; default 60 s. */
   readonly timeoutMs?: number;
+  /** How many connections requests share; default 16. Every stream has one of its own beside them. */
+  readonly connections?: number;
 }
 
 /** A transport over TLS with connections that are kept. Every stream has a connection of its own. */
 export function overHttps(access: ServerAccess, options: HttpsOptions = {}): Transport {
-  const connections = new Connections(access, options);
+  const server = new HttpServer(access, options);
+  const timeoutMs = options.timeoutMs ?? 60_000;
   return {
     async request(call) {
-      const deadline = new Deadline(call, options.timeoutMs ?? defaultTimeoutMs);
+      const deadline = new Deadline(call, timeoutMs);
       try {
-        const outgoing = await connections.send(call, deadline);
-        return { status: outgoing.statusCode ?? 0, headers: outgoing.headers, body: await deadline.text(outgoing) };
+        return await server.request(call, deadline);
       } finally {
         deadline.clear();
       }
     },
     async *stream(call) {
-      const incoming = await begin(connections, call, options.timeoutMs ?? defaultTimeoutMs);
-      if (incoming.statusCode !== 200) throw refusal(await answerOf(incoming));
-      // A machine that vanished says nothing: the kernel asks after it.
-      incoming.socket.setKeepAlive(true, 30_000);
-      const cutter = new LineCutter();
-      incoming.setEncoding('utf8');
-      for await (const chunk of incoming) yield* cutter.push(String(chunk));
+      // A stream may last for ever, but not take for ever to begin.
+      const deadline = new Deadline(call, timeoutMs);
+      let lines: LineStream | undefined;
+      try {
+        lines = await server.stream(call, deadline);
+        for (let batch = await lines.next(); batch !== undefined; batch = await lines.next()) {
+          for (const line of batch) yield line;
+        }
+      } finally {
+        deadline.clear();
+        lines?.drop(new Error('nobody reads the stream any more'));
+      }
     },
-    [Symbol.dispose]: () => connections.close(),
+    [Symbol.dispose]: () => server.close(),
   };
 }
 
-const defaultTimeoutMs = 60_000;
-
-/** A stream may last for ever, but not take for ever to begin. */
-async function begin(connections: Connections, call: ApiCall, timeoutMs: number): Promise<IncomingMessage> {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new Error(`${call.path} did not answer in ${timeoutMs} ms`)), timeoutMs);
-  const signal = call.signal === undefined ? late.signal : AbortSignal.any([call.signal, late.signal]);
-  try {
-    return await connections.send(call, signal);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-const answerOf = async (incoming: IncomingMessage): Promise<ApiAnswer> => ({
-  status: incoming.statusCode ?? 0,
-  headers: incoming.headers,
-  body: await text(incoming),
-});
-
-/** The connections of one transport; they are made anew when the client certificate changes. */
-class Connections {
+/** A server and the connections to it; they are made anew when the client certificate changes. */
+class HttpServer {
   readonly #access: ServerAccess;
-  readonly #url: URL;
-  /** In front of every path. */
-  readonly #prefix: string;
-  readonly #base: RequestOptions;
-  readonly #userAgent: string;
-  #agent: HttpAgent | HttpsAgent | undefined;
-  #retired: HttpAgent | HttpsAgent | undefined;
+  readonly #writer: RequestWriter;
+  readonly #connections: number;
+  #pool: HttpPool | undefined;
+  #retired: HttpPool | undefined;
   #certificate: string | undefined;
 
-  constructor(access: ServerAccess, { userAgent = 'fairlead' }: HttpsOptions) {
+  constructor(access: ServerAccess, { userAgent = 'fairlead', connections = 16 }: HttpsOptions) {
     this.#access = access;
-    this.#url = new URL(access.server);
-    const { protocol, hostname, port, pathname } = this.#url;
-    this.#prefix = pathname.replace(/\/$/, '');
-    // Brackets around an IPv6 address belong to the URL, not to the address.
-    this.#base = { protocol, hostname: hostname.replace(/^\[|\]$/g, ''), ...(port === '' ? {} : { port }) };
-    this.#userAgent = userAgent;
+    this.#writer = new RequestWriter(access.server, userAgent);
+    this.#connections = connections;
   }
 
   /** Sends a call; one that is answered with 401 is sent once more, with credentials that are read anew. */
-  async send(call: ApiCall, end: AbortSignal | Deadline): Promise<IncomingMessage> {
-    const answer = await this.#sendAs(call, end, await this.#access.credentials(false));
-    if (answer.statusCode !== 401) return answer;
-    answer.resume(); // the connection is free only when the body was read
-    return this.#sendAs(call, end, await this.#access.credentials(true));
+  async request(call: ApiCall, deadline: Deadline): Promise<ApiAnswer> {
+    const answer = await this.#requestAs(call, deadline, await this.#access.credentials(false));
+    if (answer.status !== 401) return answer;
+    return this.#requestAs(call, deadline, await this.#access.credentials(true));
+  }
+
+  /** Begins a stream likewise; throws when it is refused. */
+  async stream(call: ApiCall, deadline: Deadline): Promise<LineStream> {
+    const first = await this.#streamAs(call, deadline, await this.#access.credentials(false));
+    if ('lines' in first) return first.lines;
+    const again =
+      first.refused.status === 401 ? await this.#streamAs(call, deadline, await this.#access.credentials(true)) : first;
+    if ('lines' in again) return again.lines;
+    throw refusal(again.refused);
   }
 
   close(): void {
-    this.#agent?.destroy();
-    this.#retired?.destroy();
+    this.#pool?.close();
+    this.#retired?.close();
   }
 
-  #sendAs(call: ApiCall, end: AbortSignal | Deadline, credentials: Credentials): Promise<IncomingMessage> {
-    const { token } = credentials;
-    const headers = {
-      ...headersOf(call),
-      'user-agent': this.#userAgent,
-      ...(call.body === undefined ? {} : { 'content-length': Buffer.byteLength(call.body) }),
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    };
-    const path = this.#prefix + urlOf(call);
-    const options = { ...this.#base, path, method: call.method, agent: this.#agentFor(credentials), headers };
-    return new Promise((resolve, reject) => {
-      const outgoing = this.#open(options, end);
-      // An abort is reported as what it was aborted for.
-      outgoing.on('error', (error) => reject(end.aborted ? end.reason : error));
-      outgoing.on('response', resolve);
-      outgoing.end(call.body);
-    });
+  async #requestAs(call: ApiCall, deadline: Deadline, credentials: Credentials): Promise<ApiAnswer> {
+    const text = this.#writer.write(call, credentials.token);
+    const pool = this.#poolFor(credentials);
+    await pool.turn(deadline);
+    try {
+      for (;;) {
+        deadline.throwIfEnded();
+        const connection = await pool.connection(deadline);
+        deadline.guard((reason) => connection.drop(reason));
+        const outcome = await exchange(connection, text);
+        if ('answer' in outcome) return outcome.answer;
+        // Only what changes nothing is sent twice: the server may have acted, and only its answer be lost.
+        if (!outcome.isUnanswered || call.method !== 'GET') throw outcome.error;
+      }
+    } finally {
+      pool.done();
+    }
   }
 
-  #open(options: RequestOptions, end: AbortSignal | Deadline): ClientRequest {
-    const send = this.#url.protocol === 'http:' ? httpRequest : httpsRequest;
-    if (end instanceof AbortSignal) return send({ ...options, signal: end });
-    const outgoing = send(options);
-    end.guard(outgoing);
-    return outgoing;
+  async #streamAs(
+    call: ApiCall,
+    deadline: Deadline,
+    credentials: Credentials,
+  ): Promise<{ readonly lines: LineStream } | { readonly refused: ApiAnswer }> {
+    const text = this.#writer.write(call, credentials.token);
+    const pool = this.#poolFor(credentials);
+    for (;;) {
+      deadline.throwIfEnded();
+      const connection = await pool.connection(deadline);
+      deadline.guard((reason) => connection.drop(reason));
+      const lines = new LineStream(connection);
+      connection.send(text, lines.exchange);
+      const head = await lines.head();
+      if (head === undefined) continue;
+      deadline.begun();
+      if (head.status === 200) return { lines };
+      return { refused: { ...head, body: await lines.refusal() } };
+    }
   }
 
-  #agentFor({ cert, key }: Credentials): HttpAgent | HttpsAgent {
-    if (this.#agent !== undefined && this.#certificate === cert) return this.#agent;
-    const { ca, insecureSkipTlsVerify = false, tlsServerName } = this.#access;
+  #poolFor(credentials: Credentials): HttpPool {
+    if (this.#pool !== undefined && this.#certificate === credentials.cert) return this.#pool;
     // What is under way with the last certificate may finish; what is older yet is cut.
-    this.#retired?.destroy();
-    this.#retired = this.#agent;
-    this.#certificate = cert;
-    this.#agent =
-      this.#url.protocol === 'http:'
-        ? new HttpAgent({ keepAlive: true })
-        : new HttpsAgent({
-            keepAlive: true,
-            rejectUnauthorized: !insecureSkipTlsVerify,
-            ...(ca === undefined ? {} : { ca }),
-            ...(cert === undefined ? {} : { cert }),
-            ...(key === undefined ? {} : { key }),
-            ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
-          });
-    return this.#agent;
+    this.#retired?.close();
+    this.#retired = this.#pool;
+    this.#retired?.retire();
+    this.#certificate = credentials.cert;
+    this.#pool = new HttpPool(socketsTo(this.#access, credentials), this.#connections);
+    return this.#pool;
   }
 }

@@ -1,0 +1,98 @@
+import type { Deadline } from './deadline.ts';
+import { ConnectionLostError } from './errors.ts';
+import { HttpConnection } from './http-connection.ts';
+import type { OpenSocket } from './http-socket.ts';
+
+/**
+ * The connections to one server. Requests share at most `most` of them, and wait their turn where there are more:
+ * a handshake costs as much as ten requests. Streams have one each beside these.
+ */
+export class HttpPool {
+  readonly #open: OpenSocket;
+  readonly #most: number;
+  /** Those that carry nothing; the one that was used last is used next. */
+  readonly #idle: HttpConnection[] = [];
+  /** All that are open and carry something. */
+  readonly #busy = new Set<HttpConnection>();
+  /** How many turns are taken. */
+  #turns = 0;
+  /** Who waits for a turn, in order. */
+  readonly #waiting = new Set<() => void>();
+  #isRetired = false;
+  #isClosed = false;
+
+  constructor(open: OpenSocket, most: number) {
+    this.#open = open;
+    this.#most = most;
+  }
+
+  /** Resolves when it is a request's turn; who has had it calls `done`. */
+  async turn(deadline: Deadline): Promise<void> {
+    if (this.#turns < this.#most) {
+      this.#turns++;
+      return;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.add(resolve);
+    deadline.guard((reason) => {
+      // One whose turn has come in the same moment gives it back by itself.
+      if (this.#waiting.delete(resolve)) reject(reason);
+    });
+    await promise;
+  }
+
+  /** Ends a turn. */
+  done(): void {
+    for (const next of this.#waiting) {
+      this.#waiting.delete(next);
+      next();
+      return;
+    }
+    this.#turns--;
+  }
+
+  /** A connection that carries nothing. */
+  async connection(deadline: Deadline): Promise<HttpConnection> {
+    const now = performance.now();
+    for (let known = this.#idle.pop(); known !== undefined; known = this.#idle.pop()) {
+      if (known.isUsable(now)) {
+        this.#busy.add(known);
+        return known;
+      }
+      known.drop(undefined);
+    }
+    const socket = await this.#open(deadline);
+    const connection = new HttpConnection(socket, (freed) => this.#free(freed));
+    this.#busy.add(connection);
+    socket.once('close', () => this.#forget(connection));
+    if (this.#isClosed) connection.drop(closed());
+    return connection;
+  }
+
+  /** Keeps nothing open any more; what is under way may finish. */
+  retire(): void {
+    this.#isRetired = true;
+    for (const connection of this.#idle.splice(0)) connection.drop(undefined);
+  }
+
+  /** Drops everything. */
+  close(): void {
+    this.#isClosed = true;
+    this.retire();
+    for (const connection of this.#busy) connection.drop(closed());
+  }
+
+  #free(connection: HttpConnection): void {
+    this.#busy.delete(connection);
+    if (this.#isRetired || this.#idle.length >= this.#most) connection.drop(undefined);
+    else this.#idle.push(connection);
+  }
+
+  #forget(connection: HttpConnection): void {
+    this.#busy.delete(connection);
+    const at = this.#idle.indexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+  }
+}
+
+const closed = (): Error => new ConnectionLostError('the connection to the server was closed');
