@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+
 import type { DnsOptions } from '../dns/config.ts';
 import { dnsFlags } from '../dns/config-flags.ts';
 import { hasIpv6 } from '../dns/machine.ts';
@@ -39,7 +41,11 @@ export const part: Part = {
       run: async (call) => (await import('./dns-actions/import-corefile.ts')).importCorefile(call),
     },
   } satisfies Record<string, PartAction>,
-  alone: (settings, changes) => load(dnsOptionsOf(settings), {}, changes),
+  alone(settings, changes) {
+    // Of the 75 MB that were this process' own with 1,000 Services, 17 were room for young objects, of which it makes few.
+    setFlagsFromString('--semi-space-growth-factor=1');
+    return load(dnsOptionsOf(settings), {}, changes);
+  },
   inUp({ gates, serviceCidrs, settings = new Map(), dns = { address: '127.0.0.1', port: 1053 } }) {
     const given = saidByUp.find((name) => settings.has(name));
     if (given !== undefined)
