@@ -2,6 +2,7 @@ import { StatusError } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import { apiVersionOf } from '../api/kind.ts';
 import type { ApiObject } from '../api/metadata.ts';
+import { withoutManagedFields } from './managed-fields.ts';
 import type { ApiCall, Query, Transport } from './transport.ts';
 import { isRefusal, isStatus, refusal } from './transport.ts';
 
@@ -49,6 +50,8 @@ export interface Selection {
   readonly fieldSelector?: string | undefined;
   /** Asks for the metadata of the objects alone. */
   readonly metadataOnly?: boolean | undefined;
+  /** Watches without `managedFields`; for kinds of which no other field has that name. */
+  readonly withoutManagedFields?: boolean | undefined;
 }
 
 export interface ListOptions extends Selection, CallOptions {
@@ -152,7 +155,8 @@ export class Client implements Disposable {
     };
     const path = collectionPath(kind, options.namespace);
     const call: ApiCall = { method: 'GET', path, query, accept: acceptFor('PartialObjectMetadata', options), signal };
-    for await (const line of this.#transport.stream(call)) yield eventOf(kind, line);
+    const cut = options.withoutManagedFields === true ? withoutManagedFields : asItIs;
+    for await (const line of this.#transport.stream(call)) yield eventOf<T>(cut(line));
   }
 
   create<T extends ApiObject>(kind: Kind<T>, object: T, options: WriteOptions = {}): Promise<T> {
@@ -261,9 +265,11 @@ async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
+const asItIs = (line: string): string => line;
+
 const eventTypes: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK']);
 
-function eventOf<T extends ApiObject>(kind: Kind<T>, line: string): WatchEvent<T> {
+function eventOf<T extends ApiObject>(line: string): WatchEvent<T> {
   // A cast where bytes become an object; what the loop relies on is checked below.
   const event = JSON.parse(line) as { readonly type?: unknown; readonly object?: T };
   if (event.type === 'ERROR' && isStatus(event.object)) throw new StatusError(event.object);

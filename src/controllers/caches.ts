@@ -91,6 +91,7 @@ export class Caches {
   ): Informer<T, Index> {
     const informer = new Informer<T, Index>(this.#client, kind, {
       ...options,
+      withoutManagedFields: true,
       onError: (error) => this.#report(kind, error),
     });
     // A cast that forgets which indexes there are and what the objects have beside metadata: readers need neither.
