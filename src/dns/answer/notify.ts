@@ -3,7 +3,6 @@ import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isIPv6 } from 'node:net';
 import type { Name, RecordSet } from '../record.ts';
 import type { Zone } from '../records/zones.ts';
 import { classes, flagBits, opcodes, types } from '../wire/codes.ts';
@@ -98,7 +97,7 @@ async function exchange(
   signal: AbortSignal,
 ): Promise<boolean> {
   const id = randomInt(0x1_0000);
-  const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
+  const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
   try {

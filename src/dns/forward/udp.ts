@@ -1,5 +1,4 @@
 import { createSocket } from 'node:dgram';
-import { isIPv6 } from 'node:net';
 
 import { UpstreamError } from './errors.ts';
 import type { Reply } from './query.ts';
@@ -30,7 +29,7 @@ export function exchange(to: Endpoint, sent: Uint8Array, options: ExchangeOption
   const { signal, exactCase, onWrongReply } = options;
   return new Promise<Reply>((resolve, reject) => {
     // A lookup of our own: the address is literal, and Node's would take a thread.
-    const family = isIPv6(to.address) ? 6 : 4;
+    const family = to.address.includes(':') ? 6 : 4;
     const socket = createSocket({
       type: family === 6 ? 'udp6' : 'udp4',
       lookup: (host, _options, callback) => callback(null, host, family),

@@ -1,5 +1,4 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { isIPv6 } from 'node:net';
 
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
@@ -123,4 +122,4 @@ function isTooOld(message: Message): boolean {
 
 /** How an endpoint is written. */
 export const endpointName = ({ address, port }: Endpoint): string =>
-  isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
