@@ -207,6 +207,46 @@ test('a stream that outlives its time is dropped', async () => {
   assert.deepEqual(started.errors.map(String), ['Error: the watch did not end']);
 });
 
+test('a watch whose bookmarks stop is dropped, and what was missed is found by comparing', async () => {
+  const clock = new ManualClock();
+  const asked: unknown[] = [];
+  const items = ['a'];
+  const bookmark = (annotations = {}): string =>
+    JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '5', annotations } } });
+  const transport: Transport = {
+    request: () => assert.fail('no list was expected'),
+    async *stream({ query, signal }) {
+      asked.push([query?.['resourceVersion'], query?.['sendInitialEvents']]);
+      for (const name of items) {
+        const metadata = { name, namespace: 'default', uid: name, resourceVersion: '5' };
+        yield JSON.stringify({ type: 'ADDED', object: { metadata } });
+      }
+      yield bookmark({ 'k8s.io/initial-events-end': 'true' });
+      if (asked.length === 1) yield bookmark();
+      // From here on it is dead, and nothing says so.
+      await new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+    },
+    [Symbol.dispose]: () => {},
+  };
+  await using started = start(transport, { clock, random: () => 0 });
+  await started.informer.synced();
+  await settled();
+  items.push('b');
+  await clock.advance(179_000);
+  assert.equal(asked.length, 1);
+  await clock.advance(1000);
+  await clock.advance(400);
+  assert.deepEqual(started.errors.map(String), ['Error: the watch went silent: everything is compared anew']);
+  assert.deepEqual(asked, [
+    [undefined, true],
+    [undefined, true],
+  ]);
+  assert.deepEqual(
+    started.informer.list().map(({ metadata }) => metadata.name),
+    ['a', 'b'],
+  );
+});
+
 test('it is known how long the server has been silent', async () => {
   const clock = new ManualClock();
   const feed = new Feed();

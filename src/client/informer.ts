@@ -55,6 +55,8 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   #heardAt: number | undefined;
   /** Whether the server begins a watch with what there is; most do, and then no list is needed. */
   #hasWatchList = true;
+  /** Whether the server says every minute or so where it is, although nothing changes. */
+  #hasBookmarks = false;
 
   constructor(client: Client, kind: Kind<T>, options: InformerOptions<T, Index> = {}) {
     this.#client = client;
@@ -165,7 +167,12 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   #deadlines(own: AbortController, timeoutSeconds: number): () => void {
     const drop = (why: string) => (): void => own.abort(new Error(why));
     const cancelEnd = this.#clock.after((timeoutSeconds + 30) * 1000, drop('the watch did not end'));
-    if (this.#revision !== undefined || !this.#hasWatchList) return cancelEnd;
+    const cancelSilence = this.#dropWhenSilent(drop('the watch went silent: everything is compared anew'));
+    const cancelBoth = (): void => {
+      cancelEnd();
+      cancelSilence();
+    };
+    if (this.#revision !== undefined || !this.#hasWatchList) return cancelBoth;
     // Some servers take `sendInitialEvents` for nothing, and never say that the beginning is over.
     const cancelBeginning = this.#clock.after(longestBeginningMs, () => {
       if (this.#revision !== undefined) return;
@@ -173,9 +180,31 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
       drop('the watch never said that it began')();
     });
     return () => {
-      cancelEnd();
+      cancelBoth();
       cancelBeginning();
     };
+  }
+
+  /**
+   * A watch can die without an end. Bookmarks that stop tell; since nobody knows what was missed, and whether the server
+   * does, all there is is compared then.
+   */
+  #dropWhenSilent(drop: () => void): () => void {
+    const started = this.#clock.elapsed();
+    let cancel = (): void => {};
+    const look = (): void => {
+      const silentMs = this.#clock.elapsed() - Math.max(started, this.#heardAt ?? started);
+      const isDead = this.#hasBookmarks && silentMs >= longestSilenceMs;
+      if (!isDead) {
+        const leftMs = longestSilenceMs - silentMs;
+        cancel = this.#clock.after(leftMs > 0 ? leftMs : longestSilenceMs, look);
+        return;
+      }
+      this.#revision = undefined;
+      drop();
+    };
+    look();
+    return () => cancel();
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -226,7 +255,10 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   #take({ type, object }: WatchEvent<T>): void {
     this.#revision = object.metadata.resourceVersion;
     this.#heardAt = this.#clock.elapsed();
-    if (type === 'BOOKMARK') return;
+    if (type === 'BOOKMARK') {
+      this.#hasBookmarks = true;
+      return;
+    }
     const trimmed = this.#trimmed(object);
     this.#tell(type === 'DELETED' ? this.#cache.delete(trimmed) : this.#cache.set(trimmed));
   }
@@ -260,4 +292,6 @@ const initialEventsEnd = 'k8s.io/initial-events-end';
 const defaultBackoff: BackoffOptions = { baseMs: 800, maxMs: 30_000 };
 const shortWatchMs = 1000;
 const longestBeginningMs = 90_000;
+/** Three bookmarks of Kubernetes, or of ours. */
+const longestSilenceMs = 180_000;
 const longestRetryAfterMs = 60_000;
