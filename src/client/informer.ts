@@ -9,6 +9,7 @@ import { keyOf } from './key.ts';
 import type { Change, Indexes, Lister } from './object-cache.ts';
 import { ObjectCache } from './object-cache.ts';
 import { isRefusal } from './transport.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 /** Who is told of changes. Each is told once, in order, after the cache has it. What a handler throws is reported. */
 export interface Handler<T> {
@@ -92,16 +93,7 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
 
   /** Resolves when the cache is complete for the first time; rejects when the signal fires before. */
   async synced(signal?: AbortSignal): Promise<void> {
-    if (signal === undefined || this.#hasSynced) return this.#synced.promise;
-    signal.throwIfAborted();
-    const stopped = Promise.withResolvers<never>();
-    const stop = (): void => stopped.reject(signal.reason);
-    signal.addEventListener('abort', stop);
-    try {
-      await Promise.race([this.#synced.promise, stopped.promise]);
-    } finally {
-      signal.removeEventListener('abort', stop);
-    }
+    await unlessAborted(this.#synced.promise, this.#hasSynced ? undefined : signal);
   }
 
   /** Tells of everything there is as added, then of every change, until the returned function is called. */

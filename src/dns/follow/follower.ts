@@ -1,3 +1,4 @@
+import type { Kind } from '../../api/kind.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
 import { podKind } from '../../api/kinds/core/pod/kind.ts';
@@ -17,14 +18,14 @@ import { systemClock } from '../../client/clock.ts';
 import type { Handler } from '../../client/informer.ts';
 import { Informer } from '../../client/informer.ts';
 import { keyOf } from '../../client/key.ts';
+import { OptionalInformer } from '../../client/optional-informer.ts';
 import type { Name } from '../record.ts';
 import type { Zones } from '../records/zones.ts';
 import type { AssemblerOptions } from './assembler.ts';
 import { Assembler } from './assembler.ts';
 import type { Caches } from './caches.ts';
 import { byNamespace, nothing, sliceIndexes } from './caches.ts';
-import { OptionalInformer } from './optional-informer.ts';
-import { trimNamespace, trimPod, trimService, trimSliceTo } from './trim.ts';
+import { trimNamespace, trimObject, trimPod, trimService, trimSliceTo } from './trim.ts';
 
 export interface FollowerOptions {
   readonly client: Client;
@@ -176,20 +177,12 @@ export class Follower {
 
   #openImports(): Caches['imports'] {
     const handler = keyed<ServiceImport>((key) => this.#assembler.importChanged('ServiceImport', key));
-    const kinds = [serviceImportKind, serviceImportAlphaKind];
-    return this.#followOptional(
-      'serviceimports',
-      new OptionalInformer(this.#options.client, kinds, this.#tuned({ handler })),
-    );
+    return this.#followOptional('serviceimports', [serviceImportKind, serviceImportAlphaKind], handler);
   }
 
   #openImportedServices(): Caches['importedServices'] {
     const handler = keyed<ImportedService>((key) => this.#assembler.importChanged('ImportedService', key));
-    const kinds = [importedServiceKind];
-    return this.#followOptional(
-      'importedservices',
-      new OptionalInformer(this.#options.client, kinds, this.#tuned({ handler })),
-    );
+    return this.#followOptional('importedservices', [importedServiceKind], handler);
   }
 
   #tuned<T extends object>(options: T): T & { readonly clock: Clock; readonly onError: (error: unknown) => void } {
@@ -206,8 +199,15 @@ export class Follower {
     this.#followed.push({ resource, isOptional: false, informer, settled: informer.synced() });
   }
 
-  #followOptional<T extends ApiObject>(resource: string, informer: OptionalInformer<T>): OptionalInformer<T> {
-    this.#followed.push({ resource, isOptional: true, informer, settled: informer.settled });
+  #followOptional<T extends ApiObject>(
+    resource: string,
+    kinds: readonly Kind<T>[],
+    handler: Handler<T>,
+  ): OptionalInformer<T, 'namespace'> {
+    const options = this.#tuned({ trim: trimObject<T>, indexes: byNamespace });
+    const informer = new OptionalInformer<T, 'namespace'>(this.#options.client, kinds, options);
+    informer.subscribe(handler);
+    this.#followed.push({ resource, isOptional: true, informer, settled: informer.settled() });
     return informer;
   }
 }

@@ -15,10 +15,10 @@ import type { ApiObject } from '../../api/metadata.ts';
 import type { Client } from '../../client/client.ts';
 import { Informer } from '../../client/informer.ts';
 import { keyFor } from '../../client/key.ts';
+import { OptionalInformer } from '../../client/optional-informer.ts';
 import { importNameLabel, seedImportNameLabel } from '../routes/candidates.ts';
 import { importOwner } from '../routes/import.ts';
 import { serviceOwner } from '../routes/service.ts';
-import { OptionalCache } from './optional-cache.ts';
 
 /** The objects that routes are made of. */
 export class Caches {
@@ -26,9 +26,9 @@ export class Caches {
   readonly slices: Informer<EndpointSlice, 'owner'>;
   /** This node, if there is such an object. */
   readonly nodes: Informer<Node>;
-  readonly imported: OptionalCache<ImportedService>;
-  readonly serviceImports: OptionalCache<ServiceImport>;
-  readonly serviceCidrs: OptionalCache<ServiceCidr>;
+  readonly imported: OptionalInformer<ImportedService>;
+  readonly serviceImports: OptionalInformer<ServiceImport>;
+  readonly serviceCidrs: OptionalInformer<ServiceCidr>;
 
   constructor(client: Client, nodeName: string, onError: (error: unknown) => void) {
     this.services = new Informer<Service>(client, serviceKind, { trim: withoutManagedFields, onError });
@@ -42,13 +42,14 @@ export class Caches {
       trim: withoutManagedFields,
       onError,
     });
-    this.imported = new OptionalCache<ImportedService>(client, [importedServiceKind], onError);
-    this.serviceImports = new OptionalCache<ServiceImport>(
+    const optional = { trim: withoutManagedFields, onError };
+    this.imported = new OptionalInformer<ImportedService>(client, [importedServiceKind], optional);
+    this.serviceImports = new OptionalInformer<ServiceImport>(
       client,
       [serviceImportKind, serviceImportAlphaKind],
-      onError,
+      optional,
     );
-    this.serviceCidrs = new OptionalCache<ServiceCidr>(client, [serviceCidrKind], onError);
+    this.serviceCidrs = new OptionalInformer<ServiceCidr>(client, [serviceCidrKind], optional);
   }
 
   /** Fills them until the signal fires. Never rejects. */
