@@ -1,4 +1,5 @@
 // `npm run bench -- controllers`: measures the controllers alone.
+// `npm run bench -- multicluster`: measures clusters that share Services.
 // `npm run bench`: measures the API server, and beside it kube-apiserver where it can be had (both programs on the PATH,
 // or named by KUBE_APISERVER and ETCD). Prints a table; `--write` also puts it into docs/benchmarks.md.
 
@@ -12,6 +13,7 @@ import type { Result } from './api.bench.ts';
 import { measureControllers } from './controllers.bench.ts';
 import { startFairlead } from './fairlead.ts';
 import { startKubeApiserver } from './kube-apiserver.ts';
+import { measureMulticluster } from './multicluster.bench.ts';
 import type { Running } from './process.ts';
 import { measureLimit } from './limit.bench.ts';
 
@@ -41,6 +43,17 @@ if (process.argv.includes('controllers')) {
   for (const services of [1000, 5000]) {
     const results = await measureControllers({ services }, progress);
     for (const { name, value, unit } of results) console.log(`${name}: ${Math.round(value)} ${unit}`);
+  }
+  process.exit(0);
+}
+
+if (process.argv.includes('multicluster')) {
+  for (const [clusters, endpoints] of [
+    [3, 50],
+    [10, 100],
+  ] as const) {
+    const results = await measureMulticluster({ clusters, services: 1000, endpoints });
+    for (const { name, value, unit } of results) console.log(`${name}: ${value.toFixed(1)} ${unit}`);
   }
   process.exit(0);
 }

@@ -48,6 +48,7 @@ export class Reaper {
   readonly #slices: Informer<EndpointSlice, 'source'>;
   readonly #leases: Informer<Lease>;
   readonly #properties: Informer<ClusterProperty>;
+  #epoch = new AbortController();
   #sightings: Sightings = new Map();
   /** Source → what was last said of it. */
   #told: ReadonlyMap<string, Judgement> = new Map();
@@ -57,7 +58,12 @@ export class Reaper {
     const { client, clock = systemClock, log } = setup;
     this.#clock = clock;
     const common = { clock, onError: (error: unknown) => log.debug({ err: error }, 'a watch failed, will try again') };
-    this.#pulse = new Pulse({ ...setup.pulse, client, clock, onChange: () => this.#seesAgain() });
+    this.#pulse = new Pulse({
+      ...setup.pulse,
+      client,
+      clock,
+      onChange: (before) => before !== 'unheard' && this.#seesAgain(),
+    });
     this.#slices = new Informer<EndpointSlice, 'source'>(client, endpointSliceKind, {
       ...common,
       labelSelector: `${managedByLabel}=${managedBy}`,
@@ -94,8 +100,12 @@ export class Reaper {
 
   /** Judges and removes until the signal fires. */
   async run(signal: AbortSignal): Promise<void> {
-    const caches = [this.#slices, this.#leases, this.#properties].map((cache) => cache.run(signal));
+    const caches = [this.#slices, this.#leases, this.#properties].map((cache) => this.#fill(cache, signal));
     await Promise.all([...caches, this.#pulse.run(signal), this.#judgeOften(signal)]);
+  }
+
+  async #fill(cache: Pick<Informer<Lease>, 'run'>, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) await cache.run(AbortSignal.any([signal, this.#epoch.signal]));
   }
 
   async #judgeOften(signal: AbortSignal): Promise<void> {
@@ -169,7 +179,11 @@ export class Reaper {
   }
 
   #seesAgain(): void {
-    if (this.#pulse.state === 'alive') this.#sightings = afterBlindness(this.#sightings, this.#clock.elapsed());
+    if (this.#pulse.state !== 'alive') return;
+    this.#sightings = afterBlindness(this.#sightings, this.#clock.elapsed());
+    // Streams that lived through a break of the line may be dead and not know it.
+    this.#epoch.abort(new Error('the connection was interrupted'));
+    this.#epoch = new AbortController();
   }
 
   /** Says when the state of a source changes. */

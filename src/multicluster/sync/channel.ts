@@ -42,7 +42,10 @@ export class Channel {
     this.#clock = clock;
     this.brake = new Brake(clock, brake);
     this.#queue = new WorkQueue({
-      work: (key, term) => work(this, key, term),
+      work: (key, term) => {
+        this.#pace.began(key);
+        return work(this, key, term);
+      },
       workers,
       clock,
       backoff: { baseMs: 10, maxMs: 30_000 },

@@ -10,7 +10,7 @@ export class Pace {
   readonly #queue: WorkQueue;
   readonly #windowMs: number;
   readonly #clock: Clock;
-  /** Key → when it was last let through, oldest first; none is older than the window for long. */
+  /** Key → when it was last worked on, oldest first; none is older than the window for long. */
   readonly #last = new Map<Key, number>();
 
   constructor(queue: WorkQueue, windowMs: number, clock: Clock) {
@@ -27,9 +27,13 @@ export class Pace {
       this.#last.delete(old);
     }
     const at = this.#last.get(key);
-    if (at === undefined) {
-      this.#last.set(key, now);
-      this.#queue.add(key);
-    } else this.#queue.addAfter(key, at + this.#windowMs - now);
+    if (at === undefined) this.#queue.add(key);
+    else this.#queue.addAfter(key, at + this.#windowMs - now);
+  }
+
+  /** The queue begins to work on a key, which opens its window. */
+  began(key: Key): void {
+    this.#last.delete(key);
+    this.#last.set(key, this.#clock.elapsed());
   }
 }

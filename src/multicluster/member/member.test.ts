@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { failure } from '../../api/errors.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import { Client } from '../../client/client.ts';
+import { ManualClock } from '../../client/testing/clocks.ts';
+import type { Transport } from '../../client/transport.ts';
+import type { View } from '../merge/merged.ts';
+import { managedBy, objectManagedByLabel } from '../project/marks.ts';
+import { Pulse } from './pulse.ts';
+import { Unseen } from './unseen.ts';
+import { Vips } from './vips.ts';
+
+const object = (resourceVersion: string, uid = 'a'): ApiObject => ({
+  metadata: { namespace: 'shop', name: 'web', uid, resourceVersion },
+});
+
+describe('what was written and not seen yet', () => {
+  const key = 'shop/web';
+  const revisions = (unseen: Unseen<ApiObject>, cached: readonly ApiObject[]): readonly (string | undefined)[] =>
+    unseen.latest(key, cached).map(({ metadata }) => metadata.resourceVersion);
+
+  test('counts until the cache has it, and no longer', () => {
+    const unseen = new Unseen(new ManualClock());
+    unseen.wrote(object('5'));
+    assert.deepEqual(revisions(unseen, []), ['5']);
+    assert.deepEqual(revisions(unseen, [object('4')]), ['5']);
+    assert.deepEqual(revisions(unseen, [object('6')]), ['6']);
+    unseen.saw(object('4'), false);
+    assert.deepEqual(revisions(unseen, []), ['5'], 'an older event says nothing');
+    unseen.saw(object('5'), false);
+    assert.deepEqual(revisions(unseen, []), []);
+  });
+
+  test('a removal hides what the cache still has, but not what came after', () => {
+    const unseen = new Unseen(new ManualClock());
+    unseen.removed(object('5'));
+    assert.deepEqual(revisions(unseen, [object('5')]), []);
+    assert.deepEqual(revisions(unseen, [object('9', 'b')]), ['9']);
+    unseen.saw(object('6'), true);
+    assert.deepEqual(revisions(unseen, [object('5')]), ['5']);
+  });
+
+  test('what has finalizers is not gone', () => {
+    const unseen = new Unseen(new ManualClock());
+    unseen.removed({ metadata: { ...object('5').metadata, finalizers: ['x/y'] } });
+    assert.deepEqual(revisions(unseen, [object('5')]), ['5']);
+  });
+
+  test('what never comes back is forgotten', async () => {
+    const clock = new ManualClock();
+    const unseen = new Unseen(clock);
+    unseen.wrote(object('5'));
+    await clock.advance(30_001);
+    assert.deepEqual(revisions(unseen, []), []);
+  });
+});
+
+describe('the pulse', () => {
+  test('MCS-81 tells alive, silent and lost, by answers alone', async () => {
+    const clock = new ManualClock();
+    let isUp = true;
+    const transport: Transport = {
+      async request() {
+        if (!isUp) throw failure({ code: 503, reason: 'x', message: 'away' });
+        return { status: 200, headers: {}, body: JSON.stringify({ metadata: { name: 'kube-system', uid: 'u' } }) };
+      },
+      async *stream() {},
+      [Symbol.dispose]() {},
+    };
+    const states: string[] = [];
+    const pulse = new Pulse({
+      client: new Client(transport),
+      clock,
+      renewMs: 5000,
+      durationMs: 15_000,
+      onChange: () => void states.push(`${pulse.state} at ${clock.elapsed()}`),
+    });
+    const stop = new AbortController();
+    const running = pulse.run(stop.signal);
+    await clock.advance(7000);
+    isUp = false;
+    await clock.advance(20_000);
+    isUp = true;
+    await clock.advance(2000);
+    assert.deepEqual(states, ['alive at 0', 'silent at 10000', 'lost at 18000', 'alive at 28000']);
+    assert.equal(pulse.uid, 'u');
+    stop.abort();
+    await running;
+  });
+
+  test('a server that hangs is silent', async () => {
+    const clock = new ManualClock();
+    const transport: Transport = {
+      request: ({ signal }) =>
+        new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error))),
+      async *stream() {},
+      [Symbol.dispose]() {},
+    };
+    const pulse = new Pulse({ client: new Client(transport), clock, renewMs: 5000, durationMs: 15_000, onChange() {} });
+    const stop = new AbortController();
+    const running = pulse.run(stop.signal);
+    await clock.advance(5000);
+    assert.equal(pulse.state, 'lost', 'it never answered');
+    stop.abort();
+    await running;
+  });
+});
+
+describe('addresses of imports', () => {
+  const view: View = { type: 'ClusterSetIP', ports: [], families: ['IPv4'], clusters: [], labels: {}, annotations: {} };
+  const importWith = (ip: string, ours = true) => ({
+    metadata: {
+      namespace: 'shop',
+      name: 'web',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      ...(ours ? { labels: { [objectManagedByLabel]: managedBy } } : {}),
+    },
+    spec: { type: 'ClusterSetIP' as const, ports: [], ips: [ip] },
+  });
+
+  test('MCS-44 what an import says when it is first seen is kept, what it says later is not', () => {
+    const vips = new Vips(['241.0.0.0/24']);
+    const first = vips.addressesFor('shop/web', view, { slices: [], serviceImport: importWith('241.0.0.9') });
+    assert.deepEqual(first, { state: 'reserved', ips: ['241.0.0.9'], families: ['IPv4'] });
+    assert.deepEqual(
+      vips.addressesFor('shop/web', view, { slices: [], serviceImport: importWith('241.0.0.10') }),
+      first,
+    );
+  });
+
+  test("somebody else's import is not believed", () => {
+    const vips = new Vips(['241.0.0.0/24']);
+    const vip = vips.addressesFor('shop/web', view, { slices: [], serviceImport: importWith('241.0.0.9', false) });
+    assert.notDeepEqual(vip.state === 'reserved' && vip.ips, ['241.0.0.9']);
+  });
+
+  test('another controller that was quicker is followed', () => {
+    const vips = new Vips(['241.0.0.0/24']);
+    vips.addressesFor('shop/web', view, { slices: [] });
+    const vip = vips.addressesFor('shop/web', view, { slices: [], serviceImport: importWith('241.0.0.9') });
+    assert.deepEqual(vip, { state: 'reserved', ips: ['241.0.0.9'], families: ['IPv4'] });
+  });
+
+  test('MCS-94 a headless service has none', () => {
+    const vips = new Vips(['241.0.0.0/24']);
+    assert.deepEqual(vips.addressesFor('shop/web', { ...view, type: 'Headless' }, { slices: [] }), {
+      state: 'unneeded',
+    });
+  });
+
+  test('MCS-45 who waits is told of what is freed', () => {
+    const vips = new Vips(['241.0.0.1/32']);
+    vips.addressesFor('shop/web', view, { slices: [] });
+    assert.equal(vips.addressesFor('shop/cart', view, { slices: [] }).state, 'exhausted');
+    assert.deepEqual(vips.release('shop/web'), ['shop/cart']);
+  });
+});
