@@ -16,6 +16,8 @@ export interface Stand extends AsyncDisposable {
   readonly dns: Place;
   /** The process that answers. */
   readonly process: FairleadProcess;
+  /** The data directory of the server. */
+  readonly directory: string;
   /** Runs kubectl and gives what it printed; a failure is an error. */
   readonly kubectl: (args: readonly string[], input?: string) => Promise<string>;
   metrics(): Promise<string>;
@@ -50,6 +52,7 @@ export async function startUp(
   return {
     dns: { address, port: Number(port) },
     process: fairlead.process,
+    directory: fairlead.directory,
     kubectl: byKubectl,
     metrics: () => byKubectl(['get', '--raw', '/metrics']),
     [Symbol.asyncDispose]: () => own.disposeAsync(),
@@ -78,6 +81,7 @@ export async function startAlone(flags: readonly string[] = []): Promise<StandAl
   return {
     dns,
     process,
+    directory: server.directory,
     server,
     kubeconfig,
     kubectl: kubectl(server.kubeconfig),

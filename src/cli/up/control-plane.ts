@@ -60,7 +60,8 @@ export async function runControlPlane(
   const { servers, parts } = await startServers(options, directory, stack);
   await Promise.race([parts.ready(), firstOf(stop.requested, directory.lost)]);
   const readyMs = performance.now();
-  const state = (): State => stateOf(servers, parts);
+  const zones = zonesOf(options.partSettings?.get('dns'));
+  const state = (): State => stateOf(servers, parts, zones);
   if (!stop.requested.aborted) await whenReady({ directory, state: state(), connect: connectTo(servers), readyMs });
   stack.use(await publishState(directory, state));
   stack.use(returnMemoryWhenIdle());
@@ -148,7 +149,7 @@ const connectTo =
     return inProcess((request) => server.handle(request, administrator));
   };
 
-const stateOf = (servers: readonly RunningServer[], parts: ClusterParts): State => ({
+const stateOf = (servers: readonly RunningServer[], parts: ClusterParts, zones: readonly string[]): State => ({
   clusters: servers.map(({ cluster, url }) => {
     const dns = parts.dns(cluster.name);
     return {
@@ -163,8 +164,11 @@ const stateOf = (servers: readonly RunningServer[], parts: ClusterParts): State 
   pid: process.pid,
 });
 
-/** What the DNS server of a cluster answers for. */
-const zones = ['cluster.local', 'supercluster.local', 'clusterset.local'];
+/** What the DNS servers answer for, as their settings have it. */
+const zonesOf = (settings: Settings = new Map()): readonly string[] =>
+  ['cluster', 'supercluster', 'clusterset']
+    .map((zone) => settings.get(`${zone}-domain`)?.at(-1) ?? `${zone}.local`)
+    .filter((zone) => zone !== 'none');
 
 async function readTokens(path: string | undefined): Promise<readonly StaticToken[]> {
   if (path === undefined) return [];

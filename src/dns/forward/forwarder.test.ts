@@ -563,3 +563,15 @@ test('metrics have the names of CoreDNS, and exist before anything happens', asy
     }
   });
 });
+
+test('with servers for some zones only, names outside them are refused, not failed', async () => {
+  const server = await FakeUpstream.start(answers('192.0.2.1'));
+  const routes = new Map([['corp.example', [server.endpoint]]]);
+  await withForwarder([], { routes }, async ({ ask }) => {
+    assert.equal(addressOf(await ask('www.corp.example')), '192.0.2.1');
+    const { rcode, problem } = await ask('www.example.org');
+    assert.equal(rcode, 5);
+    assert.equal(problem?.text, 'no server is known for this name');
+  });
+  await server[Symbol.asyncDispose]();
+});

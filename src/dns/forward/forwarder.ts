@@ -104,7 +104,8 @@ export class Forwarder {
         endpoints.map((each) => this.#upstream(each)),
         { clock, random, deadlineMs, counters, prober },
       );
-    const routes = [['', options.upstreams] as const, ...(options.routes ?? [])];
+    const all = options.upstreams.length === 0 ? [] : [['', options.upstreams] as const];
+    const routes = [...all, ...(options.routes ?? [])];
     this.#groups = new Map(routes.map(([zone, endpoints]) => [zone, groupOf(endpoints)]));
     if (before !== undefined) this.#inherit(before, isSameCache);
   }
@@ -182,6 +183,10 @@ export class Forwarder {
     if (!isForwardable(question)) {
       refused.kind += 1;
       return refusal(`${typeName(question.type)} is not forwarded`, extendedErrors.NOT_SUPPORTED);
+    }
+    if (routeFor(this.#groups, question.name) === undefined) {
+      refused.kind += 1;
+      return refusal('no server is known for this name', extendedErrors.NOT_AUTHORITATIVE);
     }
     const isProbe = mayBeProbe(question.name) && this.#prober.recognise(question.name);
     if (!isProbe && !this.#trail.isLoop(trail)) return undefined;
