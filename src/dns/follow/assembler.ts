@@ -8,7 +8,7 @@ import type { ImportModel } from '../records/import-model.ts';
 import { importedSlice, modelOfImport, modelOfImportedService } from '../records/import-model.ts';
 import { importRecords, importSliceRecords } from '../records/imports.ts';
 import { namespaceDynamicNames, namespaceRecords } from '../records/namespaces.ts';
-import { isWithin } from '../records/names.ts';
+import { isWithin } from '../wire/name.ts';
 import type { RecordOptions } from '../records/options.ts';
 import { serviceName } from '../records/options.ts';
 import type { SourceSet } from '../records/packed.ts';

@@ -1,9 +1,11 @@
 // What forwarding does, under the names and labels that CoreDNS gives it.
 import { Counter, Gauge } from 'prom-client';
-import type { Histogram, Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 
+import type { Counted } from '../collected.ts';
+import { collectedHistogram } from '../collected.ts';
 import { rcodeName } from '../wire/codes.ts';
-import type { Durations, ForwardCounters, UpstreamCounts } from './counters.ts';
+import type { ForwardCounters, UpstreamCounts } from './counters.ts';
 import { durationBuckets } from './counters.ts';
 
 export interface ForwardMetricsOptions {
@@ -105,7 +107,9 @@ function upstreamMetrics(registry: Registry, counters: ForwardCounters): void {
     'Datagrams that matched no question.',
     (counts) => counts.wrongReplies,
   );
-  registry.registerMetric(durationHistogram(counters));
+  const durations = 'coredns_proxy_request_duration_seconds';
+  const help = 'How long upstreams took to answer.';
+  registry.registerMetric(collectedHistogram(durations, help, () => durationsOf(counters)));
   // Names from before CoreDNS 1.11, which dashboards still have.
   const count = ({ durations }: UpstreamCounts): number =>
     durations.values().reduce((sum, each) => sum + each.count, 0);
@@ -119,37 +123,13 @@ function upstreamMetrics(registry: Registry, counters: ForwardCounters): void {
   );
 }
 
-/** Kept in plain numbers: to observe with labels costs more than to read a reply. */
-function durationHistogram(counters: ForwardCounters): Histogram {
-  const name = 'coredns_proxy_request_duration_seconds';
-  const get = async (): Promise<object> => ({
-    name,
-    help: 'How long upstreams took to answer.',
-    type: 'histogram',
-    aggregator: 'sum',
-    values: Array.from(counters.upstreams, ([to, { durations }]) =>
-      Array.from(durations, ([rcode, each]) =>
-        samplesOf(name, { proxy_name: 'forward', to, rcode: rcodeName(rcode) }, each),
-      ),
-    ).flat(2),
-  });
-  // The registry asks a metric for its name and its values, and for nothing else.
-  return { name, get, reset: () => undefined } as unknown as Histogram;
-}
-
-function samplesOf(name: string, labels: Labels, { buckets, count, sum }: Durations): readonly object[] {
-  let below = 0;
-  const cumulated = durationBuckets.map((le, index) => {
-    below += buckets[index] ?? 0;
-    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: below };
-  });
-  return [
-    ...cumulated,
-    { metricName: `${name}_bucket`, labels: { ...labels, le: '+Inf' }, value: count },
-    { metricName: `${name}_sum`, labels, value: sum },
-    { metricName: `${name}_count`, labels, value: count },
-  ];
-}
+const durationsOf = (counters: ForwardCounters): Iterable<readonly [Labels, Counted]> =>
+  Array.from(counters.upstreams, ([to, { durations }]) =>
+    Array.from(durations, ([rcode, { buckets: counts, count, sum }]) => {
+      const labels = { proxy_name: 'forward', to, rcode: rcodeName(rcode) };
+      return [labels, { bounds: durationBuckets, counts, count, sum }] as const;
+    }),
+  ).flat();
 
 type Register = (name: string, help: string, labelNames: string[], values: () => Values) => void;
 

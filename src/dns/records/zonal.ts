@@ -3,7 +3,7 @@ import { dnsLabelErrors } from '../../api/names.ts';
 import type { Name, RecordSet } from '../record.ts';
 import { addressSets } from './addresses.ts';
 import type { NamedAddress } from './endpoints.ts';
-import { isWithin } from './names.ts';
+import { isWithin } from '../wire/name.ts';
 import type { Zones } from './zones.ts';
 
 const modes = ['pin', 'prefer'] as const;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 
 import type { Name, RecordSet } from '../record.ts';
-import { isWithin, parentOf } from './names.ts';
+import { isWithin, parentOf } from '../wire/name.ts';
 import type { SourceSet } from './zones.ts';
 import { Zones } from './zones.ts';
 

@@ -1,5 +1,5 @@
 import type { Name, RecordSet } from '../record.ts';
-import { isWithin, parentOf } from './names.ts';
+import { isWithin, parentOf } from '../wire/name.ts';
 import type { ZoneNode } from './node.ts';
 import { SaidNode, withSoa } from './node.ts';
 import type { Said, SourceSet, Stamp } from './packed.ts';

@@ -6,6 +6,9 @@ export const maxNameBytes = 255;
 /** A label is at most this long. */
 export const maxLabelBytes = 63;
 
+const dotByte = 0x2e;
+const backslashByte = 0x5c;
+
 /** How each byte stands in a `Name`. */
 const printed: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
   const char = String.fromCharCode(byte);
@@ -102,22 +105,23 @@ export function labelsOf(name: Name): readonly string[] {
 /** The name without its first label; undefined for the root. */
 export function parentOf(name: Name): Name | undefined {
   if (name === '') return undefined;
-  for (let at = 0; at < name.length; at++) {
-    if (name[at] === '\\') at++;
-    else if (name[at] === '.') return name.slice(at + 1);
-  }
-  return '';
+  let dot = name.indexOf('.');
+  while (dot > 0 && isEscaped(name, dot)) dot = name.indexOf('.', dot + 1);
+  return dot < 0 ? '' : name.slice(dot + 1);
 }
 
 /** Whether a name is `ancestor` or below it. */
 export function isWithin(name: Name, ancestor: Name): boolean {
   if (ancestor === '' || name === ancestor) return true;
-  if (!name.endsWith(ancestor)) return false;
   const dot = name.length - ancestor.length - 1;
-  if (name[dot] !== '.') return false;
+  return dot > 0 && name.charCodeAt(dot) === dotByte && name.endsWith(ancestor) && !isEscaped(name, dot);
+}
+
+/** An odd number of backslashes escapes what follows; an even number are backslashes themselves. */
+function isEscaped(name: Name, index: number): boolean {
   let backslashes = 0;
-  while (name[dot - 1 - backslashes] === '\\') backslashes++;
-  return backslashes % 2 === 0;
+  while (name.charCodeAt(index - 1 - backslashes) === backslashByte) backslashes++;
+  return backslashes % 2 === 1;
 }
 
 /** The bytes of a name without compression; undefined if it cannot be sent: an empty or too long label, or too long. */
@@ -146,8 +150,6 @@ function encodePlain(name: Name): Uint8Array | undefined {
   return wire;
 }
 
-const dotByte = 0x2e;
-
 const isLabelSize = (size: number): boolean => size > 0 && size <= maxLabelBytes;
 
 function encodeEscaped(name: Name): Uint8Array | undefined {
@@ -169,7 +171,7 @@ function writeLabel(label: string, into: Uint8Array, offset: number): number | u
   for (let at = 0; at < label.length; at++) {
     let byte = label.charCodeAt(at);
     if (byte <= 0x20 || byte >= 0x7f) return undefined;
-    if (byte === 0x5c) {
+    if (byte === backslashByte) {
       const digits = /^\d{3}/.exec(label.slice(at + 1, at + 4))?.[0];
       byte = digits === undefined ? label.charCodeAt(at + 1) : Number(digits);
       at += digits?.length ?? 1;
