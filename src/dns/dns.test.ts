@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
+import { once } from 'node:events';
 import { test } from 'node:test';
+import { encode } from 'dns-packet';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { serviceKind } from '../api/kinds/core/service/kind.ts';
@@ -94,6 +97,27 @@ test('a reload keeps what upstreams said', async () => {
   await dns.reload(options({ ...settings, ttl: '9' }));
   assert.deepEqual(await resolver.resolve4('www.example.org'), ['192.0.2.1']);
   assert.equal(count(), asked);
+  await dns[Symbol.asyncDispose]();
+});
+
+test('a reload that ends or begins to forward says so in every answer', async () => {
+  await using server = await testServer();
+  await using upstream = await FakeUpstream.start(answers('192.0.2.1'));
+  const { dns } = start(clientOf(server));
+  await dns.ready;
+  const recursion = async (): Promise<boolean> => {
+    const socket = createSocket('udp4');
+    const { port = 0 } = dns.listens?.[0] ?? {};
+    socket.send(encode({ type: 'query', id: 1, questions: [{ name: web, type: 'A' }] }), port, '127.0.0.1');
+    const [reply] = (await once(socket, 'message')) as [Buffer];
+    socket.close();
+    return (reply.readUInt8(3) & 0x80) !== 0;
+  };
+  assert.equal(await recursion(), false);
+  await dns.reload(options({ upstream: `127.0.0.1:${upstream.endpoint.port}` }));
+  assert.equal(await recursion(), true);
+  await dns.reload(options());
+  assert.equal(await recursion(), false);
   await dns[Symbol.asyncDispose]();
 });
 

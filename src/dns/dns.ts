@@ -86,7 +86,7 @@ class Dns implements RunningDnsPart {
     if (this.#isStopping) return next.stop();
     this.#options = keepPlace(options, this.#options);
     this.#serving = next;
-    await this.#server?.useTable(next.table);
+    await this.#server?.useTable(next.table, { recursionAvailable: next.forwarder !== undefined });
     this.#measure();
     await before?.stop();
   }

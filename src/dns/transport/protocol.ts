@@ -53,7 +53,8 @@ export interface WorkerSetup {
 export type ToWorker =
   /** The first there is: what to open and how to answer. */
   | { readonly kind: 'setup'; readonly setup: WorkerSetup }
-  | { readonly kind: 'table'; readonly table: TableShare }
+  /** Answer from another table from now on, and say so or so whether names of others can be asked for. */
+  | { readonly kind: 'table'; readonly table: TableShare; readonly recursionAvailable: boolean }
   | { readonly kind: 'drain'; readonly timeoutMs: number };
 
 export type FromWorker =

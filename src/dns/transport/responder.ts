@@ -26,8 +26,8 @@ export interface Askers {
 /** Turns bytes that came in into bytes to send, counts them, and keeps to limits. Every transport of a worker uses it. */
 export class Responder {
   readonly counters: Counters;
-  readonly #answerer: Answerer;
-  readonly #careful: CarefulSettings;
+  #answerer: Answerer;
+  #careful: CarefulSettings;
   readonly #responses: ClientLimiter | undefined;
   #limited = 0;
 
@@ -48,8 +48,13 @@ export class Responder {
   }
 
   /** Answers from another table from now on. Not between `begin` and `end`. */
-  useTable(table: TableReader): void {
-    this.#answerer.table = table;
+  useTable(table: TableReader, recursionAvailable: boolean = this.#careful.recursionAvailable): void {
+    if (recursionAvailable === this.#careful.recursionAvailable) {
+      this.#answerer.table = table;
+      return;
+    }
+    this.#answerer = new Answerer(table, { recursionAvailable });
+    this.#careful = { ...this.#careful, recursionAvailable };
   }
 
   /**

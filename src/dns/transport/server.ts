@@ -32,8 +32,11 @@ export interface RunningDns {
   /** How datagrams are received: `dgram` where native calls cannot be had. */
   readonly transport: 'batch' | 'dgram';
   stats(): DnsStats;
-  /** Answers from another table from now on; resolves when no worker reads the old one. */
-  useTable(table: AnswerTable): Promise<void>;
+  /**
+   * Answers from another table from now on, which may come with another word on whether names of others can be asked
+   * for; resolves when no worker reads the old one.
+   */
+  useTable(table: AnswerTable, reply?: Pick<ReplySettings, 'recursionAvailable'>): Promise<void>;
   /** Answers what has come and stops. `timeoutMs`: how long questions for the full path may take; 5 s by default. */
   close(timeoutMs?: number): Promise<void>;
 }
@@ -78,6 +81,7 @@ class DnsServer implements RunningDns {
   /** Questions without an answer that their workers still count. */
   readonly #unanswered: { readonly worker: WorkerHandle; readonly token: number }[] = [];
   #table: AnswerTable;
+  #reply: ReplySettings;
   #isClosing = false;
 
   constructor(options: DnsServerOptions, native: Native | undefined) {
@@ -85,6 +89,7 @@ class DnsServer implements RunningDns {
     this.#options = options;
     this.#native = native;
     this.#table = options.table;
+    this.#reply = options.reply ?? {};
     // Elsewhere than on Linux sockets that share a port do not share what comes.
     this.#workerCount = process.platform === 'linux' ? workers : 1;
     this.#reusePort = share || this.#workerCount > 1;
@@ -115,12 +120,14 @@ class DnsServer implements RunningDns {
     return readCounters(this.#counterBuffers);
   }
 
-  async useTable(table: AnswerTable): Promise<void> {
+  async useTable(table: AnswerTable, reply: Pick<ReplySettings, 'recursionAvailable'> = {}): Promise<void> {
     const old = this.#table;
     this.#table = table;
+    this.#reply = { ...this.#reply, ...reply };
+    const { recursionAvailable = false } = this.#reply;
     const switched = [...this.#workers].map(async (worker) => {
       const share = worker.table;
-      await worker.useTable(table.share());
+      await worker.useTable(table.share(), recursionAvailable);
       old.unshare(share);
     });
     await Promise.all(switched);
@@ -175,7 +182,7 @@ class DnsServer implements RunningDns {
   }
 
   #startWorker(index: number, listen: readonly ListenAddress[]): WorkerHandle {
-    const { limits = {}, reply = {} } = this.#options;
+    const { limits = {} } = this.#options;
     const isBatch = this.#native !== undefined;
     return this.#run({
       table: this.#table.share(),
@@ -185,7 +192,7 @@ class DnsServer implements RunningDns {
       tcp: listen,
       reusePort: this.#reusePort,
       limits: this.#shareOf(limits),
-      reply,
+      reply: this.#reply,
     });
   }
 
@@ -213,7 +220,13 @@ class DnsServer implements RunningDns {
       this.#restarts.delete(timer);
       // What listened on port 0 listens on the port it had.
       const dgram = dead.setup.dgram.length > 0 ? this.addresses : [];
-      const next = this.#run({ ...dead.setup, table: this.#table.share(), dgram, tcp: this.addresses });
+      const next = this.#run({
+        ...dead.setup,
+        table: this.#table.share(),
+        reply: this.#reply,
+        dgram,
+        tcp: this.addresses,
+      });
       next.ready.catch((failure: unknown) => this.#restart(failure, next));
     }, restartDelayMs);
     this.#restarts.add(timer);

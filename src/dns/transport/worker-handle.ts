@@ -73,10 +73,10 @@ export class WorkerHandle {
   }
 
   /** Resolves when it reads the other table only. */
-  async useTable(table: WorkerSetup['table']): Promise<void> {
+  async useTable(table: WorkerSetup['table'], recursionAvailable: boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#switches.push(resolve);
-    this.#say({ kind: 'table', table });
+    this.#say({ kind: 'table', table, recursionAvailable });
     await Promise.race([promise, this.#ended.promise]);
     this.table = table;
   }

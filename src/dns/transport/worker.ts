@@ -86,7 +86,7 @@ async function run(setup: WorkerSetup, port: MessagePort): Promise<(message: Uin
     if (message instanceof Uint8Array) {
       service.asks.told(message);
     } else if (message.kind === 'table') {
-      service.responder.useTable(new TableReader(message.table));
+      service.responder.useTable(new TableReader(message.table), message.recursionAvailable);
       say({ kind: 'switched' });
     } else if (message.kind === 'drain') {
       // Ends the thread: nothing is left that could keep it.
