@@ -37,7 +37,8 @@ export function parseConfig(text: string, flags: readonly Flag[], sections: Sect
   const settings = new Map<string, readonly string[]>();
   for (const [key, value] of Object.entries(document)) {
     if (value === null || value === undefined) checkKey(key, [...flags, ...sectionKeys(sections)]);
-    else if (sections.has(key)) addSection(settings, key, { value, flags: sections.get(key) ?? [] });
+    else if (sections.has(key) && (isMapping(value) || !flags.some(({ name }) => name === key)))
+      addSection(settings, key, { value, flags: sections.get(key) ?? [] });
     else settings.set(key, valuesOf(checkKey(key, [...flags, ...sectionKeys(sections)]), value));
   }
   return settings;

@@ -62,6 +62,8 @@ export interface ActionCall {
 export interface HealthPlace {
   readonly host: string;
   readonly port: number;
+  /** `/healthz` says what `/readyz` says: whoever asks wants to know whether to send something here. */
+  readonly isHealthReadiness?: boolean;
 }
 
 /** A cluster of `fairlead up`, as far as parts differ by it. */

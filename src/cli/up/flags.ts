@@ -54,7 +54,12 @@ export const upFlags: readonly Flag[] = [
     description: `which parts to run: ${[...builtParts].join(', ')}; ${unbuilt} (not yet)`,
     default: 'all',
   },
-  { name: 'proxy', value: 'KIND', description: 'userspace, nftables or none (not yet)', default: 'userspace' },
+  {
+    name: 'proxy',
+    value: 'KIND',
+    description: 'what makes connections arrive: userspace, nftables or none',
+    default: 'userspace',
+  },
   {
     name: 'port-base',
     value: 'N',

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readUpOptions } from './options.ts';
-import type { PartName } from './parts.ts';
-import { builtParts, partNames } from './parts.ts';
 
 const settings = (given: Readonly<Record<string, readonly string[]>>): ReadonlyMap<string, readonly string[]> =>
   new Map(Object.entries(given));
@@ -63,7 +61,7 @@ describe('up options', () => {
       readUpOptions(settings(given)).missing;
     assert.deepEqual(missing({}), []);
     assert.deepEqual(missing({ parts: ['server'], proxy: ['none'] }), []);
-    assert.deepEqual(missing({ parts: ['server,publisher'], proxy: ['nftables'] }), ['proxy', 'publisher']);
+    assert.deepEqual(missing({ parts: ['server,publisher'], proxy: ['nftables'] }), ['publisher']);
   });
 
   const errors: readonly { given: Readonly<Record<string, readonly string[]>>; want: RegExp }[] = [

@@ -91,9 +91,9 @@ export function readUpOptions(settings: Settings): UpOptions {
   ];
   return {
     ...readServerOptions(settings),
-    partSettings: new Map(partNames.map((name) => [name, sectionOf(settings, name)])),
+    partSettings: new Map(partNames.map((name) => [name, partSection(name, settings, proxy)])),
     clusters: clusterOptions(names, settings),
-    parts,
+    parts: proxy === 'none' ? parts.difference(new Set<PartName>(['proxy'])) : parts,
     proxy,
     missing: partNames.filter((name) => named.includes(name) && !builtParts.has(name)),
     apply: (settings.get('apply') ?? []).map((text) => {
@@ -101,6 +101,13 @@ export function readUpOptions(settings: Settings): UpOptions {
       return { path: flagError('apply', text, () => nonEmpty(value)), cluster };
     }),
   };
+}
+
+/** What is said of a part: for the proxy also by the flag of its mode, which is above the file. */
+function partSection(name: PartName, settings: Settings, proxy: UpOptions['proxy']): Settings {
+  const section = sectionOf(settings, name);
+  if (name !== 'proxy' || proxy === 'none' || (section.has('proxy-mode') && !settings.has('proxy'))) return section;
+  return new Map([...section, ['proxy-mode', [proxy]]]);
 }
 
 function clusterNames(settings: Settings): readonly string[] {

@@ -1,0 +1,102 @@
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
+
+import { parseCidr } from '../../api/addresses.ts';
+import { modes } from '../../proxy/modes.ts';
+import type { ProxyMode } from '../../proxy/modes.ts';
+import type { ProxyOptions } from '../../proxy/options.ts';
+import type { UserspaceOptions } from '../../proxy/userspace/options.ts';
+import { UsageError } from '../errors.ts';
+import { oneOf, readFlag } from '../flags.ts';
+import { parsePort } from '../options/ports.ts';
+import { parseBoolean } from '../part/boolean.ts';
+import { parseGoDuration } from '../part/duration.ts';
+import type { HealthPlace } from '../part/part.ts';
+import type { Settings } from '../settings.ts';
+
+// Keys of an object have no order that says more than this: the first is the default of a node.
+const modeNames: readonly ProxyMode[] = Object.keys(modes) as ProxyMode[]; // they are those of `modes`
+
+/** What the flags say about the proxy. Throws a UsageError. */
+export function proxyOptionsOf(settings: Settings): ProxyOptions {
+  const podRanges = readFlag<readonly string[] | undefined>(settings, 'cluster-cidr', parseRanges, undefined);
+  const serviceRanges = readFlag<readonly string[] | undefined>(settings, 'service-cidr', parseRanges, undefined);
+  const clusterId = settings.get('cluster-id')?.at(-1);
+  return {
+    nodeName: readFlag(settings, 'hostname-override', parseName, hostname().toLowerCase()),
+    mode: readFlag(settings, 'proxy-mode', oneOf(modeNames), 'nftables'),
+    backend: { userspace: userspaceOptionsOf(settings) },
+    nodePortAddresses: readFlag<'primary' | readonly string[]>(
+      settings,
+      'nodeport-addresses',
+      (text) => (text === 'primary' ? text : parseRanges(text)),
+      'primary',
+    ),
+    ...(podRanges === undefined ? {} : { podRanges }),
+    ...(serviceRanges === undefined ? {} : { serviceRanges }),
+    masqueradeAll: readFlag(settings, 'masquerade-all', parseBoolean, false),
+    lbPortGate: readFlag(settings, 'lb-port-gate', oneOf(['status', 'ignore']), 'status'),
+    ...(clusterId === undefined ? {} : { clusterId }),
+    minSyncPeriodMs: readFlag(settings, 'min-sync-period', parseGoDuration, 100),
+    fullSyncPeriodMs: readFlag(settings, 'sync-period', parsePeriod, 3_600_000),
+  };
+}
+
+/** Where health and metrics are, each once. */
+export function healthPlacesOf(settings: Settings): readonly HealthPlace[] {
+  const health = readFlag(settings, 'healthz-bind-address', parsePlace, { host: '0.0.0.0', port: 10_256 });
+  const metrics = readFlag(settings, 'metrics-bind-address', parsePlace, { host: '127.0.0.1', port: 10_249 });
+  // Load balancers ask /healthz whether this node passes connections on, not whether the process runs.
+  const first: HealthPlace = { ...health, isHealthReadiness: true };
+  const isSame = health.host === metrics.host && health.port === metrics.port && health.port !== 0;
+  return isSame ? [first] : [first, metrics];
+}
+
+function userspaceOptionsOf(settings: Settings): UserspaceOptions {
+  const connections = readFlag<number | undefined>(settings, 'max-connections', atLeastOne, undefined);
+  const udpIdleMs = readFlag<number | undefined>(settings, 'udp-timeout', parsePeriod, undefined);
+  return {
+    threads: readFlag(settings, 'threads', parseThreads, 1),
+    drainMs: readFlag(settings, 'drain-time', parseGoDuration, 1000),
+    limits: {
+      ...(connections === undefined ? {} : { connections, connectionsPerAddress: Math.ceil(connections / 2) }),
+      ...(udpIdleMs === undefined ? {} : { udpIdleMs }),
+    },
+  };
+}
+
+function parseRanges(text: string): readonly string[] {
+  const ranges = text.split(',').map((part) => part.trim());
+  const wrong = ranges.find((range) => parseCidr(range) === undefined);
+  if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} is no range such as 10.0.0.0/8`);
+  return ranges;
+}
+
+function parsePlace(text: string): HealthPlace {
+  const [, host = '', port = ''] = /^\[?([^\]]*?)\]?:(\d+)$/.exec(text) ?? [];
+  if (isIP(host) === 0) throw new UsageError('expected an address and a port, such as 127.0.0.1:10256');
+  return { host, port: parsePort(port) };
+}
+
+function parseName(text: string): string {
+  if (text === '') throw new UsageError('expected the name of a Node');
+  return text;
+}
+
+function parsePeriod(text: string): number {
+  const ms = parseGoDuration(text);
+  if (ms < 1000) throw new UsageError('expected at least 1s');
+  return ms;
+}
+
+function atLeastOne(text: string): number {
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (number < 1) throw new UsageError('expected a number from 1');
+  return number;
+}
+
+function parseThreads(text: string): number {
+  const number = atLeastOne(text);
+  if (number > 64) throw new UsageError('expected at most 64');
+  return number;
+}

@@ -1,0 +1,94 @@
+import type { InspectedOwner, Inspection } from '../../proxy/inspect.ts';
+import { inspect } from '../../proxy/inspect.ts';
+import type { Action, Route } from '../../proxy/routes/route.ts';
+import type { EndpointReason } from '../../proxy/routes/why.ts';
+import { UsageError } from '../errors.ts';
+import { oneOf, readFlag } from '../flags.ts';
+import type { OutputFormat } from '../output.ts';
+import { columns, rendered } from '../output.ts';
+import type { PartAction } from '../part/part.ts';
+import { proxyOptionsOf } from './options.ts';
+
+/** `fairlead proxy routes [NAMESPACE[/NAME]]`: reads the cluster once and tells what is routed on this node, and why. */
+export const routes: PartAction['run'] = async ({ args, settings, streams, connect }) => {
+  const [filter, ...more] = args;
+  const [namespace, name, ...rest] = filter?.split('/') ?? [];
+  if (more.length > 0 || rest.length > 0 || namespace === '') {
+    throw new UsageError('expected `fairlead proxy routes [NAMESPACE[/NAME]]`');
+  }
+  const format = readFlag<OutputFormat>(settings, 'output', oneOf(['json', 'yaml']), 'text');
+  const options = proxyOptionsOf(settings);
+  using client = await connect();
+  const found = await inspect(client, options, namespace === undefined ? {} : { namespace });
+  const owners = found.owners.filter(({ owner }) => name === undefined || owner.endsWith(` ${namespace}/${name}`));
+  const inspection: Inspection = { ...found, owners };
+  streams.out(await rendered(format, plain(inspection), () => lines(inspection, options.nodeName)));
+  return 0;
+};
+
+/** Without sets, which JSON does not know. */
+const plain = ({ owners, conflicts }: Inspection): unknown => ({
+  owners: owners.map(({ routes: own, ...owner }) => ({
+    ...owner,
+    routes: own.map(({ serving, ...route }) => ({ ...route, ...(serving ? { serving: [...serving] } : {}) })),
+  })),
+  conflicts,
+});
+
+/** The inspection for people. */
+export function lines({ owners, conflicts }: Inspection, nodeName: string): readonly string[] {
+  if (owners.length === 0) return [`nothing is routed on node ${nodeName}`];
+  return [
+    ...owners.flatMap(ownerLines),
+    ...conflicts.map(({ key, winner, loser }) => `${loser} does not get ${key}: ${winner} has it`),
+  ];
+}
+
+function ownerLines({ owner, routes: own, explanation }: InspectedOwner): readonly string[] {
+  if (explanation.unrouted !== undefined) return [`${owner}: not routed: ${explanation.unrouted}`];
+  return [
+    owner,
+    ...columns(own.map(routeRow)).map((line) => `  ${line}`),
+    ...columns(explanation.endpoints.map(endpointRow)).map((line) => `    ${line}`),
+    ...explanation.ignoredSlices.map((text) => `    slice ${text}`),
+  ];
+}
+
+const routeRow = (route: Route): readonly string[] => [
+  `${route.address.includes(':') ? `[${route.address}]` : route.address}:${route.port}/${route.protocol}`,
+  route.kind,
+  `→ ${actionText(route.action)}${route.near === undefined ? '' : `; from this node → ${actionText(route.near.action)}`}` +
+    `${route.sources === undefined ? '' : `; only from ${route.sources.join(', ') || 'nowhere'}`}`,
+];
+
+function actionText(action: Action): string {
+  switch (action.type) {
+    case 'forward':
+      return action.targets
+        .map(({ address, port, stickySeconds }) => {
+          const sticky = stickySeconds === 0 ? '' : ` (sticky ${stickySeconds} s)`;
+          return `${address.includes(':') ? `[${address}]` : address}:${port}${sticky}`;
+        })
+        .join(', ');
+    case 'reject':
+      return 'refused: nobody is behind it';
+    case 'drop':
+      return 'silence';
+  }
+}
+
+const endpointRow = ({
+  address,
+  port,
+  protocol,
+  portName,
+  cluster,
+  usedBy,
+  reason,
+}: EndpointReason): readonly string[] => [
+  usedBy.length > 0 ? 'used' : 'not used',
+  `${address}:${port}/${protocol}`,
+  portName === '' ? '-' : portName,
+  cluster === undefined ? '' : `cluster ${cluster}`,
+  reason,
+];
