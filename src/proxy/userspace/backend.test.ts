@@ -296,7 +296,18 @@ for (const engine of ['native', 'node'] as const) {
       await stand.set(route('192.0.2.77', forward(target({ address: '127.0.0.1', port: 9 }))));
       assert.match(
         stand.backend.problems()[0] ?? '',
-        /no address of this machine.*ip route add local 192\.0\.2\.77 dev lo/,
+        /this machine does not have it.*ip route add local 192\.0\.2\.77 dev lo/,
+      );
+    });
+
+    test('where a whole range is not here, that is said once', async () => {
+      await using stand = await open({}, { ...network, serviceRanges: ['192.0.2.0/24'] });
+      const nobody = forward(target({ address: '127.0.0.1', port: 9 }));
+      await stand.set(route('192.0.2.77', nobody), route('192.0.2.78', nobody));
+      assert.equal(stand.backend.problems().length, 1);
+      assert.match(
+        stand.backend.problems()[0] ?? '',
+        /^nothing is served in 192\.0\.2\.0\/24: .*local 192\.0\.2\.0\/24 dev lo/,
       );
     });
 

@@ -30,13 +30,14 @@ export class UserspaceBackend implements Backend {
   readonly #udp: UdpRelays;
   readonly #doors: Doors;
   #unsupported: readonly string[] = [];
+  #serviceRanges: readonly string[] = [];
 
   private constructor(engine: Engine, limits: UserspaceLimits, context: UserspaceContext) {
     this.#engine = engine;
     this.#udp = new UdpRelays({ limits });
     this.#doors = new Doors({
       open: (route, place) => this.#open(route, place),
-      explain: doorProblem,
+      explain: (route, error) => doorProblem(route, error, this.#serviceRanges),
       clock: systemClock,
       random: Math.random,
     });
@@ -81,7 +82,7 @@ export class UserspaceBackend implements Backend {
   }
 
   problems(): readonly string[] {
-    return [...this.#doors.problems(), ...this.#unsupported];
+    return [...new Set([...this.#doors.problems(), ...this.#unsupported])];
   }
 
   /** Nothing outlives it: what it holds are sockets of this process. */
@@ -96,6 +97,7 @@ export class UserspaceBackend implements Backend {
 
   /** First what connections go by, then where they arrive: nobody is accepted who cannot be sent on. */
   async #tell(change: SwitchboardChange): Promise<void> {
+    this.#serviceRanges = change.network.serviceRanges;
     this.#udp.change(only('UDP', change));
     await this.#engine.change(only('TCP', change));
   }
@@ -113,7 +115,7 @@ function only(protocol: Route['protocol'], change: SwitchboardChange): Switchboa
 const isUnsupported = ({ protocol }: Route): boolean => protocol !== 'TCP' && protocol !== 'UDP';
 
 const unsupported = ({ owner, address, port, protocol }: Route): string =>
-  `${owner} is not served at ${address}:${port}/${protocol}: listeners carry TCP and UDP; use --proxy-mode nftables`;
+  `${owner} is not served at ${address}:${port}/${protocol}: listeners carry TCP and UDP; use nftables`;
 
 /** The default limits, or what the descriptors of this process allow if that is less; some are left for the rest. */
 function machineLimits(): UserspaceLimits {

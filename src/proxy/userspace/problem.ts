@@ -1,9 +1,28 @@
+import { contains, parseAddress, parseCidr } from '../../api/addresses.ts';
 import type { Route } from '../routes/route.ts';
 
-/** Why the address of a route could not be held, and what to do about it. */
-export function doorProblem({ owner, address, port, protocol }: Route, error: unknown): string {
+/**
+ * Why the address of a route could not be held, and what to do about it. Where whole ranges of virtual addresses are not
+ * this machine's, the sentence is about the range, and the same for all in it.
+ */
+export function doorProblem(
+  { owner, address, port, protocol }: Route,
+  error: unknown,
+  serviceRanges: readonly string[],
+): string {
+  const code = codeOf(error);
+  const range = code === 'EADDRNOTAVAIL' ? rangeOf(address, serviceRanges) : undefined;
+  if (range !== undefined) return `nothing is served in ${range}: ${reasonOf(code, range, error)}`;
   const where = `${address.includes(':') ? `[${address}]` : address}:${port}/${protocol}`;
-  return `${owner} is not served at ${where}: ${reasonOf(codeOf(error), address, error)}`;
+  return `${owner} is not served at ${where}: ${reasonOf(code, address, error)}`;
+}
+
+function rangeOf(address: string, ranges: readonly string[]): string | undefined {
+  const parsed = parseAddress(address);
+  return ranges.find((range) => {
+    const cidr = parseCidr(range);
+    return parsed !== undefined && cidr !== undefined && contains(cidr, parsed);
+  });
 }
 
 function reasonOf(code: string, address: string, error: unknown): string {
@@ -17,8 +36,8 @@ function reasonOf(code: string, address: string, error: unknown): string {
       );
     case 'EADDRNOTAVAIL':
       return (
-        'it is no address of this machine: have the kernel take it for one with ' +
-        `\`ip route add local ${address} dev lo\` (or the range it is in), or use --proxy-mode nftables`
+        'this machine does not have it: let the kernel take it for its own with ' +
+        `\`ip route add local ${address} dev lo\`, or use nftables`
       );
     case 'EMFILE':
     case 'ENFILE':
