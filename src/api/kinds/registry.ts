@@ -26,6 +26,7 @@ import { serviceKind } from './core/service/kind.ts';
 import { serviceAccountKind } from './core/serviceaccount/kind.ts';
 import { endpointSliceKind } from './discovery/endpointslice/kind.ts';
 import { newEventKind } from './events/event/kind.ts';
+import { cloudLoadBalancerKind } from './loadbalancer/cloudloadbalancer/kind.ts';
 import { serviceExportAlphaKind, serviceExportKind } from './multicluster/serviceexport/kind.ts';
 import { serviceImportAlphaKind, serviceImportKind } from './multicluster/serviceimport/kind.ts';
 import { superclusterExportKind } from './multicluster/supercluster/export.ts';
@@ -82,6 +83,7 @@ export const kinds: readonly Kind[] = [
   serviceImportAlphaKind,
   clusterPropertyKind,
   clusterPropertyAlphaKind,
+  cloudLoadBalancerKind,
 ];
 
 const key = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`;

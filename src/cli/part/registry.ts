@@ -21,6 +21,10 @@ export const parts: Readonly<Record<string, PartEntry>> = {
     summary: 'make connections to Services arrive',
     load: async () => (await import('../proxy.ts')).part,
   },
+  loadbalancer: {
+    summary: 'give LoadBalancer Services their addresses',
+    load: async () => (await import('../loadbalancer.ts')).part,
+  },
   multicluster: {
     summary: 'join the Services of several clusters',
     load: async () => (await import('../multicluster.ts')).part,

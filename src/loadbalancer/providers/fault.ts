@@ -2,7 +2,10 @@
 export type FaultCode =
   | 'MixedProtocolNotSupported'
   | `fairlead.dev/${
+      | 'AddressInUse'
       | 'AddressNotStatic'
+      | 'AddressUnknown'
+      | 'NoFreeAddress'
       | 'NoHealthCheckPort'
       | 'NodePortMismatch'
       | 'NodePortRequired'

@@ -12,7 +12,7 @@ import { emptyAccount } from './cloud.ts';
 import type { Fault } from './fault.ts';
 import { fault, isAboutMixing, reasonOf } from './fault.ts';
 import type { PortOutcome } from './ports.ts';
-import { isMixed, judgePorts, nameOf } from './ports.ts';
+import { gateFault, isMixed, judgePorts, nameOf } from './ports.ts';
 import type { Resource, ResourceChanges } from './resource.ts';
 import { changesBetween, openPorts, portText, unitsOf } from './resource.ts';
 import { unitsFor } from './units.ts';
@@ -68,7 +68,7 @@ export function plan(cloud: Cloud, input: PlanInput): Plan {
   const request = requestFor(cloud, input);
   const existing = input.existing ?? [];
   const units = cloud.units?.(request) ?? unitsFor(request);
-  const judged = judgePorts(cloud, request, gateFault(cloud, input, request.ports));
+  const judged = judgePorts(cloud, request, gateOf(cloud, input, request.ports));
   const outcomes = judged.some((port) => port.fault !== undefined)
     ? judged
     : withinQuota(cloud, request, { units, judged });
@@ -117,19 +117,14 @@ function requestFor(cloud: Cloud, input: PlanInput): Request {
   };
 }
 
-/**
- * With the gate off a load balancer that mixes already goes on and can be changed, and a new one does not begin, even
- * where the API server lets it through (LB-8, LB-23).
- */
-function gateFault(
-  cloud: Cloud,
-  { service, era, isMixingAllowed, existing = [] }: PlanInput,
-  ports: readonly Port[],
-): Fault | undefined {
-  if (isMixingAllowed || !isMixed(ports) || cloud.mixesWithoutGate?.(service, era) === true) return undefined;
-  if (isMixed(existing.flatMap(({ serves = [] }) => serves))) return undefined;
-  const message = 'several protocols on one load balancer need the feature gate MixedProtocolLBService, which is off';
-  return { code: 'MixedProtocolNotSupported', message };
+function gateOf(cloud: Cloud, input: PlanInput, ports: readonly Port[]): Fault | undefined {
+  const { service, era, isMixingAllowed, existing = [] } = input;
+  if (cloud.mixesWithoutGate?.(service, era) === true) return undefined;
+  return gateFault(
+    isMixingAllowed,
+    ports,
+    existing.flatMap(({ serves = [] }) => serves),
+  );
 }
 
 interface Judged {

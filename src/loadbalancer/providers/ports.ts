@@ -13,6 +13,20 @@ export interface PortOutcome extends OpenPort {
 /** Whether a Service asks for more than one protocol. */
 export const isMixed = (ports: readonly OpenPort[]): boolean => new Set(ports.map(({ protocol }) => protocol)).size > 1;
 
+/**
+ * With the gate off a load balancer that mixes already goes on and can be changed, and a new one does not begin, even
+ * where the API server lets it through (LB-8, LB-23).
+ */
+export function gateFault(
+  isMixingAllowed: boolean,
+  ports: readonly OpenPort[],
+  open: readonly OpenPort[],
+): Fault | undefined {
+  if (isMixingAllowed || !isMixed(ports) || isMixed(open)) return undefined;
+  const message = 'several protocols on one load balancer need the feature gate MixedProtocolLBService, which is off';
+  return { code: 'MixedProtocolNotSupported', message };
+}
+
 /** One outcome a port, in the order of the manifest. One port that cannot be served refuses the others too (LB-5). */
 export function judgePorts(cloud: Cloud, request: Request, gateFault: Fault | undefined): readonly PortOutcome[] {
   const { ports } = request;

@@ -74,6 +74,9 @@ const contents: Readonly<Record<string, Content>> = {
   'about.k8s.io/v1 ClusterProperty': { spec: { value: 'east' } },
   'about.k8s.io/v1beta1 ClusterProperty': { spec: { value: 'east' } },
   'about.k8s.io/v1alpha1 ClusterProperty': { spec: { value: 'east' } },
+  'loadbalancer.fairlead.dev/v1alpha1 CloudLoadBalancer': {
+    spec: { provider: 'aws', kind: 'nlb', era: 'today', service: { namespace: 'default', name: 'web', uid: '1' } },
+  },
 };
 
 /** A valid object of the kind. An IPAddress is its own name. */

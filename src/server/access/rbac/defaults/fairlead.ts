@@ -34,7 +34,7 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
     on('', 'services', `${read} patch update`),
     on('', 'services/status', 'patch update'),
     on('', 'nodes', read),
-    slices,
+    on('loadbalancer.fairlead.dev', 'cloudloadbalancers', keep),
     events,
   ],
   multicluster: [
@@ -73,6 +73,7 @@ export const fairleadRoles: readonly ClusterRole[] = [
       on(clusterSet, 'serviceexports serviceexports/status serviceimports serviceimports/status', read),
       on('multicluster.k8s.io', 'importedservices importedservices/status', read),
       on('about.k8s.io', 'clusterproperties', read),
+      on('loadbalancer.fairlead.dev', 'cloudloadbalancers', read),
     ],
     ['view'],
   ),

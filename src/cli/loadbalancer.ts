@@ -1,0 +1,136 @@
+import type { LoadBalancerOptions, SimulationOptions } from '../loadbalancer/loadbalancer.ts';
+import type { Pool } from '../loadbalancer/local/pools.ts';
+import { parsePool, poolErrors } from '../loadbalancer/local/pools.ts';
+import { eras } from '../loadbalancer/providers/capability.ts';
+import { cloudNamed, clouds } from '../loadbalancer/providers/clouds.ts';
+import { kindsOf } from '../loadbalancer/providers/plan.ts';
+import { UsageError } from './errors.ts';
+import { flagError, oneOf, readFlag } from './flags.ts';
+import { parseFeatureGates } from './options/feature-gates.ts';
+import { parseGoDuration } from './part/duration.ts';
+import { leaderFlags, readElection } from './part/leader-flags.ts';
+import type { LoadPart, Part, UpCluster } from './part/part.ts';
+import type { Flag, Settings } from './settings.ts';
+
+const lease = 'fairlead-loadbalancer';
+
+const flags: readonly Flag[] = [
+  {
+    name: 'pool',
+    value: 'NAME=RANGE,...',
+    description: 'addresses for load balancers: FIRST-LAST, CIDRs, single ones',
+    repeatable: true,
+  },
+  {
+    name: 'manual-pool',
+    value: 'NAME=RANGE,...',
+    description: 'addresses for Services that ask for the pool or an address of it',
+    repeatable: true,
+  },
+  {
+    name: 'simulate',
+    value: 'CLOUD[/KIND]',
+    description: 'behave as a cloud, and keep what it would have as CloudLoadBalancers; see `fairlead lb providers`',
+  },
+  { name: 'simulate-era', value: 'ERA', description: 'that cloud as of July 2020 (seed), or today', default: 'today' },
+  { name: 'simulate-latency', value: 'DURATION', description: 'how long each call to that cloud takes', default: '0s' },
+  {
+    name: 'simulate-failures',
+    value: 'PART',
+    description: 'which part of the calls to that cloud fails, 0 to 1',
+    default: '0',
+  },
+  { name: 'concurrent-service-syncs', value: 'N', description: 'Services that are worked on at once', default: '4' },
+  ...leaderFlags(lease),
+  { name: 'feature-gates', value: 'A=true,...', description: 'see `fairlead gates`', repeatable: true },
+];
+
+/** `fairlead loadbalancer`: the load balancers of Services. */
+export const part: Part = {
+  name: 'loadbalancer',
+  description: 'Give Services of type LoadBalancer an address of a pool, or rehearse what a cloud would do with them.',
+  example: `  fairlead loadbalancer --kubeconfig loadbalancer.kubeconfig --pool public=192.0.2.10-192.0.2.50
+  fairlead loadbalancer --pool lab=192.0.2.0/24 --simulate aws/nlb --simulate-failures 0.2`,
+  health: 10_360,
+  flags,
+  alone(settings) {
+    const options = readOptions(settings);
+    if (options.pools.length === 0) throw new UsageError('which addresses? pass --pool NAME=RANGE,…');
+    const gates = settings.get('feature-gates')?.join(',') ?? '';
+    const read = flagError('feature-gates', gates, () => parseFeatureGates(gates)).gates;
+    return load({ ...options, gates: read, leaderElection: readElection(settings, lease) });
+  },
+  // The data directory has one holder, so there is nobody to stand against.
+  inUp({ settings = new Map(), ...cluster }) {
+    const options = readOptions(settings);
+    const pools = options.pools.length > 0 ? options.pools : defaultPools(cluster);
+    return load({ ...options, pools, gates: cluster.gates });
+  },
+};
+
+const load =
+  (options: LoadBalancerOptions): LoadPart =>
+  async () => {
+    const { startLoadBalancer } = await import('../loadbalancer/loadbalancer.ts');
+    return (context) => startLoadBalancer(context, options);
+  };
+
+/** Addresses that every Linux machine has: 127.32.0.0/16 for the first cluster of `up`, and so on. */
+function defaultPools({ name, all = [] }: Omit<UpCluster, 'settings'>): readonly Pool[] {
+  const index = Math.max(
+    0,
+    all.findIndex((cluster) => cluster.name === name),
+  );
+  // 32 ranges lie before those of cluster IPs; further clusters share them from their other ends.
+  const [second, half] = [32 + (index % 32), index < 32 ? '0.1-127.%.127.255' : '128.0-127.%.255.254'];
+  return [parsePool(`default=127.${second}.${half.replace('%', String(second))}`, true)];
+}
+
+function readOptions(settings: Settings): LoadBalancerOptions {
+  const poolsOf = (name: string, isAutomatic: boolean): readonly Pool[] =>
+    (settings.get(name) ?? []).map((text) => flagError(name, text, () => parsePool(text, isAutomatic)));
+  const pools = [...poolsOf('pool', true), ...poolsOf('manual-pool', false)];
+  const [problem] = poolErrors(pools);
+  if (problem !== undefined) throw new UsageError(problem);
+  const simulation = readSimulation(settings);
+  return {
+    pools,
+    workers: readFlag(settings, 'concurrent-service-syncs', workers, 4),
+    ...(simulation === undefined ? {} : { simulation }),
+  };
+}
+
+function readSimulation(settings: Settings): SimulationOptions | undefined {
+  const era = readFlag(settings, 'simulate-era', oneOf(eras), 'today');
+  const latencyMs = readFlag(settings, 'simulate-latency', parseGoDuration, 0);
+  const failures = readFlag(settings, 'simulate-failures', fraction, 0);
+  const chosen = readFlag<{ readonly cloud: string; readonly kind: string | undefined } | undefined>(
+    settings,
+    'simulate',
+    (text) => {
+      const [name = '', kind] = text.split('/');
+      const cloud = cloudNamed(name);
+      if (cloud === undefined) throw new UsageError(`expected one of ${clouds.map((each) => each.name).join(', ')}`);
+      const kinds = kindsOf(cloud, era).map((each) => each.name);
+      if (kind !== undefined && !kinds.includes(kind))
+        throw new UsageError(`its kinds are ${kinds.join(', ')} (${era})`);
+      return { cloud: name, kind };
+    },
+    undefined,
+  );
+  const stray = ['simulate-era', 'simulate-latency', 'simulate-failures'].find((name) => settings.has(name));
+  if (chosen === undefined && stray !== undefined) throw new UsageError(`--${stray} goes with --simulate CLOUD`);
+  return chosen === undefined ? undefined : { ...chosen, era, latencyMs, failures };
+}
+
+function fraction(text: string): number {
+  const part = Number(text);
+  if (text.trim() === '' || !(part >= 0 && part <= 1)) throw new UsageError('expected a number from 0 to 1');
+  return part;
+}
+
+function workers(text: string): number {
+  const count = Number(text);
+  if (!/^\d+$/.test(text) || count < 1 || count > 1000) throw new UsageError('expected a number from 1 to 1000');
+  return count;
+}

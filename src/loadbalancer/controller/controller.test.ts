@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import { nodeKind } from '../../api/kinds/core/node/kind.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { hastyClock, ManualClock, settled } from '../../client/testing/clocks.ts';
+import { inProcess } from '../../client/in-process.ts';
+import { partUser } from '../../server/access/part-user.ts';
+import type { TestServer } from '../../server/testing/server.ts';
+import { testServer } from '../../server/testing/server.ts';
+import { until } from '../../server/testing/until.ts';
+import { TestCluster } from '../cluster.fixture.ts';
+import { ingressWith } from '../providers/plan.ts';
+import { cleanupFinalizer } from './needs.ts';
+import type { Ensured, LoadBalancerProvider } from './provider.ts';
+import { RetryError } from './provider.ts';
+
+// As the part itself, so that its role is held to be enough.
+const user = { name: partUser('loadbalancer'), uid: '', groups: ['system:authenticated'] };
+const admin = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
+
+function clusterOf(server: TestServer): TestCluster {
+  let isFirst = true;
+  return new TestCluster(() => {
+    const who = isFirst ? admin : user;
+    isFirst = false;
+    return inProcess((request) => server.handle({ ...request, user: who }));
+  });
+}
+
+/** A provider that says what it was asked. */
+class Recorder implements LoadBalancerProvider {
+  readonly name = 'recorder';
+  readonly classes = ['example.org/ours'];
+  readonly asked: string[] = [];
+  readonly made = new Set<string>();
+  /** What the next calls throw, one each. */
+  readonly errors: Error[] = [];
+  isElsewhere = false;
+
+  async find(service: Service): Promise<Service['status']['loadBalancer'] | undefined> {
+    return this.made.has(service.metadata.uid ?? '') ? {} : undefined;
+  }
+
+  async ensure(
+    service: Service,
+    nodes: readonly { readonly metadata: { readonly name?: string } }[],
+  ): Promise<Ensured | 'elsewhere'> {
+    const { metadata, spec } = service;
+    const held = metadata.finalizers?.includes(cleanupFinalizer) === true ? 'held' : 'not held';
+    this.asked.push(`ensure ${metadata.name} ${held} [${nodes.map((node) => node.metadata.name).join(' ')}]`);
+    this.#fail();
+    if (this.isElsewhere) return 'elsewhere';
+    this.made.add(metadata.uid ?? '');
+    const ports = (spec.ports ?? []).map(({ port, protocol = 'TCP' }) => ({ port, protocol }));
+    return { status: { ingress: [ingressWith({ ip: '192.0.2.1', ipMode: 'VIP' }, ports)] }, events: [] };
+  }
+
+  async updateNodes(
+    service: Service,
+    nodes: readonly { readonly metadata: { readonly name?: string } }[],
+  ): Promise<void> {
+    this.asked.push(`nodes ${service.metadata.name} [${nodes.map((node) => node.metadata.name).join(' ')}]`);
+    this.#fail();
+  }
+
+  async remove(service: Service): Promise<void> {
+    this.asked.push(`remove ${service.metadata.name}`);
+    this.#fail();
+    this.made.delete(service.metadata.uid ?? '');
+  }
+
+  async all(): Promise<{ namespace: string; name: string; uid: string }[]> {
+    return Array.from(this.made, (uid) => ({ namespace: 'default', name: 'gone', uid }));
+  }
+
+  #fail(): void {
+    const error = this.errors.shift();
+    if (error !== undefined) throw error;
+  }
+}
+
+test('a Service is held before the cloud is asked, and let go after the cloud is done', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const provider = new Recorder();
+  await using running = cluster.run(provider);
+  await running.ready;
+  await cluster.node('n1');
+  await cluster.create('80/TCP 53/UDP');
+  await until('an address', async () => (await cluster.address()) === '192.0.2.1');
+  assert.deepEqual(provider.asked, ['ensure web held [n1]']);
+  const service = await cluster.get();
+  assert.deepEqual(service?.status.loadBalancer.ingress?.[0]?.ports, [
+    { port: 80, protocol: 'TCP' },
+    { port: 53, protocol: 'UDP' },
+  ]);
+  assert.deepEqual(service?.status.loadBalancer.ingress?.[0]?.portStatuses, [
+    { port: 80, protocol: 'TCP', ready: true },
+    { port: 53, protocol: 'UDP', ready: true },
+  ]);
+  await cluster.delete();
+  await until('it is gone', async () => (await cluster.get()) === undefined);
+  assert.deepEqual(provider.asked, ['ensure web held [n1]', 'remove web']);
+  await until('all is told', async () => (await cluster.reasons()).includes('DeletedLoadBalancer'));
+  assert.deepEqual(cluster.writes, ['200 PATCH services/web', '200 PATCH web/status', '200 PATCH services/web']);
+  assert.deepEqual(await cluster.reasons(), [
+    'EnsuringLoadBalancer',
+    'EnsuredLoadBalancer',
+    'DeletingLoadBalancer',
+    'DeletedLoadBalancer',
+  ]);
+});
+
+test('a steady state asks nothing and writes nothing, also after a restart', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const provider = new Recorder();
+  {
+    await using running = cluster.run(provider);
+    await running.ready;
+    await cluster.create('80/TCP');
+    await until('an address', () => cluster.address());
+    await cluster.patch('web', { metadata: { labels: { a: 'b' } }, spec: { selector: { app: 'x' } } });
+    await cluster.quiet();
+    assert.equal(provider.asked.length, 1, 'labels and selector are not the load balancer’s');
+  }
+  const before = cluster.writes.length;
+  await using again = cluster.run(provider);
+  await again.ready;
+  await until('it was asked once more', () => provider.asked.length === 2);
+  await cluster.quiet();
+  assert.equal(cluster.writes.length, before);
+});
+
+test('another type, or another class, is somebody else’s', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const provider = new Recorder();
+  await using running = cluster.run(provider);
+  await running.ready;
+  await cluster.create('80/TCP', { name: 'other', spec: { loadBalancerClass: 'example.org/theirs' } });
+  await cluster.create('80/TCP', { name: 'ours', spec: { loadBalancerClass: 'example.org/ours' } });
+  await until('ours', () => cluster.address('ours'));
+  await cluster.create('80/TCP');
+  await until('an address', () => cluster.address());
+  await cluster.patch('web', { spec: { type: 'ClusterIP' } });
+  await until('let go', async () => (await cluster.get())?.metadata.finalizers === undefined);
+  await cluster.quiet();
+  assert.deepEqual(provider.asked, ['ensure ours held []', 'ensure web held []', 'remove web']);
+  assert.equal((await cluster.get())?.status.loadBalancer.ingress, undefined);
+  assert.equal((await cluster.get('other'))?.metadata.finalizers, undefined);
+});
+
+test('what is implemented elsewhere keeps its finalizer and gets no status', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const provider = new Recorder();
+  provider.isElsewhere = true;
+  await using running = cluster.run(provider);
+  await running.ready;
+  await cluster.create('80/TCP');
+  await until('asked', () => provider.asked.length === 1);
+  await cluster.quiet();
+  assert.deepEqual(cluster.writes, ['200 PATCH services/web']);
+});
+
+test('a failure is told and tried again; who asks for time is asked again after exactly that', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const provider = new Recorder();
+  provider.errors.push(new Error('quota'), new RetryError('being made', 7000));
+  const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
+  await using running = cluster.run(provider, { clock, random: () => 1 });
+  await running.ready;
+  await cluster.create('80/TCP');
+  const asked = async (count: number): Promise<void> => {
+    await until(`asked ${count} times`, () => provider.asked.length === count);
+    for (let turn = 0; turn < 20; turn++) await settled();
+  };
+  await asked(1);
+  await clock.advance(4999);
+  assert.equal(provider.asked.length, 1);
+  await clock.advance(1);
+  await asked(2);
+  await clock.advance(6999);
+  assert.equal(provider.asked.length, 2);
+  await clock.advance(1);
+  await asked(3);
+  await until('an address', () => cluster.address());
+  await running[Symbol.asyncDispose]();
+  const reasons = await cluster.reasons();
+  assert.ok(reasons.includes('SyncLoadBalancerFailed'));
+  assert.equal(reasons.at(-1), 'EnsuredLoadBalancer');
+});
+
+test('nodes that come, go or are excluded are told; their readiness is not', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const provider = new Recorder();
+  await using running = cluster.run(provider, { clock: hastyClock });
+  await running.ready;
+  await cluster.create('80/TCP');
+  await until('an address', () => cluster.address());
+  const last = (want: string) => until(want, () => provider.asked.at(-1) === want);
+  await cluster.node('n1');
+  await last('nodes web [n1]');
+  await cluster.node('n2');
+  await last('nodes web [n1 n2]');
+  const exclude = { 'node.kubernetes.io/exclude-from-external-load-balancers': '' };
+  await cluster.user.patch(nodeKind, { name: 'n1' }, { body: { metadata: { labels: exclude } } });
+  await last('nodes web [n2]');
+  const conditions = [{ type: 'Ready', status: 'False' }];
+  await cluster.user.patch(nodeKind, { name: 'n2' }, { body: { status: { conditions } }, subresource: 'status' });
+  provider.errors.push(new Error('busy'));
+  await cluster.node('n3');
+  await last('ensure web held [n2 n3]');
+  await cluster.user.delete(nodeKind, { name: 'n2' });
+  await last('nodes web [n3]');
+  await running[Symbol.asyncDispose]();
+  const reasons = await cluster.reasons();
+  for (const reason of ['UnAvailableLoadBalancer', 'UpdatedLoadBalancer', 'UpdateLoadBalancerFailed'])
+    assert.ok(reasons.includes(reason), reason);
+});
+
+test('a Service that somebody took the finalizer off leaves nothing behind', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const provider = new Recorder();
+  const { metadata } = await cluster.create('80/TCP');
+  {
+    await using running = cluster.run(provider);
+    await running.ready;
+    await until('an address', () => cluster.address());
+  }
+  await cluster.patch('web', { metadata: { finalizers: null } });
+  await cluster.user.delete(serviceKind, { namespace: 'default', name: 'web' });
+  await until('it is gone', async () => (await cluster.get()) === undefined);
+  assert.ok(provider.made.has(metadata.uid ?? ''));
+  await using again = cluster.run(provider);
+  await again.ready;
+  await until('its load balancer is gone', () => provider.made.size === 0);
+});

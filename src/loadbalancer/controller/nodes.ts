@@ -1,0 +1,33 @@
+// Which nodes traffic is sent to. Whether they are ready is for health checks to find out (KEP-3458).
+import type { Node } from '../../api/kinds/core/node/schema.ts';
+
+const exclusionLabel = 'node.kubernetes.io/exclude-from-external-load-balancers';
+const scalerTaint = 'ToBeDeletedByClusterAutoscaler';
+const falseWords = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
+
+/** A label that cannot be read excludes: its author meant something by it. */
+function isExcluded({ metadata }: Node): boolean {
+  const value = metadata.labels?.[exclusionLabel];
+  return value !== undefined && !falseWords.has(value);
+}
+
+/** The nodes that load balancers send to, by name. */
+export const eligibleNodes = (nodes: readonly Node[]): readonly Node[] =>
+  nodes
+    .filter(
+      (node) =>
+        node.metadata.deletionTimestamp === undefined &&
+        !isExcluded(node) &&
+        node.spec.taints?.some(({ key }) => key === scalerTaint) !== true,
+    )
+    .toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
+
+/** What load balancers know of their nodes; the same text means that there is nothing to tell them. */
+export const signatureOf = (nodes: readonly Node[]): string =>
+  JSON.stringify(nodes.map(({ metadata, spec }) => [metadata.name, spec.providerID ?? '']));
+
+/** Whether a change of a node matters: not its readiness, and not that it is about to be scaled away. */
+export const matters = (node: Node, old: Node): boolean =>
+  isExcluded(node) !== isExcluded(old) ||
+  (node.spec.providerID ?? '') !== (old.spec.providerID ?? '') ||
+  node.metadata.uid !== old.metadata.uid;

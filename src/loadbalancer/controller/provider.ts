@@ -1,0 +1,57 @@
+import type { Node } from '../../api/kinds/core/node/schema.ts';
+import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
+import type { Happening } from '../../client/event-series.ts';
+import type { Refusal } from '../providers/plan.ts';
+
+/** What came of a request for a load balancer. */
+export interface Ensured {
+  /** Where it is reached, port by port; no entry where nothing was set up. */
+  readonly status: LoadBalancerStatus;
+  /** Present: it was not set up, and what existed is as it was. */
+  readonly refusal?: Refusal;
+  /** What to tell about the Service beside what the controller tells. */
+  readonly events: readonly Happening[];
+}
+
+/** A load balancer that was found, and the Service it was made for. */
+export interface MadeFor {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/**
+ * What the service controller asks of a cloud, in Kubernetes' terms. A real SDK adapter implements this and nothing
+ * else. Every call can be made again after a failure or a crash in its middle, and is never made twice at once for one
+ * Service. Services and Nodes are read-only.
+ */
+export interface LoadBalancerProvider {
+  readonly name: string;
+  /** Values of loadBalancerClass that it serves, beside Services of no class. */
+  readonly classes: readonly string[];
+  /** Traffic does not go through node ports, so that it does not matter which nodes there are. */
+  readonly ignoresNodes?: true;
+  /** Called before anything else whenever it begins to act, with all Services there are; what it knew before may be old. */
+  begin?(services: readonly Service[], signal: AbortSignal): Promise<void>;
+  /** The load balancer of a Service, whole or in part; undefined: there is nothing left of it. */
+  find(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined>;
+  /** Makes it so, or refuses. `elsewhere`: another controller does. Rejects with a RetryError while it is under way. */
+  ensure(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<Ensured | 'elsewhere'>;
+  /** Sends traffic to these nodes from now on. */
+  updateNodes(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<void>;
+  /** Resolves when nothing is left of it, also when nothing was there. */
+  remove(service: Service, signal: AbortSignal): Promise<void>;
+  /** The Services that load balancers of this cluster were made for, to find those whose Service is gone. */
+  all(signal: AbortSignal): Promise<readonly MadeFor[]>;
+}
+
+/** The cloud is at work: ask again after exactly this long. Told apart by `code`. */
+export class RetryError extends Error {
+  readonly code = 'RETRY';
+  readonly afterMs: number;
+
+  constructor(message: string, afterMs: number) {
+    super(message);
+    this.afterMs = afterMs;
+  }
+}

@@ -1,0 +1,71 @@
+// What is written into the status of a Service: where it is reached, and what could not be done (LB-3, LB-4).
+import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
+import type { Condition } from '../../api/metadata.ts';
+import type { Refusal } from '../providers/plan.ts';
+
+/** Today's condition. */
+export const portsError = 'LoadBalancerPortsError';
+/** The condition that KEP-1435 first proposed; also the reason of today's. */
+export const mixedNotSupported = 'LoadBalancerMixedProtocolNotSupported';
+
+/** A strategic merge patch of the status. */
+export interface StatusPatch {
+  readonly metadata: { readonly uid?: string };
+  readonly status: {
+    readonly loadBalancer?: { readonly ingress: LoadBalancerStatus['ingress'] | null };
+    readonly conditions?: readonly Condition[];
+  };
+}
+
+export interface Wanted {
+  readonly status: LoadBalancerStatus;
+  readonly refusal?: Refusal | undefined;
+  /** RFC 3339, for conditions that change. */
+  readonly now: string;
+}
+
+/** What to change about the status; undefined when it is right. */
+export function statusPatch(service: Service, { status, refusal, now }: Wanted): StatusPatch | undefined {
+  const { uid } = service.metadata;
+  const before = service.status.loadBalancer.ingress ?? [];
+  const after = status.ingress ?? [];
+  const isSame = JSON.stringify(before.map(sorted)) === JSON.stringify(after.map(sorted));
+  const conditions = [portsError, mixedNotSupported].flatMap(
+    (type) => conditionFor(type, service, { refusal, now }) ?? [],
+  );
+  if (isSame && conditions.length === 0) return undefined;
+  return {
+    metadata: uid === undefined ? {} : { uid },
+    status: {
+      ...(isSame ? {} : { loadBalancer: { ingress: after.length === 0 ? null : after } }),
+      ...(conditions.length === 0 ? {} : { conditions }),
+    },
+  };
+}
+
+/** The condition as it is to be; undefined when it is so, or never was. */
+function conditionFor(type: string, service: Service, { refusal, now }: Omit<Wanted, 'status'>): Condition | undefined {
+  const old = service.status.conditions?.find((condition) => condition.type === type);
+  const isTrue = refusal !== undefined && (type === portsError || refusal.isAboutMixing);
+  if (!isTrue && (old === undefined || old.status === 'False')) return undefined;
+  const status = isTrue ? 'True' : 'False';
+  const reason = isTrue ? refusal.reason : 'LoadBalancerPortsServed';
+  const message = isTrue ? refusal.message : 'every port is served, or no load balancer is asked for';
+  if (old?.status === status && old.reason === reason && old.message === message) return undefined;
+  return {
+    type,
+    status,
+    observedGeneration: service.metadata.generation ?? 0,
+    lastTransitionTime: old?.status === status ? old.lastTransitionTime : now,
+    reason,
+    message,
+  };
+}
+
+/** With its fields in one order, whoever wrote it. */
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined && each !== '');
+  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, each]) => [key, sorted(each)]));
+};

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+
+import type { Gates } from '../api/gates.ts';
+import { gatesWith } from '../api/gates.ts';
+import type { Clock, Random } from '../client/clock.ts';
+import { systemClock } from '../client/clock.ts';
+import { EventRecorder } from '../client/events.ts';
+import { LeaderElection } from '../client/leader.ts';
+import type { PartContext, RunningPart } from '../client/part.ts';
+import { queueMetrics } from '../client/queue-metrics.ts';
+import { isRefusal } from '../client/transport.ts';
+import { ServiceController } from './controller/controller.ts';
+import { serviceControllerMetrics } from './controller/metrics.ts';
+import type { LoadBalancerProvider } from './controller/provider.ts';
+import type { Pool } from './local/pools.ts';
+import { LocalProvider } from './local/provider.ts';
+import type { Era } from './providers/capability.ts';
+import { cloudNamed } from './providers/clouds.ts';
+import type { Misbehaviour } from './simulated/calls.ts';
+import { SimulatedProvider } from './simulated/provider.ts';
+import { storeIn } from './simulated/store.ts';
+
+/** Which cloud is simulated, and how. */
+export interface SimulationOptions extends Misbehaviour {
+  readonly cloud: string;
+  readonly era: Era;
+  readonly kind?: string | undefined;
+}
+
+export interface LoadBalancerOptions {
+  /** Addresses to give. */
+  readonly pools: readonly Pool[];
+  /** Left out: load balancers of this machine or network, without a cloud. */
+  readonly simulation?: SimulationOptions | undefined;
+  readonly gates?: Gates;
+  /** How many Services are worked on at once; default 4. */
+  readonly workers?: number;
+  /** How one of several processes is chosen; left out: there is one. */
+  readonly leaderElection?: LeaderOptions | undefined;
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+/** Times as in client-go. */
+export interface LeaderOptions {
+  readonly namespace: string;
+  readonly name: string;
+  readonly leaseDurationMs: number;
+  readonly renewDeadlineMs: number;
+  readonly retryPeriodMs: number;
+}
+
+/** Keeps the load balancers of a cluster's Services until it is disposed of. */
+export function startLoadBalancer(context: PartContext, options: LoadBalancerOptions): RunningPart {
+  return runServiceController(context, providerFor(context, options), options);
+}
+
+function providerFor({ client }: PartContext, options: LoadBalancerOptions): LoadBalancerProvider {
+  const { pools, simulation, gates = gatesWith(), clock, random } = options;
+  const isMixingAllowed = gates.enabled('MixedProtocolLBService');
+  if (simulation === undefined) return new LocalProvider({ pools, isMixingAllowed });
+  const cloud = cloudNamed(simulation.cloud);
+  if (cloud === undefined) throw new Error(`there is no cloud "${simulation.cloud}"`);
+  return new SimulatedProvider({ ...simulation, cloud, pools, isMixingAllowed, store: storeIn(client), clock, random });
+}
+
+/** Runs the service controller over any provider. */
+export function runServiceController(
+  { client, log, metrics: registry }: PartContext,
+  provider: LoadBalancerProvider,
+  options: Omit<LoadBalancerOptions, 'pools' | 'simulation'>,
+): RunningPart {
+  const { clock = systemClock, random, workers, leaderElection } = options;
+  const metrics = serviceControllerMetrics(registry);
+  const recorder = new EventRecorder({
+    client,
+    component: 'service-controller',
+    clock,
+    onError: (error) => log.debug({ err: error }, 'could not write an Event'),
+  });
+  const complaints = new Map<string, string>();
+  const controller = new ServiceController({
+    client,
+    provider,
+    recorder,
+    metrics,
+    log,
+    observer: queueMetrics(registry)('service'),
+    clock,
+    ...(workers === undefined ? {} : { workers }),
+    ...(random === undefined ? {} : { random }),
+    onWatchError(kind, error) {
+      // The server forgot where the watch was: it begins anew by itself.
+      if (isRefusal(error, 410)) return;
+      log.debug({ err: error, kind }, 'a watch failed, will try again');
+      complaints.set(kind, error instanceof Error ? error.message : String(error));
+    },
+  });
+  const stop = new AbortController();
+  const { signal } = stop;
+  const failure = Promise.withResolvers<never>();
+  const leader = Promise.withResolvers<void>();
+  const act = async (term: AbortSignal): Promise<void> => {
+    leader.resolve();
+    await controller.act(term).catch((error: unknown) => {
+      if (!term.aborted) throw error;
+    });
+  };
+  const lead = async (): Promise<void> => {
+    if (leaderElection === undefined) return act(signal);
+    const { namespace, name } = leaderElection;
+    metrics.leads.set({ name }, 0);
+    const election = new LeaderElection({
+      ...leaderElection,
+      client,
+      lease: { namespace, name },
+      identity: `${hostname()}_${randomUUID()}`,
+      clock,
+      onError: (error) => log.debug({ err: error }, 'the lease could not be read or written, will try again'),
+      onLeader: () => leader.resolve(),
+    });
+    await election.run(async (term) => {
+      metrics.leads.set({ name }, 1);
+      await act(term).finally(() => metrics.leads.set({ name }, 0));
+    }, signal);
+  };
+  const following = controller.follow(signal);
+  const leading = lead().catch((error: unknown) => failure.reject(error));
+  const ready = Promise.all([controller.synced(signal), leader.promise]).then(() => complaints.clear());
+  // Who does not wait for them is told by `problems`.
+  ready.catch(() => undefined);
+  failure.promise.catch(() => undefined);
+  return {
+    ready,
+    failed: failure.promise,
+    problems: () =>
+      controller.unsynced.map(
+        (kind) => `the ${kind} are not all seen yet${complaints.has(kind) ? `: ${complaints.get(kind)}` : ''}`,
+      ),
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await Promise.all([following, leading]);
+      await recorder.flush();
+    },
+  };
+}
