@@ -24,6 +24,18 @@ describe('health', () => {
     return [answer.status, await answer.text()];
   };
 
+  test('/healthz is readiness where load balancers ask it', async () => {
+    await using other = await serveHealth({
+      host: '127.0.0.1',
+      port: 0,
+      isHealthReadiness: true,
+      problems: () => ['nothing was read yet'],
+      metrics: async () => '',
+    });
+    assert.equal((await fetch(`${other.url}/healthz`)).status, 503);
+    assert.equal((await fetch(`${other.url}/livez`)).status, 200);
+  });
+
   test('it is alive while it answers, and ready when nothing is in the way', async () => {
     for (const path of ['/healthz', '/livez', '/readyz', '/readyz?verbose']) {
       assert.deepEqual(await ask(path), [200, 'ok'], path);

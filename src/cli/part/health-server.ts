@@ -6,6 +6,8 @@ export interface HealthOptions {
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;
+  /** `/healthz` tells what `/readyz` tells: whoever asks wants to know whether to send something here. Default: false. */
+  readonly isHealthReadiness?: boolean;
   /** What keeps the program from its work. */
   readonly problems: () => readonly string[];
   /** Whether it does its work in spite of them, as one that was ready once may; for `/ready`, and no by default. */
@@ -73,10 +75,11 @@ interface Answer {
 
 async function answer(
   { method, url = '/' }: IncomingMessage,
-  { problems, goesOn = () => false, metrics }: HealthOptions,
+  { problems, goesOn = () => false, metrics, isHealthReadiness = false }: HealthOptions,
 ): Promise<Answer> {
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'method not allowed\n' };
-  const [path = ''] = url.split('?', 1);
+  const [asked = ''] = url.split('?', 1);
+  const path = asked === '/healthz' && isHealthReadiness ? '/readyz' : asked;
   switch (path) {
     case '/healthz':
     case '/livez':
