@@ -28,7 +28,9 @@ export function define(command: Command): void {
       'after',
       `
 Each cluster has its Services in 127.64.0.0/16, 127.65.0.0/16 and so on, which every Linux machine can reach without
-set-up. For that, endpoints may be in these loopback ranges, which Kubernetes itself refuses.\n`,
+set-up. For that, endpoints may be in these loopback ranges, which Kubernetes itself refuses.
+
+The file of --config may have a section for each part, such as "dns:", with the flags of its own command as keys.\n`,
     );
 }
 
