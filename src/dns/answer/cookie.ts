@@ -1,6 +1,6 @@
 // DNS cookies (RFC 7873) of the one interoperable kind (RFC 9018): a replica with the same secret knows another's.
 import { timingSafeEqual } from 'node:crypto';
-import { parseAddress } from '../../api/addresses.ts';
+import { askerBytes } from '../wire/address.ts';
 import { concat, readUint32 } from '../wire/record.ts';
 import type { SipKey } from './siphash.ts';
 import { sipHash, sipKey } from './siphash.ts';
@@ -43,7 +43,7 @@ export class Cookies {
     const { length } = option;
     if (length !== clientBytes && (length < clientBytes + 8 || length > clientBytes + 32)) return undefined;
     const client = option.subarray(0, clientBytes);
-    const from = addressBytes(address);
+    const from = askerBytes(address);
     const server = option.subarray(clientBytes);
     const isGood = this.#isGood(client, server, from, nowSeconds);
     // A young one is sent back as it is, so that a client's cookie changes twice an hour and not with every answer.
@@ -81,14 +81,4 @@ const matches = (key: SipKey | undefined, client: Uint8Array, server: Uint8Array
 function hashOf(key: SipKey | undefined, client: Uint8Array, fields: Uint8Array, from: Uint8Array): Uint8Array {
   if (key === undefined) throw new Error('bug: cookies without a key');
   return sipHash(key, concat([client, fields, from]));
-}
-
-/** 4 or 16 bytes; an IPv4 address that came in on an IPv6 socket counts as IPv4. */
-function addressBytes(text: string): Uint8Array {
-  const zone = text.indexOf('%');
-  const address = parseAddress(zone === -1 ? text : text.slice(0, zone));
-  if (address === undefined) throw new Error(`bug: a query from "${text}"`);
-  const bytes = new Uint8Array(address.family === 'IPv4' ? 4 : 16);
-  for (let at = bytes.length - 1, rest = address.value; at >= 0; at--, rest >>= 8n) bytes[at] = Number(rest & 0xffn);
-  return bytes;
 }

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 
 import { printAddress } from '../../api/addresses.ts';
 import { concat } from '../wire/record.ts';
-import { addressValueBytes } from './address-bytes.ts';
+import { askerBytes } from '../wire/address.ts';
 import { packAsk, packTold, printAddressBytes, unpackAsks, unpackTold } from './exchange.ts';
 
 const bytes = fc.uint8Array({ maxLength: 300 });
@@ -14,7 +14,7 @@ test('questions and replies come out as they went in', () => {
   const ask = fc.record({
     token: fc.nat(0xffff_ffff),
     protocol: fc.constantFrom('udp' as const, 'tcp' as const),
-    address: fc.ipV4().map((text) => ({ text, bytes: addressValueBytes(text) })),
+    address: fc.ipV4().map((text) => ({ text, bytes: askerBytes(text) })),
     port: fc.nat(0xffff),
     query: bytes,
   });

@@ -1,7 +1,7 @@
 import type koffiModule from 'koffi';
 import type { KoffiFunc, LibraryHandle } from 'koffi';
 
-import { parseAddress } from '../../api/addresses.ts';
+import { addressBytes } from '../wire/address.ts';
 
 /** The calls of the C library that sockets need, as numbers and buffers; each returns -1 on failure. */
 interface Calls {
@@ -93,7 +93,7 @@ const ipv6Options = { only: 26, receivePacketInfo: 49 } as const;
 const omitPathMtu = 5;
 
 /** Bytes of a socket address. */
-export const addressBytes = (family: number): number => (family === families.inet ? 16 : 28);
+export const socketAddressBytes = (family: number): number => (family === families.inet ? 16 : 28);
 
 /** A datagram socket that is bound. */
 export interface BoundSocket {
@@ -116,15 +116,15 @@ export class SocketError extends Error {
 
 /** A socket address for `bind` and `connect`; undefined if the text is no address. */
 export function encodeSocketAddress(address: string, port: number): Uint8Array | undefined {
-  const parsed = parseAddress(address);
+  const parsed = addressBytes(address);
   if (parsed === undefined) return undefined;
-  const isInet = parsed.family === 'IPv4';
-  const bytes = new Uint8Array(isInet ? 16 : 28);
-  bytes[0] = isInet ? families.inet : families.inet6;
+  const isInet = parsed.length === 4;
+  const family = isInet ? families.inet : families.inet6;
+  const bytes = new Uint8Array(socketAddressBytes(family));
+  bytes[0] = family;
   bytes[2] = port >> 8;
   bytes[3] = port & 0xff;
-  const [start, size] = isInet ? [4, 4] : [8, 16];
-  for (let at = start + size - 1, rest = parsed.value; at >= start; at--, rest >>= 8n) bytes[at] = Number(rest & 0xffn);
+  bytes.set(parsed, isInet ? 4 : 8);
   return bytes;
 }
 

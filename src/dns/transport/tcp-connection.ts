@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-import { addressValueBytes } from './address-bytes.ts';
+import { askerBytes } from '../wire/address.ts';
 import { ask } from './answerer.ts';
 import type { Service } from './listener.ts';
 import type { Askers } from './responder.ts';
@@ -116,7 +116,7 @@ export class TcpConnection implements Askers {
     const { responder, asks } = this.#service;
     const made = responder.respond(bytes, start, length, this.#out, at, this.#isInet6, false, this, 0);
     if (made !== ask) return made;
-    const asker = { protocol: 'tcp', address: addressValueBytes(this.address), port: this.#port } as const;
+    const asker = { protocol: 'tcp', address: askerBytes(this.address), port: this.#port } as const;
     const isAsked = asks.ask(bytes.subarray(start, start + length), asker, (message, isLast) =>
       this.#told(message, isLast),
     );

@@ -2,7 +2,7 @@ import { maxUdpReplyBytes } from './answerer.ts';
 import type { RawAsker } from './exchange.ts';
 import { printAddressBytes } from './exchange.ts';
 import type { BoundSocket, Native } from './native.ts';
-import { addressBytes, encodeSocketAddress, families } from './native.ts';
+import { encodeSocketAddress, families, socketAddressBytes } from './native.ts';
 import type { Askers } from './responder.ts';
 
 // Layout of the kernel's structures on 64-bit Linux, in bytes.
@@ -62,7 +62,7 @@ export class BatchSocket implements Askers {
   constructor(native: Native, socket: BoundSocket) {
     this.#native = native;
     this.#socket = socket;
-    this.#addressLength = addressBytes(socket.family);
+    this.#addressLength = socketAddressBytes(socket.family);
     let size = 0;
     const part = (bytes: number): number => {
       const start = size;

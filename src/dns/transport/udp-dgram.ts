@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { addressValueBytes } from './address-bytes.ts';
+import { askerBytes } from '../wire/address.ts';
 import { ask, maxUdpReplyBytes } from './answerer.ts';
 import { clientOf } from './asks.ts';
 import type { Listener, Service } from './listener.ts';
@@ -83,7 +83,7 @@ export class UdpDgramListener implements Listener, Askers {
     responder.end();
     if (made === ask) {
       const { address, port } = from;
-      const asker = { protocol: 'udp', address: addressValueBytes(address), port } as const;
+      const asker = { protocol: 'udp', address: askerBytes(address), port } as const;
       asks.ask(query, asker, (message) => {
         if (message !== undefined) this.#socket.send(message, port, address);
       });
@@ -91,7 +91,7 @@ export class UdpDgramListener implements Listener, Askers {
       return;
     }
     if (made <= 0) return;
-    const client = responder.limits ? clientOf(addressValueBytes(from.address)) : 0;
+    const client = responder.limits ? clientOf(askerBytes(from.address)) : 0;
     const length = responder.limit(client, started, out, 0, made);
     // A copy, since it may be sent after the next reply is made.
     if (length > 0) this.#socket.send(Buffer.from(out.subarray(0, length)), from.port, from.address);

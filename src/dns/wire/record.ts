@@ -1,6 +1,7 @@
 // Records as they travel: an owner, four numbers and bytes.
-import { parseAddress, printAddress } from '../../api/addresses.ts';
+import { printAddress } from '../../api/addresses.ts';
 import type { Name, RecordData } from '../record.ts';
+import { addressBytes } from './address.ts';
 import { types } from './codes.ts';
 import { encodeName, expandName, readName } from './name.ts';
 
@@ -126,40 +127,8 @@ export function soaNumbers(data: RecordData & { readonly type: 'SOA' }): Uint8Ar
 }
 
 function encodeAddress(text: string, size: 4 | 16): Uint8Array | undefined {
-  const quad = size === 4 ? encodeQuad(text) : undefined;
-  if (quad !== undefined) return quad;
-  const address = parseAddress(text);
-  if (address === undefined || (address.family === 'IPv4') !== (size === 4)) return undefined;
-  const bytes = new Uint8Array(size);
-  let rest = address.value;
-  for (let at = size - 1; at >= 0; at--) {
-    bytes[at] = Number(rest & 0xffn);
-    rest >>= 8n;
-  }
-  return bytes;
-}
-
-/** An IPv4 address as it is nearly always written; undefined for all else, which may be one too. */
-function encodeQuad(text: string): Uint8Array | undefined {
-  const bytes = new Uint8Array(4);
-  let part = 0;
-  let digits = 0;
-  let at = 0;
-  for (let index = 0; index < text.length; index++) {
-    const digit = text.charCodeAt(index) - 0x30;
-    if (digit === -2) {
-      if (digits === 0 || at === 3) return undefined;
-      bytes[at++] = part;
-      part = 0;
-      digits = 0;
-      continue;
-    }
-    part = part * 10 + digit;
-    if (digit < 0 || digit > 9 || part > 255 || ++digits > 3) return undefined;
-  }
-  if (digits === 0 || at !== 3) return undefined;
-  bytes[3] = part;
-  return bytes;
+  const bytes = addressBytes(text);
+  return bytes?.length === size ? bytes : undefined;
 }
 
 function encodeText(text: readonly string[]): Uint8Array | undefined {

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import fc from 'fast-check';
+
+import { addressBytes, askerBytes } from './address.ts';
+
+const cases: readonly { readonly text: string; readonly want: string | undefined }[] = [
+  { text: '10.0.0.1', want: '0a000001' },
+  { text: '255.255.255.255', want: 'ffffffff' },
+  { text: 'fd00:1::1', want: 'fd000001000000000000000000000001' },
+  { text: '::', want: '0'.repeat(32) },
+  { text: '::ffff:10.0.0.1', want: '0a000001' },
+  { text: '256.0.0.1', want: undefined },
+  { text: '1.2.3', want: undefined },
+  { text: '1.2.3.4.5', want: undefined },
+  { text: '1..2.3', want: undefined },
+  { text: '1.2.3.', want: undefined },
+  { text: '', want: undefined },
+  { text: 'web', want: undefined },
+];
+for (const { text, want } of cases) {
+  test(`the bytes of "${text}": ${want ?? 'none'}`, () => {
+    const bytes = addressBytes(text);
+    assert.equal(bytes && Buffer.from(bytes).toString('hex'), want);
+  });
+}
+
+test('every IPv4 address has its own bytes', () => {
+  fc.assert(fc.property(fc.ipV4(), (text) => assert.equal(addressBytes(text)?.join('.'), text)));
+});
+
+test('an asker may have the name of an interface behind its address', () => {
+  assert.deepEqual(askerBytes('fe80::1%eth0'), addressBytes('fe80::1'));
+  assert.throws(() => askerBytes('nobody'), /bug: a query from "nobody"/);
+});
