@@ -1,5 +1,5 @@
 import type { ControllersOptions } from '../controllers/options.ts';
-import { selectionErrors } from '../controllers/options.ts';
+import { defaultConcurrentSyncs, selectionErrors } from '../controllers/options.ts';
 import { UsageError } from './errors.ts';
 import { flagError, readFlag } from './flags.ts';
 import { parseFeatureGates } from './options/feature-gates.ts';
@@ -17,14 +17,14 @@ const numbers = [
     'concurrent-endpoint-syncs',
     'concurrentEndpointSyncs',
     'Services whose Endpoints are kept at once',
-    5,
+    defaultConcurrentSyncs,
     most.workers,
   ],
   [
     'concurrent-service-endpoint-syncs',
     'concurrentServiceEndpointSyncs',
     'Services whose slices are kept at once',
-    5,
+    defaultConcurrentSyncs,
     most.workers,
   ],
   [

@@ -65,6 +65,8 @@ export interface WatchOptions extends Selection, CallOptions {
   /** Asks for the present objects, and a bookmark where they end. */
   readonly sendInitialEvents?: boolean;
   readonly timeoutSeconds?: number;
+  /** Called when the server has accepted the watch. */
+  readonly onBegin?: (() => void) | undefined;
 }
 
 /** The objects of one moment. */
@@ -144,7 +146,7 @@ export class Client implements Disposable {
 
   /** Events until the server ends the stream, the signal fires, or the loop is left. An ERROR event is thrown. */
   async *watch<T extends ApiObject>(kind: Kind<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>> {
-    const { resourceVersion, sendInitialEvents, timeoutSeconds, signal } = options;
+    const { resourceVersion, sendInitialEvents, timeoutSeconds, signal, onBegin } = options;
     const query: Query = {
       watch: true,
       allowWatchBookmarks: true,
@@ -154,7 +156,8 @@ export class Client implements Disposable {
       timeoutSeconds,
     };
     const path = collectionPath(kind, options.namespace);
-    const call: ApiCall = { method: 'GET', path, query, accept: acceptFor('PartialObjectMetadata', options), signal };
+    const accept = acceptFor('PartialObjectMetadata', options);
+    const call: ApiCall = { method: 'GET', path, query, accept, signal, onBegin };
     const cut = options.withoutManagedFields === true ? withoutManagedFields : asItIs;
     for await (const line of this.#transport.stream(call)) yield eventOf<T>(cut(line));
   }

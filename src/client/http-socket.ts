@@ -4,7 +4,7 @@ import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { checkServerIdentity, connect as connectTls, createSecureContext } from 'node:tls';
 import type { Deadline } from './deadline.ts';
 import { ConnectionLostError } from './errors.ts';
-import type { Credentials, ServerAccess } from './https.ts';
+import type { Credentials, ServerAccess } from './server-access.ts';
 
 /** Opens connections to one server in the name of one certificate. */
 export type OpenSocket = (deadline: Deadline) => Promise<Socket>;

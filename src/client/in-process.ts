@@ -58,6 +58,7 @@ export function inProcess(handle: (request: LocalRequest) => Promise<LocalReply>
     async *stream(call) {
       const reply = await send(call);
       if (!('stream' in reply)) throw refusal(answerOf(reply));
+      call.onBegin?.();
       const lines = new LocalLines(withClosed(call.signal, closed.signal));
       reply.stream(lines);
       yield* lines.read();

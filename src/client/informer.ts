@@ -25,6 +25,8 @@ export interface InformerOptions<T extends ApiObject, Index extends string = nev
   readonly trim?: (object: T) => T;
   /** Told of whatever went wrong; the informer goes on regardless. */
   readonly onError?: (error: unknown) => void;
+  /** Told whenever the server has accepted a watch: what went wrong before is over. */
+  readonly onBegin?: () => void;
   readonly clock?: Clock;
   readonly random?: Random;
   /** Default: 0.8 s to 30 s. */

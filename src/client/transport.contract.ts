@@ -33,11 +33,14 @@ export function transportContract(title: string, open: () => Transport): void {
   test(`${title}: a stream gives one event a line, and is refused by throwing`, async () => {
     using transport = open();
     const query = { watch: true, fieldSelector: 'metadata.name=kube-root-ca.crt' };
-    for await (const line of transport.stream({ method: 'GET', path, query })) {
+    let begun = 0;
+    for await (const line of transport.stream({ method: 'GET', path, query, onBegin: () => begun++ })) {
+      assert.equal(begun, 1);
       assert.match(line, /^\{"type":"ADDED".*\}$/);
       break;
     }
-    const refused = transport.stream({ method: 'GET', path, query: { watch: true, resourceVersion: 'x' } });
+    const onBegin = (): void => assert.fail('it was refused');
+    const refused = transport.stream({ method: 'GET', path, query: { watch: true, resourceVersion: 'x' }, onBegin });
     await assert.rejects(refused[Symbol.asyncIterator]().next(), (error) => isRefusal(error, 400));
   });
 

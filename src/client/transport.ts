@@ -13,6 +13,8 @@ export interface ApiCall {
   /** The media type that is wanted; default JSON. */
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
+  /** Called when the server has accepted a stream, before its first line. */
+  readonly onBegin?: (() => void) | undefined;
 }
 
 /** Parameter → value; what is undefined is left out. */

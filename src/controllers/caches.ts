@@ -19,8 +19,11 @@ import { keyFor } from '../client/key.ts';
 import { Selection } from './selection.ts';
 import { trimNode, trimObject, trimPod, trimToMetadata } from './trim.ts';
 
-/** Told of what goes wrong with the cache of a kind. */
-export type ReportCache = (kind: Kind, error: unknown) => void;
+/** Told of what goes wrong with the cache of a kind, and when it is well again. */
+export interface CacheReport {
+  failed(kind: Kind, error: unknown): void;
+  works(kind: Kind): void;
+}
 
 /** A cache of whatever kind. */
 export type Cache = Pick<Informer<ApiObject>, 'run' | 'synced' | 'hasSynced'>;
@@ -38,14 +41,14 @@ export class Caches {
   readonly nodesByName = new Map<string, Node>();
 
   readonly #client: Client;
-  readonly #report: ReportCache;
+  readonly #report: CacheReport;
   /** Every cache there is, by kind. */
   readonly #all = new Map<Kind, Informer<ApiObject, string>>();
   /** What runs, until it has stopped. */
   readonly #running = new Map<Cache, Promise<void>>();
   readonly #stop = new AbortController();
 
-  constructor(client: Client, report: ReportCache) {
+  constructor(client: Client, report: CacheReport) {
     this.#client = client;
     this.#report = report;
     this.services = this.#open(serviceKind, { trim: trimObject });
@@ -92,7 +95,8 @@ export class Caches {
     const informer = new Informer<T, Index>(this.#client, kind, {
       ...options,
       withoutManagedFields: true,
-      onError: (error) => this.#report(kind, error),
+      onError: (error) => this.#report.failed(kind, error),
+      onBegin: () => this.#report.works(kind),
     });
     // A cast that forgets which indexes there are and what the objects have beside metadata: readers need neither.
     this.#all.set(kind, informer as unknown as Informer<ApiObject, string>);

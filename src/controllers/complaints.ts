@@ -4,7 +4,7 @@ import { systemClock } from '../client/clock.ts';
 import { isRefusal } from '../client/transport.ts';
 import { levelOf, messageOf } from './context.ts';
 
-/** What went wrong lately with what is tried again and again. What did not fail again for a while is well. */
+/** What went wrong lately with what is tried again and again, until it succeeds, or did not fail again for a while. */
 export class Complaints {
   readonly #log: Logger;
   readonly #clock: Clock;
@@ -21,6 +21,11 @@ export class Complaints {
     if (isRefusal(error, 410)) return;
     this.#log[levelOf(error)]({ err: error }, `${what} failed, will try again`);
     this.#last.set(what, { atMs: this.#clock.elapsed(), why: messageOf(error) });
+  }
+
+  /** Takes back what was noted: it works again. */
+  settle(what: string): void {
+    if (this.#last.delete(what)) this.#log.debug(`${what} works again`);
   }
 
   /** Sentences about what failed so recently that it may fail still. */

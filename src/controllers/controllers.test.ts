@@ -152,9 +152,13 @@ test('metrics have the names that dashboards know', async () => {
   const names = Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name = '']) => name);
   assert.deepEqual(names.toSorted(), [
     'endpoint_slice_controller_changes',
+    'endpoint_slice_controller_desired_endpoint_slices',
     'endpoint_slice_controller_endpoints_added_per_sync',
+    'endpoint_slice_controller_endpoints_desired',
     'endpoint_slice_controller_endpoints_removed_per_sync',
     'endpoint_slice_controller_endpointslices_changed_per_sync',
+    'endpoint_slice_controller_num_endpoint_slices',
+    'endpoint_slice_controller_services_count_by_traffic_distribution',
     'endpoint_slice_controller_syncs',
     'endpoint_slice_mirroring_controller_changes',
     'leader_election_master_status',

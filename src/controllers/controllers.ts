@@ -1,4 +1,5 @@
 import { gatesWith } from '../api/gates.ts';
+import type { Kind } from '../api/kind.ts';
 import { EventRecorder } from '../client/events.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
 import { queueMetrics } from '../client/queue-metrics.ts';
@@ -44,7 +45,11 @@ class Controllers implements RunningPart {
 
   constructor({ client, log, metrics: registry }: PartContext, options: ControllersOptions) {
     this.#complaints = new Complaints(log);
-    const caches = new Caches(client, (kind, error) => this.#complaints.note(`the watch of ${kind.plural}`, error));
+    const watchOf = ({ plural }: Kind): string => `the watch of ${plural}`;
+    const caches = new Caches(client, {
+      failed: (kind, error) => this.#complaints.note(watchOf(kind), error),
+      works: (kind) => this.#complaints.settle(watchOf(kind)),
+    });
     const metrics = controllersMetrics(registry);
     const observer = queueMetrics(registry);
     const gates = options.gates ?? gatesWith();
@@ -52,7 +57,8 @@ class Controllers implements RunningPart {
     this.#context = { client, caches, gates, options, metrics, log, recorder, observer };
     this.#selected = selectedControllers(options.controllers);
     const onError = (error: unknown): void => this.#complaints.note('discovery', error);
-    this.#kinds = new ServedKinds({ client, caches, onError });
+    const onSuccess = (): void => this.#complaints.settle('discovery');
+    this.#kinds = new ServedKinds({ client, caches, onError, onSuccess });
     this.#leadership = new Leadership({ client, log, metrics, options: options.leaderElection });
     const { signal } = this.#stop;
     this.#fillCaches();

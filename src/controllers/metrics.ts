@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import { Counter, Gauge, Histogram } from 'prom-client';
+import { SliceTotals } from './endpointslice/totals.ts';
 
 /** What the controllers count. Names are those of kube-controller-manager. */
 export interface ControllersMetrics {
@@ -16,6 +17,8 @@ export interface SliceMetrics {
   readonly added: Histogram;
   readonly removed: Histogram;
   readonly changedPerSync: Histogram<'topology' | 'traffic_distribution'>;
+  /** What there is in all; read when the metrics are. */
+  readonly totals: SliceTotals;
 }
 
 /** Every metric of the controllers beside those of their queues. */
@@ -35,8 +38,11 @@ export function controllersMetrics(registry: Registry): ControllersMetrics {
     for (const operation of ['create', 'update', 'delete']) counter.inc({ operation }, 0);
     return counter;
   };
+  const totals = new SliceTotals();
+  totalGauges(totals, slice, registry);
   return {
     slices: {
+      totals,
       changes: changes(slice),
       syncs: new Counter({
         name: `${slice}_syncs`,
@@ -71,4 +77,30 @@ export function controllersMetrics(registry: Registry): ControllersMetrics {
       registers,
     }),
   };
+}
+
+function totalGauges(totals: SliceTotals, subsystem: string, registry: Registry): void {
+  const gauge = (name: string, help: string, value: () => number): void => {
+    new Gauge({
+      name: `${subsystem}_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value());
+      },
+    });
+  };
+  gauge('num_endpoint_slices', 'Number of EndpointSlices', () => totals.slices);
+  const desired = 'Number of EndpointSlices that would exist with perfect endpoint allocation';
+  gauge('desired_endpoint_slices', desired, () => totals.desiredSlices);
+  gauge('endpoints_desired', 'Number of endpoints desired', () => totals.endpoints);
+  new Gauge({
+    name: `${subsystem}_services_count_by_traffic_distribution`,
+    help: 'Number of Services using some specific trafficDistribution',
+    labelNames: ['traffic_distribution'],
+    registers: [registry],
+    collect() {
+      for (const [name, services] of totals.distributions) this.set({ traffic_distribution: name }, services);
+    },
+  });
 }

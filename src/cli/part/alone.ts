@@ -7,6 +7,7 @@ import type { Streams } from '../output.ts';
 import { printTime } from '../output.ts';
 import { version } from '../program.ts';
 import type { Settings } from '../settings.ts';
+import { returnMemoryWhenIdle } from '../up/idle-memory.ts';
 import { listenForStop } from '../up/signals.ts';
 import { readClusterAccess } from './cluster-access.ts';
 import { serveHealth } from './health-server.ts';
@@ -33,6 +34,7 @@ export async function runAlone(options: AloneOptions): Promise<number> {
   const { part, settings, health, logLevel, streams } = options;
   using stop = listenForStop(process, (code) => process.exit(code));
   const log = await createLog(logLevel);
+  using _memory = returnMemoryWhenIdle();
   using followed = followSettings({ path: options.configFile, read: options.read, log });
   const load = part.alone(settings, followed.changes);
   const [access, start] = await Promise.all([readClusterAccess(settings, process.env), load()]);

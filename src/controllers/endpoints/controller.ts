@@ -11,6 +11,7 @@ import { WorkQueue } from '../../client/queue.ts';
 import { isRefusal } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
 import { logFailure, messageOf } from '../context.ts';
+import { defaultConcurrentSyncs } from '../options.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { onPodChange } from '../pod-changes.ts';
 import { reconcileUntil } from '../reconcile.ts';
@@ -43,7 +44,7 @@ class EndpointsController {
     this.#recorder = context.recorder('endpoint-controller');
     this.#queue = new WorkQueue({
       work: (key, signal) => this.#reconcile(key, signal),
-      workers: context.options.concurrentEndpointSyncs ?? 5,
+      workers: context.options.concurrentEndpointSyncs ?? defaultConcurrentSyncs,
       onError: logFailure(context.log, 'endpoints-controller'),
       observer: context.observer('endpoint'),
     });

@@ -1,14 +1,18 @@
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { managedByLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
 import { isRefusal } from '../../client/transport.ts';
+import { hasManagedEndpoints } from '../backend.ts';
 import type { ControllerContext } from '../context.ts';
 import { logFailure, messageOf } from '../context.ts';
+import { defaultConcurrentSyncs } from '../options.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { onPodChange } from '../pod-changes.ts';
 import { reconcileUntil } from '../reconcile.ts';
@@ -21,6 +25,7 @@ import type { SeenTimes } from '../trigger-time.ts';
 import { triggerTime } from '../trigger-time.ts';
 import { zoneLabel } from './backends.ts';
 import { countWrites } from './count.ts';
+import { counted } from './totals.ts';
 import { hintRule } from './hints.ts';
 import type { Plan } from './plan.ts';
 import { managedBy, plan } from './plan.ts';
@@ -32,6 +37,13 @@ export const runEndpointSlices = (context: ControllerContext, signal: AbortSigna
 
 /** How long after somebody else changed a slice it is set right again. */
 const repairDelayMs = 1000;
+
+/** What was found and decided about the slices of a Service. */
+interface Reconciled {
+  readonly planned: Plan;
+  /** As they were before. */
+  readonly slices: readonly EndpointSlice[];
+}
 
 class EndpointSliceController {
   readonly #context: ControllerContext;
@@ -48,10 +60,11 @@ class EndpointSliceController {
 
   constructor(context: ControllerContext) {
     this.#context = context;
+    context.metrics.slices.totals.clear();
     this.#recorder = context.recorder('endpoint-slice-controller');
     this.#queue = new WorkQueue({
       work: (key, signal) => this.#reconcile(key, signal),
-      workers: context.options.concurrentServiceEndpointSyncs ?? 5,
+      workers: context.options.concurrentServiceEndpointSyncs ?? defaultConcurrentSyncs,
       onError: logFailure(context.log, 'endpointslice-controller'),
       observer: context.observer('endpoint_slice'),
     });
@@ -72,19 +85,22 @@ class EndpointSliceController {
       return { againAfterMs: repairDelayMs };
     }
     const pods = caches.selection.podsOf(service);
+    const slices = caches.slices.by('service', key);
+    const maxEndpointsPerSlice = options.maxEndpointsPerSlice ?? 100;
     const { time, seen } = triggerTime(service, pods, this.#seen.get(key));
     const isUnnamed = this.#unnamed.has(key) && this.#unnamed.get(key) === service.metadata.resourceVersion;
     const planned = plan({
       service,
       pods,
       nodes: caches.nodesByName,
-      slices: caches.slices.by('service', key),
+      slices,
       gates: isUnnamed ? withoutSrvName(gates) : gates,
       triggerTime: time,
-      maxEndpointsPerSlice: options.maxEndpointsPerSlice ?? 100,
+      maxEndpointsPerSlice,
     });
     this.#tell(key, service, planned);
-    await this.#write(key, service, { planned, signal });
+    await this.#write(key, service, { planned, slices, signal });
+    this.#count(key, service, { planned, slices, max: maxEndpointsPerSlice });
     // Only now: a write that failed is told the same time when it is tried again.
     this.#seen.set(key, seen);
   }
@@ -92,11 +108,11 @@ class EndpointSliceController {
   async #write(
     key: Key,
     service: Service,
-    { planned, signal }: { readonly planned: Plan; readonly signal: AbortSignal },
+    { planned, slices, signal }: Reconciled & { readonly signal: AbortSignal },
   ): Promise<void> {
-    const { client, caches, metrics } = this.#context;
+    const { client, metrics } = this.#context;
     if (planned.create.length + planned.update.length + planned.remove.length > 0) {
-      countWrites(metrics.slices, planned, { service, slices: caches.slices.by('service', key) });
+      countWrites(metrics.slices, planned, { service, slices });
       const onWrite = (operation: string): void => metrics.slices.changes.inc({ operation });
       this.#writes.begin(key);
       try {
@@ -110,6 +126,13 @@ class EndpointSliceController {
       }
     }
     metrics.slices.syncs.inc({ result: 'success' });
+  }
+
+  #count(key: Key, service: Service, { planned, slices, max }: Reconciled & { readonly max: number }): void {
+    const { totals } = this.#context.metrics.slices;
+    if (!hasManagedEndpoints(service)) return totals.forget(key);
+    const own = slices.filter(({ metadata }) => metadata.labels?.[managedByLabel] === managedBy);
+    totals.set(key, counted(own, planned, { max, distribution: service.spec.trafficDistribution }));
   }
 
   #fail(service: Service, error: unknown, signal: AbortSignal): void {
@@ -163,6 +186,7 @@ class EndpointSliceController {
     this.#seen.delete(key);
     this.#unnamed.delete(key);
     this.#topological.delete(key);
+    this.#context.metrics.slices.totals.forget(key);
   }
 
   /** Pods are left out while their node is missing, and are in the zone of their node. */

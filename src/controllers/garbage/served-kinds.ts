@@ -21,6 +21,8 @@ export interface ServedKindsOptions {
   readonly client: Client;
   readonly caches: Caches;
   readonly onError: (error: unknown) => void;
+  /** Told after every look that got through. */
+  readonly onSuccess?: () => void;
   readonly clock?: Clock;
   /** Between two looks at what is served; default 30 s. */
   readonly periodMs?: number;
@@ -47,12 +49,13 @@ export class ServedKinds {
 
   /** Looks for kinds, and keeps their caches filled, until the signal fires. */
   async run(signal: AbortSignal): Promise<void> {
-    const { client, onError, periodMs = 30_000 } = this.#options;
+    const { client, onError, onSuccess, periodMs = 30_000 } = this.#options;
     while (!signal.aborted) {
       try {
         for (const served of await discover(client, signal)) this.#take(served);
         this.#hasDiscovered = true;
         this.#discovered.resolve();
+        onSuccess?.();
       } catch (error) {
         if (signal.aborted) return;
         onError(error);
