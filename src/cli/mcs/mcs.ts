@@ -112,10 +112,10 @@ async function show(
   args: readonly string[],
   flags: McsFlags,
 ): Promise<Shown> {
-  if (action === 'list' && flags.members !== undefined) return list(flags.members);
   await using snapshot = await takeSnapshot(await entries(flags), flags.conflicts);
   switch (action) {
     case 'list':
+      return list(snapshot);
     case 'status':
       return showStatus(snapshot, args[0] === undefined ? undefined : keyOf(args[0]));
     case 'explain':

@@ -13,8 +13,7 @@ import { connectTo } from './entries.ts';
 import type { FileMember, MembersFile } from './members-file.ts';
 import { parseMembers, printMembers } from './members-file.ts';
 import type { Shown } from './show.ts';
-import { takeSnapshot } from './snapshot.ts';
-import { entriesOf } from './entries.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /** The file of members; one that is not there has none. */
 export async function membersIn(path: string): Promise<MembersFile> {
@@ -120,10 +119,8 @@ async function importsIn(client: Client): Promise<number> {
 }
 
 /** The members and how they are. */
-export async function list(path: string): Promise<Shown> {
-  const file = await membersIn(path);
-  await using snapshot = await takeSnapshot(entriesOf(file, path), 'Withdraw');
-  const rows = snapshot.members.map(({ id, isReady, pulse, options }) => ({
+export function list({ members }: Snapshot): Shown {
+  const rows = members.map(({ id, isReady, pulse, options }) => ({
     id,
     uid: pulse.uid,
     state:

@@ -3,6 +3,7 @@ import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
 import { isRefusal } from '../../client/transport.ts';
+import { withDeadline } from '../member/deadline.ts';
 import type { PulseTimes } from '../member/options.ts';
 import type { Member } from '../member/member.ts';
 import { leaseName, leaseNamespace, leaseSelector, renewed, sourceOfLease } from './lease.ts';
@@ -70,7 +71,9 @@ export class Renewer {
       if (confirmedAt === undefined) continue;
       const last = this.#last.get(`${importer.id} ${source.id}`);
       if (last !== undefined && last.confirmedAt >= confirmedAt) continue;
-      const lease = await this.#write(importer, source, { last: last?.lease, signal });
+      const lease = await withDeadline(signal, this.#options.durationMs, (deadline) =>
+        this.#write(importer, source, { last: last?.lease, signal: deadline }),
+      );
       this.#last.set(`${importer.id} ${source.id}`, { lease, confirmedAt });
     }
   }
@@ -82,7 +85,7 @@ export class Renewer {
   ): Promise<Lease> {
     const { holder, durationMs, clock } = this.#options;
     const renewal = { source, holder, durationMs, nowMs: clock.now() };
-    const options = { signal: AbortSignal.any([signal, AbortSignal.timeout(durationMs)]) };
+    const options = { signal };
     const { client } = importer;
     if (last !== undefined) {
       try {

@@ -23,6 +23,7 @@ import { derivedName } from '../project/marks.ts';
 import type { Actual, Write } from '../project/desired.ts';
 import type { ExportRecord, MemberFacts } from '../record.ts';
 import { importsOf, MemberCaches, trimmed } from './caches.ts';
+import { withDeadline } from './deadline.ts';
 import { followMember } from './events.ts';
 import type { MemberListener } from './events.ts';
 import type { MemberOptions, PulseTimes } from './options.ts';
@@ -179,8 +180,11 @@ export class Member implements AsyncDisposable {
 
   /** Makes one write; what it left is in `record` and `actual` at once. Throws what the server refuses. */
   async apply(write: Write, signal: AbortSignal): Promise<void> {
+    await withDeadline(signal, writeTimeoutMs, (deadline) => this.#apply(write, { signal: deadline }));
+  }
+
+  async #apply(write: Write, options: { readonly signal: AbortSignal }): Promise<void> {
     const { kind, object } = write;
-    const options = { signal: AbortSignal.any([signal, AbortSignal.timeout(writeTimeoutMs)]) };
     const unseen = this.#unseenOf(kind);
     switch (write.verb) {
       case 'create':
