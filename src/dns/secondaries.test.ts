@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { decode } from 'dns-packet';
+import { sampleQuery, sampleZones } from './answer/sample.contract.ts';
+import type { Asker } from './prepared.ts';
+import type { RecordSet } from './record.ts';
+import { serveSecondaries } from './secondaries.ts';
+import { rcodeOf, readMessage } from './wire/message.ts';
+
+const asker: Asker = { address: '192.0.2.53', port: 53, protocol: 'tcp' };
+const context = { protocol: 'tcp', recursion: false, rotation: 0 } as const;
+const set = (address: string): RecordSet => ({
+  owner: 'new.default.svc.cluster.local',
+  type: 'A',
+  ttl: 5,
+  data: [{ type: 'A', address }],
+});
+
+test('nobody may have a zone unless the options name them', async () => {
+  for (const [to, want] of [
+    [[], 5],
+    [['198.51.100.0/24'], 5],
+    [['192.0.2.0/24'], 0],
+  ] as const) {
+    const stop = new AbortController();
+    const zones = sampleZones();
+    const secondaries = serveSecondaries(zones, { to, notify: [] }, stop.signal);
+    const ask = async (): Promise<number> => {
+      const query = sampleQuery('cluster.local', 'AXFR');
+      const [first] = await secondaries.transfers.respond(query, asker, context);
+      return rcodeOf(readMessage(first ?? assert.fail('silence')) ?? assert.fail('no message'));
+    };
+    assert.equal(await ask(), want, `${to.join()}, before it is open`);
+    secondaries.open();
+    assert.equal(await ask(), want, to.join());
+    stop.abort();
+  }
+});
+
+test('secondaries are told of what changes once the zones are complete, and of nothing before', async () => {
+  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const told: string[] = [];
+  socket.on('message', (message, from) => {
+    const { questions = [], id = 0 } = decode(message);
+    told.push(...questions.map(({ name, type }) => `${name} ${type}`));
+    // An answer ends its telling: the message with the bit that says so.
+    const reply = Buffer.from(message);
+    reply[2] = (reply[2] ?? 0) | 0x80;
+    reply.writeUInt16BE(id, 0);
+    socket.send(reply, from.port, from.address);
+  });
+  const stop = new AbortController();
+  const zones = sampleZones();
+  const notify = [{ address: '127.0.0.1', port: socket.address().port }];
+  const secondaries = serveSecondaries(zones, { to: [], notify }, stop.signal);
+  secondaries.changed(zones.put('Service/default/new', [set('10.0.0.1')]));
+  secondaries.open();
+  secondaries.changed(zones.put('Service/default/new', [set('10.0.0.2')]));
+  await once(socket, 'message');
+  assert.deepEqual(told, ['cluster.local SOA']);
+  stop.abort();
+  socket.close();
+});
