@@ -32,6 +32,7 @@ export interface ServiceControllerOptions {
   readonly observer?: QueueObserver;
   /** How many Services are worked on at once; upstream's default is 1, ours 4. */
   readonly workers?: number;
+  /** For waits between tries, and times in what is written. */
   readonly clock?: Clock;
   readonly random?: Random;
   /** Told of watches that failed. */
@@ -65,7 +66,7 @@ export class ServiceController {
     this.#options = options;
     this.#clock = clock;
     this.#writes = new ServiceWrites(client);
-    const watching = (plural: string) => ({ onError: (error: unknown) => onWatchError?.(plural, error), clock });
+    const watching = (plural: string) => ({ onError: (error: unknown) => onWatchError?.(plural, error) });
     this.#services = new Informer(client, serviceKind, { ...watching('services'), trim: withoutManagers });
     this.#nodes = new Informer(client, nodeKind, { ...watching('nodes'), trim: withoutManagers });
   }

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { inProcess } from '../../client/in-process.ts';
+import { partUser } from '../../server/access/part-user.ts';
+import type { TestServer } from '../../server/testing/server.ts';
+import { testServer } from '../../server/testing/server.ts';
+import { until } from '../../server/testing/until.ts';
+import { TestCluster, testPools } from '../cluster.fixture.ts';
+import { clouds, cloudNamed } from '../providers/clouds.ts';
+import { SimulatedProvider } from './provider.ts';
+import { storeIn } from './store.ts';
+import { calm, eagerClock, seeded, storm, wrongIn } from './storm.fixture.ts';
+
+const part = { name: partUser('loadbalancer'), uid: '', groups: ['system:authenticated'] };
+const admin = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
+
+function clusterOf(server: TestServer): TestCluster {
+  let isFirst = true;
+  return new TestCluster(() => {
+    const user = isFirst ? admin : part;
+    isFirst = false;
+    return inProcess((request) => server.handle({ ...request, user }));
+  });
+}
+
+const simulate = (cloud: string, era: 'seed' | 'today' = 'today') => ({ simulation: { cloud, era } });
+
+test('LB-4 LB-5 LB-6 a cloud that cannot mix makes nothing, says so, and does when the cause goes', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  await using running = cluster.start(simulate('digitalocean', 'seed'));
+  await running.ready;
+  await cluster.create('80/TCP 81/UDP');
+  await until('the condition', async () => (await cluster.condition('LoadBalancerPortsError')) !== undefined);
+  const reason = 'LoadBalancerMixedProtocolNotSupported';
+  assert.equal(await cluster.condition('LoadBalancerPortsError'), `True ${reason}`);
+  assert.equal(await cluster.condition(reason), `True ${reason}`);
+  assert.deepEqual(await cluster.balancers(), []);
+  assert.equal(await cluster.address(), undefined);
+  const message = (await cluster.get())?.status.conditions?.[0]?.message ?? '';
+  assert.match(message, /ports: 80\/TCP MixedProtocolNotSupported, 81\/UDP fairlead\.dev\/UnsupportedProtocol/);
+  await until('the Events', async () => (await cluster.reasons()).includes('SyncLoadBalancerFailed'));
+  assert.ok((await cluster.reasons()).includes(reason));
+  await cluster.setPorts('web', '80/TCP');
+  await until('an address', () => cluster.address());
+  assert.equal(await cluster.condition('LoadBalancerPortsError'), 'False LoadBalancerPortsServed');
+  assert.equal(await cluster.condition(reason), 'False LoadBalancerPortsServed');
+  assert.equal((await cluster.balancers()).length, 1);
+});
+
+test('LB-3 LB-5 what a load balancer has goes on when a change of it is refused, port by port', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  await using running = cluster.start(simulate('gce'));
+  await running.ready;
+  await cluster.create('80/TCP');
+  const address = await until('an address', () => cluster.address());
+  await cluster.setPorts('web', '80/TCP 81/UDP');
+  await until('the condition', async () => (await cluster.condition('LoadBalancerPortsError'))?.startsWith('True'));
+  const [ingress] = (await cluster.get())?.status.loadBalancer.ingress ?? [];
+  assert.equal(ingress?.ip, address);
+  assert.deepEqual(ingress?.ports, [
+    { port: 80, protocol: 'TCP' },
+    { port: 81, protocol: 'UDP', error: 'MixedProtocolNotSupported' },
+  ]);
+  assert.deepEqual(
+    ingress?.portStatuses?.map(({ ready }) => ready),
+    [true, false],
+  );
+});
+
+test('LB-23 with the gate off a mixed Service goes on, can be edited and deleted, and a new one is refused', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const off = { enabled: () => false };
+  {
+    await using running = cluster.start(simulate('azure'));
+    await running.ready;
+    await cluster.create('53/TCP 53/UDP');
+    await until('an address', () => cluster.address());
+  }
+  {
+    await using running = cluster.start({ ...simulate('azure'), gates: off });
+    await running.ready;
+    await cluster.setPorts('web', '53/TCP 5353/UDP');
+    await until(
+      'the new port',
+      async () => (await cluster.get())?.status.loadBalancer.ingress?.[0]?.ports?.[1]?.port === 5353,
+    );
+    await cluster.create('80/TCP 81/UDP', { name: 'new' });
+    await until('refused', async () => (await cluster.condition('LoadBalancerPortsError', 'new'))?.startsWith('True'));
+  }
+  await using running = cluster.start(simulate('azure'));
+  await running.ready;
+  await until('it is served after all', () => cluster.address('new'));
+  await cluster.delete('web');
+  await cluster.delete('new');
+  await until('nothing is left', async () => (await cluster.balancers()).length === 0);
+});
+
+test('every cloud sets up and takes down a Service with TCP', async () => {
+  for (const { name } of clouds) {
+    await using server = await testServer();
+    const cluster = clusterOf(server);
+    await using running = cluster.start(simulate(name));
+    await running.ready;
+    await cluster.node('n1');
+    await cluster.create('80/TCP 443/TCP');
+    await until(`an address at ${name}`, () => cluster.address());
+    assert.deepEqual(await wrongIn(cluster, name, 'today'), []);
+    await cluster.delete();
+    await until(`nothing is left at ${name}`, async () => (await cluster.balancers()).length === 0);
+  }
+});
+
+test('LB-22 a storm of Services at a cloud that fails a fifth of its calls ends as it should, without a leak or a hot loop', async () => {
+  const seed = Date.now() % 100_000;
+  for (const cloudName of ['azure', 'openstack', 'gce']) {
+    await using server = await testServer();
+    const cluster = clusterOf(server);
+    const cloud = cloudNamed(cloudName);
+    assert.ok(cloud);
+    const random = seeded(seed);
+    const provider = new SimulatedProvider({
+      cloud,
+      era: 'today',
+      store: storeIn(cluster.user),
+      pools: testPools,
+      isMixingAllowed: true,
+      failures: 0.2,
+      clock: eagerClock,
+      random,
+    });
+    await using running = cluster.run(provider, { clock: eagerClock, random });
+    await running.ready;
+    const changes = await storm(cluster, 40, random);
+    await calm(() => wrongIn(cluster, cloudName, 'today'), `seed ${seed}`);
+    const perChange = provider.calls / changes;
+    assert.ok(perChange < 40, `${perChange} calls a change (seed ${seed})`);
+    const settledAt = provider.calls;
+    await cluster.quiet(100);
+    assert.equal(provider.calls, settledAt, 'and then nothing is asked any more');
+  }
+});
+
+test('LB-22 a controller that is killed between any two writes leaves nothing behind', async () => {
+  for (let killAt = 1; killAt <= 24; killAt++) {
+    await using server = await testServer();
+    const cluster = clusterOf(server);
+    let writes = 0;
+    const dead = (call: { readonly method: string; readonly path: string }): void => {
+      const isWrite = call.method !== 'GET' && !call.path.includes('/events');
+      if (isWrite && ++writes > killAt) throw new Error('killed');
+      if (writes > killAt) throw new Error('killed');
+    };
+    const first = cluster.start(simulate('openstack'), dead);
+    await first.ready;
+    await cluster.create('80/TCP', { name: 'stays' });
+    await cluster.create('53/TCP 53/UDP', { name: 'goes' });
+    await cluster.quiet(15);
+    await cluster.setPorts('stays', '80/TCP 81/UDP');
+    await cluster.delete('goes');
+    await cluster.quiet(15);
+    await first[Symbol.asyncDispose]();
+    await using second = cluster.start(simulate('openstack'));
+    await second.ready;
+    await until(`all is well after a kill at write ${killAt}`, async () => {
+      const isGone = (await cluster.get('goes')) === undefined;
+      return isGone && (await wrongIn(cluster, 'openstack', 'today')).length === 0;
+    });
+  }
+});
