@@ -42,7 +42,7 @@ class Dns implements RunningDnsPart {
   readonly #cookieSecrets = [randomBytes(16)];
   readonly #label: string;
   /** Resolves when it listens. */
-  readonly #opened: Promise<Serving>;
+  readonly #opened: Promise<void>;
   #options: DnsOptions;
   #serving: Serving | undefined;
   #server: RunningDns | undefined;
@@ -56,7 +56,7 @@ class Dns implements RunningDnsPart {
     this.#surroundings = surroundings;
     this.#label = `dns://:${options.listen[0]?.port ?? 53}`;
     this.#opened = this.#open();
-    this.ready = this.#opened.then((serving) => serving.ready);
+    this.ready = this.#opened.then(() => this.#serving?.ready);
   }
 
   get listens(): readonly ListenAddress[] {
@@ -102,7 +102,7 @@ class Dns implements RunningDnsPart {
     await this.#serving?.stop();
   }
 
-  async #open(): Promise<Serving> {
+  async #open(): Promise<void> {
     const serving = await this.#serve(this.#options);
     this.#serving = serving;
     const { listen, workers, sharePort } = this.#options;
@@ -114,11 +114,10 @@ class Dns implements RunningDnsPart {
       share: sharePort,
       table: serving.table,
       reply: { recursionAvailable: serving.forwarder !== undefined, cookieSecrets: this.#cookieSecrets },
-      fullPath: (query, asker) => (this.#serving ?? serving).fullPath(query, asker),
+      fullPath: async (query, asker) => (await this.#serving?.fullPath(query, asker)) ?? [],
       onError: (error) => this.#context.log.warn({ err: error }, 'DNS goes on'),
     });
     this.#measure();
-    return serving;
   }
 
   async #serve(options: DnsOptions): Promise<Serving> {

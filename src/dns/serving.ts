@@ -48,11 +48,12 @@ export class Serving {
   readonly #follower: Follower;
   readonly #zones: Zones;
   readonly #following: Promise<void>;
-  readonly #options: ServingOptions;
+  readonly #options: Omit<ServingOptions, 'before'>;
 
-  constructor(serving: ServingOptions) {
+  constructor({ before, ...serving }: ServingOptions) {
+    // Not what was before: each would hold on to all that were before it.
     this.#options = serving;
-    const { context, options, cookieSecrets, before } = serving;
+    const { context, options, cookieSecrets } = serving;
     const { client, log } = context;
     const onError = (error: unknown): void => log.warn({ err: error }, 'DNS goes on');
     const { srvServiceNames, namespaces } = options;

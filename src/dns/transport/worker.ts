@@ -5,6 +5,7 @@ import { parentPort } from 'node:worker_threads';
 
 import { Cookies } from '../answer/cookie.ts';
 import { Asks } from './asks.ts';
+import { collectGarbage } from './collect.ts';
 import { Counters } from './counters.ts';
 import { ClientLimiter } from './limiter.ts';
 import type { Listener, Service } from './listener.ts';
@@ -88,6 +89,7 @@ async function run(setup: WorkerSetup, port: MessagePort): Promise<(message: Uin
     } else if (message.kind === 'table') {
       service.responder.useTable(new TableReader(message.table), message.recursionAvailable);
       say({ kind: 'switched' });
+      collectGarbage(); // the table before
     } else if (message.kind === 'drain') {
       // Ends the thread: nothing is left that could keep it.
       void drain(listeners, service, message.timeoutMs).then(() => {
