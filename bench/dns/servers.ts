@@ -60,11 +60,10 @@ async function answering(
 export async function startFairleadDns({ kubeconfig, context, sample }: Served): Promise<DnsServer> {
   const port = await freeUdpPort();
   const program = new URL('../../bin/fairlead.js', import.meta.url).pathname;
+  const place = ['--kubeconfig', kubeconfig, '--context', context, '--listen', `127.0.0.1:${port}`];
   const nowhere = ['--health-listen', 'none', '--ready-listen', 'none', '--metrics-listen', 'none'];
-  const child = start(process.execPath, [
-    ...[program, 'dns', '--kubeconfig', kubeconfig, '--context', context, '--listen', `127.0.0.1:${port}`],
-    ...['--upstream', 'none', '--transfer-to', '127.0.0.1/32', '--log-level', 'warn', ...nowhere],
-  ]);
+  const rights = ['--upstream', 'none', '--transfer-to', '127.0.0.1/32', '--log-level', 'warn'];
+  const child = start(process.execPath, [program, 'dns', ...place, ...nowhere, ...rights]);
   return answering('fairlead', port, { child, sample, follows: true });
 }
 
