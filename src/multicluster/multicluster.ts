@@ -170,7 +170,7 @@ class Multicluster implements RunningPart {
     const { log } = this.#context;
     const renewer = new Renewer({
       ...(this.#options.pulse ?? defaultPulse),
-      members: () => this.#sync.members,
+      members: () => this.#sync.taking,
       holder: this.#identity,
       clock: this.#clock,
       onError: (error, cluster) => log.warn({ cluster, err: error }, 'could not renew leases, will try again'),

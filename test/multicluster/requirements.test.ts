@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { clusterPropertyKind } from '../../src/api/kinds/about/clusterproperty/kind.ts';
 import { failure } from '../../src/api/errors.ts';
+import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
 import { namespaceKind } from '../../src/api/kinds/core/namespace/kind.ts';
 import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
@@ -328,6 +329,25 @@ describe('members', () => {
     await delay(1000);
     await east.unexport('old');
     await until('it takes its place', async () => (await east.importedService('web')) !== undefined);
+  });
+
+  test('a cluster that comes under the id of another is refused, by the next controller too (sheet 5.8)', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east, west, other] = await startClusters(['east', 'west', 'other'], stack);
+    assert.ok(east && west && other);
+    const first = stack.use(new AsyncDisposableStack());
+    join([east, west], first);
+    await west.service('web', ['10.2.0.1']);
+    await west.export('web');
+    const leased = { namespace: 'kube-system', name: 'multicluster-source-west' };
+    await until('it is known', async () => (await east.client.find(leaseKind, leased)) !== undefined);
+    await until('it is imported', async () => (await east.imported('web')).length === 1);
+    await first.disposeAsync();
+    const entries = [entryOf(east, 0), { ...entryOf(other, 1), id: 'west' }];
+    const { part } = join([east], stack, { members: (change) => change(entries) });
+    const isTold = (): boolean => part.problems().some((problem) => problem.includes('behind id west is another'));
+    await until('it is told', isTold);
+    assert.deepEqual(await east.addresses('web'), { west: ['10.2.0.1'] }, "what came from the old one is the reaper's");
   });
 
   test('one cluster under two ids takes part once', async () => {

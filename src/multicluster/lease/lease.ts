@@ -8,6 +8,9 @@ export const leaseNamespace = 'kube-system';
 /** Selects the leases of source clusters. */
 export const leaseSelector = `${objectManagedByLabel}=${managedBy},${sourceClusterLabel}`;
 
+/** On a lease: the uid of kube-system in its source, by which a cluster that comes under the id of another is known. */
+export const clusterUidAnnotation = 'fairlead.dev/cluster-uid';
+
 /** The name of the lease of a source cluster. */
 export const leaseName = (source: string): string => `multicluster-source-${source}`;
 
@@ -17,6 +20,8 @@ export const sourceOfLease = ({ metadata: { labels } }: Lease): string | undefin
 
 export interface Renewal {
   readonly source: string;
+  /** Which cluster that is. */
+  readonly uid: string | undefined;
   /** Who has read the source. */
   readonly holder: string;
   readonly durationMs: number;
@@ -25,7 +30,8 @@ export interface Renewal {
 }
 
 /** The lease as it is when the source was read just now. */
-export function renewed(before: Lease | undefined, { source, holder, durationMs, nowMs }: Renewal): Lease {
+export function renewed(before: Lease | undefined, renewal: Renewal): Lease {
+  const { source, uid, holder, durationMs, nowMs } = renewal;
   const time = new Date(nowMs).toISOString().replace('Z', '000Z');
   const isSameHolder = before?.spec.holderIdentity === holder;
   return {
@@ -34,6 +40,7 @@ export function renewed(before: Lease | undefined, { source, holder, durationMs,
       name: leaseName(source),
       namespace: leaseNamespace,
       labels: { ...before?.metadata.labels, [objectManagedByLabel]: managedBy, [sourceClusterLabel]: source },
+      annotations: { ...before?.metadata.annotations, ...(uid === undefined ? {} : { [clusterUidAnnotation]: uid }) },
     },
     spec: {
       ...before?.spec,

@@ -80,11 +80,11 @@ export class Renewer {
 
   async #write(
     importer: Member,
-    { id: source }: Member,
+    { id: source, pulse: { uid } }: Member,
     { last, signal }: { readonly last: Lease | undefined; readonly signal: AbortSignal },
   ): Promise<Lease> {
     const { holder, durationMs, clock } = this.#options;
-    const renewal = { source, holder, durationMs, nowMs: clock.now() };
+    const renewal = { source, uid, holder, durationMs, nowMs: clock.now() };
     const options = { signal };
     const { client } = importer;
     if (last !== undefined) {
@@ -103,14 +103,14 @@ export class Renewer {
   }
 }
 
+/** The leases of sources that a cluster has. */
+export async function leasesIn({ client }: Member, signal?: AbortSignal): Promise<readonly Lease[]> {
+  return (await client.list(leaseKind, { namespace: leaseNamespace, labelSelector: leaseSelector, signal })).items;
+}
+
 /** Deletes the leases in a cluster that are of none of the sources. */
 export async function dropLeases(importer: Member, sources: ReadonlySet<string>, signal?: AbortSignal): Promise<void> {
-  const { items } = await importer.client.list(leaseKind, {
-    namespace: leaseNamespace,
-    labelSelector: leaseSelector,
-    signal,
-  });
-  for (const lease of items) {
+  for (const lease of await leasesIn(importer, signal)) {
     const source = sourceOfLease(lease);
     if (source === undefined || sources.has(source)) continue;
     const { name = '', uid = '' } = lease.metadata;

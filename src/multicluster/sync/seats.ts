@@ -1,5 +1,6 @@
 import { identityProblems } from '../guard/identity.ts';
-import { dropLeases } from '../lease/renewer.ts';
+import { clusterUidAnnotation, sourceOfLease } from '../lease/lease.ts';
+import { dropLeases, leasesIn } from '../lease/renewer.ts';
 import type { Member } from '../member/member.ts';
 import { joinSet, leaveSet } from './properties.ts';
 
@@ -9,8 +10,8 @@ export interface Seat {
   /** What others had to know of it when it was last looked at. */
   state: string;
   wasReady: boolean;
-  /** Its addresses were taken over, and it was told which one it is. */
-  hasJoined: boolean;
+  /** Whether what it knows from before was taken over, in this term. */
+  joining: 'not yet' | 'under way' | 'done';
   /** Why it does not take part: it is not who its id says, or says another id itself. */
   readonly problems: { identity?: string | undefined; property?: string | undefined };
 }
@@ -41,7 +42,7 @@ export class Seats {
   }
 
   add(member: Member): void {
-    this.#seats.set(member.id, { member, state: '', wasReady: false, hasJoined: false, problems: {} });
+    this.#seats.set(member.id, { member, state: '', wasReady: false, joining: 'not yet', problems: {} });
   }
 
   /** `isBack`: another connection takes its place, which must be to the same cluster. */
@@ -65,6 +66,11 @@ export class Seats {
     return new Set(seats.map(({ member }) => member.id));
   }
 
+  /** Takes over which cluster an id was before this controller began. */
+  remember(id: string, uid: string): void {
+    this.#uids.set(id, uid);
+  }
+
   /** Looks whether everybody is who they say. */
   checkIdentities(): void {
     const facts = this.members.map((member) => member.facts());
@@ -78,14 +84,24 @@ export class Seats {
   }
 }
 
-/** Takes over the addresses that a member has handed out, and tells it which cluster it is, or that it no longer is one. */
-export async function settleIn(seat: Seat, setName: string, signal: AbortSignal): Promise<void> {
-  const { member } = seat;
+/**
+ * Takes over what a member knows from before: addresses that were handed out, and which cluster each id was. Nothing is
+ * written to it before: what came from a cluster must not go because another has come under its id.
+ */
+export async function takeOver({ member }: Seat, seats: Seats, signal: AbortSignal): Promise<void> {
   const { caches, options } = member;
-  seat.hasJoined = true;
   options.vips?.adopt([...caches.serviceImports.list(), ...caches.importedServices.list()]);
-  if (options.isLeaving === true) {
+  for (const lease of await leasesIn(member, signal)) {
+    const [source, uid] = [sourceOfLease(lease), lease.metadata.annotations?.[clusterUidAnnotation]];
+    if (source !== undefined && uid !== undefined && seats.get(source) !== undefined) seats.remember(source, uid);
+  }
+  seats.checkIdentities();
+}
+
+/** Tells a member which cluster of the set it is, or that it no longer is one. */
+export async function tellMember({ member, problems }: Seat, setName: string, signal: AbortSignal): Promise<void> {
+  if (member.options.isLeaving === true) {
     await leaveSet(member, signal);
     await dropLeases(member, new Set(), signal);
-  } else seat.problems.property = await joinSet(member, setName, signal);
+  } else problems.property = await joinSet(member, setName, signal);
 }

@@ -20,7 +20,7 @@ import { releaseExports, tellExports } from './exports.ts';
 import type { SyncMetrics } from './metrics.ts';
 import { syncMetrics } from './metrics.ts';
 import type { Seat } from './seats.ts';
-import { problemOf, Seats, settleIn, stateOf } from './seats.ts';
+import { problemOf, Seats, stateOf, takeOver, tellMember } from './seats.ts';
 import { Services } from './services.ts';
 
 export interface SyncOptions {
@@ -78,6 +78,11 @@ export class Sync {
     return this.#seats.members;
   }
 
+  /** Members that take part. */
+  get taking(): readonly Member[] {
+    return this.#seats.taking();
+  }
+
   /** What keeps members from taking part, each a sentence. */
   problems(): readonly string[] {
     const own = this.#seats.all().flatMap((seat) => problemOf(seat) ?? []);
@@ -130,7 +135,7 @@ export class Sync {
     const channels = [...this.#channels.values()];
     this.#channels.clear();
     await Promise.all(channels.map((channel) => channel.stop()));
-    for (const seat of this.#seats.all()) seat.hasJoined = false;
+    for (const seat of this.#seats.all()) seat.joining = 'not yet';
   }
 
   #open(member: Member, signal: AbortSignal): void {
@@ -188,31 +193,43 @@ export class Sync {
     seat.state = state;
     seat.wasReady = member.isReady;
     this.metrics.connected.set({ cluster: id }, member.isReady ? 1 : 0);
-    const isNew = member.isReady && !seat.hasJoined && this.#term !== undefined;
+    const isNew = member.isReady && seat.joining === 'not yet' && this.#term !== undefined;
     if (isNew) void this.#join(seat, this.#term); // catches everything
     if (hasChanged) for (const key of keysIn(member)) this.services.changed(key);
     const own = this.#channels.get(id);
-    if (hasChanged || isNew) this.#touchAll();
+    if (hasChanged) this.#touchAll();
     else if (member.isReady && !wasReady && own !== undefined) this.#touchAll([own]);
   }
 
   async #join(seat: Seat, signal = new AbortController().signal): Promise<void> {
     const { log, setName = 'fairlead' } = this.#options;
     const { id } = seat.member;
+    seat.joining = 'under way';
     try {
-      await settleIn(seat, setName, signal);
+      await takeOver(seat, this.#seats, signal);
+      seat.joining = 'done';
+      this.#touchAll();
+    } catch (error) {
+      seat.joining = 'not yet';
+      if (signal.aborted) return;
+      log.warn({ cluster: id, err: error }, 'could not read what the cluster knows, will try again');
+      this.#clock.after(joinAgainMs, () => this.#look(id));
+      return;
+    }
+    try {
+      await tellMember(seat, setName, signal);
     } catch (error) {
       // Nothing depends on it but people who look.
       if (!signal.aborted) log.warn({ cluster: id, err: error }, 'could not write the properties of the cluster');
     }
-    if (problemOf(seat) !== undefined) this.#look(id);
+    for (const { member } of this.#seats.all()) this.#look(member.id);
   }
 
   async #reconcile(channel: Channel, key: Key, signal: AbortSignal): Promise<Outcome> {
     const { member } = channel;
     const seat = this.#seats.get(member.id);
     // It is touched again when it is ready.
-    if (!member.isReady || seat?.hasJoined !== true || problemOf(seat) !== undefined) return;
+    if (!member.isReady || seat?.joining !== 'done' || problemOf(seat) !== undefined) return;
     const merged = this.services.get(key);
     const delivered = await deliver(
       {
@@ -307,6 +324,9 @@ export class Sync {
     return new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
   }
 }
+
+/** After a member could not be read. */
+const joinAgainMs = 1000;
 
 /** How long a controller is new: members that have not taken a service by then lag. */
 const newMs = 10_000;
