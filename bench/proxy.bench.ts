@@ -1,0 +1,183 @@
+// Relayed connections beside HAProxy in TCP mode, one thread each, one after the other in one run. Clients and the server
+// behind are of this process and slower than any relay, so what counts is the CPU of the relay.
+
+import type { ChildProcess } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { cpuSecondsOf, freePort, start, stopAll } from './process.ts';
+
+/** What one relay did. */
+export interface ProxyResult {
+  readonly relay: string;
+  readonly connectionMicros: number;
+  readonly roundTripMicros: number;
+  readonly gigabytesPerCpuSecond: number;
+}
+
+const seconds = 3;
+const chunk = Buffer.alloc(1 << 20);
+
+/** Measures every relay that can be had; HAProxy by the path to it. */
+export async function measureProxy(
+  haproxy: string | undefined,
+  progress: (text: string) => void,
+): Promise<readonly ProxyResult[]> {
+  // Who begins with `b` gets bytes without end; all else comes back.
+  const server = createServer({ noDelay: true }, (socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (data: Buffer) => (data[0] === 98 ? pour(socket) : socket.write(data)));
+  });
+  const target = await freePort();
+  await new Promise<void>((resolve) => server.listen({ port: target, host: '127.0.0.1', backlog: 4096 }, resolve));
+  const directory = await mkdtemp(join(tmpdir(), 'fairlead-bench-proxy-'));
+  const results: ProxyResult[] = [];
+  try {
+    for (const relay of ['native', 'node', ...(haproxy === undefined ? [] : ['HAProxy'])]) {
+      progress(relay);
+      const port = await freePort();
+      const child =
+        relay === 'HAProxy' && haproxy !== undefined
+          ? await startHaproxy(haproxy, directory, { port, target })
+          : start(process.execPath, [program, relay, String(port), String(target)]);
+      try {
+        results.push({ relay, ...(await measure(port, child)) });
+      } finally {
+        await stopAll([child]);
+      }
+    }
+  } finally {
+    server.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+  return results;
+}
+
+const program = fileURLToPath(new URL('proxy/relay.ts', import.meta.url));
+
+async function startHaproxy(
+  haproxy: string,
+  directory: string,
+  { port, target }: { readonly port: number; readonly target: number },
+): Promise<ChildProcess> {
+  const file = join(directory, 'haproxy.cfg');
+  const timeouts = ['connect', 'client', 'server'].map((name) => `  timeout ${name} 1m`).join('\n');
+  await writeFile(
+    file,
+    `global\n  nbthread 1\n  maxconn 2000\ndefaults\n  mode tcp\n${timeouts}\n` +
+      `listen relay\n  bind 127.0.0.1:${port}\n  server target 127.0.0.1:${target}\n`,
+  );
+  return start(haproxy, ['-db', '-f', file]);
+}
+
+async function measure(port: number, { pid = 0 }: ChildProcess): Promise<Omit<ProxyResult, 'relay'>> {
+  await untilOpen(port);
+  await during(pid, (signal) => connections(port, signal)); // compiled by then
+  const short = await during(pid, (signal) => connections(port, signal));
+  const trips = await during(pid, (signal) => roundTrips(port, signal));
+  const bytes = await during(pid, (signal) => bulk(port, signal));
+  return {
+    connectionMicros: (short.cpuSeconds * 1e6) / short.done,
+    roundTripMicros: (trips.cpuSeconds * 1e6) / trips.done,
+    gigabytesPerCpuSecond: bytes.done / 1e9 / bytes.cpuSeconds,
+  };
+}
+
+/** How much was done in a while, and the CPU of the relay that it took. */
+async function during(
+  pid: number,
+  run: (signal: AbortSignal) => Promise<number>,
+): Promise<{ readonly done: number; readonly cpuSeconds: number }> {
+  const before = cpuSecondsOf([pid]);
+  const done = await run(AbortSignal.timeout(seconds * 1000));
+  return { done, cpuSeconds: cpuSecondsOf([pid]) - before };
+}
+
+/** Connects, sends a byte, hears it, closes; 32 at once. */
+async function connections(port: number, signal: AbortSignal): Promise<number> {
+  let done = 0;
+  const client = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await new Promise<void>((resolve, reject) => {
+        const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => socket.write('x'));
+        socket.on('error', reject).on('close', () => resolve());
+        socket.on('data', () => socket.destroy());
+      });
+      done++;
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, client));
+  return done;
+}
+
+/** A byte there and back, over and over; 8 at once. */
+async function roundTrips(port: number, signal: AbortSignal): Promise<number> {
+  let done = 0;
+  await Promise.all(
+    Array.from({ length: 8 }, () =>
+      conversation(port, signal, 'x', (socket) => {
+        done++;
+        socket.write('x');
+      }),
+    ),
+  );
+  return done;
+}
+
+/** Bytes as fast as they come; 4 at once. */
+async function bulk(port: number, signal: AbortSignal): Promise<number> {
+  let done = 0;
+  await Promise.all(
+    Array.from({ length: 4 }, () => conversation(port, signal, 'b', (_, data) => (done += data.length))),
+  );
+  return done;
+}
+
+function conversation(
+  port: number,
+  signal: AbortSignal,
+  first: string,
+  onData: (socket: Socket, data: Buffer) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => socket.write(first));
+    socket.on('data', (data: Buffer) => onData(socket, data));
+    socket.on('error', reject).on('close', () => resolve());
+    signal.addEventListener('abort', () => socket.destroy());
+  });
+}
+
+function pour(socket: Socket): void {
+  const more = (): void => {
+    while (!socket.destroyed && socket.write(chunk));
+  };
+  socket.on('drain', more);
+  more();
+}
+
+async function untilOpen(port: number): Promise<void> {
+  for (let count = 0; count < 400; count++) {
+    const isOpen = await new Promise<boolean>((resolve) => {
+      const socket = connect({ port, host: '127.0.0.1' }, () => resolve(true));
+      socket.on('error', () => resolve(false)).on('connect', () => socket.destroy());
+    });
+    if (isOpen) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`nothing listens on port ${port}`);
+}
+
+// Alone: `node bench/proxy.bench.ts`, with HAProxy where HAPROXY names it.
+if (import.meta.main) {
+  const results = await measureProxy(process.env['HAPROXY'], (text) => console.error(text));
+  console.log('| | CPU µs a connection | CPU µs a round trip | GB a CPU second |\n|---|---|---|---|');
+  for (const { relay, connectionMicros, roundTripMicros, gigabytesPerCpuSecond } of results) {
+    const numbers = [connectionMicros, roundTripMicros, gigabytesPerCpuSecond].map((value) => value.toFixed(1));
+    console.log(`| ${relay} | ${numbers.join(' | ')} |`);
+  }
+  process.exit(0);
+}
