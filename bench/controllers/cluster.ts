@@ -1,0 +1,110 @@
+// A cluster of Services with ten Pods each, and changes of its Pods.
+
+import { Connection } from '../client.ts';
+import type { Target } from '../client.ts';
+
+const namespaces = 10;
+const writers = 8;
+/** How many Pods are behind each Service. */
+export const podsPerService = 10;
+
+/** How large the cluster is. */
+export interface Scale {
+  readonly services: number;
+}
+
+const serviceName = (index: number): string => `service-${index}`;
+const podName = (service: number, index: number): string => `${serviceName(service)}-7d4b9c6f5-${index}`;
+const namespaceOf = (service: number): string => `shop-${service % namespaces}`;
+
+/** Sends requests over several connections, each made by its number; resolves with when it began to. */
+async function send(
+  target: Target,
+  count: number,
+  request: (index: number) => readonly [method: string, path: string, body: unknown, type?: string],
+): Promise<number> {
+  let next = 0;
+  const connections = await Promise.all(
+    Array.from({ length: Math.min(writers, count) }, () => Connection.open(target)),
+  );
+  const started = performance.now();
+  const work = async (connection: Connection): Promise<void> => {
+    for (let index = next++; index < count; index = next++) {
+      const [method, path, body, type] = request(index);
+      const { status, body: answer } = await connection.request(method, path, JSON.stringify(body), type);
+      if (status > 299) throw new Error(`${method} ${path}: ${status} ${answer.toString().slice(0, 300)}`);
+    }
+    connection.close();
+  };
+  await Promise.all(connections.map(work));
+  return started;
+}
+
+/** Makes nodes, Services and Pods that are ready. */
+export async function fill(target: Target, { services }: Scale): Promise<void> {
+  await send(target, namespaces, (index) => ['POST', '/api/v1/namespaces', { metadata: { name: namespaceOf(index) } }]);
+  await send(target, 100, (index) => [
+    'POST',
+    '/api/v1/nodes',
+    { metadata: { name: `node-${index}`, labels: { 'topology.kubernetes.io/zone': `zone-${index % 3}` } } },
+  ]);
+  await send(target, services, (index) => [
+    'POST',
+    `/api/v1/namespaces/${namespaceOf(index)}/services`,
+    {
+      metadata: { name: serviceName(index), labels: { app: serviceName(index) } },
+      spec: { selector: { app: serviceName(index) }, ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
+    },
+  ]);
+  const pods = services * podsPerService;
+  await send(target, pods, (number) => {
+    const [service, index] = [Math.floor(number / podsPerService), number % podsPerService];
+    return ['POST', `/api/v1/namespaces/${namespaceOf(service)}/pods`, podOf(service, index)];
+  });
+  await send(target, pods, (number) => {
+    const [service, index] = [Math.floor(number / podsPerService), number % podsPerService];
+    return statusOf(service, index, { ready: true, ip: addressOf(number) });
+  });
+}
+
+const addressOf = (number: number): string => `10.${64 + (number >> 16)}.${(number >> 8) & 255}.${number & 255}`;
+
+/** A Pod as a Deployment makes it: one container with what is usual. */
+const podOf = (service: number, index: number): object => ({
+  metadata: {
+    name: podName(service, index),
+    labels: { app: serviceName(service), 'pod-template-hash': '7d4b9c6f5' },
+  },
+  spec: {
+    nodeName: `node-${(service + index) % 100}`,
+    containers: [
+      {
+        name: 'app',
+        image: 'registry.example.org/shop/app:1.2.3',
+        ports: [{ name: 'http', containerPort: 8080 }],
+        env: [{ name: 'LOG_LEVEL', value: 'info' }],
+        resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '256Mi' } },
+        readinessProbe: { httpGet: { path: '/ready', port: 8080 } },
+      },
+    ],
+  },
+});
+
+function statusOf(
+  service: number,
+  index: number,
+  { ready, ip }: { readonly ready: boolean; readonly ip: string },
+): readonly [string, string, unknown, string] {
+  const lastTransitionTime = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  const conditions = [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime }];
+  const status = { phase: 'Running', podIP: ip, podIPs: [{ ip }], conditions };
+  const path = `/api/v1/namespaces/${namespaceOf(service)}/pods/${podName(service, index)}/status`;
+  return ['PATCH', path, { status }, 'application/merge-patch+json'];
+}
+
+/** Makes one Pod of each of `count` Services not ready; resolves with when it began to. */
+export const changePods = (target: Target, count: number, { services }: Scale): Promise<number> =>
+  send(target, count, (index) => {
+    const [service, pod] = count === 1 ? [services - 1, 3] : [index, 4];
+    return statusOf(service, pod, { ready: false, ip: addressOf(service * podsPerService + pod) });
+  });

@@ -1,0 +1,118 @@
+// What can be measured. Each is a table, with peers in it where they can be had.
+
+import { execFileSync } from 'node:child_process';
+
+import { abuseTokens, measureAbuse } from './abuse.bench.ts';
+import { measureApi } from './api.bench.ts';
+import type { Result } from './api.bench.ts';
+import { measureControllers } from './controllers.bench.ts';
+import { fairleadControllers, kubeControllerManager } from './controllers/programs.ts';
+import { measureDns } from './dns.bench.ts';
+import { startFairlead } from './fairlead.ts';
+import { startKubeApiserver } from './kube-apiserver.ts';
+import { measureLimit } from './limit.bench.ts';
+import { measureMulticluster } from './multicluster.bench.ts';
+import type { Running } from './process.ts';
+import { comparison, figures, table } from './table.ts';
+
+type Progress = (text: string) => void;
+
+/** One set of figures, under the name that picks it. */
+export interface Suite {
+  readonly name: string;
+  /** Resolves with a table in Markdown. */
+  readonly run: (progress: Progress) => Promise<string>;
+}
+
+/** A program that a variable names, or that is on the PATH. */
+function program(variable: string, name: string): string | undefined {
+  const named = process.env[variable];
+  if (named !== undefined) return named;
+  try {
+    return execFileSync('which', [name], { encoding: 'utf8' }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+type Measure = (running: Running, progress: Progress) => Promise<Result[]>;
+
+async function measured(running: Running, measure: Measure, progress: Progress): Promise<Result[]> {
+  try {
+    return await measure(running, (text) => progress(`${running.name}: ${text}`));
+  } finally {
+    await running.stop();
+  }
+}
+
+async function runApi(progress: Progress): Promise<string> {
+  const apiserver = program('KUBE_APISERVER', 'kube-apiserver');
+  const etcd = program('ETCD', 'etcd');
+  // The first run fills the compile cache, as the first start of a user does.
+  await (await startFairlead()).stop();
+  const ours = await measured(await startFairlead(), measureApi, progress);
+  const peer =
+    apiserver === undefined || etcd === undefined
+      ? undefined
+      : await measured(await startKubeApiserver({ apiserver, etcd }), measureApi, progress);
+  return comparison([...ours, ...(await measureLimit())], peer, 'kube-apiserver + etcd');
+}
+
+async function runAbuse(progress: Progress): Promise<string> {
+  return figures(await measured(await startFairlead(abuseTokens), measureAbuse, progress));
+}
+
+async function runControllers(progress: Progress): Promise<string> {
+  const manager = program('KUBE_CONTROLLER_MANAGER', 'kube-controller-manager');
+  const [ours, peer]: [Result[], Result[]] = [[], []];
+  for (const services of controllerScales) {
+    ours.push(...(await measureControllers(fairleadControllers, { services }, progress)));
+    if (manager === undefined) continue;
+    peer.push(...(await measureControllers(kubeControllerManager(manager), { services }, progress)));
+  }
+  return comparison(ours, manager === undefined ? undefined : peer, 'kube-controller-manager');
+}
+
+/** Services at which controllers are measured, or what SERVICES says: what a change costs must not grow with them. */
+const controllerScales = (process.env['SERVICES'] ?? '1000,5000').split(',').map(Number);
+
+async function runDns(progress: Progress): Promise<string> {
+  const columns = ['', 'Services', 'answers/s', 'CPU µs each', 'p99 ms', 'p99 ms flooded', 'MB', 'seen after ms, p99'];
+  const rows: (string | number)[][] = [];
+  for (const services of [1000, 10_000]) {
+    for (const result of await measureDns(services, progress)) {
+      rows.push([
+        result.server,
+        services.toLocaleString('en'),
+        Math.round(result.perSecond).toLocaleString('en'),
+        result.cpuMicros.toFixed(1),
+        result.p99Ms.toFixed(2),
+        result.floodedP99Ms.toFixed(2),
+        result.megabytes.toFixed(0),
+        result.createdP99Ms?.toFixed(0) ?? '',
+      ]);
+    }
+  }
+  return table(columns, rows);
+}
+
+async function runMulticluster(progress: Progress): Promise<string> {
+  const results: Result[] = [];
+  for (const [clusters, endpoints] of [
+    [3, 50],
+    [10, 100],
+  ] as const) {
+    progress(`${clusters} clusters`);
+    results.push(...(await measureMulticluster({ clusters, services: 1000, endpoints })));
+  }
+  return figures(results);
+}
+
+/** Everything that can be measured, in the order in which it is. */
+export const suites: readonly Suite[] = [
+  { name: 'api', run: runApi },
+  { name: 'abuse', run: runAbuse },
+  { name: 'controllers', run: runControllers },
+  { name: 'dns', run: runDns },
+  { name: 'multicluster', run: runMulticluster },
+];

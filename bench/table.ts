@@ -1,0 +1,30 @@
+import type { Result } from './api.bench.ts';
+
+const number = (value: number): string => (value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1));
+
+const show = ({ value, unit, cpuMicros }: Result): string =>
+  `${number(value)} ${unit}${cpuMicros === undefined ? '' : ` (${number(cpuMicros)} µs CPU)`}`.trim();
+
+/** How many times better ours is; more is better for rates alone. */
+const better = (mine: Result, theirs: Result): string =>
+  `${number(mine.unit === '/s' ? mine.value / theirs.value : theirs.value / mine.value)}×`;
+
+/** A Markdown table of what was measured, beside a peer where it was measured too. */
+export function comparison(ours: readonly Result[], peer: readonly Result[] | undefined, peerName: string): string {
+  const lines = [`| | Fairlead | ${peerName} | ratio |`, '|---|---|---|---|'];
+  for (const result of ours) {
+    const other = peer?.find(({ name }) => name === result.name);
+    const [beside, ratio] = other === undefined ? ['', ''] : [show(other), better(result, other)];
+    lines.push(`| ${result.name} | ${show(result)} | ${beside} | ${ratio} |`);
+  }
+  const missing = peer === undefined ? `\n\n${peerName} could not be had: no peer was measured.` : '';
+  return lines.join('\n') + missing;
+}
+
+/** A Markdown table of figures that have no peer. */
+export const figures = (results: readonly Result[]): string =>
+  ['| | |', '|---|---|', ...results.map((result) => `| ${result.name} | ${show(result)} |`)].join('\n');
+
+/** A Markdown table with these columns. */
+export const table = (columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>
+  [columns, columns.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
