@@ -66,7 +66,7 @@ export async function startDnsServer(options: DnsServerOptions): Promise<Running
 
 class DnsServer implements RunningDns {
   addresses: readonly ListenAddress[] = [];
-  readonly #options: DnsServerOptions;
+  readonly #options: Omit<DnsServerOptions, 'table' | 'reply'>;
   readonly #native: Native | undefined;
   readonly #workerCount: number;
   /** Several sockets have the port, so each must say that it agrees. */
@@ -84,12 +84,12 @@ class DnsServer implements RunningDns {
   #reply: ReplySettings;
   #isClosing = false;
 
-  constructor(options: DnsServerOptions, native: Native | undefined) {
+  constructor({ table, reply = {}, ...options }: DnsServerOptions, native: Native | undefined) {
     const { fullPath, limits = {}, onError, workers = 1, share = false } = options;
     this.#options = options;
     this.#native = native;
-    this.#table = options.table;
-    this.#reply = options.reply ?? {};
+    this.#table = table;
+    this.#reply = reply;
     // Elsewhere than on Linux sockets that share a port do not share what comes.
     this.#workerCount = process.platform === 'linux' ? workers : 1;
     this.#reusePort = share || this.#workerCount > 1;
@@ -126,9 +126,12 @@ class DnsServer implements RunningDns {
     this.#reply = { ...this.#reply, ...reply };
     const { recursionAvailable = false } = this.#reply;
     const switched = [...this.#workers].map(async (worker) => {
-      const share = worker.table;
-      await worker.useTable(table.share(), recursionAvailable);
-      old.unshare(share);
+      const before = worker.table;
+      const share = table.share();
+      await worker.useTable(share, recursionAvailable);
+      old.unshare(before);
+      // It died meanwhile, and what takes its place has a share of its own.
+      if (!this.#workers.has(worker)) table.unshare(share);
     });
     await Promise.all(switched);
   }

@@ -124,3 +124,14 @@ test('there are at most 64 readers, and room again for each that leaves', () => 
   table.unshare(first);
   assert.equal(table.share().reader, first.reader);
 });
+
+test("a share of another table is not taken back: its number is somebody else's here", () => {
+  const one = new AnswerTable();
+  const other = new AnswerTable();
+  const share = one.share();
+  const mine = other.share();
+  other.unshare(share);
+  assert.notEqual(other.share().reader, mine.reader);
+  one.unshare(share);
+  assert.equal(one.share().reader, share.reader);
+});

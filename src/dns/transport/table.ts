@@ -79,8 +79,9 @@ export class AnswerTable implements AnswerSink {
     throw new Error(`a DNS table has at most ${maxReaders} readers: start fewer workers`);
   }
 
-  /** The thread with this share has ended, or reads another table. */
-  unshare({ reader }: TableShare): void {
+  /** The thread with this share has ended, or reads another table. A share of another table is none of this one's. */
+  unshare({ buffer, reader }: TableShare): void {
+    if (buffer !== this.#arena.buffer) return;
     this.#readers.delete(reader);
     Atomics.store(this.#arena.words, epochWord(reader), 0);
   }

@@ -22,7 +22,8 @@ const hangsAfterMs = 5000;
 
 /** A worker thread, from the main thread's side. */
 export class WorkerHandle {
-  readonly setup: WorkerSetup;
+  /** How it was set up, but for its table, which changes. */
+  readonly setup: Omit<WorkerSetup, 'table'>;
   /** The table it reads. */
   table: WorkerSetup['table'];
   readonly #thread: Worker;
@@ -34,11 +35,11 @@ export class WorkerHandle {
   /** Its end is nothing to be told of: it was told to, or has not begun. */
   #isStopping = true;
 
-  constructor(setup: WorkerSetup, { onAsks, onDeath }: WorkerEvents) {
+  constructor({ table, ...setup }: WorkerSetup, { onAsks, onDeath }: WorkerEvents) {
     this.setup = setup;
-    this.table = setup.table;
+    this.table = table;
     this.#thread = takeThread();
-    this.#say({ kind: 'setup', setup });
+    this.#say({ kind: 'setup', setup: { ...setup, table } });
     let failure: unknown;
     this.#thread.on('message', (message: Uint8Array | FromWorker) => {
       if (message instanceof Uint8Array) onAsks(message, this);
