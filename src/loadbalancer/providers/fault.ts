@@ -1,23 +1,25 @@
+/** Words of ours for why a port is not served; each is explained in docs/loadbalancers.md. */
+export const faultWords = [
+  'AddressInUse',
+  'AddressNotStatic',
+  'AddressUnknown',
+  'NoFreeAddress',
+  'NoHealthCheckPort',
+  'NodePortMismatch',
+  'NodePortRequired',
+  'OtherPortRefused',
+  'QuotaExceeded',
+  'SamePortNotSupported',
+  'SamePortOptInRequired',
+  'UnsupportedAffinity',
+  'UnsupportedAppProtocol',
+  'UnsupportedLoadBalancerIP',
+  'UnsupportedProtocol',
+  'UnsupportedTls',
+] as const;
+
 /** Why a port is not served: Kubernetes' own word, or ours with our domain. */
-export type FaultCode =
-  | 'MixedProtocolNotSupported'
-  | `fairlead.dev/${
-      | 'AddressInUse'
-      | 'AddressNotStatic'
-      | 'AddressUnknown'
-      | 'NoFreeAddress'
-      | 'NoHealthCheckPort'
-      | 'NodePortMismatch'
-      | 'NodePortRequired'
-      | 'OtherPortRefused'
-      | 'QuotaExceeded'
-      | 'SamePortNotSupported'
-      | 'SamePortOptInRequired'
-      | 'UnsupportedAffinity'
-      | 'UnsupportedAppProtocol'
-      | 'UnsupportedLoadBalancerIP'
-      | 'UnsupportedProtocol'
-      | 'UnsupportedTls'}`;
+export type FaultCode = 'MixedProtocolNotSupported' | `fairlead.dev/${(typeof faultWords)[number]}`;
 
 /** Why something is refused, for programs and for people. */
 export interface Fault {

@@ -69,10 +69,11 @@ export class SimulatedProvider implements LoadBalancerProvider {
     this.#units.public = 0;
     this.#units.internal = 0;
     for (const object of await store.list(signal)) {
-      if (object.spec.provider !== cloud.name) continue;
-      this.#note(object);
-      const { address, service } = object.spec;
-      if (address) this.#allocator.adopt(addressWish(service.uid), [address]);
+      const { address, service, provider } = object.spec;
+      const isOurs = provider === cloud.name;
+      if (isOurs) this.#note(object);
+      // Addresses of another cloud's load balancers stay theirs until somebody removes those.
+      if (address) this.#allocator.adopt(addressWish(isOurs ? service.uid : `${provider}/${service.uid}`), [address]);
     }
   }
 
@@ -100,7 +101,7 @@ export class SimulatedProvider implements LoadBalancerProvider {
   }
 
   async remove(service: Service, signal: AbortSignal): Promise<void> {
-    const name = nameFor(service);
+    const name = this.#nameFor(service);
     const state = this.#states.get(name);
     for (const resource of (state?.spec.resources ?? []).toReversed()) {
       await this.#write(`delete ${keyOfResource(asResource(resource))}`, name, signal, (resources) =>
@@ -120,7 +121,7 @@ export class SimulatedProvider implements LoadBalancerProvider {
 
   /** What is not known may be there nevertheless: the answer to its creation was lost. */
   async #describe(service: Service, signal: AbortSignal): Promise<CloudLoadBalancer | undefined> {
-    const name = nameFor(service);
+    const name = this.#nameFor(service);
     return this.#calls.call('describe', signal, async () => {
       if (!this.#states.has(name)) await this.#reload(name, signal);
       return this.#states.get(name);
@@ -136,7 +137,7 @@ export class SimulatedProvider implements LoadBalancerProvider {
 
   /** Additions first, so that a port that stays is never closed. Gives the address. */
   async #apply(service: Service, planned: Plan, signal: AbortSignal): Promise<string> {
-    const name = nameFor(service);
+    const name = this.#nameFor(service);
     const { create, update, remove } = planned.changes;
     const state = this.#states.get(name);
     if (state === undefined) await this.#create(service, planned, signal);
@@ -169,7 +170,7 @@ export class SimulatedProvider implements LoadBalancerProvider {
     const given = this.#allocator.allocate({ ...addressWish(uid), addresses: wishesOf(service).addresses.slice(0, 1) });
     if ('code' in given) throw new Error(given.message);
     const object: CloudLoadBalancer = {
-      metadata: { name: nameFor(service) },
+      metadata: { name: this.#nameFor(service) },
       spec: {
         provider: cloud.name,
         kind: kind.name,
@@ -182,7 +183,7 @@ export class SimulatedProvider implements LoadBalancerProvider {
     try {
       await this.#calls.call('create', signal, async () => this.#note(await store.put(object, signal)));
     } finally {
-      if (!this.#states.has(nameFor(service))) this.#allocator.release(uid);
+      if (!this.#states.has(this.#nameFor(service))) this.#allocator.release(uid);
     }
   }
 
@@ -214,8 +215,12 @@ export class SimulatedProvider implements LoadBalancerProvider {
     else this.#note(found);
   }
 
+  #nameFor(service: Service): string {
+    return nameFor(this.#options.cloud.name, service);
+  }
+
   #addressOf(service: Service): string {
-    return this.#states.get(nameFor(service))?.spec.address ?? '';
+    return this.#states.get(this.#nameFor(service))?.spec.address ?? '';
   }
 
   #accountWithout(state: CloudLoadBalancer | undefined): Account {
@@ -241,8 +246,12 @@ export class SimulatedProvider implements LoadBalancerProvider {
   }
 }
 
-/** The name that Kubernetes gives to load balancers: the UID of the Service, as every cloud accepts it. */
-export const nameFor = ({ metadata: { uid = '' } }: Service): string => `a${uid.replaceAll('-', '')}`.slice(0, 32);
+/**
+ * The name of a load balancer: that of Kubernetes, the UID of the Service as every cloud accepts it, at its cloud. What a
+ * cloud before had is not touched: a move leaves it behind, as in life.
+ */
+export const nameFor = (cloud: string, { metadata: { uid = '' } }: Service): string =>
+  `${cloud}-${`a${uid.replaceAll('-', '')}`.slice(0, 32)}`;
 
 type Stored = NonNullable<CloudLoadBalancer['spec']['resources']>[number];
 

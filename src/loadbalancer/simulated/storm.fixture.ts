@@ -65,8 +65,8 @@ export async function wrongIn(cluster: TestCluster, cloudName: string, era: Era)
   const balancers = new Map((await cluster.balancers()).map((each) => [each.metadata.name, each]));
   const wrong: string[] = [];
   for (const service of services.filter(({ metadata }) => metadata.name !== 'kubernetes')) {
-    const found = balancers.get(nameFor(service));
-    balancers.delete(nameFor(service));
+    const found = balancers.get(nameFor(cloudName, service));
+    balancers.delete(nameFor(cloudName, service));
     const name = service.metadata.name ?? '';
     if (service.metadata.deletionTimestamp !== undefined) wrong.push(`${name} is still there`);
     if (service.spec.type !== 'LoadBalancer') {

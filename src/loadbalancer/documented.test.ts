@@ -1,0 +1,36 @@
+// What documentation says exists, and what exists.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Registry } from 'prom-client';
+
+import { serviceControllerMetrics } from './controller/metrics.ts';
+import { faultWords } from './providers/fault.ts';
+import { clouds } from './providers/clouds.ts';
+
+const read = (path: string): string => readFileSync(join(import.meta.dirname, path), 'utf8');
+
+test('every error of a port is explained', () => {
+  const page = read('../../docs/loadbalancers.md');
+  assert.deepEqual(
+    faultWords.filter((word) => !page.includes(`/${word}\``)),
+    [],
+  );
+});
+
+test('every metric is listed', () => {
+  const registry = new Registry();
+  serviceControllerMetrics(registry);
+  const page = read('README.md');
+  const names = registry.getMetricsAsArray().map(({ name }) => name);
+  assert.equal(names.length, 5);
+  assert.deepEqual(
+    names.filter((name) => !page.includes(`\`${name}\``)),
+    [],
+  );
+});
+
+test('names of clouds and of their kinds are words', () => {
+  for (const { name, kinds } of clouds) for (const kind of kinds) assert.match(`${name}/${kind.name}`, /^[a-z0-9/-]+$/);
+});

@@ -1,0 +1,150 @@
+// LB-7, LB-9, LB-10, LB-23: addresses of load balancers of `fairlead up`, asked for real.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+
+import { until } from '../../src/server/testing/until.ts';
+import { run } from '../harness/command.ts';
+import type { Fairlead } from '../harness/fairlead.ts';
+import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
+import { findKubectls } from '../harness/kubectl.ts';
+import { unless, unlessInstalled } from '../harness/needs.ts';
+import { dnsAnswer, serveBoth, sipAnswer, sipOptions } from './servers.ts';
+
+const parts = ['--parts', 'server,controllers,proxy,loadbalancer', '--cluster', 'one', '--log-level', 'silent'];
+
+const pod = (app: string, ip: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: app, labels: { app } },
+  spec: { containers: [{ name: 'c', image: 'example.org/c' }] },
+  status: { phase: 'Running', podIP: ip, podIPs: [{ ip }], conditions: [{ type: 'Ready', status: 'True' }] },
+});
+
+/** A Service with both protocols on one port. */
+const both = (name: string, port: number, targetPort: number): object => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name },
+  spec: {
+    type: 'LoadBalancer',
+    selector: { app: name },
+    ports: ['UDP', 'TCP'].map((protocol) => ({ name: protocol.toLowerCase(), protocol, port, targetPort })),
+  },
+});
+
+async function bindsLowPorts(): Promise<boolean> {
+  const server = createServer().listen(53, '127.192.250.251');
+  const isBound = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  server.close();
+  return isBound;
+}
+
+const noPort53 = unless((await bindsLowPorts()) ? [] : ['port 53 is reserved']);
+
+describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubectl') }, () => {
+  const stack = new AsyncDisposableStack();
+  let fairlead: Fairlead;
+  let kubectl = '';
+  let directory = '';
+
+  /** Runs kubectl; its output, or that it failed and why. */
+  const ask = async (args: readonly string[], input?: object): Promise<{ out: string; err: string; code: number }> => {
+    const given = input === undefined ? {} : { input: JSON.stringify(input) };
+    const { out, err, code } = await run(kubectl, args, { env: { KUBECONFIG: fairlead.kubeconfig }, ...given });
+    return { out, err, code: code ?? 1 };
+  };
+  const k = async (args: readonly string[], input?: object): Promise<string> => {
+    const { out, err, code } = await ask(args, input);
+    assert.equal(code, 0, err);
+    return out;
+  };
+  const create = async (service: object, app: string, ip: string): Promise<void> => {
+    const whole = pod(app, ip) as { status: object };
+    await k(['create', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: [service, whole] });
+    const patch = JSON.stringify({ status: whole.status });
+    await k(['patch', 'pod', app, '--subresource=status', '--type=merge', '-p', patch]);
+  };
+  const field = (name: string, path: string): Promise<string> =>
+    k(['get', 'service', name, '-o', `jsonpath={${path}}`]);
+  const address = (name: string): Promise<string> =>
+    until(`the address of ${name}`, async () => (await field(name, '.status.loadBalancer.ingress[0].ip')) || undefined);
+  const answers = async (at: string, port: number): Promise<string> =>
+    `${await sipOptions('UDP', at, port)} ${await sipOptions('TCP', at, port)}`;
+
+  before(async () => {
+    directory = stack.use(await temporaryDirectory()).path;
+    kubectl = (await findKubectls())[0]?.path ?? 'kubectl';
+    fairlead = await startFairlead(directory, ['up', ...parts]);
+    stack.defer(() => fairlead.stop());
+  });
+  after(() => stack.disposeAsync());
+
+  test('LB-9 one DNS server: 53/UDP and 53/TCP on one address, by dig', { skip: noPort53 }, async () => {
+    stack.use(await serveBoth('127.192.30.1', 5300, dnsAnswer));
+    await create(both('dns', 53, 5300), 'dns', '127.192.30.1');
+    const at = await address('dns');
+    const dig = async (...flags: readonly string[]): Promise<string> =>
+      (await run('dig', [`@${at}`, '+short', '+time=1', '+tries=1', ...flags, 'example.org'])).out.trim();
+    await until('UDP answers', async () => (await dig('+notcp')) === '192.0.2.53');
+    await until('TCP answers', async () => (await dig('+tcp')) === '192.0.2.53');
+  });
+
+  test('LB-10 one SIP server: 5060/UDP and 5060/TCP on one address and port', async () => {
+    stack.use(await serveBoth('127.192.30.2', 5070, sipAnswer));
+    await create(both('sip', 5060, 5070), 'sip', '127.192.30.2');
+    const at = await address('sip');
+    await until('both answer', async () => (await answers(at, 5060)) === 'UDP TCP');
+  });
+
+  test('LB-23 with the gate off what mixes goes on, can be edited and deleted, on one data directory', async () => {
+    const at = await address('sip');
+    await fairlead.stop();
+    fairlead = await startFairlead(directory, ['up', ...parts, '--feature-gates', 'MixedProtocolLBService=false']);
+    await until('it answers again', async () => (await answers(at, 5060)) === 'UDP TCP');
+    assert.equal(await address('sip'), at);
+    const refused = await ask(['create', '-f', '-'], both('new', 5080, 5070));
+    assert.match(refused.err, /may not contain more than 1 protocol when type is 'LoadBalancer'/);
+    const move = [0, 1].map((index) => ({ op: 'replace', path: `/spec/ports/${index}/port`, value: 5061 }));
+    await k(['patch', 'service', 'sip', '--type=json', '-p', JSON.stringify(move)]);
+    await until('it has moved', async () => (await answers(at, 5061)) === 'UDP TCP');
+    await fairlead.stop();
+    fairlead = await startFairlead(directory, ['up', ...parts]);
+    await until('it answers still', async () => (await answers(at, 5061)) === 'UDP TCP');
+    await k(['delete', 'service', 'sip']);
+    await until('it is gone', async () => (await answers(at, 5061)) === ' ');
+  });
+
+  test('LB-7 a port that a cloud could not open gets no traffic, and gets it when another cloud can', async () => {
+    await fairlead.stop();
+    const config = join(directory, 'config.yaml');
+    const simulate = async (cloud: string): Promise<void> => {
+      await writeFile(config, `loadbalancer: { simulate: ${cloud} }\n`);
+      fairlead = await startFairlead(directory, ['up', ...parts, '--config', config]);
+    };
+    await simulate('gce');
+    stack.use(await serveBoth('127.192.30.3', 5070, sipAnswer));
+    const tcp = both('phone', 5062, 5070) as { spec: { ports: object[] } };
+    const udp = tcp.spec.ports.shift();
+    await create(tcp, 'phone', '127.192.30.3');
+    const at = await address('phone');
+    await until('TCP answers', async () => (await answers(at, 5062)) === ' TCP');
+    const add = JSON.stringify([{ op: 'add', path: '/spec/ports/-', value: udp }]);
+    await k(['patch', 'service', 'phone', '--type=json', '-p', add]);
+    const condition = '.status.conditions[?(@.type=="LoadBalancerMixedProtocolNotSupported")].status';
+    await until('it is refused', async () => (await field('phone', condition)) === 'True');
+    assert.equal(await answers(at, 5062), ' TCP');
+    assert.match(await k(['get', 'cloudloadbalancers']), /gce +ccm +default\/phone +127\.32\./);
+    await fairlead.stop();
+    await simulate('azure');
+    await until('it is served', async () => (await field('phone', condition)) === 'False');
+    const now = await address('phone');
+    await until('both answer', async () => (await answers(now, 5062)) === 'UDP TCP');
+  });
+});
