@@ -52,6 +52,7 @@ export async function execute(command: Command, { out, err }: Streams): Promise<
         colour: process.stdout.isTTY && process.stdout.hasColors(),
       }),
     );
+    if (options.demo) out(await (await import('./demo/demo.ts')).startDemo(plane));
   });
 }
 

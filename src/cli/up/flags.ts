@@ -49,6 +49,13 @@ export const upFlags: readonly Flag[] = [
     repeatable: true,
   },
   {
+    name: 'demo',
+    value: 'true|false',
+    description: 'start some Pods as processes of this machine, Services before them, and say what to try',
+    bare: 'true',
+    default: 'false',
+  },
+  {
     name: 'parts',
     value: 'LIST',
     description: `which parts to run: ${[...builtParts].join(', ')}; ${unbuilt} (not yet)`,

@@ -4,6 +4,7 @@ import { UsageError } from '../errors.ts';
 import { flagError, oneOf, readFlag, sectionOf } from '../flags.ts';
 import type { LogLevel } from '../log.ts';
 import { logLevels } from '../log.ts';
+import { parseBoolean } from '../part/boolean.ts';
 import { overlap, parseServiceRanges } from '../options/cidr.ts';
 import { parseClusterName, splitTarget } from '../options/cluster-name.ts';
 import type { GateSettings } from '../options/feature-gates.ts';
@@ -52,6 +53,8 @@ export interface UpOptions extends ServerOptions {
   readonly partSettings: ReadonlyMap<string, Settings>;
   readonly clusters: readonly ClusterOptions[];
   readonly parts: ReadonlySet<PartName>;
+  /** Fills the clusters with something to try. */
+  readonly demo: boolean;
   readonly proxy: 'userspace' | 'nftables' | 'none';
   /** Parts that were asked for by name and cannot run yet. */
   readonly missing: readonly PartName[];
@@ -95,6 +98,7 @@ export function readUpOptions(settings: Settings): UpOptions {
     clusters: clusterOptions(names, settings),
     parts: proxy === 'none' ? parts.difference(new Set<PartName>(['proxy'])) : parts,
     proxy,
+    demo: readFlag(settings, 'demo', parseBoolean, false),
     missing: partNames.filter((name) => named.includes(name) && !builtParts.has(name)),
     apply: (settings.get('apply') ?? []).map((text) => {
       const { value, cluster } = flagError('apply', text, () => splitTarget(text, names));
