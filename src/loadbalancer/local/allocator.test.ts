@@ -53,6 +53,12 @@ test('addresses and pools can be asked for, one of each family', () => {
   assert.equal(given(allocator, wishes('a', '80/TCP', { pool: 'special' })), '198.51.100.7');
   assert.equal(given(allocator, wishes('b', '80/TCP', { addresses: ['192.0.2.2'] })), '192.0.2.2');
   assert.equal(given(allocator, wishes('c', '80/TCP', { families: ['IPv6', 'IPv4'] })), '2001:db8::1 192.0.2.1');
+  assert.equal(
+    given(new Allocator([]), wishes('x')),
+    'NoFreeAddress: there are no IPv4 addresses in any automatic pool: add some, or name another',
+  );
+  const prefers = wishes('p', '80/TCP', { families: ['IPv4', 'IPv6'], isSecondOptional: true });
+  assert.equal(given(new Allocator([parsePool('four=192.0.2.9', true)]), prefers), '192.0.2.9');
   const refused: readonly (readonly [Partial<Wishes>, RegExp])[] = [
     [{ addresses: ['203.0.113.1'] }, /^AddressUnknown: address 203\.0\.113\.1 is in no pool$/],
     [{ addresses: ['here'] }, /^AddressUnknown: "here" is no IPv4 address$|^NoFreeAddress/],

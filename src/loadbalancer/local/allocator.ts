@@ -54,8 +54,8 @@ export class Allocator {
     const found: string[] = [];
     for (const family of wishes.families) {
       const address = this.#choose(family, wishes);
-      if (typeof address !== 'string') return address;
-      found.push(address);
+      if (typeof address === 'string') found.push(address);
+      else if (found.length === 0 || !wishes.isSecondOptional) return address;
     }
     const stray = wishes.addresses.find((address) => !wishes.families.some((family) => familyOf(address) === family));
     if (stray !== undefined) {

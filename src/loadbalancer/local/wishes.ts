@@ -7,6 +7,8 @@ import type { OpenPort } from '../providers/resource.ts';
 export interface Wishes {
   readonly key: string;
   readonly families: readonly IpFamily[];
+  /** A second family is welcome, and can be done without. */
+  readonly isSecondOptional: boolean;
   /** Exactly these, in their canonical form; what is no address is kept as it is written. */
   readonly addresses: readonly string[];
   /** Out of this pool; '' for any. */
@@ -38,11 +40,12 @@ export function wishesOf({ metadata, spec }: Service): Wishes {
   const say = (wish: keyof typeof wishAnnotations): string =>
     synonyms[wish].map((name) => metadata.annotations?.[name] ?? '').find((value) => value !== '') ?? '';
   const addresses = (say('addresses') || (spec.loadBalancerIP ?? '')).split(',').flatMap((text) => text.trim() || []);
-  const { ipFamilies = [], ports = [], externalTrafficPolicy, selector = {} } = spec;
+  const { ipFamilies = [], ipFamilyPolicy, ports = [], externalTrafficPolicy, selector = {} } = spec;
   const isLocal = externalTrafficPolicy === 'Local';
   return {
     key: `${metadata.namespace}/${metadata.name}`,
     families: ipFamilies.length === 0 ? ['IPv4'] : ipFamilies,
+    isSecondOptional: ipFamilyPolicy === 'PreferDualStack',
     addresses: addresses.map((text) => canonicalAddress(text) ?? text),
     pool: say('pool'),
     sharingKey: say('sharingKey'),

@@ -277,6 +277,7 @@ const without = (resources: readonly Resource[], gone: Resource): readonly Resou
 const addressWish = (uid: string): Wishes => ({
   key: uid,
   families: ['IPv4'],
+  isSecondOptional: false,
   addresses: [],
   pool: '',
   sharingKey: '',
