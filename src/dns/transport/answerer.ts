@@ -1,9 +1,9 @@
 import { recordTypes } from '../record.ts';
 import { classes, opcodes, rcodes, types } from '../wire/codes.ts';
 import { headerBytes } from '../wire/message.ts';
-import { maxLabelBytes } from '../wire/name.ts';
+import { findAnswer, fittingAdditional, fittingRecords } from './answer-block.ts';
 import { AskedName } from './asked-name.ts';
-import { answerHalves, nameBytes, tooLarge } from './layout.ts';
+import { answerHalves, tooLarge } from './layout.ts';
 import type { TableReader } from './lookup.ts';
 import { maxSoaBytes, writeSoa } from './zone-block.ts';
 
@@ -131,26 +131,12 @@ export class Answerer {
     const { table } = this;
     const block = table.find(this.#name);
     if (block === 0) return this.#negative(query, start, out);
-    const answer = this.#findType(block);
+    const answer = findAnswer(table, block, this.#name.length, this.type);
     if (answer !== 0) return this.#positive(query, start, out, answer);
     // Transfers and questions for any type have no answer here unless one was prepared.
     const isMeta = this.type >= types.TSIG - 1 && this.type <= types.ANY;
     if (isMeta || table.asksTypes(block)) return ask;
     return this.#empty(query, start, out, table.zone(block), rcodes.NOERROR);
-  }
-
-  /** Where the answer for the type asked is, as an index of 16-bit numbers; 0 if there is none. */
-  #findType(block: number): number {
-    const { words, halves } = this.table;
-    let left = (words[(block >> 2) + 2] ?? 0) & 0xff;
-    let half = (block + nameBytes + this.#name.length + 1) >> 1;
-    for (; left > 0; left--) {
-      if (halves[half] === this.type) return half;
-      const records = halves[half + 1] ?? 0;
-      const count = (records === tooLarge ? 0 : records) + (halves[half + 2] ?? 0);
-      half += answerHalves + count + (((halves[half + 3] ?? 0) + (halves[half + 4] ?? 0) + 1) >> 1);
-    }
-    return 0;
   }
 
   #negative(query: Uint8Array, start: number, out: Uint8Array): number {
@@ -190,11 +176,11 @@ export class Answerer {
     const room = this.#limit - this.#optLength - (this.#end - this.#at);
     const size = halves[half + 3] ?? 0;
     const first = this.#turn(records);
-    const answers = size <= room ? records : this.#fitting(ends, records, first, room);
+    const answers = size <= room ? records : fittingRecords(halves, ends, { records, first, room });
     this.#truncated = answers < records;
     this.#copyTurned(out, ends, records, first, answers, data);
     let extra = 0;
-    if (!this.#truncated && additional > 0) extra = this.#copyAdditional(out, ends, records, additional, room, data);
+    if (!this.#truncated && additional > 0) extra = this.#copyAdditional(out, half, room);
     const counts = { rcode: rcodes.NOERROR, answers, authorities: 0, additional: extra, aa: 0x04 };
     return this.#finish(query, start, out, counts);
   }
@@ -209,18 +195,6 @@ export class Answerer {
     return Math.floor(((this.#rotation >>> 0) / 0x1_0000_0000) * records);
   }
 
-  /** How many records, beginning with `first`, fit in so many bytes. */
-  #fitting(ends: number, records: number, first: number, room: number): number {
-    const { halves } = this.table;
-    let used = 0;
-    for (let count = 0; count < records; count++) {
-      const index = (first + count) % records;
-      used += (halves[ends + index] ?? 0) - (index === 0 ? 0 : (halves[ends + index - 1] ?? 0));
-      if (used > room) return count;
-    }
-    return records;
-  }
-
   /** Copies `count` records beginning with `first`, in at most two pieces. */
   #copyTurned(out: Uint8Array, ends: number, records: number, first: number, count: number, data: number): void {
     if (count === 0) return;
@@ -232,35 +206,17 @@ export class Answerer {
     if (wrapped > 0) this.#copy(out, data, halves[ends + wrapped - 1] ?? 0);
   }
 
-  /**
-   * Additional records are left out where there is no room, which is no truncation (RFC 2181 §9); of a set all are, since
-   * half of one would be taken for the whole.
-   */
-  #copyAdditional(
-    out: Uint8Array,
-    ends: number,
-    records: number,
-    additional: number,
-    room: number,
-    data: number,
-  ): number {
+  /** Copies additional records, as many as fit; returns how many. */
+  #copyAdditional(out: Uint8Array, answer: number, room: number): number {
     const { halves } = this.table;
-    let count = additional;
-    while (count > 0 && (halves[ends + records + count - 1] ?? 0) > room) count--;
-    if (count < additional) while (count > 0 && this.#isOneSet(ends, records + count, data)) count--;
+    const records = halves[answer + 1] ?? 0;
+    const additional = halves[answer + 2] ?? 0;
+    const ends = answer + answerHalves;
+    const data = (ends + records + additional) * 2;
+    const count = fittingAdditional(this.table, ends, { records, additional, room });
     const begin = records === 0 ? 0 : (halves[ends + records - 1] ?? 0);
     if (count > 0) this.#copy(out, data + begin, (halves[ends + records + count - 1] ?? 0) - begin);
     return count;
-  }
-
-  /** Whether a record and the one before it have owner and type in common, which is what they begin with. */
-  #isOneSet(ends: number, record: number, data: number): boolean {
-    const { bytes, halves } = this.table;
-    const before = data + (record < 2 ? 0 : (halves[ends + record - 2] ?? 0));
-    const start = data + (halves[ends + record - 1] ?? 0);
-    const typeEnd = nameEnd(bytes, start) + 2;
-    for (let at = start; at < typeEnd; at++) if (bytes[at] !== bytes[before + at - start]) return false;
-    return true;
   }
 
   #copy(out: Uint8Array, from: number, length: number): void {
@@ -351,11 +307,4 @@ export class Answerer {
     for (let index = 4; index < headerBytes; index++) out[at + index] = 0;
     return headerBytes;
   }
-}
-
-/** Where a name ends that was written by us: with its last label, or with a pointer. */
-function nameEnd(bytes: Uint8Array, start: number): number {
-  let at = start;
-  while ((bytes[at] ?? 0) > 0 && (bytes[at] ?? 0) <= maxLabelBytes) at += (bytes[at] ?? 0) + 1;
-  return bytes[at] === 0 ? at + 1 : at + 2;
 }

@@ -12,7 +12,7 @@ const answerTimeoutMs = 5000;
 /** Replies by id, over one UDP socket. */
 export class UdpClient implements AsyncDisposable {
   readonly #socket: UdpSocket;
-  readonly #waiting = new Map<number, (reply: Buffer) => void>();
+  readonly #waiting = new Map<number, (reply: Buffer | undefined) => void>();
   /** Where the last reply came from. */
   lastFrom = '';
 
@@ -40,6 +40,11 @@ export class UdpClient implements AsyncDisposable {
     clearTimeout(timer);
     this.#waiting.delete(id);
     return reply;
+  }
+
+  /** Waits for nothing any more: what has not come is not expected. */
+  giveUp(): void {
+    for (const resolve of this.#waiting.values()) resolve(undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
