@@ -86,8 +86,10 @@ export class LineStream {
     }
     for (const line of this.#cutter.push(text)) this.#lines.push(line);
     this.#waitingLength += text.length;
+    // A line that has not ended yet is waited for, however long it is.
+    if (this.#lines.length === 0) return;
     if (this.#waitingLength > mostWaiting) this.#hold(true);
-    if (this.#lines.length > 0) this.#awaken();
+    this.#awaken();
   }
 
   #hold(isHeld: boolean): void {
@@ -98,6 +100,8 @@ export class LineStream {
 
   #over(end: { readonly error?: unknown }): void {
     this.#end = end;
+    // The connection may carry another request by now.
+    this.#hold(false);
     this.#awaken();
   }
 

@@ -195,6 +195,25 @@ test('a stream is read no faster than its lines are taken', async () => {
   assert.equal(count, 300);
 });
 
+test('a stream that ended while it was held back leaves a connection that can be used', async () => {
+  await using server = await oddServer((number, socket) => {
+    socket.write(ok(number === 1 ? `${'x'.repeat(2 << 20)}\n` : `${number}`));
+  });
+  using transport = server.open();
+  for await (const line of transport.stream(get)) assert.equal(line.length, 2 << 20);
+  assert.equal((await transport.request(post)).body, '2');
+  assert.equal(server.sockets.length, 1);
+});
+
+test('nothing is sent after the transport was closed', async () => {
+  await using server = await oddServer((_, socket) => socket.write(ok('')));
+  const transport = server.open({ connections: 1 });
+  await transport.request(get);
+  transport[Symbol.dispose]();
+  await assert.rejects(transport.request(get), { code: 'ECONNRESET' });
+  assert.equal(server.asked.length, 1);
+});
+
 test('what would be read as another request is not sent', async () => {
   await using server = await oddServer((_, socket) => socket.write(ok('')));
   using transport = server.open();

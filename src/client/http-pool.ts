@@ -53,6 +53,7 @@ export class HttpPool {
 
   /** A connection that carries nothing. */
   async connection(deadline: Deadline): Promise<HttpConnection> {
+    if (this.#isClosed) throw closed();
     const now = performance.now();
     for (let known = this.#idle.pop(); known !== undefined; known = this.#idle.pop()) {
       if (known.isUsable(now)) {
@@ -62,10 +63,13 @@ export class HttpPool {
       known.drop(undefined);
     }
     const socket = await this.#open(deadline);
+    if (this.#isClosed) {
+      socket.destroy();
+      throw closed();
+    }
     const connection = new HttpConnection(socket, (freed) => this.#free(freed));
     this.#busy.add(connection);
     socket.once('close', () => this.#forget(connection));
-    if (this.#isClosed) connection.drop(closed());
     return connection;
   }
 

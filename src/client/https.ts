@@ -96,6 +96,7 @@ class HttpServer {
         deadline.throwIfEnded();
         const connection = await pool.connection(deadline);
         deadline.guard((reason) => connection.drop(reason));
+        deadline.throwIfEnded();
         const outcome = await exchange(connection, text);
         if ('answer' in outcome) return outcome.answer;
         // Only what changes nothing is sent twice: the server may have acted, and only its answer be lost.
@@ -117,6 +118,7 @@ class HttpServer {
       deadline.throwIfEnded();
       const connection = await pool.connection(deadline);
       deadline.guard((reason) => connection.drop(reason));
+      deadline.throwIfEnded();
       const lines = new LineStream(connection);
       connection.send(text, lines.exchange);
       const head = await lines.head();
