@@ -77,8 +77,8 @@ function resultsOf({ seconds, cost, change, rolling, bytes }: Measured, { servic
   const name = `${services.toLocaleString('en')} Services, ${(services * podsPerService).toLocaleString('en')} Pods`;
   const cpu = (what: string, { own, theirs }: Cost): Result[] => [
     { name: `${name}: CPU ${what}, in all`, value: (own + theirs) * 1000, unit: 'ms' },
-    { name: `${name}: of that the controllers`, value: own * 1000, unit: 'ms' },
-    { name: `${name}: of that the server`, value: theirs * 1000, unit: 'ms' },
+    { name: `${name}: CPU ${what}, the controllers`, value: own * 1000, unit: 'ms' },
+    { name: `${name}: CPU ${what}, the server`, value: theirs * 1000, unit: 'ms' },
   ];
   return [
     { name: `${name}: all slices from empty`, value: seconds * 1000, unit: 'ms' },
