@@ -93,19 +93,23 @@ class Multicluster implements RunningPart {
   #change(entries: readonly MemberEntry[]): void {
     this.#changing = this.#changing.then(async () => {
       const wanted = new Map(entries.map((entry) => [entry.id, entry]));
-      for (const [id, { version, member }] of this.#seated) {
-        const entry = wanted.get(id);
-        if (entry !== undefined && versionOf(entry) === version) continue;
+      for (const entry of wanted.values()) {
+        const old = this.#seated.get(entry.id);
+        if (old?.version === versionOf(entry)) continue;
+        await this.#seat(entry);
+        await old?.member[Symbol.asyncDispose]();
+      }
+      for (const [id, { member }] of this.#seated) {
+        if (wanted.has(id)) continue;
         this.#seated.delete(id);
-        await this.#sync.remove(id, entry !== undefined);
+        await this.#sync.remove(id);
         await member[Symbol.asyncDispose]();
       }
-      for (const entry of wanted.values()) if (!this.#seated.has(entry.id)) this.#seat(entry);
       if (this.#isLeading) await this.#dropLeases();
     });
   }
 
-  #seat({ connect, version: _version, ...options }: MemberEntry): void {
+  async #seat({ connect, version: _version, ...options }: MemberEntry): Promise<void> {
     const { log } = this.#context;
     const member = new Member({
       ...options,
@@ -116,7 +120,7 @@ class Multicluster implements RunningPart {
       onError: (what, error) => log.debug({ cluster: options.id, err: error }, `${what} failed, will try again`),
     });
     this.#seated.set(options.id, { version: versionOf({ ...options, connect, version: _version }), member });
-    this.#sync.add(member);
+    await this.#sync.add(member);
   }
 
   async #run(signal: AbortSignal): Promise<void> {

@@ -350,6 +350,41 @@ describe('members', () => {
     assert.deepEqual(await east.addresses('web'), { west: ['10.2.0.1'] }, "what came from the old one is the reaper's");
   });
 
+  test('a member whose settings change goes on, and nothing of it goes meanwhile', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east, west] = await startClusters(['east', 'west'], stack);
+    assert.ok(east && west);
+    await west.service('web', ['10.2.0.1']);
+    await west.export('web');
+    let change: (region: string) => void = () => undefined;
+    const vips = [new Vips(['241.0.0.0/24']), new Vips(['241.1.0.0/24'])];
+    const { part } = join([east, west], stack, {
+      members(tell) {
+        change = (region) =>
+          tell(
+            [east, west].map((each, index) => ({
+              ...entryOf(each, index),
+              vips: vips[index],
+              region,
+              version: region,
+            })),
+          );
+        change('here');
+      },
+    });
+    await part.ready;
+    const regions = async (): Promise<string> =>
+      (await east.imported('web')).map(({ metadata }) => metadata.annotations?.['fairlead.dev/region']).join();
+    await until('it is imported', async () => (await regions()) === 'here');
+    await until('and told', async () => (await reasonOf(west, 'Exported')) === 'Exported');
+    const deletions = (): number =>
+      [east, west].flatMap(({ writes }) => writes).filter(({ method }) => method === 'DELETE').length;
+    change('there');
+    await until('it follows', async () => (await regions()) === 'there');
+    assert.equal(deletions(), 0);
+    assert.deepEqual(part.problems(), []);
+  });
+
   test('one cluster under two ids takes part once', async () => {
     await using stack = new AsyncDisposableStack();
     const [east] = await startClusters(['east'], stack);

@@ -41,14 +41,14 @@ export class Seats {
     return this.all().map(({ member }) => member);
   }
 
+  /** One that takes the place of another must be the same cluster. */
   add(member: Member): void {
     this.#seats.set(member.id, { member, state: '', wasReady: false, joining: 'not yet', problems: {} });
   }
 
-  /** `isBack`: another connection takes its place, which must be to the same cluster. */
-  remove(id: string, isBack: boolean): void {
+  remove(id: string): void {
     this.#seats.delete(id);
-    if (!isBack) this.#uids.delete(id);
+    this.#uids.delete(id);
   }
 
   /** Members whose exports count and that are written to. */

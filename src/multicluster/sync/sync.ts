@@ -92,25 +92,31 @@ export class Sync {
     return [...own, ...held];
   }
 
-  /** A member for the listener that `listenerFor` gave. */
-  add(member: Member): void {
+  /**
+   * A member for the listener that `listenerFor` gave. It takes the place of one with the same id at once: until it has
+   * been read it is unknown, so that what came from the cluster stays. Resolves when the old one is no longer written to.
+   */
+  async add(member: Member): Promise<void> {
+    const old = this.#channels.get(member.id);
     this.#seats.add(member);
+    this.#channels.delete(member.id);
     if (this.#term !== undefined) this.#open(member, this.#term);
     this.#look(member.id);
+    await old?.stop();
   }
 
-  /** A member that is no longer of the set: what came from it goes from the others, unless it `isBack` at once. */
-  async remove(id: string, isBack = false): Promise<void> {
+  /** A member that is no longer of the set: what came from it goes from the others. */
+  async remove(id: string): Promise<void> {
     const seat = this.#seats.get(id);
     if (seat === undefined) return;
     const channel = this.#channels.get(id);
     this.#channels.delete(id);
-    this.#seats.remove(id, isBack);
+    this.#seats.remove(id);
     this.deliveries.forgetMember(id);
     this.metrics.connected.remove({ cluster: id });
     for (const key of keysIn(seat.member)) this.#changed(key);
     await channel?.stop();
-    if (!isBack) this.#touchAll();
+    this.#touchAll();
   }
 
   /** Who is told of what changes in the member with this id. */
