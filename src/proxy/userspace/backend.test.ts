@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -309,6 +309,29 @@ for (const engine of ['native', 'node'] as const) {
         stand.backend.problems()[0] ?? '',
         /^nothing is served in 192\.0\.2\.0\/24: .*local 192\.0\.2\.0\/24 dev lo/,
       );
+    });
+
+    test('no descriptor is left behind', { skip: !existsSync('/proc/self/fd') && 'there is no /proc' }, async () => {
+      await using stand = await open();
+      await using pod = await named('127.0.0.1', 'a');
+      const gone = await named('127.0.0.1', 'gone');
+      await gone[Symbol.asyncDispose]();
+      const address = vip();
+      await stand.set(route(address, forward(target(pod), target(gone))));
+      const count = (): number => readdirSync('/proc/self/fd').length;
+      await ask(address);
+      await until('it is over', async () => (await stand.value('fairlead_proxy_connections')) === 0);
+      await delay(50);
+      const before = count();
+      const all = Array.from({ length: 200 }, async (_, index) => {
+        if (index % 3 > 0) return ask(address);
+        const socket = connect({ host: address, port });
+        socket.on('error', () => {});
+        await once(socket, 'connect');
+        return index % 2 === 0 ? socket.resetAndDestroy() : socket.destroy();
+      });
+      await Promise.all(all);
+      await until('all are closed', () => count() <= before + 2);
     });
 
     test('IPv6 works alike', async () => {

@@ -17,6 +17,9 @@ export interface NativeEngineOptions {
   readonly onDeath: (error: Error) => void;
 }
 
+/** How long a thread that ended by itself is not there. */
+const revivalMs = 200;
+
 /**
  * Relays in threads beside the event loop. Listeners are opened here, once, and shared by the threads: they have the
  * descriptors of the process, and the kernel wakes one of them for each connection.
@@ -29,6 +32,7 @@ export class NativeEngine implements Engine {
   readonly #routes = new Map<string, Route>();
   readonly #doors = new Map<number, DoorPlace>();
   #network: SwitchboardChange['network'] | undefined;
+  readonly #revivals = new Set<NodeJS.Timeout>();
 
   constructor(options: NativeEngineOptions) {
     this.#options = options;
@@ -56,6 +60,7 @@ export class NativeEngine implements Engine {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const timer of this.#revivals) clearTimeout(timer);
     await Promise.all(Array.from(this.#doors, ([fd, place]) => this.#close(fd, place)));
     await Promise.all(this.#threads.map((thread) => thread.stop(this.#options.drainMs)));
   }
@@ -84,8 +89,13 @@ export class NativeEngine implements Engine {
     };
     this.#threads[index] = new RelayThread(own, (error) => {
       onDeath(error);
-      this.#start(index);
-      this.#tellAll(index);
+      // What ended it may end the next one too; until then whoever tells it something is told of its end.
+      this.#revivals.add(
+        setTimeout(() => {
+          this.#start(index);
+          this.#tellAll(index);
+        }, revivalMs),
+      );
     });
   }
 

@@ -31,7 +31,16 @@ export class Poller implements Disposable {
     if (this.#epoll === -1) throw systemError(libc);
     this.#events = allocate(libc, batch * epoll.eventBytes);
     this.#event = allocate(libc, epoll.eventBytes);
-    this.#stopWatching = libc.watch(this.#epoll, () => this.poll());
+    this.#stopWatching = libc.watch(this.#epoll, () => {
+      try {
+        this.poll();
+      } catch (error) {
+        // Thrown from a native callback it would be lost; it is a bug, and must end the thread.
+        setImmediate(() => {
+          throw error;
+        });
+      }
+    });
   }
 
   /** Tells of connections that wait to be accepted. Of several threads with one listener, one is woken. */

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { until } from '../../../server/testing/until.ts';
+import { routeKey } from '../../routes/route.ts';
+import { ask, forward, named, network, port, route, target, vips } from '../echo.fixture.ts';
+import { defaultLimits } from '../options.ts';
+import { NativeEngine } from './engine.ts';
+import { loadLibc } from './libc.ts';
+import { RelayThread } from './thread.ts';
+
+const libc = await loadLibc();
+const skip = libc === undefined ? 'native calls cannot be had here' : false;
+
+test('a thread that cannot do what it is told ends, and says why', { skip }, async () => {
+  const ended = Promise.withResolvers<Error>();
+  const thread = new RelayThread(defaultLimits, ended.resolve);
+  const door = { key: 'nothing', address: '127.0.0.1' };
+  await assert.rejects(thread.tell({ kind: 'open', door, fd: 1_000_000 }), /EBADF/);
+  assert.match((await ended.promise).message, /EBADF/);
+  await assert.rejects(thread.tell({ kind: 'close', fd: 1 }), /EBADF/);
+});
+
+test('a thread that ended is replaced by one that knows everything', { skip }, async () => {
+  assert.ok(libc);
+  await using pod = await named('127.0.0.1', 'a');
+  const address = vips()();
+  const deaths: Error[] = [];
+  await using engine = new NativeEngine({
+    libc,
+    limits: defaultLimits,
+    threads: 1,
+    drainMs: 0,
+    onDeath: (error) => deaths.push(error),
+  });
+  const only = route(address, forward(target(pod)));
+  await engine.change({ isAll: true, removed: [], added: [only], network });
+  await engine.open({ key: routeKey(only), address, port, isMute: false, isSticky: false });
+  assert.equal(await ask(address), 'a\nhi');
+  // No table has such a target: whoever meets it breaks.
+  const broken = route(address, forward(target({ address: 'nowhere', port })));
+  await engine.change({ isAll: false, removed: [], added: [broken], network });
+  await until('it has ended', async () => {
+    await ask(address, { timeoutMs: 100 });
+    return deaths.length > 0;
+  });
+  await until('it takes changes again', () =>
+    engine.change({ isAll: false, removed: [], added: [only], network }).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await until('it serves again', async () => (await ask(address, { timeoutMs: 500 })) === 'a\nhi');
+});
