@@ -13,6 +13,7 @@ import { startKubeApiserver } from './kube-apiserver.ts';
 import { measureLimit } from './limit.bench.ts';
 import { measureMulticluster } from './multicluster.bench.ts';
 import type { Running } from './process.ts';
+import { measureProxy } from './proxy.bench.ts';
 import { comparison, figures, table } from './table.ts';
 
 type Progress = (text: string) => void;
@@ -108,6 +109,18 @@ async function runMulticluster(progress: Progress): Promise<string> {
   return figures(results);
 }
 
+async function runProxy(progress: Progress): Promise<string> {
+  const results = await measureProxy(program('HAPROXY', 'haproxy'), progress);
+  const columns = ['', 'CPU µs a connection', 'CPU µs a round trip', 'GB a CPU second'];
+  return table(
+    columns,
+    results.map(({ relay, connectionMicros, roundTripMicros, gigabytesPerCpuSecond }) => [
+      relay,
+      ...[connectionMicros, roundTripMicros, gigabytesPerCpuSecond].map((value) => value.toFixed(1)),
+    ]),
+  );
+}
+
 /** Everything that can be measured, in the order in which it is. */
 export const suites: readonly Suite[] = [
   { name: 'api', run: runApi },
@@ -115,4 +128,5 @@ export const suites: readonly Suite[] = [
   { name: 'controllers', run: runControllers },
   { name: 'dns', run: runDns },
   { name: 'multicluster', run: runMulticluster },
+  { name: 'proxy', run: runProxy },
 ];
