@@ -74,6 +74,7 @@ describe('exports', () => {
     await until('it is imported', async () => (await reasonOf(east, 'Exported')) === 'Exported');
     const { finalizers } = (await east.client.get(superclusterExportKind, web)).metadata;
     assert.deepEqual(finalizers, ['fairlead.dev/multicluster-export']);
+    await until('its endpoints are there', async () => (await west.addresses('web'))['east'] !== undefined);
     west.fault = ({ method, path }) => {
       if (method === 'DELETE' && path.includes('endpointslices'))
         throw failure({ code: 503, reason: 'x', message: 'busy' });
