@@ -1,6 +1,5 @@
-import type koffiModule from 'koffi';
-import type { KoffiFunc, LibraryHandle } from 'koffi';
-
+import type { CLibrary } from '../../machine/c-library.ts';
+import { loadCLibrary } from '../../machine/c-library.ts';
 import { addressBytes } from '../wire/address.ts';
 
 /** The calls of the C library that sockets need, as numbers and buffers; each returns -1 on failure. */
@@ -37,28 +36,14 @@ export interface Native extends Calls, BatchCalls {
   readonly errorName: (errno: number) => string;
 }
 
-/** Linux on 64 bits, least byte first: what the layout of its structures is written for. */
-const isSupported = process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64');
-
-/** The native calls, or undefined where they cannot be had: another system, or the optional package is not installed. */
+/** The native calls, or undefined where they cannot be had: then Node's own datagrams are used, and the caller says so. */
 export async function loadNative(): Promise<Native | undefined> {
-  if (!isSupported) return undefined;
-  try {
-    const { default: koffi } = await import('koffi');
-    // The package loads its binary when it is first used.
-    return bindCalls(koffi, koffi.load(null));
-  } catch {
-    // It is an optional dependency: without it Node's own datagrams are used, and the caller says so.
-    return undefined;
-  }
+  const library = await loadCLibrary();
+  return library && bindCalls(library);
 }
 
-function bindCalls(koffi: typeof koffiModule, library: LibraryHandle): Native {
-  const define = <Call extends (...args: never[]) => number>(definition: string): Call =>
-    // A cast at the edge: the text is what declares the parameters.
-    library.func(definition) as unknown as KoffiFunc<Call>;
+function bindCalls({ koffi, define, errno, errorName }: CLibrary): Native {
   const getsockname: Calls['getsockname'] = define('int getsockname(int fd, void *address, void *length)');
-  const names = new Map(Object.entries(koffi.os.errno).map(([name, number]) => [number, name]));
   return {
     socket: define('int socket(int family, int kind, int protocol)'),
     setsockopt: define('int setsockopt(int fd, int level, int option, void *value, uint length)'),
@@ -69,7 +54,7 @@ function bindCalls(koffi: typeof koffiModule, library: LibraryHandle): Native {
     poll: define('int poll(void *fds, ulong count, int timeoutMs)'),
     recvmmsg: define('int recvmmsg(int fd, uintptr_t messages, uint count, int flags, uintptr_t timeout)'),
     sendmmsg: define('int sendmmsg(int fd, uintptr_t messages, uint count, int flags)'),
-    errno: () => koffi.errno(),
+    errno,
     addressOf: (buffer) => koffi.address(buffer),
     watch: (fd, onReadable) => koffi.node.poll(fd, { readable: true }, onReadable),
     boundAddress: (fd) => {
@@ -77,7 +62,7 @@ function bindCalls(koffi: typeof koffiModule, library: LibraryHandle): Native {
       getsockname(fd, address, new Uint8Array(Uint32Array.of(address.length).buffer));
       return address;
     },
-    errorName: (errno) => names.get(errno) ?? `error ${errno}`,
+    errorName,
   };
 }
 

@@ -1,6 +1,6 @@
-import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+
+import { startThread } from '../../machine/thread.ts';
 
 /** A worker makes next to no garbage. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 };
@@ -15,7 +15,7 @@ const spare: Worker[] = [];
  */
 export function prestartThreads(count: number): void {
   for (let index = 0; index < count; index++) {
-    const thread = startThread();
+    const thread = startThread(program, { resourceLimits });
     thread.unref();
     // Whoever takes it hears of its end; until then it is only not there.
     thread.once('exit', () => {
@@ -29,22 +29,7 @@ export function prestartThreads(count: number): void {
 
 /** A thread with the program of a worker; it waits for a message that says what to do. */
 export function takeThread(): Worker {
-  const thread = spare.shift() ?? startThread();
+  const thread = spare.shift() ?? startThread(program, { resourceLimits });
   thread.ref();
   return thread;
-}
-
-/**
- * Threads do not inherit the compile cache, and without it Node loads its TypeScript stripper once more in each of them;
- * so where this thread has a cache, the worker opens it first.
- */
-function startThread(): Worker {
-  const cache = getCompileCacheDir();
-  if (cache === undefined) return new Worker(program, { resourceLimits });
-  // The directory given is that of this version of Node, inside the one to open.
-  const bootstrap = `
-    const { enableCompileCache, flushCompileCache } = require('node:module');
-    enableCompileCache(${JSON.stringify(dirname(cache))});
-    import(${JSON.stringify(program.href)}).then(() => flushCompileCache());`;
-  return new Worker(bootstrap, { eval: true, resourceLimits });
 }

@@ -3,13 +3,16 @@ import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 
+import { startThread } from '../../machine/thread.ts';
 import { DataDirectoryError, StoreUnavailableError } from '../errors.ts';
 import type { Journal } from '../journal.ts';
 import type { Change } from '../store.ts';
 import { openError, writeError } from './failures.ts';
 import type { Failure, Reply, Request, Rows, WorkerOptions } from './protocol.ts';
 import { rowId } from './protocol.ts';
-import { startThread } from './thread.ts';
+
+/** The thread only writes; its garbage is short-lived. */
+const resourceLimits = { maxYoungGenerationSizeMb: 8 };
 
 interface Waiting {
   readonly resolve: () => void;
@@ -43,7 +46,7 @@ export class SqliteJournal implements Journal {
   ): Promise<{ readonly journal: SqliteJournal; readonly compacted: number }> {
     // The same name in development and when built.
     const program = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
-    const worker = startThread(program, options);
+    const worker = startThread(program, { workerData: options, resourceLimits });
     const compacted = await loaded(worker, options.file, onRows);
     return { journal: new SqliteJournal(options.file, worker), compacted };
   }

@@ -1,5 +1,5 @@
-import type koffiModule from 'koffi';
-import type { KoffiFunc, LibraryHandle } from 'koffi';
+import type { CLibrary } from '../../../machine/c-library.ts';
+import { loadCLibrary } from '../../../machine/c-library.ts';
 
 /**
  * The calls of the C library that relays need; each returns -1 on failure. Memory is given by address, since turning a
@@ -29,26 +29,13 @@ export interface Libc {
   readonly watch: (fd: number, onReadable: () => void) => () => void;
 }
 
-/** Linux on 64 bits, least byte first: what the layout of its structures is written for. */
-const isSupported = process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64');
-
-/** The calls, or undefined where they cannot be had: another system, or the optional package is not installed. */
+/** The calls, or undefined where they cannot be had: then Node's own sockets are used. */
 export async function loadLibc(): Promise<Libc | undefined> {
-  if (!isSupported) return undefined;
-  try {
-    const { default: koffi } = await import('koffi');
-    return bindCalls(koffi, koffi.load(null));
-  } catch {
-    // It is an optional dependency: without it Node's own sockets are used.
-    return undefined;
-  }
+  const library = await loadCLibrary();
+  return library && bindCalls(library);
 }
 
-function bindCalls(koffi: typeof koffiModule, library: LibraryHandle): Libc {
-  const define = <Call extends (...args: never[]) => number>(definition: string): Call =>
-    // A cast at the edge: the text is what declares the parameters.
-    library.func(definition) as unknown as KoffiFunc<Call>;
-  const names = new Map(Object.entries(koffi.os.errno).map(([name, number]) => [number, name]));
+function bindCalls({ koffi, define, errno, errorName }: CLibrary): Libc {
   return {
     socket: define('int socket(int family, int kind, int protocol)'),
     setsockopt: define('int setsockopt(int fd, int level, int option, uintptr_t value, uint length)'),
@@ -64,8 +51,8 @@ function bindCalls(koffi: typeof koffiModule, library: LibraryHandle): Libc {
     epoll_create1: define('int epoll_create1(int flags)'),
     epoll_ctl: define('int epoll_ctl(int epoll, int operation, int fd, uintptr_t event)'),
     epoll_wait: define('int epoll_wait(int epoll, uintptr_t events, int count, int timeoutMs)'),
-    errno: () => koffi.errno(),
-    errorName: (errno) => names.get(errno) ?? `error ${errno}`,
+    errno,
+    errorName,
     addressOf: (buffer) => Number(koffi.address(buffer)),
     watch: (fd, onReadable) => {
       const watching = koffi.node.poll(fd, { readable: true }, onReadable);

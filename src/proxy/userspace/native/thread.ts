@@ -1,7 +1,6 @@
-import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 
+import { startThread } from '../../../machine/thread.ts';
 import { Counters } from '../counters.ts';
 import type { UserspaceLimits } from '../options.ts';
 import type { Order } from './protocol.ts';
@@ -21,7 +20,7 @@ export class RelayThread {
 
   constructor(limits: UserspaceLimits, onDeath: (error: Error) => void) {
     this.#onDeath = onDeath;
-    this.#worker = startWorker();
+    this.#worker = startThread(program);
     this.#worker.on('message', (id: number) => {
       this.#orders.get(id)?.resolve();
       this.#orders.delete(id);
@@ -57,16 +56,4 @@ export class RelayThread {
     this.#orders.clear();
     if (!this.#isStopping) this.#onDeath(this.#failure);
   }
-}
-
-/** Threads do not inherit the compile cache; with it they start in a third of the time. */
-function startWorker(): Worker {
-  const cache = getCompileCacheDir();
-  if (cache === undefined) return new Worker(program);
-  // The directory given is that of this version of Node, inside the one to open.
-  const bootstrap = `
-    const { enableCompileCache, flushCompileCache } = require('node:module');
-    enableCompileCache(${JSON.stringify(dirname(cache))});
-    import(${JSON.stringify(program.href)}).then(() => flushCompileCache());`;
-  return new Worker(bootstrap, { eval: true });
 }

@@ -1,21 +1,19 @@
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
+import type { WorkerOptions } from 'node:worker_threads';
 import { Worker } from 'node:worker_threads';
-
-/** The thread only writes; its garbage is short-lived. */
-const resourceLimits = { maxYoungGenerationSizeMb: 8 };
 
 /**
  * Starts a program in a worker thread. Threads do not inherit the compile cache, and without it Node loads its TypeScript
  * stripper once more in each of them: 45 ms and 18 MB. So where this thread has a cache, the worker opens it first.
  */
-export function startThread(program: URL, workerData: unknown): Worker {
+export function startThread(program: URL, options: Pick<WorkerOptions, 'workerData' | 'resourceLimits'> = {}): Worker {
   const cache = getCompileCacheDir();
-  if (cache === undefined) return new Worker(program, { workerData, resourceLimits });
+  if (cache === undefined) return new Worker(program, options);
   // The directory given is that of this version of Node, inside the one to open.
   const bootstrap = `
     const { enableCompileCache, flushCompileCache } = require('node:module');
     enableCompileCache(${JSON.stringify(dirname(cache))});
     import(${JSON.stringify(program.href)}).then(() => flushCompileCache());`;
-  return new Worker(bootstrap, { eval: true, workerData, resourceLimits });
+  return new Worker(bootstrap, { ...options, eval: true });
 }
