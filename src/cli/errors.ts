@@ -16,6 +16,3 @@ export function codesOf(error: unknown): readonly string[] {
   }
   return codes;
 }
-
-/** The message of anything thrown. */
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
+import { messageOf } from '../api/thrown.ts';
 import type { CommandModule } from './command.ts';
-import { messageOf } from './errors.ts';
 import type { Streams } from './output.ts';
 import type { PartEntry } from './part/registry.ts';
 import { parts } from './part/registry.ts';

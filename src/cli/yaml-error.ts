@@ -1,5 +1,6 @@
 import { YAMLException } from 'js-yaml';
-import { messageOf, UsageError } from './errors.ts';
+import { messageOf } from '../api/thrown.ts';
+import { UsageError } from './errors.ts';
 
 /** What is wrong with a YAML file, as one line that editors can jump to: `file:line:column: reason`. */
 export function yamlError(file: string, error: unknown): UsageError {

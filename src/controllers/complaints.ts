@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
+import { messageOf } from '../api/thrown.ts';
 import type { Clock } from '../client/clock.ts';
 import { systemClock } from '../client/clock.ts';
 import { isRefusal } from '../client/transport.ts';
-import { levelOf, messageOf } from './context.ts';
+import { levelOf } from './context.ts';
 
 /** What went wrong lately with what is tried again and again, until it succeeds, or did not fail again for a while. */
 export class Complaints {

@@ -41,6 +41,3 @@ export const levelOf = (error: unknown): 'warn' | 'debug' => (isUnreachable(erro
 /** ECONNREFUSED, ETIMEDOUT and their like. */
 const isUnreachable = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code));
-
-/** What an error says. */
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 
 import type { Logger } from 'pino';
+import { messageOf } from '../api/thrown.ts';
 import type { Client } from '../client/client.ts';
 import { LeaderElection } from '../client/leader.ts';
 import type { ControllersMetrics } from './metrics.ts';
 import type { LeaderElectionOptions } from './options.ts';
-import { levelOf, messageOf } from './context.ts';
+import { levelOf } from './context.ts';
 
 export interface LeadershipOptions {
   readonly client: Client;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 
+import { messageOf } from '../api/thrown.ts';
 import type { Gates } from '../api/gates.ts';
 import { gatesWith } from '../api/gates.ts';
 import type { Clock, Random } from '../client/clock.ts';
@@ -94,7 +95,7 @@ export function runServiceController(
       // The server forgot where the watch was: it begins anew by itself.
       if (isRefusal(error, 410)) return;
       log.debug({ err: error, kind }, 'a watch failed, will try again');
-      complaints.set(kind, error instanceof Error ? error.message : String(error));
+      complaints.set(kind, messageOf(error));
     },
   });
   const stop = new AbortController();

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
+import { messageOf } from '../api/thrown.ts';
 import { serviceKind } from '../api/kinds/core/service/kind.ts';
 import type { Clock, Random } from '../client/clock.ts';
 import { systemClock } from '../client/clock.ts';
@@ -135,7 +136,7 @@ class RunningProxy implements RunningPart {
       this.#ask();
       await this.#runner.serve(signal);
     } catch (error) {
-      if (!signal.aborted) this.#failure = error instanceof Error ? error.message : String(error);
+      if (!signal.aborted) this.#failure = messageOf(error);
       this.#synced.reject(error);
     }
     this.#synced.reject(signal.reason);
@@ -197,7 +198,7 @@ class RunningProxy implements RunningPart {
   #syncFailed(error: unknown): void {
     // What was asked for is in the table, and no longer told as a change.
     this.#needsAll = true;
-    this.#failure = `routes could not be made: ${error instanceof Error ? error.message : String(error)}`;
+    this.#failure = `routes could not be made: ${messageOf(error)}`;
     this.#metrics.failed();
     this.#context.log.error({ err: error }, 'routes could not be made; trying again');
   }
@@ -214,7 +215,7 @@ class RunningProxy implements RunningPart {
 
   #healthCheckFailed(check: HealthCheck, error: unknown): void {
     const { namespace, name, port } = check;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     this.#context.log.warn({ service: `${namespace}/${name}`, port, reason }, 'cannot answer health checks');
     const service = this.#caches.services.get(keyFor({ namespace, name }));
     if (service === undefined) return;

@@ -1,3 +1,4 @@
+import { messageOf } from '../api/thrown.ts';
 import { failure, internalError, isStatusError } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import { actingAs } from './access/identity/impersonation.ts';
@@ -185,7 +186,7 @@ export class Handler {
     const { log } = this.#options.context;
     log.error({ err: error, method: request.method, url: request.url.split('?')[0] }, 'request failed');
     if (error instanceof StoreUnavailableError) return statusReply(unavailable(error.message).status);
-    return statusReply(internalError(error instanceof Error ? error.message : String(error)).status);
+    return statusReply(internalError(messageOf(error)).status);
   }
 }
 

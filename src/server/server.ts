@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 
+import { messageOf } from '../api/thrown.ts';
 import { canonicalAddress, parseCidr, printAddress } from '../api/addresses.ts';
 import type { Gates } from '../api/gates.ts';
 import { kinds } from '../api/kinds/registry.ts';
@@ -192,7 +193,7 @@ async function openAuditLog({ audit, log }: ServerOptions): Promise<AuditLog | u
   const onError = (error: unknown): void =>
     log.error({ err: error, path: audit.path }, 'the audit log cannot be written: requests go on unlogged');
   return AuditLog.open({ ...audit, clock: () => Date.now(), onError }).catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     // Without its code, which says something else of a port than of a file.
     throw new Error(`the audit log ${audit.path} cannot be written: ${why}`);
   });

@@ -1,7 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { boolYaml11Tag, CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
-import { messageOf, UsageError } from '../errors.ts';
+import { messageOf } from '../../api/thrown.ts';
+import { UsageError } from '../errors.ts';
 import { yamlError } from '../yaml-error.ts';
 
 /** An object of a manifest, and where it was read, for errors. */

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { messageOf } from '../../api/thrown.ts';
 import { printConfig } from '../../dns/config.ts';
 import { ConfigError } from '../../dns/config-values.ts';
 import { readCorefile } from '../../dns/corefile.ts';
-import { messageOf, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import type { PartAction } from '../part/part.ts';
 
 /** `fairlead dns import-corefile FILE`: what CoreDNS was told, as a file for `--config`. */

@@ -1,3 +1,4 @@
+import { messageOf } from '../../api/thrown.ts';
 import { explain, printExplanation } from '../../dns/answer/explain.ts';
 import { whyMissing } from '../../dns/answer/missing.ts';
 import { Follower } from '../../dns/follow/follower.ts';
@@ -5,7 +6,7 @@ import { reachedAt } from '../../dns/machine.ts';
 import { openZones } from '../../dns/records/open-zones.ts';
 import { typeNumber } from '../../dns/wire/codes.ts';
 import { parseName } from '../../dns/wire/name.ts';
-import { FatalError, messageOf, UsageError } from '../errors.ts';
+import { FatalError, UsageError } from '../errors.ts';
 import type { PartAction } from '../part/part.ts';
 import { dnsOptionsOf } from './options.ts';
 

@@ -1,5 +1,6 @@
 import { text as readStream } from 'node:stream/consumers';
 
+import { messageOf } from '../../api/thrown.ts';
 import type { Gates } from '../../api/gates.ts';
 import { gatesWith } from '../../api/gates.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
@@ -7,7 +8,7 @@ import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { decode } from '../../api/schema/decode.ts';
 import type { Manifest } from '../apply/manifests.ts';
 import { parseManifests, readManifests } from '../apply/manifests.ts';
-import { messageOf, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 
 /** The LoadBalancer Services of a file, a directory or, for `-`, of standard input; other objects are passed over. */
 export async function readServices(path: string): Promise<readonly Service[]> {

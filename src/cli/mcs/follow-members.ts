@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { setInterval as every } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { messageOf } from '../../api/thrown.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
-import { messageOf, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import { entriesOf } from './entries.ts';
 import type { MembersFile } from './members-file.ts';
 import { parseMembers } from './members-file.ts';

@@ -1,7 +1,8 @@
 import { dump, loadAll } from 'js-yaml';
+import { messageOf } from '../../api/thrown.ts';
 import { parseCidr } from '../../api/addresses.ts';
 import { clusterIdErrors } from '../../multicluster/record.ts';
-import { messageOf, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import { yamlError } from '../yaml-error.ts';
 
 /** One cluster of a set, as the file of members names it. */

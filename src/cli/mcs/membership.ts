@@ -1,13 +1,14 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../../api/thrown.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { serviceImportKind } from '../../api/kinds/multicluster/serviceimport/kind.ts';
 import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { isRefusal } from '../../client/transport.ts';
 import type { Client } from '../../client/client.ts';
 import { isOurs } from '../../multicluster/project/marks.ts';
-import { codesOf, FatalError, messageOf } from '../errors.ts';
+import { codesOf, FatalError } from '../errors.ts';
 import { columns } from '../output.ts';
 import { connectTo } from './entries.ts';
 import type { FileMember, MembersFile } from './members-file.ts';

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter } from 'node:path';
+import { messageOf } from '../../api/thrown.ts';
 import type { ClusterAccess, Environment } from '../../client/kubeconfig.ts';
 import { inCluster, kubeconfigPaths, readKubeconfig } from '../../client/kubeconfig.ts';
-import { messageOf, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import type { Flag, Settings } from '../settings.ts';
 
 /** The flags that say which cluster is meant. */

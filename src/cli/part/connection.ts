@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { Counter, Histogram } from 'prom-client';
+import { messageOf } from '../../api/thrown.ts';
 import { isStatusError } from '../../api/errors.ts';
 import type { ApiCall, Transport } from '../../client/transport.ts';
-import { codesOf, messageOf } from '../errors.ts';
+import { codesOf } from '../errors.ts';
 
 export interface ConnectionOptions {
   /** Where the server is, for metrics and messages. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../../api/thrown.ts';
 import type { Settings } from '../settings.ts';
 
 /** Calls `listener` with other settings whenever the file of `--config` says something else. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
-import { codesOf, FatalError, messageOf } from '../errors.ts';
+import { messageOf } from '../../api/thrown.ts';
+import { codesOf, FatalError } from '../errors.ts';
 
 export interface HealthOptions {
   readonly host: string;

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
+import { messageOf } from '../../api/thrown.ts';
 import type { BackoffOptions, Clock, Random } from '../../client/clock.ts';
 import { backoffMs, sleep, systemClock } from '../../client/clock.ts';
 import type { RunningPart } from '../../client/part.ts';
-import { messageOf } from '../errors.ts';
 
 export interface SuperviseOptions {
   /** Starts the part; called again when it has failed. */

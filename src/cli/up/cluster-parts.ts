@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
+import { messageOf } from '../../api/thrown.ts';
 import type { Gates } from '../../api/gates.ts';
 import { Client } from '../../client/client.ts';
 import { inProcess } from '../../client/in-process.ts';
 import { retrying } from '../../client/retry.ts';
 import type { Transport } from '../../client/transport.ts';
 import { partUser } from '../../server/access/part-user.ts';
-import { FatalError, messageOf } from '../errors.ts';
+import { FatalError } from '../errors.ts';
 import type { Instance } from '../part/instance.ts';
 import { printMetrics, startInstance } from '../part/instance.ts';
 import type { StartPart } from '../part/part.ts';

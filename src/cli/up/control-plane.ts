@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
+import { messageOf } from '../../api/thrown.ts';
 import { inProcess } from '../../client/in-process.ts';
 import type { Transport } from '../../client/transport.ts';
 import type { StaticToken } from '../../server/access/identity/static-tokens.ts';
 import type { Pki, PkiOptions } from '../../server/pki/pki.ts';
 import { ensurePki } from '../../server/pki/pki.ts';
-import { messageOf, FatalError, UsageError } from '../errors.ts';
+import { FatalError, UsageError } from '../errors.ts';
 import { firstServiceIp } from '../options/cidr.ts';
 import { parseTokenFile } from '../options/tokens.ts';
 import { createLog } from '../log.ts';

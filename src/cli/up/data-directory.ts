@@ -2,7 +2,8 @@ import { closeSync, openSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { codesOf, FatalError, messageOf } from '../errors.ts';
+import { messageOf } from '../../api/thrown.ts';
+import { codesOf, FatalError } from '../errors.ts';
 import { makePrivateDirectory, readIfPresent, writePrivateFile } from '../../server/pki/files.ts';
 
 /** A data directory that this process holds; nobody else can until it is closed or the process ends. */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { messageOf } from '../../api/thrown.ts';
 import type { Gates } from '../../api/gates.ts';
 import type { LocalReply, LocalRequest } from '../../client/in-process.ts';
 import type { StaticToken } from '../../server/access/identity/static-tokens.ts';
@@ -11,7 +12,7 @@ import type { User } from '../../server/reply.ts';
 import type { startServer as startServerType } from '../../server/server.ts';
 import type { Store } from '../../store/store.ts';
 import { version } from '../program.ts';
-import { codesOf, FatalError, messageOf } from '../errors.ts';
+import { codesOf, FatalError } from '../errors.ts';
 import type { PortRange } from '../options/ports.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { ClusterOptions, StoreKind } from './options.ts';

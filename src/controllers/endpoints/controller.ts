@@ -1,3 +1,4 @@
+import { messageOf } from '../../api/thrown.ts';
 import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
 import type { EndpointPort, Endpoints } from '../../api/kinds/core/endpoints/schema.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
@@ -10,7 +11,7 @@ import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
 import { isRefusal } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
-import { logFailure, messageOf } from '../context.ts';
+import { logFailure } from '../context.ts';
 import { defaultConcurrentSyncs } from '../options.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { onPodChange } from '../pod-changes.ts';

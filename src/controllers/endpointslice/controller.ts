@@ -1,3 +1,4 @@
+import { messageOf } from '../../api/thrown.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
@@ -11,7 +12,7 @@ import { WorkQueue } from '../../client/queue.ts';
 import { isRefusal } from '../../client/transport.ts';
 import { hasManagedEndpoints } from '../backend.ts';
 import type { ControllerContext } from '../context.ts';
-import { logFailure, messageOf } from '../context.ts';
+import { logFailure } from '../context.ts';
 import { defaultConcurrentSyncs } from '../options.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { onPodChange } from '../pod-changes.ts';

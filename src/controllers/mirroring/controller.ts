@@ -1,3 +1,4 @@
+import { messageOf } from '../../api/thrown.ts';
 import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
 import type { Endpoints } from '../../api/kinds/core/endpoints/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
@@ -8,7 +9,7 @@ import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
 import { isRefusal } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
-import { logFailure, messageOf } from '../context.ts';
+import { logFailure } from '../context.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { reconcileUntil } from '../reconcile.ts';
 import { onSliceChange } from '../slice-changes.ts';

@@ -1,4 +1,5 @@
 // One question and several upstreams: who is asked when, until one has a useful answer.
+import { messageOf } from '../../api/thrown.ts';
 import type { Clock, Random } from '../../client/clock.ts';
 import { flagBits, rcodeName, rcodes, types } from '../wire/codes.ts';
 import type { Message } from '../wire/message.ts';
@@ -203,7 +204,7 @@ export class Race {
   #miss(one: Try, error: unknown): void {
     const { contestant, startedAt, abort } = one;
     if (abort.signal.aborted) return;
-    this.#problem = error instanceof Error ? error.message : String(error);
+    this.#problem = messageOf(error);
     if (isBusy(error)) return void (this.#busy += 1);
     this.#hasTrouble = true;
     this.#fail(contestant, startedAt);

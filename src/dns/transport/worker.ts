@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { parentPort } from 'node:worker_threads';
 
+import { messageOf } from '../../api/thrown.ts';
 import { Cookies } from '../answer/cookie.ts';
 import { Asks } from './asks.ts';
 import { collectGarbage } from './collect.ts';
@@ -104,7 +105,7 @@ function fail(error: unknown, port: MessagePort): void {
   const message: FromWorker = {
     kind: 'failed',
     code: error instanceof SocketError ? error.code : '',
-    message: error instanceof Error ? error.message : String(error),
+    message: messageOf(error),
   };
   port.postMessage(message);
   port.close();

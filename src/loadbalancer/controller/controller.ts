@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { messageOf } from '../../api/thrown.ts';
 import { nodeKind } from '../../api/kinds/core/node/kind.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
@@ -312,8 +313,6 @@ const withoutManagers = <T extends Service | Node>(object: T): T => {
 const normal = (reason: string, message: string): Happening => ({ type: 'Normal', reason, message });
 const warning = (reason: string, message: string): Happening => ({ type: 'Warning', reason, message });
 const noNodes = warning('UnAvailableLoadBalancer', 'There are no available nodes for LoadBalancer');
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Says what was being done when it fails; a cloud that asks for time keeps its own word. */
 async function within<T>(what: string, work: Promise<T>): Promise<T> {

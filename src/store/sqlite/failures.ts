@@ -1,3 +1,4 @@
+import { messageOf } from '../../api/thrown.ts';
 import { DataDirectoryError, StoreUnavailableError } from '../errors.ts';
 import type { Failure } from './protocol.ts';
 
@@ -15,7 +16,7 @@ export const sqliteResult = {
 
 /** An error as data that can be sent between threads. */
 export function failureOf(error: unknown): Failure {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined;
   // The primary code is the low byte of an extended one.
   return { result: typeof code === 'number' ? code & 0xff : undefined, message };

@@ -4,6 +4,7 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { messageOf } from '../../../api/thrown.ts';
 import { makePrivateDirectory, writePrivateFile } from '../../pki/files.ts';
 import type { TokenKey, TokenKeys } from './token-keys.ts';
 import { generateTokenKey, longestTokenSeconds, readTokenKey } from './token-keys.ts';
@@ -103,7 +104,7 @@ class KeyDirectory implements TokenKeys {
     try {
       await this.#read();
     } catch (error) {
-      this.#options.onDamaged(`token keys cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+      this.#options.onDamaged(`token keys cannot be read: ${messageOf(error)}`);
     }
   }
 
