@@ -14,6 +14,8 @@ export interface SyncMetrics {
 export interface MetricsSource {
   services(): number;
   conflicts(): number;
+  /** Importer → services that wait to be written there. */
+  waiting(): ReadonlyMap<string, number>;
 }
 
 /** The metrics of the controller in one registry. */
@@ -31,6 +33,16 @@ export function syncMetrics(registry: Registry, source: MetricsSource): SyncMetr
   };
   gauge('fairlead_multicluster_services', 'Services that some cluster exports.', () => source.services());
   gauge('fairlead_multicluster_conflicts', 'Services about which clusters disagree.', () => source.conflicts());
+  new Gauge({
+    name: 'fairlead_multicluster_waiting_services',
+    help: 'Services that wait to be looked at in a member; 0 in the steady state.',
+    labelNames: ['importer'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [importer, count] of source.waiting()) this.set({ importer }, count);
+    },
+  });
   return {
     writes: new Counter({
       name: 'fairlead_multicluster_writes_total',

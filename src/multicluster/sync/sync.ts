@@ -71,6 +71,7 @@ export class Sync {
     this.metrics = syncMetrics(options.metrics, {
       services: () => [...this.services.keys()].length,
       conflicts: () => [...this.services.keys()].filter((key) => this.services.get(key).conflicts.length > 0).length,
+      waiting: () => new Map(Array.from(this.#channels.values(), ({ member, length }) => [member.id, length])),
     });
   }
 
