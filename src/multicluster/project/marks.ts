@@ -22,9 +22,6 @@ export const sourceClusterLabel = 'multicluster.kubernetes.io/source-cluster';
 /** On a slice: the slice it mirrors, by its name in the source cluster. */
 export const sourceSliceAnnotation = 'fairlead.dev/source-slice';
 
-/** On a slice: the region of its source cluster, since slices have a field for the zone alone. */
-export const regionAnnotation = 'fairlead.dev/region';
-
 /** On a ServiceImport: the Service through which a stock proxy serves it. */
 export const derivedServiceAnnotation = 'multicluster.kubernetes.io/derived-service';
 

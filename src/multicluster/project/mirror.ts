@@ -1,9 +1,10 @@
 // One slice of a source cluster as an importing cluster has it.
+import { regionAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { OwnerReference } from '../../api/metadata.ts';
 import type { ServiceKey } from '../record.ts';
 import { isDeleting } from '../record.ts';
-import { regionAnnotation, sliceName, sourceSliceAnnotation } from './marks.ts';
+import { sliceName, sourceSliceAnnotation } from './marks.ts';
 
 /** How all slices of one source cluster are mirrored into one member. Plain data: equal rules give equal slices. */
 export interface MirrorRule extends ServiceKey {

@@ -93,6 +93,41 @@ const cases: readonly { readonly name: string; readonly given: Given; readonly w
   },
 ];
 
+const order = [zone, 'topology.kubernetes.io/region', '*'];
+const tiers = (keys: readonly string[], keysOfFar = keys): ImportedService =>
+  imported({
+    clusters: ['near', 'region', 'far'].map((cluster) => ({
+      cluster,
+      topologyKeys: [...(cluster === 'far' ? keysOfFar : keys)],
+    })),
+  });
+/** One endpoint in each of three clusters: in this zone, in this region, and elsewhere. */
+const spread = [
+  { cluster: 'near', zone: 'a', region: 'r1', address: '10.2.0.1' },
+  { cluster: 'region', zone: 'c', region: 'r1', address: '10.3.0.1' },
+  { cluster: 'far', zone: 'd', region: 'r2', address: '10.4.0.1' },
+].map((each) => {
+  const made = slice([endpoint(each.address, { zone: each.zone })], { cluster: each.cluster });
+  return { ...made, metadata: { ...made.metadata, annotations: { 'fairlead.dev/region': each.region } } };
+});
+
+for (const { name, lost, given, want } of [
+  { name: 'this zone comes first', lost: 0, given: tiers(order), want: '10.2.0.1:8080' },
+  { name: 'then this region', lost: 1, given: tiers(order), want: '10.3.0.1:8080' },
+  { name: 'then all the world', lost: 2, given: tiers(order), want: '10.4.0.1:8080' },
+  {
+    name: 'a cluster without keys is always used',
+    lost: 0,
+    given: tiers(order, []),
+    want: '10.2.0.1:8080 10.4.0.1:8080',
+  },
+  { name: 'without a star it ends in the region', lost: 2, given: tiers(order.slice(0, 2)), want: 'reject' },
+]) {
+  test(`MCS-142 MCS-144 ${name}`, () => {
+    assert.equal(actionText(routes({ imported: given }, spread.slice(lost))[0]?.action), want);
+  });
+}
+
 for (const { name, given, want } of cases) {
   test(name, () => {
     const made = routes(given, [east, west]);

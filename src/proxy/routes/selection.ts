@@ -3,7 +3,7 @@ import type { Candidate } from './candidates.ts';
 import { isFallback } from './candidates.ts';
 import type { ThisNode } from './options.ts';
 import type { HintMode } from './topology.ts';
-import { chooseByKeys, hintMode, isHinted } from './topology.ts';
+import { chooseByKeys, distance, hintMode, isHinted } from './topology.ts';
 
 /** What else decides. */
 export interface SelectionRules {
@@ -62,7 +62,11 @@ export const isLocal = ({ nodeName, cluster }: Candidate, node: ThisNode): boole
   // Nodes of two clusters may have one name.
   nodeName !== undefined && nodeName === node.name && (cluster === undefined || cluster === node.cluster);
 
-/** Each cluster's endpoints are judged by that cluster's keys alone (MCS-133); what is left of each adds up. */
+/**
+ * Each cluster's endpoints are judged by that cluster's keys alone (MCS-133). Keys are an order of preference, so of the
+ * clusters that have any those that are reached by the narrowest key are used, and others when these have nobody
+ * (MCS-142): `zone, region, *` everywhere is this zone, then this region, then the world.
+ */
 function byClusterKeys(
   candidates: readonly Candidate[],
   topologyKeys: ReadonlyMap<string, readonly string[]>,
@@ -70,12 +74,17 @@ function byClusterKeys(
 ): { readonly chosen: readonly Candidate[]; readonly keyed: ReadonlyMap<string, string | undefined> } {
   const keyed = new Map<string, string | undefined>();
   if (topologyKeys.size === 0) return { chosen: candidates, keyed };
-  const chosen = new Set<Candidate>();
-  for (const [cluster = '', group] of Map.groupBy(candidates, (candidate) => candidate.cluster)) {
-    const keys = topologyKeys.get(cluster) ?? [];
-    const choice = chooseByKeys(group, keys, node);
-    if (keys.length > 0) keyed.set(cluster, choice.key);
-    for (const candidate of choice.chosen) chosen.add(candidate);
-  }
+  const choices = Array.from(
+    Map.groupBy(candidates, (candidate) => candidate.cluster),
+    ([cluster = '', group]) => {
+      const keys = topologyKeys.get(cluster) ?? [];
+      const choice = chooseByKeys(group, keys, node);
+      if (keys.length > 0) keyed.set(cluster, choice.key);
+      return choice;
+    },
+  );
+  const nearest = Math.min(...choices.map(({ key }) => (key === undefined ? Infinity : distance(key))));
+  const used = choices.filter(({ key }) => key === undefined || distance(key) === nearest);
+  const chosen = new Set(used.flatMap((choice) => choice.chosen));
   return { chosen: candidates.filter((candidate) => chosen.has(candidate)), keyed };
 }

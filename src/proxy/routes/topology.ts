@@ -1,9 +1,13 @@
 // Which ready endpoints are meant for this node: by hints on endpoints, or by ordered topology keys of a cluster.
+import { regionAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Candidate } from './candidates.ts';
 import type { ThisNode } from './options.ts';
 
 export const hostnameKey = 'kubernetes.io/hostname';
 export const zoneKey = 'topology.kubernetes.io/zone';
+export const regionKey = 'topology.kubernetes.io/region';
+/** Labels of nodes that endpoints can be compared by, the narrowest first. */
+const narrowestFirst: readonly string[] = [hostnameKey, zoneKey, regionKey];
 
 /** What hints say: `PreferSameNode` or `PreferSameZone` if they say so for this node, else nothing. */
 export type HintMode = 'PreferSameNode' | 'PreferSameZone' | 'none';
@@ -50,15 +54,24 @@ export function chooseByKeys(ready: readonly Candidate[], keys: readonly string[
     if (key === '*') return { key, chosen: ready };
     const own = node.labels?.[key];
     if (own === undefined || own === '') continue;
-    const chosen = ready.filter((candidate) => topologyValue(candidate, key) === own);
+    // Nodes of two clusters may have one name.
+    const within = key === hostnameKey ? ready.filter(({ cluster }) => cluster === node.cluster) : ready;
+    const chosen = within.filter((candidate) => topologyValue(candidate, key) === own);
     if (chosen.length > 0) return { key, chosen };
   }
   return { key: undefined, chosen: [] };
 }
 
+/** How near to this node a key brings: the less the nearer. `*` is the farthest, since it is for when nobody is nearer. */
+export function distance(key: string): number {
+  const place = narrowestFirst.indexOf(key);
+  return place === -1 ? narrowestFirst.length : place;
+}
+
 /** An endpoint's value of a topology key. In v1 slices most of what v1beta1 had is in fields of their own. */
-export function topologyValue({ endpoint, nodeName }: Candidate, key: string): string | undefined {
+export function topologyValue({ endpoint, nodeName, slice }: Candidate, key: string): string | undefined {
   const kept = endpoint.deprecatedTopology?.[key];
   if (key === hostnameKey) return nodeName ?? kept;
+  if (key === regionKey) return slice.metadata.annotations?.[regionAnnotation] ?? kept;
   return key === zoneKey ? (endpoint.zone ?? kept) : kept;
 }

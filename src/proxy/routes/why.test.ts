@@ -51,17 +51,20 @@ test('MCS-133 topology keys are told with the cluster they are of', () => {
       clusters: [
         { cluster: 'east', topologyKeys: ['topology.kubernetes.io/zone'] },
         { cluster: 'west', topologyKeys: ['kubernetes.io/hostname'] },
+        { cluster: 'north', topologyKeys: ['*'] },
       ],
     },
   };
   const slices = [
     slice([endpoint('10.2.0.1', { zone: 'a' }), endpoint('10.2.0.2', { zone: 'b' })], { cluster: 'east' }),
     slice([endpoint('10.3.0.1', { zone: 'a' })], { cluster: 'west' }),
+    slice([endpoint('10.4.0.1', { zone: 'd' })], { cluster: 'north' }),
   ];
   assert.deepEqual(reasons({ import: { key: 'shop/web', imported, serviceImport: undefined }, slices, node }), [
     "10.2.0.1 Cluster: shares this node's topology.kubernetes.io/zone",
     "10.2.0.2 unused: its topology.kubernetes.io/zone is b, not this node's a",
     '10.3.0.1 unused: no topology key of cluster west matches this node',
+    '10.4.0.1 unused: there are endpoints in other clusters that are nearer',
   ]);
 });
 

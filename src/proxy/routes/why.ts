@@ -120,7 +120,9 @@ function whyNot(candidate: Candidate, selection: Selection, node: ThisNode): str
   if (keyed.has(cluster)) {
     const key = keyed.get(cluster);
     if (key === undefined) return `no topology key of cluster ${cluster} matches this node`;
-    return `its ${key} is ${topologyValue(candidate, key) ?? 'unknown'}, not this node's ${node.labels?.[key] ?? ''}`;
+    const [value, own] = [topologyValue(candidate, key) ?? 'unknown', node.labels?.[key] ?? ''];
+    if (key === '*' || value === own) return 'there are endpoints in other clusters that are nearer';
+    return `its ${key} is ${value}, not this node's ${own}`;
   }
   if (hints === 'PreferSameNode') return `hinted to ${names(candidate.endpoint.hints?.forNodes)}, not to this node`;
   const zone = node.labels?.[zoneKey] ?? '';

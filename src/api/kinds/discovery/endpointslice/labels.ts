@@ -8,3 +8,5 @@ export const managedByLabel = 'endpointslice.kubernetes.io/managed-by';
 export const headlessLabel = 'service.kubernetes.io/headless';
 /** On a slice or Endpoints: when the change happened that led to its last write. */
 export const triggerTimeAnnotation = 'endpoints.kubernetes.io/last-change-trigger-time';
+/** On a slice: the region of the cluster it comes from, since slices have a field for the zone alone. */
+export const regionAnnotation = 'fairlead.dev/region';
