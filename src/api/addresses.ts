@@ -76,7 +76,14 @@ export function printAddress(family: IpFamily, value: bigint): string {
 /** The canonical form of an address; undefined if it is none. */
 export function canonicalAddress(text: string): string | undefined {
   const address = parseAddress(text);
-  return address && printAddress(address.family, address.value);
+  return address && canonicalText(text, address);
+}
+
+/** The canonical form of an address that was read from this text. */
+export function canonicalText(text: string, { family, value, hasLeadingZeros, isMapped }: Address): string {
+  // Most addresses in a cluster are written so already, and there are hundreds of thousands of them.
+  const isCanonical = family === 'IPv4' && !hasLeadingZeros && !isMapped;
+  return isCanonical ? text : printAddress(family, value);
 }
 
 /** The family of an address; undefined if it is none. */

@@ -3,14 +3,12 @@ import type { IpFamily } from '../../api/addresses.ts';
 import type { RouteChange } from '../backend.ts';
 import type { NodeNetwork, Route } from '../routes/route.ts';
 import { routeKey } from '../routes/route.ts';
+import { Batches } from './batches.ts';
 import { chainOf, chainRules } from './chains.ts';
 import type { Element, SetName, SlottedRoute } from './elements.ts';
 import { elementsOf, sharedSets } from './elements.ts';
 import { nftFamily, skeleton } from './skeleton.ts';
 import { slotted } from './slots.ts';
-
-/** Elements in one command: more make its line long without making it faster. */
-const elementsPerCommand = 1000;
 
 /**
  * What a family's table holds, as far as it was told. `apply` gives the commands for a change and takes it as made; if
@@ -45,7 +43,9 @@ export class Ruleset {
     }
     for (const key of removed.keys()) this.#put(key, undefined, edit);
     this.#settleShared(edit);
-    return [...this.#newChains(edit), ...this.#commands('delete', edit.gone), ...this.#commands('add', edit.come)];
+    const { gone, come } = edit;
+    const verdicts = new Set(come.flatMap(({ value }) => value ?? []));
+    return [...this.#newChains(verdicts), ...this.#commands('delete', gone), ...this.#commands('add', come)];
   }
 
   /** Takes these routes as all there are, without a command: `full` follows. */
@@ -65,19 +65,24 @@ export class Ruleset {
 
   /** The commands that make the whole table, of whatever there is. Chains that nothing leads to any more go. */
   full(network: NodeNetwork): readonly string[] {
-    const elements: Element[] = [];
-    const edit: Edit = { gone: [], come: elements, shared: new Map() };
-    this.#shared.clear();
-    for (const route of this.#routes.values()) for (const element of elementsOf(route)) this.#add(element, edit);
-    this.#settleShared(edit);
     const stale = new Set(this.#chains);
     this.#chains.clear();
-    const chains = this.#newChains({ come: elements });
+    this.#shared.clear();
+    const verdicts = new Set<string>();
+    const elements = new Batches('add', this.#of);
+    for (const route of this.#routes.values()) {
+      for (const element of elementsOf(route)) {
+        if (sharedSets.has(element.set) && this.#count(element, 1) > 1) continue;
+        elements.put(element);
+        if (element.value?.startsWith('goto ') === true) verdicts.add(element.value);
+      }
+    }
+    const chains = this.#newChains(verdicts);
     for (const name of this.#chains) stale.delete(name);
     return [
       ...skeleton(this.#table, this.family, network),
       ...chains,
-      ...this.#commands('add', elements),
+      ...elements.commands(),
       ...Array.from(stale, (name) => `flush chain ${this.#of} ${name}`),
       ...Array.from(stale, (name) => `delete chain ${this.#of} ${name}`),
     ];
@@ -115,23 +120,28 @@ export class Ruleset {
   }
 
   #add(element: Element, edit: Edit): void {
-    if (sharedSets.has(element.set)) this.#count(element, 1, edit);
+    if (sharedSets.has(element.set)) this.#share(element, 1, edit);
     else edit.come.push(element);
   }
 
   #remove(element: Element, edit: Edit): void {
-    if (sharedSets.has(element.set)) this.#count(element, -1, edit);
+    if (sharedSets.has(element.set)) this.#share(element, -1, edit);
     else edit.gone.push(element);
   }
 
-  #count(element: Element, by: number, { shared }: Edit): void {
-    const { set, key } = element;
+  #share(element: Element, by: 1 | -1, { shared }: Edit): void {
+    const now = this.#count(element, by);
+    if (!shared.has(nameOf(element))) shared.set(nameOf(element), { element, wasThere: now - by > 0 });
+  }
+
+  /** How many routes have a member of a shared set, after so many more or less. */
+  #count({ set, key }: Element, by: 1 | -1): number {
     const members = this.#shared.get(set) ?? new Map<string, number>();
     this.#shared.set(set, members);
-    const before = members.get(key) ?? 0;
-    if (!shared.has(nameOf(element))) shared.set(nameOf(element), { element, wasThere: before > 0 });
-    if (before + by === 0) members.delete(key);
-    else members.set(key, before + by);
+    const now = (members.get(key) ?? 0) + by;
+    if (now === 0) members.delete(key);
+    else members.set(key, now);
+    return now;
   }
 
   /** Shared members are judged at the end: one that went with a route and came with another was there all along. */
@@ -143,12 +153,12 @@ export class Ruleset {
   }
 
   /** Chains that verdicts lead to and that are not there yet. They stay until everything is loaded again. */
-  #newChains({ come }: { readonly come: readonly Element[] }): readonly string[] {
+  #newChains(verdicts: ReadonlySet<string>): readonly string[] {
     const made: string[] = [];
     const rules: string[] = [];
-    for (const { value } of come) {
-      if (value === undefined || !value.startsWith('goto ')) continue;
-      const name = value.slice('goto '.length);
+    for (const verdict of verdicts) {
+      if (!verdict.startsWith('goto ')) continue;
+      const name = verdict.slice('goto '.length);
       const chain = this.#chains.has(name) ? undefined : chainOf(name);
       if (chain === undefined) continue;
       this.#chains.add(name);
@@ -159,17 +169,9 @@ export class Ruleset {
   }
 
   #commands(verb: 'add' | 'delete', elements: readonly Element[]): readonly string[] {
-    const bySet = Map.groupBy(elements, ({ set }) => set);
-    const commands: string[] = [];
-    for (const [set, members] of bySet) {
-      for (let start = 0; start < members.length; start += elementsPerCommand) {
-        const texts = members
-          .slice(start, start + elementsPerCommand)
-          .map(({ key, value }) => (value === undefined || verb === 'delete' ? key : `${key} : ${value}`));
-        commands.push(`${verb} element ${this.#of} ${set} { ${texts.join(', ')} }`);
-      }
-    }
-    return commands;
+    const batches = new Batches(verb, this.#of);
+    for (const element of elements) batches.put(element);
+    return batches.commands();
   }
 }
 

@@ -15,7 +15,9 @@ export function slotted(route: Route, old?: SlottedRoute): SlottedRoute {
 /** Each target as often as it weighs. What does not fit is left out: no list in Kubernetes comes near. */
 function targetsIn(action: Action | undefined): Slots {
   if (action?.type !== 'forward') return [];
-  const repeated = action.targets.flatMap((target) => Array.from({ length: target.weight }, () => target));
+  const { targets } = action;
+  const isEven = targets.every(({ weight }) => weight === 1);
+  const repeated = isEven ? targets : targets.flatMap((target) => Array.from({ length: target.weight }, () => target));
   return repeated.length > nearOffset ? repeated.slice(0, nearOffset) : repeated;
 }
 

@@ -1,6 +1,6 @@
 // The endpoints that slices offer for one port, before anybody is chosen.
 import type { IpFamily } from '../../api/addresses.ts';
-import { canonicalAddress, familyOf } from '../../api/addresses.ts';
+import { canonicalText, parseAddress } from '../../api/addresses.ts';
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 import { headlessLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
@@ -65,13 +65,14 @@ function candidateOf(
   { slice, port, wanted }: { readonly slice: EndpointSlice; readonly port: number; readonly wanted: Wanted },
 ): Candidate | undefined {
   // All addresses of an endpoint are the same endpoint: the first stands for it, as everywhere in Kubernetes.
-  const address = canonicalAddress(endpoint.addresses?.[0] ?? '');
-  if (address === undefined || familyOf(address) !== wanted.family) return undefined;
+  const text = endpoint.addresses?.[0] ?? '';
+  const parsed = parseAddress(text);
+  if (parsed?.family !== wanted.family) return undefined;
   const { ready = true, serving = ready, terminating = false } = endpoint.conditions ?? {};
   const cluster = slice.metadata.labels?.[sourceClusterLabel];
   const isPublished = cluster !== undefined && (wanted.publishNotReady?.has(cluster) ?? false);
   return {
-    address,
+    address: canonicalText(text, parsed),
     port,
     nodeName: endpoint.nodeName,
     ready: ready || isPublished,
