@@ -7,6 +7,7 @@ import { kindsOf } from '../loadbalancer/providers/plan.ts';
 import { UsageError } from './errors.ts';
 import { flagError, oneOf, readFlag } from './flags.ts';
 import { parseFeatureGates } from './options/feature-gates.ts';
+import { parseBoolean } from './part/boolean.ts';
 import { parseGoDuration } from './part/duration.ts';
 import { leaderFlags, readElection } from './part/leader-flags.ts';
 import type { LoadPart, Part, UpCluster } from './part/part.ts';
@@ -41,6 +42,13 @@ const flags: readonly Flag[] = [
     default: '0',
   },
   { name: 'concurrent-service-syncs', value: 'N', description: 'Services that are worked on at once', default: '4' },
+  {
+    name: 'refused-entry',
+    value: 'BOOL',
+    bare: 'true',
+    description: 'tell the ports of a refused Service in an entry of its status, without an address',
+    default: 'true',
+  },
   ...leaderFlags(lease),
   { name: 'feature-gates', value: 'A=true,...', description: 'see `fairlead gates`', repeatable: true },
 ];
@@ -96,6 +104,7 @@ function readOptions(settings: Settings): LoadBalancerOptions {
   return {
     pools,
     workers: readFlag(settings, 'concurrent-service-syncs', workers, 4),
+    isRefusalAnEntry: readFlag(settings, 'refused-entry', parseBoolean, true),
     ...(simulation === undefined ? {} : { simulation }),
   };
 }

@@ -37,6 +37,8 @@ export interface LoadBalancerOptions {
   readonly gates?: Gates;
   /** How many Services are worked on at once; default 4. */
   readonly workers?: number;
+  /** Whether a refused Service that has no address gets an entry for its ports all the same; default yes. */
+  readonly isRefusalAnEntry?: boolean;
   /** How one of several processes is chosen; left out: there is one. */
   readonly leaderElection?: LeaderOptions | undefined;
   readonly clock?: Clock;
@@ -72,7 +74,7 @@ export function runServiceController(
   provider: LoadBalancerProvider,
   options: Omit<LoadBalancerOptions, 'pools' | 'simulation'>,
 ): RunningPart {
-  const { clock = systemClock, random, workers, leaderElection } = options;
+  const { clock = systemClock, random, workers, leaderElection, isRefusalAnEntry } = options;
   const metrics = serviceControllerMetrics(registry);
   const recorder = new EventRecorder({
     client,
@@ -89,6 +91,7 @@ export function runServiceController(
     log,
     observer: queueMetrics(registry)('service'),
     clock,
+    isRefusalAnEntry,
     ...(workers === undefined ? {} : { workers }),
     ...(random === undefined ? {} : { random }),
     onWatchError(kind, error) {

@@ -11,7 +11,7 @@ import type { TestServer } from '../../server/testing/server.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
 import { TestCluster } from '../cluster.fixture.ts';
-import { ingressWith } from '../providers/plan.ts';
+import { ingressWith } from '../providers/ingress.ts';
 import { cleanupFinalizer } from './needs.ts';
 import type { Ensured, LoadBalancerProvider } from './provider.ts';
 import { RetryError } from './provider.ts';

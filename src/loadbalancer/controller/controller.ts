@@ -7,7 +7,6 @@ import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock, Random } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
-import type { Happening } from '../../client/event-series.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { Informer } from '../../client/informer.ts';
 import type { Key } from '../../client/key.ts';
@@ -15,13 +14,15 @@ import { keyOf } from '../../client/key.ts';
 import type { Outcome, QueueObserver } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
 import { isRefusal } from '../../client/transport.ts';
-import type { Refusal } from '../providers/plan.ts';
+import { syncFailed } from './happenings.ts';
 import type { ServiceControllerMetrics } from './metrics.ts';
 import { hasFinalizer, needsCleanup, needsUpdate, wantsLoadBalancer } from './needs.ts';
-import { eligibleNodes, matters, signatureOf } from './nodes.ts';
-import type { LoadBalancerProvider } from './provider.ts';
+import type { EligibleNodes } from './nodes.ts';
+import { eligibleNodes, matters } from './nodes.ts';
+import { removeOrphans } from './orphans.ts';
+import type { LoadBalancerProvider, MadeFor } from './provider.ts';
 import { RetryError } from './provider.ts';
-import { ServiceWrites } from './service-writes.ts';
+import { ServiceSync } from './service-sync.ts';
 
 /** What the controller is given. */
 export interface ServiceControllerOptions {
@@ -36,6 +37,8 @@ export interface ServiceControllerOptions {
   /** For waits between tries, and times in what is written. */
   readonly clock?: Clock;
   readonly random?: Random;
+  /** Whether a refused Service that has no address gets an entry for its ports all the same; default yes. */
+  readonly isRefusalAnEntry?: boolean | undefined;
   /** Told of watches that failed. */
   readonly onWatchError?: (kind: string, error: unknown) => void;
 }
@@ -52,21 +55,17 @@ export interface ServiceControllerOptions {
 export class ServiceController {
   readonly #options: ServiceControllerOptions;
   readonly #clock: Clock;
-  readonly #writes: ServiceWrites;
   readonly #services: Informer<Service>;
   readonly #nodes: Informer<Node>;
-  /** Service → as it was when its load balancer was last asked for. */
-  readonly #known = new Map<Key, Service>();
-  /** Service → the nodes that its load balancer was last told. */
-  readonly #told = new Map<Key, string>();
   /** Services that need more than new nodes. */
   readonly #changed = new Set<Key>();
+  /** Where load balancers send to, until nodes change. */
+  #eligible: EligibleNodes | undefined;
 
   constructor(options: ServiceControllerOptions) {
     const { client, onWatchError, clock = systemClock } = options;
     this.#options = options;
     this.#clock = clock;
-    this.#writes = new ServiceWrites(client);
     const watching = (plural: string) => ({ onError: (error: unknown) => onWatchError?.(plural, error) });
     this.#services = new Informer(client, serviceKind, { ...watching('services'), trim: withoutManagers });
     this.#nodes = new Informer(client, nodeKind, { ...watching('nodes'), trim: withoutManagers });
@@ -87,21 +86,16 @@ export class ServiceController {
     return [...(this.#services.hasSynced ? [] : ['services']), ...(this.#nodes.hasSynced ? [] : ['nodes'])];
   }
 
-  /** The Services as they are known. */
-  get services(): Pick<Informer<Service>, 'list' | 'get'> {
-    return this.#services;
-  }
-
   /** Acts until the signal fires. */
   async act(signal: AbortSignal): Promise<void> {
     await this.synced(signal);
     await this.#options.provider.begin?.(this.#services.list(), signal);
-    this.#known.clear();
-    this.#told.clear();
     this.#changed.clear();
+    this.#eligible = undefined;
+    const sync = this.#newSync();
     const { workers = 4, observer, random, log } = this.#options;
     const queue = new WorkQueue({
-      work: (key, stop) => this.#work(key, stop),
+      work: (key, stop) => this.#work(sync, key, stop),
       workers,
       backoff: { baseMs: 5000, maxMs: 300_000 },
       clock: this.#clock,
@@ -112,7 +106,7 @@ export class ServiceController {
         log[level]({ err: error, service: key, failures }, 'the load balancer could not be synced, will try again');
       },
     });
-    const stops = [this.#followServices(queue), this.#followNodes(queue)];
+    const stops = [this.#followServices(queue, sync), this.#followNodes(queue, sync)];
     try {
       await Promise.all([queue.run(signal), this.#removeOrphans(signal)]);
     } finally {
@@ -120,7 +114,29 @@ export class ServiceController {
     }
   }
 
-  #followServices(queue: WorkQueue): () => void {
+  #newSync(): ServiceSync {
+    const { client, provider, recorder, metrics, isRefusalAnEntry = true } = this.#options;
+    return new ServiceSync({
+      client,
+      provider,
+      recorder,
+      metrics,
+      clock: this.#clock,
+      isRefusalAnEntry,
+      newest: (key) => this.#services.get(key),
+      nodes: () => (this.#eligible ??= eligibleNodes(this.#nodes.list())),
+    });
+  }
+
+  #removeOrphans(signal: AbortSignal): Promise<void> {
+    const isHeld = ({ namespace, name, uid }: MadeFor): boolean => {
+      const cached = this.#services.get(`${namespace}/${name}`);
+      return cached?.metadata.uid === uid && hasFinalizer(cached);
+    };
+    return removeOrphans({ ...this.#options, isHeld }, signal);
+  }
+
+  #followServices(queue: WorkQueue, { known }: ServiceSync): () => void {
     const { classes } = this.#options.provider;
     const add = (service: Service): void => {
       const key = keyOf(service);
@@ -135,173 +151,45 @@ export class ServiceController {
         if (needsUpdate(old, service, classes) || needsCleanup(service, classes)) add(service);
       },
       // With the finalizer there is nothing left to do, unless somebody took it off.
-      deleted: (service) => {
-        if (this.#known.has(keyOf(service))) add(service);
+      deleted(service) {
+        if (known.has(keyOf(service))) add(service);
       },
     });
   }
 
-  #followNodes(queue: WorkQueue): () => void {
+  #followNodes(queue: WorkQueue, { known }: ServiceSync): () => void {
+    if (this.#options.provider.ignoresNodes === true) return () => undefined;
     const all = (): void => {
-      for (const key of this.#known.keys()) queue.add(key);
+      this.#eligible = undefined;
+      for (const key of known.keys()) queue.add(key);
     };
     return this.#nodes.subscribe({
       added: all,
       deleted: all,
-      updated(node, old) {
+      updated: (node, old) => {
+        // What does not matter enough to tell at once counts the next time.
+        this.#eligible = undefined;
         if (matters(node, old)) all();
       },
     });
   }
 
-  async #work(key: Key, signal: AbortSignal): Promise<Outcome> {
+  async #work(sync: ServiceSync, key: Key, signal: AbortSignal): Promise<Outcome> {
     const isChanged = this.#changed.delete(key);
     const service = this.#services.get(key);
     try {
-      if (!isChanged) return await this.#updateNodes(key, service, signal);
+      if (!isChanged) return await sync.updateNodes(key, service, signal);
       this.#options.metrics.syncs.inc();
-      await this.#sync(key, service, signal);
+      await sync.sync(key, service, signal);
     } catch (error) {
       this.#changed.add(key);
       if (signal.aborted) throw error;
-      const about = service ?? this.#known.get(key);
+      const about = service ?? sync.known.get(key);
       // A conflict is somebody else's write that came first, and nobody's failure.
-      if (about !== undefined && !isRefusal(error, 409)) {
-        this.#tell(about, warning('SyncLoadBalancerFailed', `Error syncing load balancer: ${messageOf(error)}`));
-      }
+      if (about !== undefined && !isRefusal(error, 409)) sync.tell(about, syncFailed(messageOf(error)));
       if (error instanceof RetryError) return { againAfterMs: error.afterMs };
       throw error;
     }
-  }
-
-  async #sync(key: Key, service: Service | undefined, signal: AbortSignal): Promise<void> {
-    const { classes } = this.#options.provider;
-    const known = this.#known.get(key);
-    const isAnother = known !== undefined && known.metadata.uid !== service?.metadata.uid;
-    if (isAnother) {
-      await this.#removeFromCloud(known, signal);
-      this.#forget(key);
-    }
-    if (service === undefined) return;
-    const isLeaving = service.metadata.deletionTimestamp !== undefined || !wantsLoadBalancer(service, classes);
-    if (!isLeaving) return this.#ensure(key, service, signal);
-    if (needsCleanup(service, classes)) await this.#cleanUp(key, service, signal);
-    else this.#forget(key);
-  }
-
-  async #ensure(key: Key, service: Service, signal: AbortSignal): Promise<void> {
-    const { provider } = this.#options;
-    this.#tell(service, normal('EnsuringLoadBalancer', 'Ensuring load balancer'));
-    const held = await this.#writes.addFinalizer(service, signal);
-    this.#known.set(key, held);
-    const nodes = eligibleNodes(this.#nodes.list());
-    if (nodes.length === 0 && provider.ignoresNodes !== true) this.#tell(held, noNodes);
-    const ensured = await within('failed to ensure load balancer', provider.ensure(held, nodes, signal));
-    if (ensured === 'elsewhere') return;
-    this.#told.set(key, signatureOf(nodes));
-    const now = this.#now();
-    const { status, refusal } = ensured;
-    // The newest there is: a status that was written since is not written again.
-    const newest = this.#services.get(key) ?? held;
-    const isTold = newest.status.conditions?.some(({ message }) => message === refusal?.message) === true;
-    if (!isTold) for (const event of ensured.events) this.#tell(held, event);
-    if (refusal === undefined) this.#tell(held, normal('EnsuredLoadBalancer', 'Ensured load balancer'));
-    await this.#writes.setStatus(newest, { status, refusal, now }, signal);
-    this.#refuse(held, { refusal, isTold });
-  }
-
-  /** What a change of the Service alone can mend is told once and waits for it; the rest is tried again. */
-  #refuse(
-    service: Service,
-    { refusal, isTold }: { readonly refusal: Refusal | undefined; readonly isTold: boolean },
-  ): void {
-    if (refusal === undefined) return;
-    const message = `failed to ensure load balancer: ${refusal.message}`;
-    if (!refusal.isFinal) throw new Error(message);
-    if (!isTold) this.#tell(service, warning('SyncLoadBalancerFailed', `Error syncing load balancer: ${message}`));
-  }
-
-  async #cleanUp(key: Key, service: Service, signal: AbortSignal): Promise<void> {
-    await this.#removeFromCloud(service, signal);
-    await this.#writes.removeFinalizer(service, signal);
-    this.#tell(service, normal('DeletedLoadBalancer', 'Deleted load balancer'));
-    this.#forget(key);
-    const now = this.#now();
-    if (service.metadata.deletionTimestamp === undefined)
-      await this.#writes.setStatus(service, { status: {}, now }, signal);
-  }
-
-  async #removeFromCloud(service: Service, signal: AbortSignal): Promise<void> {
-    const { provider } = this.#options;
-    const why = 'failed to delete load balancer';
-    if (
-      (await within('failed to check if load balancer exists before cleanup', provider.find(service, signal))) ===
-      undefined
-    )
-      return;
-    this.#tell(service, normal('DeletingLoadBalancer', 'Deleting load balancer'));
-    await within(why, provider.remove(service, signal));
-  }
-
-  async #updateNodes(key: Key, service: Service | undefined, signal: AbortSignal): Promise<void> {
-    const { provider, metrics } = this.#options;
-    const nodes = eligibleNodes(this.#nodes.list());
-    const signature = signatureOf(nodes);
-    const isTold = provider.ignoresNodes === true || this.#told.get(key) === signature;
-    if (service === undefined || !this.#known.has(key) || isTold) return;
-    // Before the call: what fails is asked for as a whole, not as nodes.
-    this.#told.set(key, signature);
-    const endNodes = metrics.nodeSeconds.startTimer();
-    const endHost = metrics.hostSeconds.startTimer();
-    try {
-      await provider.updateNodes(service, nodes, signal);
-      endHost();
-      this.#tell(
-        service,
-        nodes.length === 0 ? noNodes : normal('UpdatedLoadBalancer', 'Updated load balancer with new hosts'),
-      );
-    } catch (error) {
-      if (signal.aborted) throw error;
-      metrics.nodeErrors.inc();
-      const names = nodes.slice(0, 20).map(({ metadata }) => metadata.name);
-      const message = `Error updating load balancer with new hosts [${names.join(' ')}]: ${messageOf(error)}`;
-      this.#tell(service, warning('UpdateLoadBalancerFailed', message));
-      throw error;
-    } finally {
-      endNodes();
-    }
-  }
-
-  /** Takes down what belongs to Services that went while nobody held them: somebody took the finalizer off. */
-  async #removeOrphans(signal: AbortSignal): Promise<void> {
-    const { provider, client, log } = this.#options;
-    try {
-      for (const { namespace, name, uid } of await provider.all(signal)) {
-        const cached = this.#services.get(`${namespace}/${name}`);
-        if (cached?.metadata.uid === uid && hasFinalizer(cached)) continue;
-        // The cache may be behind: the server is asked before anything is taken down.
-        const found = await client.find(serviceKind, { namespace, name }, { signal });
-        if (found?.metadata.uid === uid) continue;
-        log.info({ service: `${namespace}/${name}`, uid }, 'a load balancer without its Service is removed');
-        const spec = { type: 'LoadBalancer' } as const;
-        await provider.remove({ metadata: { namespace, name, uid }, spec, status: { loadBalancer: {} } }, signal);
-      }
-    } catch (error) {
-      if (!signal.aborted) log.warn({ err: error }, 'load balancers without a Service could not be looked for');
-    }
-  }
-
-  #now(): string {
-    return `${new Date(this.#clock.now()).toISOString().slice(0, 19)}Z`;
-  }
-
-  #forget(key: Key): void {
-    this.#known.delete(key);
-    this.#told.delete(key);
-  }
-
-  #tell(service: Service, event: Happening): void {
-    this.#options.recorder.record(serviceKind, service, event);
   }
 }
 
@@ -309,17 +197,3 @@ const withoutManagers = <T extends Service | Node>(object: T): T => {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 };
-
-const normal = (reason: string, message: string): Happening => ({ type: 'Normal', reason, message });
-const warning = (reason: string, message: string): Happening => ({ type: 'Warning', reason, message });
-const noNodes = warning('UnAvailableLoadBalancer', 'There are no available nodes for LoadBalancer');
-
-/** Says what was being done when it fails; a cloud that asks for time keeps its own word. */
-async function within<T>(what: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof RetryError) throw error;
-    throw new Error(`${what}: ${messageOf(error)}`, { cause: error });
-  }
-}

@@ -5,7 +5,7 @@ import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { serviceWith } from '../service.fixture.ts';
 import { cleanupFinalizer, needsCleanup, needsUpdate, wantsLoadBalancer } from './needs.ts';
-import { eligibleNodes, matters, signatureOf } from './nodes.ts';
+import { eligibleNodes, matters } from './nodes.ts';
 
 const base = serviceWith('80/TCP 53/UDP');
 const spec = (changes: Partial<Service['spec']>): Service => ({ ...base, spec: { ...base.spec, ...changes } });
@@ -83,7 +83,7 @@ test('nodes that leave, are excluded or about to be scaled away are left out, un
     node('scaled', {}, { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' }] }),
   ];
   assert.deepEqual(
-    eligibleNodes(nodes).map(({ metadata: { name } }) => name),
+    eligibleNodes(nodes).nodes.map(({ metadata: { name } }) => name),
     ['a', 'b', 'included'],
   );
 });
@@ -92,5 +92,8 @@ test('an exclusion and a provider ID matter, other labels do not', () => {
   assert.equal(matters(node('a', { labels: { [label]: '' } }), node('a')), true);
   assert.equal(matters(node('a', {}, { providerID: 'x://1' }), node('a')), true);
   assert.equal(matters(node('a', { labels: { zone: 'b' } }), node('a')), false);
-  assert.notEqual(signatureOf([node('a', {}, { providerID: 'x://1' })]), signatureOf([node('a')]));
+  assert.notEqual(
+    eligibleNodes([node('a', {}, { providerID: 'x://1' })]).signature,
+    eligibleNodes([node('a')]).signature,
+  );
 });

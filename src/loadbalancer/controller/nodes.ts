@@ -11,9 +11,17 @@ function isExcluded({ metadata }: Node): boolean {
   return value !== undefined && !falseWords.has(value);
 }
 
-/** The nodes that load balancers send to, by name. */
-export const eligibleNodes = (nodes: readonly Node[]): readonly Node[] =>
-  nodes
+/** The nodes that load balancers send to. */
+export interface EligibleNodes {
+  /** By name. */
+  readonly nodes: readonly Node[];
+  /** What load balancers know of them; the same text means that there is nothing to tell them. */
+  readonly signature: string;
+}
+
+/** Of all nodes, those that load balancers send to. */
+export function eligibleNodes(all: readonly Node[]): EligibleNodes {
+  const nodes = all
     .filter(
       (node) =>
         node.metadata.deletionTimestamp === undefined &&
@@ -21,10 +29,9 @@ export const eligibleNodes = (nodes: readonly Node[]): readonly Node[] =>
         node.spec.taints?.some(({ key }) => key === scalerTaint) !== true,
     )
     .toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
-
-/** What load balancers know of their nodes; the same text means that there is nothing to tell them. */
-export const signatureOf = (nodes: readonly Node[]): string =>
-  JSON.stringify(nodes.map(({ metadata, spec }) => [metadata.name, spec.providerID ?? '']));
+  const signature = JSON.stringify(nodes.map(({ metadata, spec }) => [metadata.name, spec.providerID ?? '']));
+  return { nodes, signature };
+}
 
 /** Whether a change of a node matters: not its readiness, and not that it is about to be scaled away. */
 export const matters = (node: Node, old: Node): boolean =>

@@ -2,7 +2,7 @@ import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/s
 import type { Ensured, LoadBalancerProvider } from '../controller/provider.ts';
 import type { Fault } from '../providers/fault.ts';
 import { reasonOf } from '../providers/fault.ts';
-import { ingressWith } from '../providers/plan.ts';
+import { ingressWith, refusedAt } from '../providers/ingress.ts';
 import type { PortOutcome } from '../providers/ports.ts';
 import { gateFault } from '../providers/ports.ts';
 import type { OpenPort } from '../providers/resource.ts';
@@ -79,10 +79,9 @@ export class LocalProvider implements LoadBalancerProvider {
     const isMixing = fault.code === 'MixedProtocolNotSupported';
     const reason = reasonOf(fault.code);
     const message = `${fault.message} (ports: ${all})`;
+    const places = this.#allocator.held(key).map((ip) => ({ ip, ipMode: 'VIP' }) as const);
     return {
-      status: {
-        ingress: this.#allocator.held(key).map((ip) => ingressWith({ ip, ipMode: 'VIP' }, outcomes, fault.message)),
-      },
+      status: { ingress: refusedAt(places, outcomes, fault.message) },
       // Addresses come free as other Services go.
       refusal: { reason, message, isAboutMixing: isMixing, isFinal: isMixing },
       events: [{ type: 'Warning', reason: isMixing ? reason : 'AllocationFailed', message }],

@@ -1,6 +1,6 @@
 // What a cloud would be asked to make of a Service, and what that costs: the whole of it, or nothing.
 import type { Node } from '../../api/kinds/core/node/schema.ts';
-import type { LoadBalancerIngress, Service } from '../../api/kinds/core/service/schema.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Happening } from '../../client/event-series.ts';
 import type { Bill } from '../price/bill.ts';
 import { billFor } from '../price/bill.ts';
@@ -197,27 +197,4 @@ function eventsOf(refusal: Refusal | undefined, bill: Bill, warnings: readonly s
   const sign = monthlyChange > 0 ? '+' : '-';
   const message = `${sign}${Math.abs(monthlyChange).toFixed(2)} USD a month: ${unit}s ${unitsBefore} → ${unitsAfter} (list prices of ${asOf})`;
   return [...told, { type: 'Normal', reason: 'LoadBalancerCostChange', message }];
-}
-
-/** An entry of the status with what became of each port, in today's shape and in that of KEP-1435's first text (LB-3). */
-export function ingressWith(
-  place: Pick<LoadBalancerIngress, 'ip' | 'hostname' | 'ipMode'>,
-  ports: readonly PortOutcome[],
-  message?: string,
-): LoadBalancerIngress {
-  return {
-    ...place,
-    ports: ports.map(({ port, protocol, fault: why }) => ({
-      port,
-      protocol,
-      ...(why === undefined ? {} : { error: why.code }),
-    })),
-    portStatuses: ports.map(({ port, protocol, fault: why }) => ({
-      port,
-      protocol,
-      ready: why === undefined,
-      ...(why === undefined ? {} : { message: why.message }),
-    })),
-    ...(message === undefined ? {} : { message }),
-  };
 }

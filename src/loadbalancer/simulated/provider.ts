@@ -12,7 +12,8 @@ import { wishesOf } from '../local/wishes.ts';
 import type { Era } from '../providers/capability.ts';
 import type { Account, Cloud } from '../providers/cloud.ts';
 import type { Plan } from '../providers/plan.ts';
-import { ingressWith, plan } from '../providers/plan.ts';
+import { ingressWith, refusedAt } from '../providers/ingress.ts';
+import { plan } from '../providers/plan.ts';
 import type { Resource } from '../providers/resource.ts';
 import { keyOfResource, unitsOf } from '../providers/resource.ts';
 import type { Misbehaviour } from './calls.ts';
@@ -86,11 +87,16 @@ export class SimulatedProvider implements LoadBalancerProvider {
     const planned = await this.#plan(service, nodes, signal);
     const address =
       planned.refusal === undefined ? await this.#apply(service, planned, signal) : this.#addressOf(service);
-    const place = { ip: address, ipMode: 'VIP' } as const;
-    const hasPlace = address !== '';
+    const places = address === '' ? [] : [{ ip: address, ipMode: 'VIP' } as const];
+    const { refusal, ports } = planned;
     return {
-      status: hasPlace ? { ingress: [ingressWith(place, planned.ports, planned.refusal?.message)] } : {},
-      ...(planned.refusal === undefined ? {} : { refusal: planned.refusal }),
+      status: {
+        ingress:
+          refusal === undefined
+            ? places.map((place) => ingressWith(place, ports))
+            : refusedAt(places, ports, refusal.message),
+      },
+      ...(refusal === undefined ? {} : { refusal }),
       events: planned.events,
     };
   }

@@ -26,7 +26,7 @@ function clusterOf(server: TestServer): TestCluster {
 
 const simulate = (cloud: string, era: 'seed' | 'today' = 'today') => ({ simulation: { cloud, era } });
 
-test('LB-4 LB-5 LB-6 a cloud that cannot mix makes nothing, says so, and does when the cause goes', async () => {
+test('LB-3 LB-4 LB-5 LB-6 a cloud that cannot mix makes nothing, says so, and does when the cause goes', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await using running = cluster.start(simulate('digitalocean', 'seed'));
@@ -37,7 +37,25 @@ test('LB-4 LB-5 LB-6 a cloud that cannot mix makes nothing, says so, and does wh
   assert.equal(await cluster.condition('LoadBalancerPortsError'), `True ${reason}`);
   assert.equal(await cluster.condition(reason), `True ${reason}`);
   assert.deepEqual(await cluster.balancers(), []);
-  assert.equal(await cluster.address(), undefined);
+  const { ingress } = (await cluster.get())?.status.loadBalancer ?? {};
+  assert.deepEqual(
+    ingress?.map(({ ip, hostname, ports }) => ({ ip, hostname, ports })),
+    [
+      {
+        ip: undefined,
+        hostname: undefined,
+        ports: [
+          { port: 80, protocol: 'TCP', error: 'MixedProtocolNotSupported' },
+          { port: 81, protocol: 'UDP', error: 'fairlead.dev/UnsupportedProtocol' },
+        ],
+      },
+    ],
+    'LB-3 every port has its status although there is no address',
+  );
+  assert.deepEqual(
+    ingress?.[0]?.portStatuses?.map(({ ready }) => ready),
+    [false, false],
+  );
   const message = (await cluster.get())?.status.conditions?.[0]?.message ?? '';
   assert.match(message, /ports: 80\/TCP MixedProtocolNotSupported, 81\/UDP fairlead\.dev\/UnsupportedProtocol/);
   await until('the Events', async () => (await cluster.reasons()).includes('SyncLoadBalancerFailed'));
@@ -47,6 +65,16 @@ test('LB-4 LB-5 LB-6 a cloud that cannot mix makes nothing, says so, and does wh
   assert.equal(await cluster.condition('LoadBalancerPortsError'), 'False LoadBalancerPortsServed');
   assert.equal(await cluster.condition(reason), 'False LoadBalancerPortsServed');
   assert.equal((await cluster.balancers()).length, 1);
+});
+
+test('LB-3 a refused Service has no entry at all where tools take any entry for a load balancer that is ready', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  await using running = cluster.start({ ...simulate('gce'), isRefusalAnEntry: false });
+  await running.ready;
+  await cluster.create('80/TCP 81/UDP');
+  await until('the condition', async () => (await cluster.condition('LoadBalancerPortsError'))?.startsWith('True'));
+  assert.equal((await cluster.get())?.status.loadBalancer.ingress, undefined);
 });
 
 test('LB-3 LB-5 what a load balancer has goes on when a change of it is refused, port by port', async () => {

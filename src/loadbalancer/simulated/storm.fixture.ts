@@ -76,6 +76,8 @@ export async function wrongIn(cluster: TestCluster, cloudName: string, era: Era)
     const wanted = plan(cloud, { service, era, isMixingAllowed: true });
     const isRefused = isTrue(service, 'LoadBalancerPortsError');
     if (isRefused !== (wanted.refusal !== undefined)) wrong.push(`${name}: the condition is wrong`);
+    const [ingress] = service.status.loadBalancer.ingress ?? [];
+    if (ingress?.ports?.length !== service.spec.ports?.length) wrong.push(`${name}: the ports are wrong`);
     if (wanted.refusal !== undefined) continue; // what it had before stays
     const text = (resources: readonly Parameters<typeof keyOfResource>[0][]): string =>
       resources
@@ -88,9 +90,7 @@ export async function wrongIn(cluster: TestCluster, cloudName: string, era: Era)
       serves,
     }));
     if (text(has) !== text(wanted.resources)) wrong.push(`${name}: ${text(has)} is not ${text(wanted.resources)}`);
-    const [ingress] = service.status.loadBalancer.ingress ?? [];
     if (ingress?.ip !== found?.spec.address) wrong.push(`${name}: the address is wrong`);
-    if (ingress?.ports?.length !== service.spec.ports?.length) wrong.push(`${name}: the ports are wrong`);
   }
   return [...wrong, ...Array.from(balancers.values(), ({ spec }) => `${spec.service.name} leaked`)];
 }

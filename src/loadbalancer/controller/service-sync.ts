@@ -1,0 +1,171 @@
+import { messageOf } from '../../api/thrown.ts';
+import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { Client } from '../../client/client.ts';
+import type { Clock } from '../../client/clock.ts';
+import type { Happening } from '../../client/event-series.ts';
+import type { EventRecorder } from '../../client/events.ts';
+import type { Key } from '../../client/key.ts';
+import { isReached } from '../providers/ingress.ts';
+import type { Refusal } from '../providers/plan.ts';
+import { noNodes, normal, syncFailed, warning } from './happenings.ts';
+import type { ServiceControllerMetrics } from './metrics.ts';
+import { needsCleanup, wantsLoadBalancer } from './needs.ts';
+import type { EligibleNodes } from './nodes.ts';
+import type { Ensured, LoadBalancerProvider } from './provider.ts';
+import { RetryError } from './provider.ts';
+import { ServiceWrites } from './service-writes.ts';
+
+/** What work on one Service needs. */
+export interface ServiceSyncOptions {
+  readonly client: Client;
+  readonly provider: LoadBalancerProvider;
+  readonly recorder: EventRecorder;
+  readonly metrics: ServiceControllerMetrics;
+  readonly clock: Clock;
+  /** Whether a refused Service that has no address gets an entry for its ports all the same. */
+  readonly isRefusalAnEntry: boolean;
+  /** The newest there is of a Service. */
+  readonly newest: (key: Key) => Service | undefined;
+  readonly nodes: () => EligibleNodes;
+}
+
+/** Brings the load balancer of one Service to what the Service asks for. Remembers what it asked for. */
+export class ServiceSync {
+  readonly #options: ServiceSyncOptions;
+  readonly #writes: ServiceWrites;
+  /** Service → as it was when its load balancer was last asked for. */
+  readonly #known = new Map<Key, Service>();
+  /** Service → the nodes that its load balancer was last told. */
+  readonly #told = new Map<Key, string>();
+
+  constructor(options: ServiceSyncOptions) {
+    this.#options = options;
+    this.#writes = new ServiceWrites(options.client);
+  }
+
+  /** The Services that have a load balancer, or may have. */
+  get known(): ReadonlyMap<Key, Service> {
+    return this.#known;
+  }
+
+  /** Makes, changes or removes it. */
+  async sync(key: Key, service: Service | undefined, signal: AbortSignal): Promise<void> {
+    const { classes } = this.#options.provider;
+    const known = this.#known.get(key);
+    const isAnother = known !== undefined && known.metadata.uid !== service?.metadata.uid;
+    if (isAnother) {
+      await this.#removeFromCloud(known, signal);
+      this.#forget(key);
+    }
+    if (service === undefined) return;
+    const isLeaving = service.metadata.deletionTimestamp !== undefined || !wantsLoadBalancer(service, classes);
+    if (!isLeaving) return this.#ensure(key, service, signal);
+    if (needsCleanup(service, classes)) await this.#cleanUp(key, service, signal);
+    else this.#forget(key);
+  }
+
+  /** Tells it which nodes there are, if it does not know. */
+  async updateNodes(key: Key, service: Service | undefined, signal: AbortSignal): Promise<void> {
+    const { provider, metrics } = this.#options;
+    const { nodes, signature } = this.#options.nodes();
+    const isTold = provider.ignoresNodes === true || this.#told.get(key) === signature;
+    if (service === undefined || !this.#known.has(key) || isTold) return;
+    // Before the call: what fails is asked for as a whole, not as nodes.
+    this.#told.set(key, signature);
+    const endNodes = metrics.nodeSeconds.startTimer();
+    const endHost = metrics.hostSeconds.startTimer();
+    try {
+      await provider.updateNodes(service, nodes, signal);
+      endHost();
+      const updated = normal('UpdatedLoadBalancer', 'Updated load balancer with new hosts');
+      this.tell(service, nodes.length === 0 ? noNodes : updated);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      metrics.nodeErrors.inc();
+      const names = nodes.slice(0, 20).map(({ metadata }) => metadata.name);
+      const message = `Error updating load balancer with new hosts [${names.join(' ')}]: ${messageOf(error)}`;
+      this.tell(service, warning('UpdateLoadBalancerFailed', message));
+      throw error;
+    } finally {
+      endNodes();
+    }
+  }
+
+  tell(service: Service, event: Happening): void {
+    this.#options.recorder.record(serviceKind, service, event);
+  }
+
+  async #ensure(key: Key, service: Service, signal: AbortSignal): Promise<void> {
+    const { provider } = this.#options;
+    this.tell(service, normal('EnsuringLoadBalancer', 'Ensuring load balancer'));
+    const held = await this.#writes.addFinalizer(service, signal);
+    this.#known.set(key, held);
+    const { nodes, signature } = this.#options.nodes();
+    if (nodes.length === 0 && provider.ignoresNodes !== true) this.tell(held, noNodes);
+    const ensured = await within('failed to ensure load balancer', provider.ensure(held, nodes, signal));
+    if (ensured === 'elsewhere') return;
+    this.#told.set(key, signature);
+    await this.#report(key, { held, ensured }, signal);
+  }
+
+  async #report(
+    key: Key,
+    { held, ensured }: { readonly held: Service; readonly ensured: Ensured },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { refusal } = ensured;
+    // The newest there is: a status that was written since is not written again.
+    const newest = this.#options.newest(key) ?? held;
+    const isTold = newest.status.conditions?.some(({ message }) => message === refusal?.message) === true;
+    if (!isTold) for (const event of ensured.events) this.tell(held, event);
+    if (refusal === undefined) this.tell(held, normal('EnsuredLoadBalancer', 'Ensured load balancer'));
+    const { ingress = [] } = ensured.status;
+    const status = { ingress: this.#options.isRefusalAnEntry ? ingress : ingress.filter(isReached) };
+    await this.#writes.setStatus(newest, { status, refusal, now: this.#now() }, signal);
+    if (refusal !== undefined) this.#refuse(held, refusal, isTold);
+  }
+
+  /** What a change of the Service alone can mend is told once and waits for it; the rest is tried again. */
+  #refuse(service: Service, refusal: Refusal, isTold: boolean): void {
+    const message = `failed to ensure load balancer: ${refusal.message}`;
+    if (!refusal.isFinal) throw new Error(message);
+    if (!isTold) this.tell(service, syncFailed(message));
+  }
+
+  async #cleanUp(key: Key, service: Service, signal: AbortSignal): Promise<void> {
+    await this.#removeFromCloud(service, signal);
+    await this.#writes.removeFinalizer(service, signal);
+    this.tell(service, normal('DeletedLoadBalancer', 'Deleted load balancer'));
+    this.#forget(key);
+    if (service.metadata.deletionTimestamp !== undefined) return;
+    await this.#writes.setStatus(service, { status: {}, now: this.#now() }, signal);
+  }
+
+  async #removeFromCloud(service: Service, signal: AbortSignal): Promise<void> {
+    const { provider } = this.#options;
+    const looking = 'failed to check if load balancer exists before cleanup';
+    if ((await within(looking, provider.find(service, signal))) === undefined) return;
+    this.tell(service, normal('DeletingLoadBalancer', 'Deleting load balancer'));
+    await within('failed to delete load balancer', provider.remove(service, signal));
+  }
+
+  #now(): string {
+    return `${new Date(this.#options.clock.now()).toISOString().slice(0, 19)}Z`;
+  }
+
+  #forget(key: Key): void {
+    this.#known.delete(key);
+    this.#told.delete(key);
+  }
+}
+
+/** Says what was being done when it fails; a cloud that asks for time keeps its own word. */
+async function within<T>(what: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof RetryError) throw error;
+    throw new Error(`${what}: ${messageOf(error)}`, { cause: error });
+  }
+}
