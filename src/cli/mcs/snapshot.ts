@@ -2,6 +2,7 @@ import type { Key } from '../../client/key.ts';
 import { sleep, systemClock } from '../../client/clock.ts';
 import type { Merged, SeedPolicy } from '../../multicluster/merge/merged.ts';
 import type { Actual, Desired } from '../../multicluster/project/desired.ts';
+import { keysIn } from '../../multicluster/member/keys.ts';
 import { Member } from '../../multicluster/member/member.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import { desiredIn } from '../../multicluster/sync/deliver.ts';
@@ -55,15 +56,7 @@ export class Snapshot implements AsyncDisposable {
 
   /** All services that are exported or imported anywhere. */
   keys(): readonly Key[] {
-    const keys = this.members.flatMap(({ caches }) =>
-      [
-        ...caches.seedExports.list(),
-        ...caches.currentExports.list(),
-        ...caches.importedServices.list(),
-        ...caches.serviceImports.list(),
-      ].map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`),
-    );
-    return [...new Set(keys)].toSorted();
+    return [...new Set(this.members.flatMap((member) => [...keysIn(member)]))].toSorted();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,22 +3,15 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
-import { keyOf } from '../../client/key.ts';
-import type { Outcome } from '../../client/queue.ts';
-import type { Merged, SeedPolicy } from '../merge/merged.ts';
-import { importsOf } from '../member/caches.ts';
+import type { SeedPolicy } from '../merge/merged.ts';
 import type { MemberListener } from '../member/events.ts';
+import { keysIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
-import { isOurSlice } from '../project/marks.ts';
-import type { Write } from '../project/desired.ts';
 import type { BrakeOptions } from './brake.ts';
 import { Channel } from './channel.ts';
-import { deletedSource, deliver } from './deliver.ts';
-import type { Delivered } from './deliver.ts';
-import { Deliveries, holdsAnything, isWithdrawn } from './deliveries.ts';
-import { releaseExports, tellExports } from './exports.ts';
 import type { SyncMetrics } from './metrics.ts';
 import { syncMetrics } from './metrics.ts';
+import { Reconciler } from './reconciler.ts';
 import type { Seat } from './seats.ts';
 import { problemOf, Seats, stateOf, takeOver, tellMember } from './seats.ts';
 import { Services } from './services.ts';
@@ -46,16 +39,14 @@ export interface SyncOptions {
  */
 export class Sync {
   readonly services: Services;
-  readonly deliveries = new Deliveries();
   readonly metrics: SyncMetrics;
   readonly #options: SyncOptions;
   readonly #clock: Clock;
   readonly #seats = new Seats();
+  readonly #reconciler: Reconciler;
   /** Member → the way into it, while this controller leads. */
   readonly #channels = new Map<string, Channel>();
   #term: AbortSignal | undefined;
-  /** When this controller began to lead. */
-  #ledSince = 0;
 
   constructor(options: SyncOptions) {
     this.#options = options;
@@ -72,6 +63,16 @@ export class Sync {
       services: () => [...this.services.keys()].length,
       conflicts: () => [...this.services.keys()].filter((key) => this.services.get(key).conflicts.length > 0).length,
       waiting: () => new Map(Array.from(this.#channels.values(), ({ member, length }) => [member.id, length])),
+    });
+    this.#reconciler = new Reconciler({
+      services: this.services,
+      seats: this.#seats,
+      metrics: this.metrics,
+      clock: this.#clock,
+      log: options.log,
+      touch: (key, members) => {
+        for (const id of members) this.#channels.get(id)?.touch(key);
+      },
     });
   }
 
@@ -113,7 +114,7 @@ export class Sync {
     const channel = this.#channels.get(id);
     this.#channels.delete(id);
     this.#seats.remove(id);
-    this.deliveries.forgetMember(id);
+    this.#reconciler.forgetMember(id);
     this.metrics.connected.remove({ cluster: id });
     for (const key of keysIn(seat.member)) this.#changed(key);
     await channel?.stop();
@@ -133,7 +134,7 @@ export class Sync {
   /** Writes until the signal fires, and resolves when nothing is under way any more. */
   async lead(signal: AbortSignal): Promise<void> {
     this.#term = signal;
-    this.#ledSince = this.#clock.elapsed();
+    this.#reconciler.begin();
     for (const member of this.members) this.#open(member, signal);
     this.#touchAll();
     for (const { id } of this.members) this.#look(id);
@@ -154,10 +155,8 @@ export class Sync {
         log,
         windowMs,
         brake,
-        work: (own, key, term) => this.#reconcile(own, key, term),
-        onFailure: (own, key, failures) => {
-          if (this.deliveries.failed(key, own.member.id, failures)) this.#touchExporters(key);
-        },
+        work: (own, key, term) => this.#reconciler.run(own, key, term),
+        onFailure: (own, key, failures) => this.#reconciler.failed(key, own.member.id, failures),
       },
       signal,
     );
@@ -180,10 +179,6 @@ export class Sync {
     const keys = new Set(this.services.keys());
     for (const member of this.members) for (const key of keysIn(member)) keys.add(key);
     for (const channel of channels) for (const key of keys) channel.touch(key);
-  }
-
-  #touchExporters(key: Key): void {
-    for (const { cluster } of this.services.get(key).exporters) this.#channels.get(cluster)?.touch(key);
   }
 
   /**
@@ -231,121 +226,7 @@ export class Sync {
     }
     for (const { member } of this.#seats.all()) this.#look(member.id);
   }
-
-  async #reconcile(channel: Channel, key: Key, signal: AbortSignal): Promise<Outcome> {
-    const { member } = channel;
-    const seat = this.#seats.get(member.id);
-    // It is touched again when it is ready.
-    if (!member.isReady || seat?.joining !== 'done' || problemOf(seat) !== undefined) return;
-    const merged = this.services.get(key);
-    const delivered = await deliver(
-      {
-        key,
-        merged,
-        member,
-        memory: member.memory,
-        unknown: this.#seats.idsOf(({ caches }) => !caches.isSynced),
-        lost: this.#seats.idsOf(({ pulse }) => pulse.state === 'lost'),
-        brake: (write) => this.#brake(channel, merged, write),
-        now: () => this.#now(),
-        onWrite: (write) => this.#count(member, write),
-      },
-      signal,
-    );
-    this.#acknowledge(channel, key, delivered);
-    if (member.options.isLeaving === true) await releaseExports(member, key, signal);
-    const isTold = member.options.isLeaving === true || (await this.#tell(member, key, signal));
-    this.#tidy(member, key);
-    const waitMs = delivered.waitMs > 0 ? delivered.waitMs : isTold ? 0 : newMs;
-    return waitMs > 0 ? { againAfterMs: waitMs } : undefined;
-  }
-
-  #acknowledge(channel: Channel, key: Key, delivered: Delivered): void {
-    const { id } = channel.member;
-    const tookMs = channel.arrived(key);
-    if (tookMs !== undefined && delivered.writes > 0) this.metrics.propagation.observe({ importer: id }, tookMs / 1000);
-    const isNews = this.deliveries.took(key, id, delivered);
-    const isLeaving = this.services.get(key).exporters.some(({ verdict }) => verdict.state === 'leaving');
-    if (isNews || (isLeaving && delivered.writes > 0)) this.#touchExporters(key);
-  }
-
-  /** Tells the exports of a member how far the service has come; false: that is not known yet. */
-  async #tell(member: Member, key: Key, signal: AbortSignal): Promise<boolean> {
-    const others = this.#seats.taking().filter(({ options }) => options.isLeaving !== true);
-    // A controller that has just begun does not know yet what members have, and must not say that they lack it.
-    if (this.#isNew() && others.some((each) => each.isReady && !this.deliveries.hasTried(key, each.id))) return false;
-    await tellExports(
-      {
-        key,
-        merged: this.services.get(key),
-        member,
-        progress: () => ({
-          deliveries: this.deliveries.of(key, member.id, others),
-          isWithdrawn: isWithdrawn(key, member.id, this.#seats.taking()),
-          now: this.#now(),
-        }),
-        onWrite: (write) => this.#count(member, write),
-      },
-      signal,
-    );
-    return true;
-  }
-
-  #isNew(): boolean {
-    return this.#clock.elapsed() - this.#ledSince < newMs;
-  }
-
-  /** Gives back what a service had that is gone everywhere. */
-  #tidy(member: Member, key: Key): void {
-    const { exporters, order } = this.services.get(key);
-    if (order.length > 0) return;
-    const { vips } = member.options;
-    const sharing = this.members.filter(({ options }) => options.vips !== undefined && options.vips === vips);
-    if (vips !== undefined && sharing.every((each) => each.isReady && !holdsAnything(each, key))) {
-      for (const waiting of vips.release(key)) this.#channels.get(member.id)?.touch(waiting);
-    }
-    if (exporters.length > 0 || this.members.some((each) => holdsAnything(each, key))) return;
-    this.services.forget(key);
-    this.deliveries.forget(key);
-  }
-
-  /** What a person has withdrawn is not held back: its export is there, and about to go. */
-  #brake({ member, brake }: Channel, { exporters }: Merged, write: Write): number {
-    const source = deletedSource(write);
-    if (source === undefined || this.#seats.get(source) === undefined) return 0;
-    const exporter = exporters.find(({ cluster }) => cluster === source);
-    if (exporter?.verdict.state === 'leaving') return 0;
-    const waitMs = brake.waitMs(source, member.caches.slices.by('source', source).length);
-    if (waitMs > 0) {
-      this.metrics.brake.inc({ importer: member.id });
-      this.#options.log.warn({ cluster: member.id, source, waitMs }, 'too much would be deleted at once: it waits');
-    }
-    return waitMs;
-  }
-
-  #count({ id }: Member, { kind, verb }: Write): void {
-    this.metrics.writes.inc({ cluster: id, kind: kind.kind, verb });
-  }
-
-  #now(): string {
-    return new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
-  }
 }
 
 /** After a member could not be read. */
 const joinAgainMs = 1000;
-
-/** How long a controller is new: members that have not taken a service by then lag. */
-const newMs = 10_000;
-
-/** The services that a member exports or holds something of. */
-function keysIn({ caches }: Member): ReadonlySet<Key> {
-  const objects = [
-    ...caches.seedExports.list(),
-    ...caches.currentExports.list(),
-    ...caches.importedServices.list(),
-    ...caches.serviceImports.list(),
-  ];
-  const slices = caches.slices.list().filter(isOurSlice);
-  return new Set([...objects.map(keyOf), ...slices.flatMap(importsOf)]);
-}

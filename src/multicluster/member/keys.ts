@@ -1,0 +1,17 @@
+import type { Key } from '../../client/key.ts';
+import { keyOf } from '../../client/key.ts';
+import { isOurSlice } from '../project/marks.ts';
+import { importsOf } from './caches.ts';
+import type { Member } from './member.ts';
+
+/** The services that a member exports or holds something of. */
+export function keysIn({ caches }: Member): ReadonlySet<Key> {
+  const objects = [
+    ...caches.seedExports.list(),
+    ...caches.currentExports.list(),
+    ...caches.importedServices.list(),
+    ...caches.serviceImports.list(),
+  ];
+  const slices = caches.slices.list().filter(isOurSlice);
+  return new Set([...objects.map(keyOf), ...slices.flatMap(importsOf)]);
+}

@@ -1,0 +1,174 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../../client/clock.ts';
+import type { Key } from '../../client/key.ts';
+import type { Outcome } from '../../client/queue.ts';
+import type { Member } from '../member/member.ts';
+import type { Merged } from '../merge/merged.ts';
+import type { Write } from '../project/desired.ts';
+import type { Channel } from './channel.ts';
+import type { Delivered } from './deliver.ts';
+import { deletedSource, deliver } from './deliver.ts';
+import { Deliveries, holdsAnything, isWithdrawn } from './deliveries.ts';
+import { releaseExports, tellExports } from './exports.ts';
+import type { SyncMetrics } from './metrics.ts';
+import type { Seats } from './seats.ts';
+import { problemOf } from './seats.ts';
+import type { Services } from './services.ts';
+
+export interface ReconcilerOptions {
+  readonly services: Services;
+  readonly seats: Seats;
+  readonly metrics: SyncMetrics;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** A service needs a look in some members. */
+  readonly touch: (key: Key, members: readonly string[]) => void;
+}
+
+/** How long a controller is new: members that have not taken a service by then lag. */
+const newMs = 10_000;
+
+/**
+ * One service in one member: what it is to hold is written, and its exports are told how far the service has come.
+ * Every run starts from what is known now.
+ */
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #deliveries = new Deliveries();
+  /** When this controller began to lead. */
+  #ledSince = 0;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+  }
+
+  /** This controller leads from now on. */
+  begin(): void {
+    this.#ledSince = this.#options.clock.elapsed();
+  }
+
+  /** A member is no longer of the set. */
+  forgetMember(id: string): void {
+    this.#deliveries.forgetMember(id);
+  }
+
+  /** A member has failed to take a service, so often in a row. */
+  failed(key: Key, member: string, failures: number): void {
+    if (this.#deliveries.failed(key, member, failures)) this.#touchExporters(key);
+  }
+
+  /** Makes a member hold what it is to hold of a service. */
+  async run(channel: Channel, key: Key, signal: AbortSignal): Promise<Outcome> {
+    const { services, seats } = this.#options;
+    const { member } = channel;
+    const seat = seats.get(member.id);
+    // It is touched again when it is ready.
+    if (!member.isReady || seat?.joining !== 'done' || problemOf(seat) !== undefined) return;
+    const merged = services.get(key);
+    const delivered = await deliver(
+      {
+        key,
+        merged,
+        member,
+        memory: member.memory,
+        unknown: seats.idsOf(({ caches }) => !caches.isSynced),
+        lost: seats.idsOf(({ pulse }) => pulse.state === 'lost'),
+        brake: (write) => this.#brake(channel, merged, write),
+        now: () => this.#now(),
+        onWrite: (write) => this.#count(member, write),
+      },
+      signal,
+    );
+    this.#acknowledge(channel, key, delivered);
+    const isLeaving = member.options.isLeaving === true;
+    if (isLeaving) await releaseExports(member, key, signal);
+    const isTold = isLeaving || (await this.#tell(member, key, signal));
+    this.#tidy(member, key);
+    const waitMs = delivered.waitMs > 0 ? delivered.waitMs : isTold ? 0 : newMs;
+    return waitMs > 0 ? { againAfterMs: waitMs } : undefined;
+  }
+
+  #acknowledge(channel: Channel, key: Key, delivered: Delivered): void {
+    const { services, metrics } = this.#options;
+    const { id } = channel.member;
+    const tookMs = channel.arrived(key);
+    if (tookMs !== undefined && delivered.writes > 0) metrics.propagation.observe({ importer: id }, tookMs / 1000);
+    const isNews = this.#deliveries.took(key, id, delivered);
+    const isLeaving = services.get(key).exporters.some(({ verdict }) => verdict.state === 'leaving');
+    if (isNews || (isLeaving && delivered.writes > 0)) this.#touchExporters(key);
+  }
+
+  #touchExporters(key: Key): void {
+    const { services, touch } = this.#options;
+    touch(
+      key,
+      services.get(key).exporters.map(({ cluster }) => cluster),
+    );
+  }
+
+  /** Tells the exports of a member how far the service has come; false: that is not known yet. */
+  async #tell(member: Member, key: Key, signal: AbortSignal): Promise<boolean> {
+    const { services, seats } = this.#options;
+    const others = seats.taking().filter(({ options }) => options.isLeaving !== true);
+    // A controller that has just begun does not know yet what members have, and must not say that they lack it.
+    if (this.#isNew() && others.some((each) => each.isReady && !this.#deliveries.hasTried(key, each.id))) return false;
+    await tellExports(
+      {
+        key,
+        merged: services.get(key),
+        member,
+        progress: () => ({
+          deliveries: this.#deliveries.of(key, member.id, others),
+          isWithdrawn: isWithdrawn(key, member.id, seats.taking()),
+          now: this.#now(),
+        }),
+        onWrite: (write) => this.#count(member, write),
+      },
+      signal,
+    );
+    return true;
+  }
+
+  #isNew(): boolean {
+    return this.#options.clock.elapsed() - this.#ledSince < newMs;
+  }
+
+  /** Gives back what a service had that is gone everywhere. */
+  #tidy(member: Member, key: Key): void {
+    const { services, seats, touch } = this.#options;
+    const { members } = seats;
+    const { exporters, order } = services.get(key);
+    if (order.length > 0) return;
+    const { vips } = member.options;
+    const sharing = members.filter(({ options }) => options.vips !== undefined && options.vips === vips);
+    if (vips !== undefined && sharing.every((each) => each.isReady && !holdsAnything(each, key))) {
+      for (const waiting of vips.release(key)) touch(waiting, [member.id]);
+    }
+    if (exporters.length > 0 || members.some((each) => holdsAnything(each, key))) return;
+    services.forget(key);
+    this.#deliveries.forget(key);
+  }
+
+  /** What a person has withdrawn is not held back: its export is there, and about to go. */
+  #brake({ member, brake }: Channel, { exporters }: Merged, write: Write): number {
+    const { seats, metrics, log } = this.#options;
+    const source = deletedSource(write);
+    if (source === undefined || seats.get(source) === undefined) return 0;
+    const exporter = exporters.find(({ cluster }) => cluster === source);
+    if (exporter?.verdict.state === 'leaving') return 0;
+    const waitMs = brake.waitMs(source, member.caches.slices.by('source', source).length);
+    if (waitMs > 0) {
+      metrics.brake.inc({ importer: member.id });
+      log.warn({ cluster: member.id, source, waitMs }, 'too much would be deleted at once: it waits');
+    }
+    return waitMs;
+  }
+
+  #count({ id }: Member, { kind, verb }: Write): void {
+    this.#options.metrics.writes.inc({ cluster: id, kind: kind.kind, verb });
+  }
+
+  #now(): string {
+    return new Date(this.#options.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+  }
+}
