@@ -12,6 +12,14 @@ export interface RouteChange {
   readonly added: readonly Route[];
 }
 
+/** What keeps routes from working, though everything else does. */
+export interface RouteProblem {
+  /** Whose route it is, such as `Service shop/web`; left out: it is not about one. */
+  readonly owner?: string;
+  /** What is wrong and what to do about it, a sentence. */
+  readonly text: string;
+}
+
 /**
  * What makes routes happen: rules of the kernel, or listeners. The proxy calls `replace` first, then `apply` with each
  * change, one at a time and never two at once. When either rejects, nothing or only a part of it may hold; the proxy
@@ -23,8 +31,8 @@ export interface Backend extends AsyncDisposable {
   replace(state: RoutingState): Promise<void>;
   /** Makes one change. `state` is what holds afterwards. */
   apply(change: RouteChange, state: RoutingState): Promise<void>;
-  /** What keeps it from its work now, each a sentence, such as a route that could not be opened. */
-  problems(): readonly string[];
+  /** What keeps it from its work now, such as a route that could not be opened. */
+  problems(): readonly RouteProblem[];
   /** Removes everything it ever made. Disposing alone leaves rules in place, so that a restart is not noticed. */
   cleanup(): Promise<void>;
 }

@@ -11,7 +11,7 @@ import type { RunningPart } from '../client/part.ts';
 import type { TestServer } from '../server/testing/server.ts';
 import { testServer } from '../server/testing/server.ts';
 import { until } from '../server/testing/until.ts';
-import type { Backend, RouteChange, RoutingState } from './backend.ts';
+import type { Backend, RouteChange, RouteProblem, RoutingState } from './backend.ts';
 import { inspect } from './inspect.ts';
 import type { ProxyOptions } from './options.ts';
 import { startProxy } from './proxy.ts';
@@ -41,8 +41,10 @@ class Recorder implements Backend {
     for (const route of added) this.routes.set(routeKey(route), route);
   }
 
-  problems(): readonly string[] {
-    return [];
+  wrong: readonly RouteProblem[] = [];
+
+  problems(): readonly RouteProblem[] {
+    return this.wrong;
   }
 
   async cleanup(): Promise<void> {}
@@ -218,6 +220,27 @@ test('labels and addresses of the node change its routes', async () => {
   });
   assert.equal(answer.status, 200, answer.text);
   await until('the node port is served', () => backend.lines.includes('192.0.2.1 TCP 30080 → 10.1.0.2:8080'));
+});
+
+test('what keeps a route from working is an Event of its Service, once', async () => {
+  await using running = await startAll({}, (server) => post(server, `${core}/services`, service('web', '10.0.0.10')));
+  const { server, backend, proxy } = running;
+  const text = 'Service default/web is not served at 10.0.0.10:80/TCP: another program has that port';
+  backend.wrong = [
+    { owner: 'Service default/web', text },
+    { owner: 'Import default/web', text: 'nobody' },
+  ];
+  await proxy.ready;
+  await post(server, `${core}/services`, service('other', '10.0.0.11'));
+  const eventsOf = async (reason: string): Promise<string> =>
+    (await server.ask('GET', `${core}/events?fieldSelector=reason=${reason}`)).text;
+  await until('the other is routed', () => backend.lines.length === 3);
+  await until('it is told', async () => (await eventsOf('NotServed')).includes(text));
+  const { items } = JSON.parse(await eventsOf('NotServed')) as { items: readonly { count: number; type: string }[] };
+  assert.deepEqual(
+    items.map(({ type, count }) => [type, count]),
+    [['Warning', 1]],
+  );
 });
 
 test('a backend that cannot work makes the start fail, with its reason', async () => {

@@ -2,14 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { messageOf } from '../api/thrown.ts';
 import { serviceKind } from '../api/kinds/core/service/kind.ts';
+import type { Service } from '../api/kinds/core/service/schema.ts';
 import type { Clock, Random } from '../client/clock.ts';
 import { systemClock } from '../client/clock.ts';
 import { EventRecorder } from '../client/events.ts';
+import type { Key } from '../client/key.ts';
 import { keyFor } from '../client/key.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
-import type { Backend } from './backend.ts';
+import type { Backend, RouteProblem } from './backend.ts';
 import { isEmptyChange } from './backend.ts';
 import { Caches } from './follow/caches.ts';
+import { Complaints } from './follow/complaints.ts';
 import { Follower } from './follow/follower.ts';
 import { HealthChecks } from './follow/health-checks.ts';
 import type { Surroundings } from './follow/node.ts';
@@ -52,6 +55,7 @@ class RunningProxy implements RunningPart {
   readonly #metrics: ProxyMetrics;
   readonly #checks: HealthChecks;
   readonly #events: EventRecorder;
+  readonly #complaints: Complaints;
   readonly #triggers: TriggerTimes;
   readonly #runner: BoundedRunner;
   readonly #stop = new AbortController();
@@ -62,8 +66,6 @@ class RunningProxy implements RunningPart {
   #needsAll = true;
   #lastFull = 0;
   #failure: string | undefined;
-  /** What was said already, so that it is said once. */
-  #said: ReadonlySet<string> = new Set();
 
   constructor(context: PartContext, options: ProxyOptions, machine: ProxyMachine) {
     this.#context = context;
@@ -78,6 +80,8 @@ class RunningProxy implements RunningPart {
       pending: (what) => this.#follower.pending(what),
     });
     this.#events = new EventRecorder({ client, component: 'fairlead-proxy', clock: this.#clock });
+    const service = (key: Key): Service | undefined => this.#caches.services.get(key);
+    this.#complaints = new Complaints({ log, events: this.#events, service });
     this.#triggers = new TriggerTimes(this.#clock.now());
     this.#checks = new HealthChecks({
       host: options.healthCheckHost,
@@ -171,7 +175,7 @@ class RunningProxy implements RunningPart {
     this.#metrics.synced(how, (this.#clock.elapsed() - started) / 1000, this.#clock.now());
     for (const { family, atMs } of triggers) this.#metrics.programmed(family, (this.#clock.now() - atMs) / 1000);
     this.#checks.retry();
-    this.#say();
+    this.#complaints.tell([...this.#conflicts(), ...backend.problems()]);
     this.#synced.resolve();
   }
 
@@ -195,22 +199,18 @@ class RunningProxy implements RunningPart {
     };
   }
 
+  #conflicts(): readonly RouteProblem[] {
+    return this.#table
+      .conflicts()
+      .map(({ key, winner, loser }) => ({ owner: loser, text: `${loser} does not get ${key}: ${winner} has it` }));
+  }
+
   #syncFailed(error: unknown): void {
     // What was asked for is in the table, and no longer told as a change.
     this.#needsAll = true;
     this.#failure = `routes could not be made: ${messageOf(error)}`;
     this.#metrics.failed();
     this.#context.log.error({ err: error }, 'routes could not be made; trying again');
-  }
-
-  /** Says what is wrong with single routes, each thing once. */
-  #say(): void {
-    const conflicts = this.#table
-      .conflicts()
-      .map(({ key, winner, loser }) => `${loser} does not get ${key}: ${winner} has it`);
-    const problems = new Set([...conflicts, ...(this.#backend?.problems() ?? [])]);
-    for (const problem of problems.difference(this.#said)) this.#context.log.warn({ problem }, 'not all routes work');
-    this.#said = problems;
   }
 
   #healthCheckFailed(check: HealthCheck, error: unknown): void {

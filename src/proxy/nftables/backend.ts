@@ -1,5 +1,5 @@
 import type { IpFamily } from '../../api/addresses.ts';
-import type { Backend, RouteChange, RoutingState } from '../backend.ts';
+import type { Backend, RouteChange, RouteProblem, RoutingState } from '../backend.ts';
 import type { NodeNetwork } from '../routes/route.ts';
 import type { Watched } from './conntrack.ts';
 import { Conntrack, watchedIn } from './conntrack.ts';
@@ -75,9 +75,9 @@ export class NftablesBackend implements Backend {
     await this.#cut(watchedIn(change));
   }
 
-  problems(): readonly string[] {
+  problems(): readonly RouteProblem[] {
     const { problem } = this.#conntrack;
-    return problem === undefined ? [] : [problem];
+    return problem === undefined ? [] : [{ text: problem }];
   }
 
   async cleanup(): Promise<void> {

@@ -28,6 +28,9 @@ export interface ServiceInput {
 /** How the table calls a Service. */
 export const serviceOwner = (key: string): string => `Service ${key}`;
 
+/** The key of the Service that an owner is; empty if it is none. */
+export const keyOfOwner = (owner: string): string => (owner.startsWith('Service ') ? owner.slice(8) : '');
+
 /** Why a Service has no routes at all; undefined if it may have some. */
 export function whyUnrouted({ metadata, spec }: Service): string | undefined {
   if (spec.type === 'ExternalName') return 'it is an alias of another name';

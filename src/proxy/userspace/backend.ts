@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 
 import { systemClock } from '../../client/clock.ts';
-import type { Backend, RouteChange, RoutingState } from '../backend.ts';
+import type { Backend, RouteChange, RouteProblem, RoutingState } from '../backend.ts';
 import type { Route } from '../routes/route.ts';
 import { Doors } from './doors.ts';
 import type { DoorPlace, Engine, OpenDoor } from './engine.ts';
@@ -29,7 +29,7 @@ export class UserspaceBackend implements Backend {
   readonly #engine: Engine;
   readonly #udp: UdpRelays;
   readonly #doors: Doors;
-  #unsupported: readonly string[] = [];
+  #unsupported: readonly RouteProblem[] = [];
   #serviceRanges: readonly string[] = [];
 
   private constructor(engine: Engine, limits: UserspaceLimits, context: UserspaceContext) {
@@ -81,8 +81,8 @@ export class UserspaceBackend implements Backend {
     await this.#doors.apply({ removed: served(removed), added: served(added) });
   }
 
-  problems(): readonly string[] {
-    return [...new Set([...this.#doors.problems(), ...this.#unsupported])];
+  problems(): readonly RouteProblem[] {
+    return [...this.#doors.problems(), ...this.#unsupported];
   }
 
   /** Nothing outlives it: what it holds are sockets of this process. */
@@ -114,8 +114,10 @@ function only(protocol: Route['protocol'], change: SwitchboardChange): Switchboa
 
 const isUnsupported = ({ protocol }: Route): boolean => protocol !== 'TCP' && protocol !== 'UDP';
 
-const unsupported = ({ owner, address, port, protocol }: Route): string =>
-  `${owner} is not served at ${address}:${port}/${protocol}: listeners carry TCP and UDP; use nftables`;
+const unsupported = ({ owner, address, port, protocol }: Route): RouteProblem => ({
+  owner,
+  text: `${owner} is not served at ${address}:${port}/${protocol}: listeners carry TCP and UDP; use nftables`,
+});
 
 /** The default limits, or what the descriptors of this process allow if that is less; some are left for the rest. */
 function machineLimits(): UserspaceLimits {

@@ -1,5 +1,6 @@
 import type { Clock, Random } from '../../client/clock.ts';
 import { backoffMs } from '../../client/clock.ts';
+import type { RouteProblem } from '../backend.ts';
 import type { Route } from '../routes/route.ts';
 import { routeKey } from '../routes/route.ts';
 import type { DoorPlace, OpenDoor } from './engine.ts';
@@ -62,8 +63,10 @@ export class Doors implements AsyncDisposable {
   }
 
   /** What could not be held, and why. */
-  problems(): readonly string[] {
-    return Array.from(this.#doors.values(), ({ problem }) => problem).filter((problem) => problem !== undefined);
+  problems(): readonly RouteProblem[] {
+    return Array.from(this.#doors.values()).flatMap(({ route: { owner }, problem }) =>
+      problem === undefined ? [] : [{ owner, text: problem }],
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
