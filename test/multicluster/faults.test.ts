@@ -217,7 +217,7 @@ describe('two controllers at once', () => {
 });
 
 describe('hand edits', () => {
-  test('MCS-71 MCS-108 are taken back, and what others wrote is left alone', async () => {
+  test('MCS-71 MCS-103 MCS-108 are taken back, and what others wrote is left alone', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await twoExporters(stack);
     const [east, west] = clusters;

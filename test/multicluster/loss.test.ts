@@ -67,7 +67,7 @@ describe('a cluster whose server is killed', () => {
     }
   };
 
-  test('MCS-83 MCS-84 MCS-86 MCS-143 loses its endpoints within the lease and 2 s, and has them back', async () => {
+  test('MCS-82 MCS-83 MCS-84 MCS-86 MCS-143 loses its endpoints within the lease and 2 s, and has them back', async () => {
     for (const [index, id] of ['east', 'west'].entries()) {
       const spec = { ports: [{ name: 'http', port: 80 }] };
       await client(id).create(serviceKind, { metadata: web, spec, status: { loadBalancer: {} } });

@@ -53,7 +53,7 @@ describe('exports', () => {
     await until('and it says why', async () => (await reasonOf(east, 'Initialized')) === 'NoService');
   });
 
-  test('MCS-93 MCS-163 ExternalName is refused until it is something else', async () => {
+  test('MCS-93 MCS-163 EXT-9 ExternalName is refused until it is something else', async () => {
     await using stack = new AsyncDisposableStack();
     const { east, west } = await joined(stack);
     const spec = { type: 'ExternalName' as const, externalName: 'example.org' };

@@ -208,7 +208,7 @@ describe('connections through fairlead up', { skip }, () => {
     assert.equal(answers.size, 1);
   });
 
-  test('MCS-42 MCS-107 the address of a supercluster service reaches Pods of both clusters', async () => {
+  test('MCS-5 MCS-42 MCS-90 MCS-107 the address of a supercluster service reaches Pods of both clusters', async () => {
     await web('127.192.15.1', 'from east');
     await web('127.193.15.1', 'from west');
     for (const [cluster, ip] of [

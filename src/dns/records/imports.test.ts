@@ -148,6 +148,15 @@ describe('a headless import', () => {
     );
   });
 
+  it('MCS-95 keeps Pods of one name in two clusters apart', () => {
+    const ordinal = (address: string) => [endpoint(address, { hostname: 'web-0' })];
+    const lines = recordLines(object, [from('east', ordinal('10.0.0.1')), from('west', ordinal('10.1.0.1'))]);
+    assert.deepEqual(
+      lines.filter((line) => line.startsWith('web-0.')),
+      [`web-0.east.${web} 5 A 10.0.0.1`, `web-0.west.${web} 5 A 10.1.0.1`],
+    );
+  });
+
   it('says nothing of <cluster>.<service>, which exists for what is below it', () => {
     const zones = new Zones([{ apex: 'clusterset.local' }]);
     const model = modelOfImport(object, 'clusterset.local');

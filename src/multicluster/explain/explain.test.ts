@@ -21,7 +21,7 @@ const conflicting = record('west', { day: 2, spec: { ports: [{ ...http, port: 80
 const vip: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };
 
 describe('F2 explain', () => {
-  test('MCS-137 conflicts in text, with everything about them', () => {
+  test('MCS-129 MCS-137 conflicts in text, with everything about them', () => {
     assert.equal(
       explanationText(explain(merge(web, [east, conflicting, record('north', { service: undefined })]))),
       [
@@ -36,6 +36,7 @@ describe('F2 explain', () => {
         '    east  80/TCP    since 2026-01-01T00:00:00Z  came first',
         '    west  8080/TCP  since 2026-01-02T00:00:00Z',
         '  to fix it, in west: change port http to 80/TCP',
+        'to change a port, add the new one under a name of its own in each cluster, then remove the old one; or export a new Service',
       ].join('\n'),
     );
   });

@@ -91,8 +91,16 @@ export function explanationText(explanation: Explanation): string {
       ['ServiceImport', viewText(views.current)],
     ]),
     ...conflicts.flatMap(conflictLines),
+    ...(conflicts.some(isOverWithdrawnPort) ? [phases] : []),
   ].join('\n');
 }
+
+/** How ports are changed without ever being in conflict (MCS-129). */
+const phases =
+  'to change a port, add the new one under a name of its own in each cluster, then remove the old one; or export a new Service';
+
+const isOverWithdrawnPort = ({ reason, shapes }: Conflict): boolean =>
+  reason === 'PortConflict' && shapes.includes('seed');
 
 /** What a view shows, in a line. */
 export function viewText({ state, type, ports = [] }: ViewReport): string {

@@ -113,4 +113,29 @@ describe('exports follow roles', () => {
     assert.equal((await owner.ask('POST', exports(today, 'shop'), anExport(today, 'default'))).status, 400);
     assert.equal((await server.ask('GET', `${exports(today, 'default')}/web`)).status, 404);
   });
+
+  test('MCS-27 MCS-33 who exports for others, as those others, may do what they may and no more', async () => {
+    await using server = await testServer();
+    await apply(server, 'owners.yaml');
+    await apply(server, 'lock-exports.yaml');
+    await until('exporting is no part of admin', async () => !(await mayExport(server, 'admin')));
+    const rules = [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'], resourceNames: ['olivia'] }];
+    const [roles, bindings] = ['clusterroles', 'clusterrolebindings'].map(
+      (name) => `/apis/rbac.authorization.k8s.io/v1/${name}`,
+    );
+    await server.ask('POST', roles ?? '', { body: { metadata: { name: 'for-olivia' }, rules } });
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'for-olivia' };
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'exporter' }];
+    await server.ask('POST', bindings ?? '', { body: { metadata: { name: 'for-olivia' }, roleRef, subjects } });
+    const automation = server.as({ name: 'exporter' });
+    const forUser = (user: string, namespace: string): Promise<number> =>
+      automation
+        .ask('POST', exports(today, namespace), { ...anExport(today), headers: { 'impersonate-user': user } })
+        .then(({ status }) => status);
+    assert.equal((await automation.ask('POST', exports(today, 'shop'), anExport(today))).status, 403, 'not by itself');
+    assert.equal(await forUser('olivia', 'vault'), 403, 'not where she may not');
+    assert.equal(await forUser('kubernetes-admin', 'vault'), 403, 'not as somebody it may not be');
+    assert.equal((await server.ask('GET', exports(today, 'vault'))).body.items.length, 0);
+    assert.equal(await forUser('olivia', 'shop'), 201);
+  });
 });
