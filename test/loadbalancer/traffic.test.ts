@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
 import { until } from '../../src/server/testing/until.ts';
-import { run } from '../harness/command.ts';
+import type { Running } from '../harness/command.ts';
+import { run, start } from '../harness/command.ts';
 import type { Fairlead } from '../harness/fairlead.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
@@ -102,6 +103,29 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
     const at = await address('sip');
     await until('both answer', async () => (await answers(at, 5060)) === 'UDP TCP');
   });
+
+  test(
+    'LB-10 calls by sipp, from INVITE to BYE, over UDP and over TCP',
+    { skip: unlessInstalled('sipp') },
+    async () => {
+      const ip = '127.192.30.4';
+      // u1 and t1: all calls over one UDP socket, or over one TCP connection.
+      const sipp = (transport: 'u1' | 't1', ...args: readonly string[]): Running =>
+        stack.use(start('sipp', [...args, '-t', transport, '-nostdin', '-timeout', '20'], { cwd: directory }));
+      for (const transport of ['u1', 't1'] as const) sipp(transport, '-sn', 'uas', '-i', ip, '-p', '5070');
+      await create(both('calls', 5064, 5070), 'calls', ip);
+      const at = await address('calls');
+      for (const transport of ['u1', 't1'] as const) {
+        const call = ['-sn', 'uac', '-i', '127.0.0.1', '-d', '10', '-m', '20', '-r', '200', `${at}:5064`];
+        const ended = (): Promise<{ code: number; out: string }> => sipp(transport, ...call).ended;
+        const { out } = await until(`20 calls over ${transport}`, async () => {
+          const result = await ended();
+          return result.code === 0 ? result : undefined;
+        });
+        assert.match(out, /Successful call +\| +\d+ +\| +20 /);
+      }
+    },
+  );
 
   test('LB-23 with the gate off what mixes goes on, can be edited and deleted, on one data directory', async () => {
     const at = await address('sip');
