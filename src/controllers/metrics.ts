@@ -1,5 +1,7 @@
 import type { Registry } from 'prom-client';
 import { Counter, Gauge, Histogram } from 'prom-client';
+import type { Samples } from '../metrics/collected.ts';
+import { collectedGauge } from '../metrics/collected.ts';
 import { SliceTotals } from './endpointslice/totals.ts';
 
 /** What the controllers count. Names are those of kube-controller-manager. */
@@ -80,27 +82,14 @@ export function controllersMetrics(registry: Registry): ControllersMetrics {
 }
 
 function totalGauges(totals: SliceTotals, subsystem: string, registry: Registry): void {
-  const gauge = (name: string, help: string, value: () => number): void => {
-    new Gauge({
-      name: `${subsystem}_${name}`,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(value());
-      },
-    });
-  };
+  const gauge = (name: string, help: string, read: () => Samples): void =>
+    collectedGauge(registry, `${subsystem}_${name}`, help, read);
   gauge('num_endpoint_slices', 'Number of EndpointSlices', () => totals.slices);
   const desired = 'Number of EndpointSlices that would exist with perfect endpoint allocation';
   gauge('desired_endpoint_slices', desired, () => totals.desiredSlices);
   gauge('endpoints_desired', 'Number of endpoints desired', () => totals.endpoints);
-  new Gauge({
-    name: `${subsystem}_services_count_by_traffic_distribution`,
-    help: 'Number of Services using some specific trafficDistribution',
-    labelNames: ['traffic_distribution'],
-    registers: [registry],
-    collect() {
-      for (const [name, services] of totals.distributions) this.set({ traffic_distribution: name }, services);
-    },
-  });
+  const distributed = 'Number of Services using some specific trafficDistribution';
+  gauge('services_count_by_traffic_distribution', distributed, () =>
+    Array.from(totals.distributions, ([name, services]) => [{ traffic_distribution: name }, services]),
+  );
 }

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import { Counter, Gauge, Histogram } from 'prom-client';
 
 import type { IpFamily } from '../api/addresses.ts';
+import { collectedGauge } from '../metrics/collected.ts';
 import type { NftablesObserver } from './nftables/backend.ts';
 import type { RoutingTable } from './routes/table.ts';
 
@@ -39,16 +40,10 @@ export class ProxyMetrics {
       zeroed(new Counter({ name: `kubeproxy_${name}`, help, labelNames, registers }));
     const gauge = (name: string, help: string): Gauge<'ip_family'> =>
       new Gauge({ name: `kubeproxy_${name}`, help, labelNames, registers });
-    const waiting = (what: 'service' | 'endpoint', help: string): Gauge<'ip_family'> =>
-      new Gauge({
-        name: `kubeproxy_sync_proxy_rules_${what}_changes_pending`,
-        help,
-        labelNames,
-        registers,
-        collect() {
-          for (const ip_family of families) this.set({ ip_family }, pending(what));
-        },
-      });
+    const waiting = (what: 'service' | 'endpoint', help: string): void =>
+      collectedGauge(registry, `kubeproxy_sync_proxy_rules_${what}_changes_pending`, help, () =>
+        families.map((ip_family) => [{ ip_family }, pending(what)]),
+      );
     waiting('service', 'Services and imports that wait for a sync.');
     waiting('endpoint', 'Owners of slices that wait for a sync.');
     this.#sync = {

@@ -2,10 +2,10 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 import type { Gates } from '../api/gates.ts';
 import { gateNames, gateSpecs } from '../api/gates.ts';
+import { collectedGauge } from '../metrics/collected.ts';
 import type { AuditLog } from './audit/log.ts';
 import { auditMetrics } from './audit/metrics.ts';
 import type { ServerContext } from './context.ts';
-import { gauge } from './gauge.ts';
 import type { FlowControl } from './limits/flow-control.ts';
 import { flowControlMetrics } from './limits/metrics.ts';
 import type { RequestInfo, ResourceRequest } from './request.ts';
@@ -65,20 +65,21 @@ export class ServerMetrics {
       labelNames: ['verb', 'resource'],
       registers,
     });
-    gauge(registers, 'apiserver_storage_objects', 'Stored objects, by resource.', ['resource'], (set) => {
-      for (const { kind, size } of context.hub.caches) {
-        set({ resource: kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}` }, size);
-      }
-    });
-    gauge(registers, 'kubernetes_feature_enabled', 'Feature gates: 1 is on.', ['name', 'stage'], (set) => {
-      for (const name of gateNames) {
+    collectedGauge(this.#registry, 'apiserver_storage_objects', 'Stored objects, by resource.', () =>
+      Array.from(context.hub.caches, ({ kind, size }) => [
+        { resource: kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}` },
+        size,
+      ]),
+    );
+    collectedGauge(this.#registry, 'kubernetes_feature_enabled', 'Feature gates: 1 is on.', () =>
+      gateNames.map((name) => {
         const { stage } = gateSpecs[name];
-        set({ name, stage: stage === 'GA' ? '' : stage }, gates.enabled(name) ? 1 : 0);
-      }
-    });
-    allocatorMetrics(registers, context);
-    flowControlMetrics(registers, limits, context.watches);
-    auditMetrics(registers, audit);
+        return [{ name, stage: stage === 'GA' ? '' : stage }, gates.enabled(name) ? 1 : 0];
+      }),
+    );
+    allocatorMetrics(this.#registry, context);
+    flowControlMetrics(this.#registry, limits, context.watches);
+    auditMetrics(this.#registry, audit);
   }
 
   /**
@@ -112,20 +113,26 @@ export class ServerMetrics {
   }
 }
 
-function allocatorMetrics(registers: Registry[], { allocator }: ServerContext): void {
+function allocatorMetrics(registry: Registry, { allocator }: ServerContext): void {
   const addresses = 'kube_apiserver_clusterip_allocator';
-  gauge(registers, `${addresses}_allocated_ips`, 'Cluster IPs in use.', ['cidr'], (set) => {
-    for (const { cidr, allocated } of allocator.metrics().clusterIps) set({ cidr }, allocated);
-  });
-  gauge(registers, `${addresses}_available_ips`, 'Cluster IPs that are free.', ['cidr'], (set) => {
-    for (const { cidr, available } of allocator.metrics().clusterIps) set({ cidr }, available);
-  });
-  const ports = 'kube_apiserver_nodeport_allocator';
-  gauge(registers, `${ports}_allocated_ports`, 'Node ports in use.', [], (set) =>
-    set({}, allocator.metrics().nodePorts.allocated),
+  collectedGauge(registry, `${addresses}_allocated_ips`, 'Cluster IPs in use.', () =>
+    allocator.metrics().clusterIps.map(({ cidr, allocated }) => [{ cidr }, allocated]),
   );
-  gauge(registers, `${ports}_available_ports`, 'Node ports that are free.', [], (set) =>
-    set({}, allocator.metrics().nodePorts.available),
+  collectedGauge(registry, `${addresses}_available_ips`, 'Cluster IPs that are free.', () =>
+    allocator.metrics().clusterIps.map(({ cidr, available }) => [{ cidr }, available]),
+  );
+  const ports = 'kube_apiserver_nodeport_allocator';
+  collectedGauge(
+    registry,
+    `${ports}_allocated_ports`,
+    'Node ports in use.',
+    () => allocator.metrics().nodePorts.allocated,
+  );
+  collectedGauge(
+    registry,
+    `${ports}_available_ports`,
+    'Node ports that are free.',
+    () => allocator.metrics().nodePorts.available,
   );
 }
 

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
-import { AggregatorRegistry, Gauge, Registry } from 'prom-client';
+import { AggregatorRegistry, Registry } from 'prom-client';
 import { Client } from '../../client/client.ts';
 import type { RunningPart } from '../../client/part.ts';
 import type { Transport } from '../../client/transport.ts';
+import { collectedGauge } from '../../metrics/collected.ts';
 import { watchedConnection } from './connection.ts';
 import type { StartContext, StartPart } from './part.ts';
 import { supervise } from './supervise.ts';
@@ -67,17 +68,8 @@ function describe(
   part: string,
   read: { readonly problems: () => readonly string[]; readonly restarts: () => number },
 ): void {
-  const gauge = (name: string, help: string, value: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      labelNames: ['part'],
-      registers: [registry],
-      collect() {
-        this.set({ part }, value());
-      },
-    });
-  };
+  const gauge = (name: string, help: string, value: () => number): void =>
+    collectedGauge(registry, name, help, () => [[{ part }, value()]]);
   gauge('fairlead_part_ready', 'Whether nothing keeps the part from its work.', () =>
     read.problems().length === 0 ? 1 : 0,
   );

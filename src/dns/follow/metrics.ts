@@ -1,9 +1,10 @@
 import type { Registry } from 'prom-client';
-import { Gauge, Histogram } from 'prom-client';
+import { Histogram } from 'prom-client';
 
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { triggerTimeAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import { collectedGauge } from '../../metrics/collected.ts';
 import { reachOf } from '../records/service.ts';
 import { annotatedLabels } from '../records/srv.ts';
 import type { Zones } from '../records/zones.ts';
@@ -42,38 +43,24 @@ function serviceKindOf(service: Service): string | undefined {
 
 /** Tells how fresh and how large what is served is, and whether `srvServiceName` is in use (SRV-12). */
 export function followMetrics(registry: Registry, follower: Follower, zones: Zones): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'fairlead_dns_watch_age_seconds',
-    help: 'Time since the API server last said anything about a resource.',
-    labelNames: ['resource'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { resource, silentMs } of follower.freshness()) {
-        if (silentMs !== undefined) this.set({ resource }, silentMs / 1000);
-      }
-    },
-  });
-  new Gauge({
-    name: 'fairlead_dns_names',
-    help: 'Names that exist in the zones.',
-    registers,
-    collect() {
-      this.set(zones.size);
-    },
-  });
-  new Gauge({
-    name: 'fairlead_dns_srv_service_name_ports',
-    help: 'Ports of Services whose SRV records are named by srvServiceName or its annotation.',
-    labelNames: ['by'],
-    registers,
-    collect() {
-      const { field, annotation } = srvNamesInUse(follower.caches.services.list());
-      this.set({ by: 'field' }, field);
-      this.set({ by: 'annotation' }, annotation);
-    },
-  });
+  collectedGauge(
+    registry,
+    'fairlead_dns_watch_age_seconds',
+    'Time since the API server last said anything about a resource.',
+    () =>
+      follower
+        .freshness()
+        .flatMap(({ resource, silentMs }) =>
+          silentMs === undefined ? [] : [[{ resource }, silentMs / 1000] as const],
+        ),
+  );
+  collectedGauge(registry, 'fairlead_dns_names', 'Names that exist in the zones.', () => zones.size);
+  collectedGauge(
+    registry,
+    'fairlead_dns_srv_service_name_ports',
+    'Ports of Services whose SRV records are named by srvServiceName or its annotation.',
+    () => Object.entries(srvNamesInUse(follower.caches.services.list())).map(([by, ports]) => [{ by }, ports]),
+  );
 }
 
 /** How many ports have an SRV name of their own, by how it is given. */

@@ -1,9 +1,8 @@
 // What forwarding does, under the names and labels that CoreDNS gives it.
-import { Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 
-import type { Counted } from '../collected.ts';
-import { collectedHistogram } from '../collected.ts';
+import type { Counted, Labels, Samples } from '../../metrics/collected.ts';
+import { collectedCounter, collectedGauge, collectedHistogram } from '../../metrics/collected.ts';
 import { rcodeName } from '../wire/codes.ts';
 import type { ForwardCounters, UpstreamCounts } from './counters.ts';
 import { durationBuckets } from './counters.ts';
@@ -19,9 +18,6 @@ export interface ForwardMetricsOptions {
   readonly inFlight: () => number;
 }
 
-type Labels = Readonly<Record<string, string>>;
-type Values = Iterable<readonly [Labels, number]>;
-
 /** Registers the metrics. They are read when somebody asks for them, and cost nothing until then. */
 export function forwardMetrics(options: ForwardMetricsOptions): void {
   const { registry, counters, inFlight } = options;
@@ -30,42 +26,43 @@ export function forwardMetrics(options: ForwardMetricsOptions): void {
   total(
     'coredns_forward_max_concurrent_rejects_total',
     'Questions refused because too many were under way.',
-    [],
-    () => [[{}, counters.refused.overload + counters.refused.domain + counters.refused.client]],
+    () => counters.refused.overload + counters.refused.domain + counters.refused.client,
   );
-  total('coredns_forward_healthcheck_broken_total', 'Questions asked while every upstream was down.', [], () => [
-    [{}, counters.allDown],
-  ]);
-  total('fairlead_dns_forward_refused_total', 'Questions that were not forwarded, by reason.', ['reason'], () =>
-    Object.entries(counters.refused).map(([reason, count]) => [{ reason }, count] as const),
+  total(
+    'coredns_forward_healthcheck_broken_total',
+    'Questions asked while every upstream was down.',
+    () => counters.allDown,
   );
-  total('fairlead_dns_forward_coalesced_total', 'Questions that joined an equal one under way.', [], () => [
-    [{}, counters.coalesced],
-  ]);
-  total('fairlead_dns_forward_loops_total', 'Questions of our own that came back to us.', [], () => [
-    [{}, counters.loops],
-  ]);
-  gaugeIn(registry)('fairlead_dns_forward_in_flight', 'Different questions at upstreams.', [], () => [
-    [{}, inFlight()],
-  ]);
+  total('fairlead_dns_forward_refused_total', 'Questions that were not forwarded, by reason.', () =>
+    Object.entries(counters.refused).map(([reason, count]) => [{ reason }, count]),
+  );
+  total(
+    'fairlead_dns_forward_coalesced_total',
+    'Questions that joined an equal one under way.',
+    () => counters.coalesced,
+  );
+  total('fairlead_dns_forward_loops_total', 'Questions of our own that came back to us.', () => counters.loops);
+  collectedGauge(registry, 'fairlead_dns_forward_in_flight', 'Different questions at upstreams.', inFlight);
   upstreamMetrics(registry, counters);
 }
+
+const counterIn =
+  (registry: Registry) =>
+  (name: string, help: string, read: () => Samples): void =>
+    collectedCounter(registry, name, help, read);
 
 function cacheMetrics({ registry, counters, server, cacheSize }: ForwardMetricsOptions): void {
   const { cache } = counters;
   const place = { server, zones: '.', view: '' };
-  const places = ['server', 'zones', 'view'];
   const total = counterIn(registry);
-  const byType = ({ success, denial }: { readonly success: number; readonly denial: number }): Values => [
+  const byType = ({ success, denial }: { readonly success: number; readonly denial: number }): Samples => [
     [{ ...place, type: 'success' }, success],
     [{ ...place, type: 'denial' }, denial],
   ];
-  const withType = [...places, 'type'];
-  gaugeIn(registry)('coredns_cache_entries', 'Answers in the cache.', withType, () => byType(cacheSize()));
-  total('coredns_cache_hits_total', 'Questions answered from the cache.', withType, () => byType(cache.hits));
-  total('coredns_cache_evictions_total', 'Answers that had to make room.', withType, () => byType(cache.evictions));
-  const one = (name: string, help: string, value: () => number): void =>
-    total(name, help, places, () => [[place, value()]]);
+  collectedGauge(registry, 'coredns_cache_entries', 'Answers in the cache.', () => byType(cacheSize()));
+  total('coredns_cache_hits_total', 'Questions answered from the cache.', () => byType(cache.hits));
+  total('coredns_cache_evictions_total', 'Answers that had to make room.', () => byType(cache.evictions));
+  const one = (name: string, help: string, value: () => number): void => total(name, help, () => [[place, value()]]);
   one('coredns_cache_misses_total', 'Questions that the cache had no answer to.', () => cache.misses);
   one('coredns_cache_requests_total', 'Questions looked up in the cache.', () => {
     return cache.hits.success + cache.hits.denial + cache.misses;
@@ -79,10 +76,9 @@ function cacheMetrics({ registry, counters, server, cacheSize }: ForwardMetricsO
 
 function upstreamMetrics(registry: Registry, counters: ForwardCounters): void {
   const total = counterIn(registry);
-  const labelsOf = (to: string): Labels => ({ proxy_name: 'forward', to });
   const each = (name: string, help: string, value: (counts: UpstreamCounts) => number, more: Labels = {}): void =>
-    total(name, help, ['proxy_name', 'to', ...Object.keys(more)], () =>
-      Array.from(counters.upstreams, ([to, counts]) => [{ ...labelsOf(to), ...more }, value(counts)] as const),
+    total(name, help, () =>
+      Array.from(counters.upstreams, ([to, counts]) => [{ proxy_name: 'forward', to, ...more }, value(counts)]),
     );
   each(
     'coredns_proxy_healthcheck_failures_total',
@@ -109,14 +105,14 @@ function upstreamMetrics(registry: Registry, counters: ForwardCounters): void {
   );
   const durations = 'coredns_proxy_request_duration_seconds';
   const help = 'How long upstreams took to answer.';
-  registry.registerMetric(collectedHistogram(durations, help, () => durationsOf(counters)));
+  collectedHistogram(registry, durations, help, () => durationsOf(counters));
   // Names from before CoreDNS 1.11, which dashboards still have.
   const count = ({ durations }: UpstreamCounts): number =>
     durations.values().reduce((sum, each) => sum + each.count, 0);
-  total('coredns_forward_requests_total', 'Questions to an upstream.', ['to'], () =>
+  total('coredns_forward_requests_total', 'Questions to an upstream.', () =>
     Array.from(counters.upstreams, ([to, counts]) => [{ to }, count(counts) + counts.failures] as const),
   );
-  total('coredns_forward_responses_total', 'Answers of an upstream.', ['to', 'rcode'], () =>
+  total('coredns_forward_responses_total', 'Answers of an upstream.', () =>
     Array.from(counters.upstreams, ([to, { durations }]) =>
       Array.from(durations, ([rcode, each]) => [{ to, rcode: rcodeName(rcode) }, each.count] as const),
     ).flat(),
@@ -130,35 +126,3 @@ const durationsOf = (counters: ForwardCounters): Iterable<readonly [Labels, Coun
       return [labels, { bounds: durationBuckets, counts, count, sum }] as const;
     }),
   ).flat();
-
-type Register = (name: string, help: string, labelNames: string[], values: () => Values) => void;
-
-const counterIn =
-  (registry: Registry): Register =>
-  (name, help, labelNames, values) => {
-    new Counter({
-      name,
-      help,
-      labelNames,
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const [labels, value] of values()) this.inc(labels, value);
-      },
-    });
-  };
-
-const gaugeIn =
-  (registry: Registry): Register =>
-  (name, help, labelNames, values) => {
-    new Gauge({
-      name,
-      help,
-      labelNames,
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const [labels, value] of values()) this.set(labels, value);
-      },
-    });
-  };

@@ -1,6 +1,9 @@
 import type { Registry } from 'prom-client';
 import { Counter, Gauge, Histogram } from 'prom-client';
 
+import type { Samples } from '../../metrics/collected.ts';
+import { collectedGauge } from '../../metrics/collected.ts';
+
 /** What the controller counts; listed in its README. */
 export interface SyncMetrics {
   /** Writes into members, by cluster, kind and verb. */
@@ -21,28 +24,13 @@ export interface MetricsSource {
 /** The metrics of the controller in one registry. */
 export function syncMetrics(registry: Registry, source: MetricsSource): SyncMetrics {
   const registers = [registry];
-  const gauge = (name: string, help: string, read: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  };
-  gauge('fairlead_multicluster_services', 'Services that some cluster exports.', () => source.services());
-  gauge('fairlead_multicluster_conflicts', 'Services about which clusters disagree.', () => source.conflicts());
-  new Gauge({
-    name: 'fairlead_multicluster_waiting_services',
-    help: 'Services that wait to be looked at in a member; 0 in the steady state.',
-    labelNames: ['importer'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [importer, count] of source.waiting()) this.set({ importer }, count);
-    },
-  });
+  const gauge = (name: string, help: string, read: () => Samples): void =>
+    collectedGauge(registry, `fairlead_multicluster_${name}`, help, read);
+  gauge('services', 'Services that some cluster exports.', () => source.services());
+  gauge('conflicts', 'Services about which clusters disagree.', () => source.conflicts());
+  gauge('waiting_services', 'Services that wait to be looked at in a member; 0 in the steady state.', () =>
+    Array.from(source.waiting(), ([importer, count]) => [{ importer }, count]),
+  );
   return {
     writes: new Counter({
       name: 'fairlead_multicluster_writes_total',

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
-import { Counter, Gauge } from 'prom-client';
 
+import { collectedCounter, collectedGauge } from '../../metrics/collected.ts';
 import type { CounterName, Counters } from './counters.ts';
 import type { UdpRelays } from './udp.ts';
 
@@ -9,34 +9,17 @@ export function describe(
   registry: Registry,
   { counters, udp, unopened }: { counters: () => readonly Counters[]; udp: UdpRelays; unopened: () => number },
 ): void {
-  const registers = [registry];
   const sum = (name: CounterName): number => counters().reduce((total, each) => total + each.get(name), 0);
-  const gauge = (name: string, help: string, value: () => number): void => {
-    new Gauge({
-      name: `fairlead_proxy_${name}`,
-      help,
-      registers,
-      collect() {
-        this.set(value());
-      },
-    });
-  };
-  const total = <Label extends string>(
+  const gauge = (name: string, help: string, value: () => number): void =>
+    collectedGauge(registry, `fairlead_proxy_${name}`, help, value);
+  const total = (
     name: string,
     help: string,
-    { label, values }: { readonly label: Label; readonly values: Readonly<Record<string, () => number>> },
-  ): void => {
-    new Counter({
-      name: `fairlead_proxy_${name}`,
-      help,
-      labelNames: [label],
-      registers,
-      collect() {
-        this.reset();
-        for (const [value, read] of Object.entries(values)) this.labels(value).inc(read());
-      },
-    });
-  };
+    { label, values }: { readonly label: string; readonly values: Readonly<Record<string, () => number>> },
+  ): void =>
+    collectedCounter(registry, `fairlead_proxy_${name}`, help, () =>
+      Object.entries(values).map(([value, read]) => [{ [label]: value }, read()]),
+    );
   gauge('connections', 'TCP connections that are open.', () => sum('open'));
   gauge('udp_flows', 'UDP flows that are remembered.', () => udp.flows);
   gauge('unopened_routes', 'Routes whose address and port could not be opened.', unopened);

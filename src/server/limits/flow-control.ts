@@ -18,8 +18,8 @@ export interface LaneCounts {
 export interface Waits {
   sum: number;
   count: number;
-  /** How many waited at most as long as the bucket of the same place says. */
-  readonly atMost: number[];
+  /** How many waited at most as long as the bucket of the same place says, and longer than the one before. */
+  readonly counts: number[];
 }
 
 /** The buckets of `Waits`, in seconds. */
@@ -54,7 +54,7 @@ export class FlowControl implements Disposable {
         counts: {
           dispatched: 0,
           refused: { 'queue-full': 0, 'time-out': 0 },
-          waits: { sum: 0, count: 0, atMost: waitBuckets.map(() => 0) },
+          waits: { sum: 0, count: 0, counts: waitBuckets.map(() => 0) },
         },
       };
     };
@@ -179,9 +179,8 @@ const answerLimits = ({ seatsPerTurn }: QueueLimits): QueueLimits => ({
 function record(waits: Waits, seconds: number): void {
   waits.count++;
   waits.sum += seconds;
-  for (const [index, bucket] of waitBuckets.entries()) {
-    if (seconds <= bucket) waits.atMost[index] = (waits.atMost[index] ?? 0) + 1;
-  }
+  const index = waitBuckets.findIndex((bucket) => seconds <= bucket);
+  if (index >= 0) waits.counts[index] = (waits.counts[index] ?? 0) + 1;
 }
 
 /** Kubernetes' answer when it has too much to do: clients wait a second and come back. */
