@@ -296,6 +296,23 @@ test('LB-7 ports that a load balancer could not open get nothing; its other addr
   assert.deepEqual(dropped('ignore'), []);
 });
 
+test('endpoints that do not answer a load balancer get nothing of its traffic, unless none does', () => {
+  const used = (unhealthy: string): readonly string[] => {
+    const given = balancer({ ports: [{ port: 80 }] }, [{ ip: '203.0.113.5' }]);
+    const annotations = { 'loadbalancer.fairlead.dev/unhealthy-endpoints': unhealthy };
+    const marked = { ...given, metadata: { ...given.metadata, annotations } };
+    return lines(marked, both);
+  };
+  const cluster = 'clusterIP 10.96.0.10 TCP 80 → 10.1.0.1:8080 10.1.1.1:8080 (outsiders)';
+  const all = 'loadBalancer 203.0.113.5 TCP 80 → 10.1.0.1:8080 10.1.1.1:8080 (always)';
+  assert.deepEqual(used('10.1.0.1:8080/TCP,192.0.2.1:80/TCP'), [
+    cluster,
+    'loadBalancer 203.0.113.5 TCP 80 → 10.1.1.1:8080 (always)',
+  ]);
+  assert.deepEqual(used('10.1.0.1:8080/UDP'), [cluster, all]);
+  assert.deepEqual(used('10.1.0.1:8080/TCP,10.1.1.1:8080/TCP'), [cluster, all]);
+});
+
 test('session affinity is how long a client comes back: three hours unless told', () => {
   const seconds = (spec: Partial<ServiceSpec>): number | undefined => {
     const [route] = routesOf({ service: service(spec), slices: both, node });

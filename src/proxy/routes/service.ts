@@ -7,6 +7,7 @@ import { keyOf } from '../../client/key.ts';
 import type { PolicyActions, TrafficPolicy } from './actions.ts';
 import { actionsFor, servingOf, stickySeconds } from './actions.ts';
 import { candidatesIn } from './candidates.ts';
+import { healthyAmong } from './health.ts';
 import type { RouteOptions, ThisNode } from './options.ts';
 import { isOpen } from './port-gate.ts';
 import type { Route } from './route.ts';
@@ -89,6 +90,16 @@ function portRoutes(port: ServicePort, family: IpFamily, input: ServiceInput): r
     action: actions[spec.internalTrafficPolicy ?? 'Cluster'],
     masquerade: 'outsiders',
   } as const;
+  const balanced = (): Pick<Route, 'action' | 'masquerade' | 'near' | 'serving'> => {
+    const healthy = healthyAmong(selection.candidates, service, protocol);
+    if (healthy === selection.candidates) return outside;
+    const among = select(healthy, { node, useHints: true });
+    const served = external(
+      spec.externalTrafficPolicy ?? 'Cluster',
+      actionsFor(among, node, () => sticky),
+    );
+    return protocol === 'UDP' ? { ...served, serving: servingOf(among) } : served;
+  };
   const nodePorts = hasNodePorts(spec) && port.nodePort ? own(node.nodePortAddresses) : [];
   return [
     ...own(clusterAddresses(spec)).map((address) => ({ ...internal, address })),
@@ -101,7 +112,7 @@ function portRoutes(port: ServicePort, family: IpFamily, input: ServiceInput): r
       }
       const ranges = sourceRanges(spec.loadBalancerSourceRanges, family);
       const sources = withOwnAddress(ranges, address, node.nodePortAddresses);
-      return { ...frontend, ...outside, ...(sources === undefined ? {} : { sources }) };
+      return { ...frontend, ...balanced(), ...(sources === undefined ? {} : { sources }) };
     }),
     ...nodePorts.map((address) => ({
       ...base,
