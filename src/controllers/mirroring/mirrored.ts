@@ -8,6 +8,7 @@ import type {
 } from '../../api/kinds/core/endpoints/schema.ts';
 import type { IpFamily } from '../../api/kinds/core/service/schema.ts';
 import type { Endpoint, EndpointPort } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import { withoutSrvName } from '../../api/srv-name.ts';
 import { repack } from '../subsets.ts';
 
 /** What one slice should hold. */
@@ -54,11 +55,6 @@ export function mirrored(subsets: readonly EndpointSubset[], max: number, gates:
 function withPorts(subset: EndpointSubset, copiesSrvName: boolean): EndpointSubset {
   if (copiesSrvName || subset.ports === undefined) return subset;
   return { ...subset, ports: subset.ports.map(withoutSrvName) };
-}
-
-function withoutSrvName(port: CorePort): CorePort {
-  const { srvServiceName: _, ...rest } = port;
-  return rest;
 }
 
 const portOf = ({ name = '', protocol = 'TCP', ...rest }: CorePort): EndpointPort => ({ name, protocol, ...rest });

@@ -3,6 +3,7 @@ import { ageColumn, column, moreThan, nameColumn } from '../../../columns.ts';
 import type { Kind, WriteContext } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
 import { subdomainName } from '../../../names.ts';
+import { hasSrvName, withoutSrvName } from '../../../srv-name.ts';
 import type { EndpointPort, Endpoints, EndpointSubset } from './schema.ts';
 import { endpoints } from './schema.ts';
 import { validateCreate, validateUpdate } from './validate.ts';
@@ -19,13 +20,7 @@ const mapPorts = (
 ): readonly EndpointSubset[] =>
   subsets.map((subset) => (subset.ports === undefined ? subset : { ...subset, ports: subset.ports.map(change) }));
 
-const usesSrvName = ({ subsets }: Endpoints): boolean =>
-  subsets?.some(({ ports }) => ports?.some(({ srvServiceName }) => srvServiceName !== undefined)) ?? false;
-
-function withoutSrvName(port: EndpointPort): EndpointPort {
-  const { srvServiceName: _, ...rest } = port;
-  return rest;
-}
+const usesSrvName = ({ subsets }: Endpoints): boolean => subsets?.some(({ ports }) => ports?.some(hasSrvName)) ?? false;
 
 /** SRV-4: the field goes when its gate is off, unless the stored object uses it already. */
 function dropGatedFields(object: Endpoints, old: Endpoints | undefined, { gates }: WriteContext): Endpoints {

@@ -1,12 +1,6 @@
 import type { WriteContext } from '../../../kind.ts';
-import type { Service, ServicePort } from './schema.ts';
-
-const hasSrvName = (port: ServicePort): boolean => port.srvServiceName !== undefined;
-
-function withoutSrvName(port: ServicePort): ServicePort {
-  const { srvServiceName: _, ...rest } = port;
-  return rest;
-}
+import { hasSrvName, withoutSrvName } from '../../../srv-name.ts';
+import type { Service } from './schema.ts';
 
 /** Clears fields whose gate is off and that the stored Service does not use yet. Reading never clears anything. */
 export function dropGatedFields(service: Service, old: Service | undefined, { gates }: WriteContext): Service {

@@ -1,18 +1,13 @@
 import type { WriteContext } from '../../../kind.ts';
-import type { Endpoint, EndpointPort, EndpointSlice } from './schema.ts';
+import { hasSrvName, withoutSrvName } from '../../../srv-name.ts';
+import type { Endpoint, EndpointSlice } from './schema.ts';
 
 /** Clears fields whose gate is off and that the stored slice does not use, and topology, which v1 cannot write. */
 export function dropFields(slice: EndpointSlice, old: EndpointSlice | undefined, context: WriteContext): EndpointSlice {
   return withoutTopology(dropNodeHints(dropSrvNames(slice, old, context), old, context), old);
 }
 
-const usesSrvName = ({ ports }: EndpointSlice): boolean =>
-  ports?.some(({ srvServiceName }) => srvServiceName !== undefined) ?? false;
-
-function withoutSrvName(port: EndpointPort): EndpointPort {
-  const { srvServiceName: _, ...rest } = port;
-  return rest;
-}
+const usesSrvName = ({ ports }: EndpointSlice): boolean => ports?.some(hasSrvName) ?? false;
 
 function dropSrvNames(slice: EndpointSlice, old: EndpointSlice | undefined, { gates }: WriteContext): EndpointSlice {
   if (gates.enabled('SRVServiceName') || !usesSrvName(slice) || (old !== undefined && usesSrvName(old))) return slice;
