@@ -19,14 +19,15 @@ export const part: Part = {
   flags: dnsFlags,
   health(settings) {
     const { health, ready, metrics } = dnsOptionsOf(settings);
-    const places = [health, ready, metrics].filter((place) => place !== undefined);
-    const unique = places.filter(
-      ({ address, port }, index) =>
-        port === 0 || places.findIndex((other) => other.address === address && other.port === port) === index,
-    );
     // A web server at `::` takes IPv4 too, but needs IPv6 to be there.
     const hostOf = (address: string): string => (address === '::' && !hasIpv6() ? '0.0.0.0' : address);
-    return unique.map(({ address, port }): HealthPlace => ({ host: hostOf(address), port }));
+    const places = Object.entries({ health, ready, metrics }).flatMap(([what, place]): readonly HealthPlace[] =>
+      place === undefined ? [] : [{ host: hostOf(place.address), port: place.port, flag: `${what}-listen` }],
+    );
+    return places.filter(
+      ({ host, port }, index) =>
+        port === 0 || places.findIndex((other) => other.host === host && other.port === port) === index,
+    );
   },
   // Loaded when they are asked for: a server needs neither.
   actions: {

@@ -68,6 +68,7 @@ const actionHelp = (part: string, actions: Readonly<Record<string, PartAction>>)
 const placeOf = (settings: Settings, port: number): HealthPlace => ({
   host: readFlag(settings, 'bind-address', parseAddress, '127.0.0.1'),
   port: readFlag(settings, 'health-port', parsePort, port),
+  flag: 'health-port',
 });
 
 const processFlags = ({ health }: Part): readonly Flag[] => [

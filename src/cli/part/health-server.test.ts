@@ -4,6 +4,8 @@ import { after, before, describe, test } from 'node:test';
 import { serveHealth } from './health-server.ts';
 import type { HealthServer } from './health-server.ts';
 
+const place = { host: '127.0.0.1', port: 0, flag: 'metrics-listen' };
+
 describe('health', () => {
   let goesOn = false;
   let problems: readonly string[] = [];
@@ -15,7 +17,7 @@ describe('health', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       return 'up 1\n';
     };
-    server = await serveHealth({ host: '127.0.0.1', port: 0, problems: () => problems, goesOn: () => goesOn, metrics });
+    server = await serveHealth({ ...place, problems: () => problems, goesOn: () => goesOn, metrics });
   });
   after(() => server[Symbol.asyncDispose]());
 
@@ -26,8 +28,7 @@ describe('health', () => {
 
   test('/healthz is readiness where load balancers ask it', async () => {
     await using other = await serveHealth({
-      host: '127.0.0.1',
-      port: 0,
+      ...place,
       isHealthReadiness: true,
       problems: () => ['nothing was read yet'],
       metrics: async () => '',
@@ -80,8 +81,8 @@ describe('health', () => {
 
   test('a taken port is named, with the flag that moves it', async () => {
     const port = Number(new URL(server.url).port);
-    await assert.rejects(serveHealth({ host: '127.0.0.1', port, problems: () => [], metrics: async () => '' }), {
-      message: `port ${port} for /readyz and /metrics is in use: stop what holds it or pass --health-port`,
+    await assert.rejects(serveHealth({ ...place, port, problems: () => [], metrics: async () => '' }), {
+      message: `port ${port} for /readyz and /metrics is in use: stop what holds it or pass --metrics-listen`,
       code: 'FATAL',
     });
   });

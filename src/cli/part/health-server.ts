@@ -2,13 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { messageOf } from '../../api/thrown.ts';
 import { codesOf, FatalError } from '../errors.ts';
+import type { HealthPlace } from './part.ts';
 
-export interface HealthOptions {
-  readonly host: string;
-  /** 0: any that is free. */
-  readonly port: number;
-  /** `/healthz` tells what `/readyz` tells: whoever asks wants to know whether to send something here. Default: false. */
-  readonly isHealthReadiness?: boolean;
+/** On port 0 it is any that is free. */
+export interface HealthOptions extends HealthPlace {
   /** What keeps the program from its work. */
   readonly problems: () => readonly string[];
   /** Whether it does its work in spite of them, as one that was ready once may; for `/ready`, and no by default. */
@@ -44,7 +41,7 @@ export async function serveHealth(options: HealthOptions): Promise<HealthServer>
   });
   server.maxConnections = 64;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(listenError(error, host, port)));
+    server.once('error', (error) => reject(listenError(error, options)));
     server.listen({ host, port }, resolve);
   });
   const address = server.address();
@@ -109,14 +106,10 @@ function send(response: ServerResponse, { status, text, type = 'text/plain; char
   response.end(text);
 }
 
-function listenError(error: unknown, host: string, port: number): unknown {
-  const codes = codesOf(error);
-  if (codes.includes('EADDRINUSE')) {
-    return new FatalError(`port ${port} for /readyz and /metrics is in use: stop what holds it or pass --health-port`, {
-      cause: error,
-    });
+function listenError(cause: unknown, { host, port, flag }: HealthPlace): unknown {
+  const what = 'for /readyz and /metrics';
+  if (codesOf(cause).includes('EADDRINUSE')) {
+    return new FatalError(`port ${port} ${what} is in use: stop what holds it or pass --${flag}`, { cause });
   }
-  return new FatalError(`cannot listen on ${host} port ${port} for /readyz and /metrics: ${messageOf(error)}`, {
-    cause: error,
-  });
+  return new FatalError(`cannot listen on ${host} port ${port} ${what}: ${messageOf(cause)}`, { cause });
 }

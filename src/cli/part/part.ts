@@ -62,6 +62,8 @@ export interface ActionCall {
 export interface HealthPlace {
   readonly host: string;
   readonly port: number;
+  /** What moves it elsewhere: `health-port`. */
+  readonly flag: string;
   /** `/healthz` says what `/readyz` says: whoever asks wants to know whether to send something here. */
   readonly isHealthReadiness?: boolean;
 }

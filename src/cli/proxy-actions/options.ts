@@ -44,8 +44,12 @@ export function proxyOptionsOf(settings: Settings): ProxyOptions {
 
 /** Where health and metrics are, each once. */
 export function healthPlacesOf(settings: Settings): readonly HealthPlace[] {
-  const health = readFlag(settings, 'healthz-bind-address', parsePlace, { host: '0.0.0.0', port: 10_256 });
-  const metrics = readFlag(settings, 'metrics-bind-address', parsePlace, { host: '127.0.0.1', port: 10_249 });
+  const placeOf = (flag: string, unset: Omit<HealthPlace, 'flag'>): HealthPlace => ({
+    ...readFlag(settings, flag, parsePlace, unset),
+    flag,
+  });
+  const health = placeOf('healthz-bind-address', { host: '0.0.0.0', port: 10_256 });
+  const metrics = placeOf('metrics-bind-address', { host: '127.0.0.1', port: 10_249 });
   // Load balancers ask /healthz whether this node passes connections on, not whether the process runs.
   const first: HealthPlace = { ...health, isHealthReadiness: true };
   const isSame = health.host === metrics.host && health.port === metrics.port && health.port !== 0;
@@ -72,7 +76,7 @@ function parseRanges(text: string): readonly string[] {
   return ranges;
 }
 
-function parsePlace(text: string): HealthPlace {
+function parsePlace(text: string): Omit<HealthPlace, 'flag'> {
   const [, host = '', port = ''] = /^\[?([^\]]*?)\]?:(\d+)$/.exec(text) ?? [];
   if (isIP(host) === 0) throw new UsageError('expected an address and a port, such as 127.0.0.1:10256');
   return { host, port: parsePort(port) };
