@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 
 import { namespaceKind } from '../../src/api/kinds/core/namespace/kind.ts';
 import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
@@ -17,15 +16,10 @@ import { run } from '../harness/command.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { FairleadProcess, root } from '../harness/process.ts';
 import { FairleadServer } from '../harness/server.ts';
+import { eventually as until } from './set.ts';
 
 const fairlead = (...args: readonly string[]) => run(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args]);
 const web = { namespace: 'shop', name: 'web' };
-
-async function until(what: string, probe: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 20_000; !(await probe()); await delay(50)) {
-    assert.ok(performance.now() < end, `waited in vain: ${what}`);
-  }
-}
 
 describe('fairlead multicluster alone', () => {
   const stack = new AsyncDisposableStack();

@@ -1,0 +1,57 @@
+import { request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** What a caller got, and when. */
+export interface Call {
+  readonly atMs: number;
+  /** The cluster that answered; undefined: an error that the caller saw. */
+  readonly from: string | undefined;
+}
+
+/** Somebody who calls all the time, one connection after the other. */
+export class Caller implements AsyncDisposable {
+  readonly calls: Call[] = [];
+  readonly #end = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(url: string) {
+    this.#running = this.#run(url);
+  }
+
+  async #run(url: string): Promise<void> {
+    while (!this.#end.signal.aborted) {
+      const atMs = performance.now();
+      this.calls.push({ atMs, from: await answerOf(url) });
+      await delay(5);
+    }
+  }
+
+  get errors(): readonly Call[] {
+    return this.calls.filter(({ from }) => from === undefined);
+  }
+
+  /** Who answered the last calls. */
+  last(count: number): string {
+    return [...new Set(this.calls.slice(-count).map(({ from = 'nobody' }) => from))].toSorted().join();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.abort();
+    await this.#running;
+  }
+}
+
+/** One request on a connection of its own. */
+function answerOf(url: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const asked = request(url, { agent: false, timeout: 3000 }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      response.on('end', () => resolve(text.trim()));
+      response.on('error', () => resolve(undefined));
+    });
+    asked.on('timeout', () => asked.destroy());
+    asked.on('error', () => resolve(undefined));
+    asked.end();
+  });
+}

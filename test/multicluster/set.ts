@@ -1,0 +1,189 @@
+// Clusters that share nothing but this machine: each is a `fairlead up` of its own, whose Pods are processes; a controller joins them.
+
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { namespaceKind } from '../../src/api/kinds/core/namespace/kind.ts';
+import { nodeKind } from '../../src/api/kinds/core/node/kind.ts';
+import type { Node } from '../../src/api/kinds/core/node/schema.ts';
+import { podKind } from '../../src/api/kinds/core/pod/kind.ts';
+import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
+import type { ServiceSpec } from '../../src/api/kinds/core/service/schema.ts';
+import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
+import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
+import { importedServiceKind } from '../../src/api/kinds/multicluster/supercluster/import.ts';
+import { Client } from '../../src/client/client.ts';
+import { overHttps } from '../../src/client/https.ts';
+import { readKubeconfig } from '../../src/client/kubeconfig.ts';
+import { run } from '../harness/command.ts';
+import type { Fairlead } from '../harness/fairlead.ts';
+import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
+import { FairleadProcess, root } from '../harness/process.ts';
+
+/** How long a cluster of the set may be silent. */
+export const leaseMs = 3000;
+
+/** A cluster, and where it is. */
+export interface Place {
+  readonly id: string;
+  readonly region: string;
+  readonly zone: string;
+}
+
+/** Waits for something that takes processes a while. */
+export async function eventually(what: string, probe: () => Promise<boolean>, withinMs = 20_000): Promise<void> {
+  for (const end = performance.now() + withinMs; !(await probe()); await delay(20)) {
+    assert.ok(performance.now() < end, `waited in vain: ${what}`);
+  }
+}
+
+/** One cluster. */
+export class SetCluster implements AsyncDisposable {
+  readonly place: Place;
+  readonly client: Client;
+  readonly #up: Fairlead;
+  readonly #network: string;
+  readonly #pods = new Map<string, ChildProcess>();
+
+  private constructor(place: Place, { up, client, network }: { up: Fairlead; client: Client; network: string }) {
+    this.place = place;
+    this.#up = up;
+    this.client = client;
+    this.#network = network;
+  }
+
+  /** Starts it with one node, and the namespace `shop`; `number` tells its addresses from those of others. */
+  static async start(place: Place, directory: string, number: number): Promise<SetCluster> {
+    const { id, region, zone } = place;
+    const config = join(directory, 'config.yaml');
+    const settings = { proxy: { 'hostname-override': `${id}-1`, 'cluster-id': id } };
+    await writeFile(config, JSON.stringify(settings));
+    const parts = 'server,controllers,dns,proxy,loadbalancer,reaper';
+    const services = `127.64.${number}.0/24`;
+    const flags = ['--cluster', id, '--store', 'memory', '--parts', parts, '--service-cluster-ip-range', services];
+    const up = await startFairlead(directory, ['up', ...flags, '--config', config, '--log-level', 'silent']);
+    const client = new Client(overHttps(await readKubeconfig({ paths: [up.kubeconfig] })));
+    const labels: Record<string, string> = {
+      'topology.kubernetes.io/zone': zone,
+      'topology.kubernetes.io/region': region,
+    };
+    await client.create(nodeKind, { metadata: { name: `${id}-1`, labels } } as Node);
+    await client.create(namespaceKind, { metadata: { name: 'shop' }, spec: {}, status: {} });
+    return new SetCluster(place, { up, client, network: `127.192.${number}` });
+  }
+
+  get member(): object {
+    const { id, region } = this.place;
+    const superclusterCIDRs = [`${this.#network.replace('.192.', '.128.')}.0/24`];
+    return { id, region, kubeconfig: this.#up.kubeconfig, superclusterCIDRs, endpointCIDRs: ['127.192.0.0/16'] };
+  }
+
+  get kubeconfig(): string {
+    return this.#up.kubeconfig;
+  }
+
+  /** A Service of one Pod, a process that answers with the id of its cluster. */
+  async serve(name: string, spec: Partial<ServiceSpec> = {}, annotations: Record<string, string> = {}): Promise<void> {
+    const metadata = { namespace: 'shop', name, annotations };
+    const ports = [{ name: 'http', port: 8080 }];
+    await this.client.create(serviceKind, {
+      metadata,
+      spec: { selector: { app: name }, ports, ...spec },
+      status: { loadBalancer: {} },
+    });
+    const address = `${this.#network}.${this.#pods.size + 1}`;
+    const child = fork(join(root, 'src/cli/demo/backend.ts'), [this.place.id, address]);
+    this.#pods.set(name, child);
+    const [said] = await once(child, 'message');
+    assert.deepEqual(said, { isServing: true });
+    const containers = [{ name: 'c', image: 'example.org/c', resources: {} }];
+    const pod = { namespace: 'shop', name: `${name}-1` };
+    await this.client.create(podKind, {
+      metadata: { ...pod, labels: { app: name } },
+      spec: { nodeName: `${this.place.id}-1`, containers },
+      status: {},
+    });
+    const conditions = [{ type: 'Ready', status: 'True' as const }];
+    const status = { phase: 'Running' as const, podIP: address, podIPs: [{ ip: address }], conditions };
+    await this.client.patch(podKind, pod, { body: { status }, subresource: 'status' });
+  }
+
+  async export(name: string): Promise<void> {
+    await this.client.create(superclusterExportKind, { metadata: { namespace: 'shop', name } });
+  }
+
+  async unexport(name: string): Promise<void> {
+    await this.client.delete(superclusterExportKind, { namespace: 'shop', name });
+  }
+
+  /** Ends the process of a Service's Pod, whatever the API says. */
+  async killPod(name: string): Promise<void> {
+    const child = this.#pods.get(name);
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  /** The clusters that an import consists of. */
+  async sources(name: string): Promise<string> {
+    const found = await this.client.find(importedServiceKind, { namespace: 'shop', name });
+    return (found?.spec?.clusters ?? [])
+      .map(({ cluster }) => cluster)
+      .toSorted()
+      .join();
+  }
+
+  /** The clusters that an import has endpoints of. */
+  async endpoints(name: string): Promise<readonly string[]> {
+    const labelSelector = `multicluster.kubernetes.io/imported-service-name=${name}`;
+    const { items } = await this.client.list(endpointSliceKind, { namespace: 'shop', labelSelector });
+    return items.map(({ metadata }) => metadata.labels?.['multicluster.kubernetes.io/source-cluster'] ?? '');
+  }
+
+  /** What DNS answers, by dig. */
+  async resolve(name: string, type = 'A'): Promise<string> {
+    const [, address = '', port = ''] = /dns (\S+):(\d+)/.exec(this.#up.process.out) ?? [];
+    const { out } = await run('dig', [`@${address}`, '-p', port, '+tries=1', '+time=5', '+short', type, name]);
+    return out.trim();
+  }
+
+  /** The cluster that answers to a name of this one, by dig and curl; empty: nobody. */
+  async curl(name: string, port = 8080): Promise<string> {
+    const url = `http://${await this.resolve(name)}:${port}/`;
+    const { out, code } = await run('curl', ['-sS', '--max-time', '3', '--noproxy', '*', url]);
+    return code === 0 ? out.trim() : '';
+  }
+
+  /** Everything of it ends at once: its control plane, its proxy and its Pods. */
+  async kill(): Promise<void> {
+    await Promise.all([this.#up.stop('SIGKILL'), ...this.#pods.keys().map((name) => this.killPod(name))]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.client[Symbol.dispose]();
+    await this.kill();
+  }
+}
+
+/** Starts clusters and a controller that knows them by a file of members. */
+export async function startSet(places: readonly Place[], stack: AsyncDisposableStack): Promise<readonly SetCluster[]> {
+  const first = Math.floor(Math.random() * 80) * 3 + 1; // apart from other sets on this machine
+  const clusters = await Promise.all(
+    places.map(async (place, index) => {
+      const { path } = stack.use(await temporaryDirectory());
+      return stack.use(await SetCluster.start(place, path, first + index));
+    }),
+  );
+  const file = join(stack.use(await temporaryDirectory()).path, 'members.yaml');
+  await writeFile(file, JSON.stringify({ members: clusters.map(({ member }) => member) }));
+  const home = ['--kubeconfig', clusters.at(-1)?.kubeconfig ?? '', '--health-port', '0'];
+  const lease = ['--source-lease-duration', `${leaseMs / 1000}s`];
+  const controller = stack.use(new FairleadProcess(['multicluster', '--members', file, ...home, ...lease]));
+  await controller.ready();
+  return clusters;
+}
