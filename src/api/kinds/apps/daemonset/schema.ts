@@ -1,20 +1,9 @@
 // DaemonSets: one Pod on every node.
 import { labelSelector, objectSchema } from '../../../metadata.ts';
 import type { Infer } from '../../../schema/infer.ts';
-import {
-  always,
-  int32,
-  int64,
-  intOrString,
-  listMap,
-  oneOf,
-  optional,
-  pointer,
-  string,
-  struct,
-  time,
-} from '../../../schema/schema.ts';
+import { always, int32, int64, intOrString, oneOf, optional, pointer, struct } from '../../../schema/schema.ts';
 import { podTemplateSpec } from '../../core/pod/spec.ts';
+import { workloadConditions } from '../conditions.ts';
 
 const apps = 'io.k8s.api.apps.v1';
 
@@ -36,14 +25,6 @@ const daemonSetSpec = struct(`${apps}.DaemonSetSpec`, 'Which Pods should run.', 
   revisionHistoryLimit: pointer(6, int32, 'How many old revisions are kept.'),
 });
 
-const daemonSetCondition = struct(`${apps}.DaemonSetCondition`, 'One aspect of a DaemonSet’s state.', {
-  type: always(1, string, 'Which aspect.', { required: true }),
-  status: always(2, string, 'True, False or Unknown.', { required: true }),
-  lastTransitionTime: always(3, time, 'When the status last changed.'),
-  reason: optional(4, string, 'Why, in one word.'),
-  message: optional(5, string, 'Why, for a person.'),
-});
-
 const daemonSetStatus = struct(`${apps}.DaemonSetStatus`, 'Which Pods run.', {
   currentNumberScheduled: always(1, int32, 'Nodes that run a Pod and should.', { required: true }),
   numberMisscheduled: always(2, int32, 'Nodes that run a Pod and should not.', { required: true }),
@@ -54,7 +35,7 @@ const daemonSetStatus = struct(`${apps}.DaemonSetStatus`, 'Which Pods run.', {
   numberAvailable: optional(7, int32, 'Nodes whose Pod is available.'),
   numberUnavailable: optional(8, int32, 'Nodes whose Pod is missing.'),
   collisionCount: pointer(9, int32, 'Collisions of hashes so far.'),
-  conditions: optional(10, listMap(daemonSetCondition, ['type'], { mergeKey: 'type' }), 'State of the DaemonSet.'),
+  conditions: workloadConditions(10, 'DaemonSet'),
 });
 
 /** Keeps one Pod running on every node that fits. */

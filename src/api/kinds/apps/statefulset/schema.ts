@@ -7,16 +7,15 @@ import {
   int64,
   intOrString,
   list,
-  listMap,
   oneOf,
   optional,
   pointer,
   string,
   struct,
-  time,
 } from '../../../schema/schema.ts';
 import { persistentVolumeClaim } from '../../core/pod/claim.ts';
 import { podTemplateSpec } from '../../core/pod/spec.ts';
+import { workloadConditions } from '../conditions.ts';
 
 const apps = 'io.k8s.api.apps.v1';
 
@@ -61,14 +60,6 @@ const statefulSetSpec = struct(`${apps}.StatefulSetSpec`, 'Which Pods should run
   ordinals: pointer(11, statefulSetOrdinals, 'How Pods are numbered.'),
 });
 
-const statefulSetCondition = struct(`${apps}.StatefulSetCondition`, 'One aspect of a StatefulSet’s state.', {
-  type: always(1, string, 'Which aspect.', { required: true }),
-  status: always(2, string, 'True, False or Unknown.', { required: true }),
-  lastTransitionTime: always(3, time, 'When the status last changed.'),
-  reason: optional(4, string, 'Why, in one word.'),
-  message: optional(5, string, 'Why, for a person.'),
-});
-
 const statefulSetStatus = struct(`${apps}.StatefulSetStatus`, 'Which Pods run.', {
   observedGeneration: optional(1, int64, 'The generation this status reflects.'),
   replicas: always(2, int32, 'Pods in all.', { required: true }),
@@ -78,7 +69,7 @@ const statefulSetStatus = struct(`${apps}.StatefulSetStatus`, 'Which Pods run.',
   currentRevision: optional(6, string, 'The revision that is replaced.'),
   updateRevision: optional(7, string, 'The revision that replaces it.'),
   collisionCount: pointer(9, int32, 'Collisions of hashes so far.'),
-  conditions: optional(10, listMap(statefulSetCondition, ['type'], { mergeKey: 'type' }), 'State of the StatefulSet.'),
+  conditions: workloadConditions(10, 'StatefulSet'),
   availableReplicas: always(11, int32, 'Pods that are available.'),
 });
 
