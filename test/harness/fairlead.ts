@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import type { ProcessOptions } from './process.ts';
 import { FairleadProcess } from './process.ts';
 
 /** A `fairlead` process that is ready. */
@@ -14,10 +15,14 @@ export interface Fairlead extends AsyncDisposable {
 }
 
 /** Starts `up` or `server`, with any free ports, on a data directory that stays when the process ends. */
-export async function startFairlead(directory: string, command: readonly string[]): Promise<Fairlead> {
+export async function startFairlead(
+  directory: string,
+  command: readonly string[],
+  options?: ProcessOptions,
+): Promise<Fairlead> {
   const [name = '', ...flags] = command;
   const port = name === 'up' ? '--port-base' : '--secure-port';
-  const process = new FairleadProcess([name, '--data-dir', directory, port, '0', ...flags]);
+  const process = new FairleadProcess([name, '--data-dir', directory, port, '0', ...flags], options);
   const stop: Fairlead['stop'] = (signal) => process.stop(signal);
   try {
     await process.ready();

@@ -17,6 +17,8 @@ export interface ProcessOptions {
   /** Waits, with its code loaded, until `release` is called; see hold.ts. */
   readonly held?: boolean;
   readonly env?: Readonly<Record<string, string>>;
+  /** What its command line begins with, such as `NobodysNetwork.within`. */
+  readonly within?: readonly string[];
 }
 
 /** A `fairlead` command under way. */
@@ -27,9 +29,11 @@ export class FairleadProcess implements AsyncDisposable {
   #out = '';
   #err = '';
 
-  constructor(args: readonly string[], { held = false, env = {} }: ProcessOptions = {}) {
+  constructor(args: readonly string[], { held = false, env = {}, within = [] }: ProcessOptions = {}) {
     this.#command = `fairlead ${args.join(' ')}`;
-    this.#child = spawn(process.execPath, [...(held ? ['--import', hold] : []), launcher, ...args], {
+    const node = [process.execPath, ...(held ? ['--import', hold] : []), launcher, ...args];
+    const [file = '', ...words] = [...within, ...node];
+    this.#child = spawn(file, words, {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
     });

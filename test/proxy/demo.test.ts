@@ -1,41 +1,76 @@
-// What `npm start` shows works as it says.
+// What `npm start` shows works as it says, without any rights.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { until } from '../../src/server/testing/until.ts';
-import { run } from '../harness/command.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
-import { unlessInstalled } from '../harness/needs.ts';
+import type { Fairlead } from '../harness/fairlead.ts';
+import { unless, unlessInstalled } from '../harness/needs.ts';
+import { giveToNobody, NobodysNetwork, whyNotNobody } from '../harness/nobody.ts';
+import { FairleadProcess } from '../harness/process.ts';
 
-test(
-  'everything that the demo says to try works, again after a restart',
-  { skip: unlessInstalled('curl', 'dig') },
-  async () => {
-    await using directory = await temporaryDirectory();
-    for (const start of ['first', 'second']) {
-      await using fairlead = await startFairlead(directory.path, ['up', '--demo', '--log-level', 'silent']);
-      await fairlead.process.prints(/try\n(?: {4}.*\n)+$/);
-      const tries = fairlead.process.out.split('\n').filter((line) => line.startsWith('    '));
-      assert.equal(tries.length, 10, fairlead.process.out);
-      const answers = new Map<string, Set<string>>();
-      for (const line of tries) {
-        const [command = '', what = ''] = line.trim().split(/ {2,}/);
-        const [program = '', ...args] = command.split(' ');
-        const limits = program === 'curl' ? ['-sS', '--max-time', '3', '--noproxy', '*'] : ['+time=2'];
-        const found = new Set<string>();
-        answers.set(what, found);
-        const names = what.startsWith('shop of all') ? 2 : 1;
-        await until(`${start} start: ${command}`, async () => {
-          const { out, code } = await run(program, [...args, ...limits]);
-          if (code === 0 && out !== '') found.add(out.trim().replace(/^shop-\d of /, ''));
-          return found.size >= names;
-        });
-      }
-      assert.deepEqual(answers.get('shop of east'), new Set(['east']));
-      assert.deepEqual(answers.get('shop of west'), new Set(['west']));
-      assert.deepEqual([...(answers.get('shop of all clusters, from west') ?? [])].toSorted(), ['east', 'west']);
-      const srv = [...(answers.get('one SRV name, two protocols') ?? [])];
-      assert.deepEqual(srv, ['0 100 8088 idm.demo.svc.cluster.local.']);
+const skip = unless(whyNotNobody()) || unlessInstalled('curl', 'dig');
+const shop = (...clusters: readonly string[]): RegExp => new RegExp(`^shop-[12] of (?:${clusters.join('|')})$`);
+
+/** What each story prints. */
+const stories: Readonly<Record<string, readonly RegExp[]>> = {
+  'shop of each cluster: one of two Pods answers': [shop('east'), shop('west')],
+  'shop of all clusters, at an address in each (KEP-1645)': [shop('east', 'west'), shop('east', 'west')],
+  'one SRV name, two protocols (KEP-3241)': [
+    /^0 100 8088 idm\.demo\.svc\.cluster\.local\.$/,
+    /^0 100 8088 idm\.demo\.svc\.cluster\.local\.$/,
+  ],
+  'a Service named 2048 (KEP-5311)': [shop('east'), /^127\.64\.\d+\.\d+$/],
+  'load balancers that take UDP and TCP on one port (KEP-1435)': [
+    /^"shop-[12] of east, asked by UDP"$/,
+    /^"shop-[12] of east, asked by TCP"$/,
+    shop('east'),
+  ],
+  'old-shop, another name of shop (ExternalName)': [/^shop\.demo\.svc\.cluster\.local\.\n127\.64\.\d+\.\d+$/],
+};
+
+/** Types everything under each title, in a shell, until it prints what it must. */
+async function tryAll(network: NobodysNetwork, { process: { out } }: Fairlead): Promise<void> {
+  const blocks = out.split('    # ').slice(1);
+  const told = blocks.map((block) => block.trim().split(/\n +/));
+  assert.deepEqual(
+    told.map(([title]) => title),
+    Object.keys(stories),
+  );
+  for (const [title = '', ...commands] of told) {
+    assert.equal(commands.length, stories[title]?.length, title);
+    for (const [index, command] of commands.entries()) {
+      await until(`${title}: ${command}`, async () => {
+        const { out: printed } = await network.run(['bash', '-c', command]);
+        return stories[title]?.[index]?.test(printed.trim()) === true;
+      });
     }
-  },
-);
+  }
+}
+
+test('what the demo says to try works for nobody, also after a restart and a sudden end', { skip }, async () => {
+  await using directory = await temporaryDirectory();
+  await giveToNobody(directory.path);
+  using network = new NobodysNetwork();
+  const { within } = network;
+  const start = async (): Promise<Fairlead> => {
+    const fairlead = await startFairlead(directory.path, ['up', '--demo'], { within });
+    await fairlead.process.prints(/old-shop\.demo.*\n/);
+    return fairlead;
+  };
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    await using fairlead = await start();
+    assert.equal(fairlead.process.err, '', 'nothing to complain about');
+    await tryAll(network, fairlead);
+    await fairlead.stop(signal);
+    const pods = ['127.192.1.1', '127.192.1.2', '127.193.1.1', '127.193.1.2'].map((pod) => `http://${pod}:8080/`);
+    await until('its Pods end with it', async () => (await network.run(['curl', '-s', ...pods])).out === '');
+  }
+  await using last = await start();
+  await tryAll(network, last);
+  await using elsewhere = await temporaryDirectory();
+  await giveToNobody(elsewhere.path);
+  const again = new FairleadProcess(['up', '--demo', '--port-base', '0', '--data-dir', elsewhere.path], { within });
+  assert.equal(await again.ended(), 1);
+  assert.match(again.err, /cannot start Pod "shop-\d" of the demo at .*: does another demo run\? Stop that first\n$/);
+});

@@ -1,28 +1,63 @@
 // A Pod of the demo: a process that serves at the Pod's address and says its name. It ends with who started it.
 import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { createServer as createWebServer } from 'node:http';
+import type { Socket } from 'node:net';
 import { createServer } from 'node:net';
 
-const [name = '', address = ''] = process.argv.slice(2);
-const fail = (error: Error): never => {
-  process.send?.({ problem: error.message });
-  process.exit(1);
-};
+import { answer, answerStream } from './answer.ts';
+import { ports } from './objects.ts';
 
-const web = createWebServer((_, response) => response.end(`${name}\n`));
-web.on('error', fail).listen(8080, address);
-for (const port of [5060, 8088]) {
-  createServer((socket) => {
-    socket.on('error', () => socket.destroy());
-    socket.end(`${name}\n`);
-  })
-    .on('error', fail)
-    .listen(port, address);
-  const socket = createSocket('udp4');
-  socket.on('message', (_, from) => socket.send(`${name}\n`, from.port, from.address));
-  socket.on('error', fail).bind(port, address);
+const [name = '', host = ''] = process.argv.slice(2);
+/** Nobody has anything long to say to it. */
+const mostBytes = 4096;
+
+async function listenTcp(port: number, onConnection: (socket: Socket) => void): Promise<void> {
+  const server = createServer((socket) => {
+    socket.setTimeout(10_000, () => socket.destroy()).on('error', () => socket.destroy());
+    onConnection(socket);
+  });
+  await once(server.listen(port, host), 'listening');
 }
-web.once('listening', () => process.send?.({ isServing: true }));
+
+async function listenUdp(port: number, reply: (message: Buffer) => Uint8Array | string | undefined): Promise<void> {
+  const socket = createSocket('udp4');
+  socket.on('message', (message, from) => {
+    const said = reply(message);
+    if (said !== undefined) socket.send(said, from.port, from.address);
+  });
+  await once(socket.bind(port, host), 'listening');
+}
+
+/** Answers once the question is there. */
+function converse(socket: Socket): void {
+  let received: Buffer = Buffer.alloc(0);
+  socket.on('data', (data: Buffer) => {
+    received = Buffer.concat([received, data]);
+    const said = answerStream(received, `${name}, asked by TCP`);
+    if (said !== undefined) socket.end(said);
+    else if (received.length > mostBytes) socket.destroy();
+  });
+}
+
+async function serve(): Promise<void> {
+  await once(createWebServer((_, response) => response.end(`${name}\n`)).listen(ports.http, host), 'listening');
+  for (const port of [ports.sip, ports.kerberos]) {
+    await listenTcp(port, (socket) => socket.end(`${name}\n`));
+    await listenUdp(port, () => `${name}\n`);
+  }
+  await listenTcp(ports.dns, converse);
+  await listenUdp(ports.dns, (message) => answer(message, `${name}, asked by UDP`));
+}
+
 process.once('disconnect', () => process.exit(0));
 // Ctrl-C goes to every process of a terminal; the parent ends first, and this one then.
 process.on('SIGINT', () => undefined);
+serve().then(
+  () => process.send?.({ isServing: true }),
+  (error: NodeJS.ErrnoException) => {
+    process.send?.({ problem: error.message, isTaken: error.code === 'EADDRINUSE' });
+    process.exitCode = 1;
+    process.disconnect?.();
+  },
+);

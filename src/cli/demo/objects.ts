@@ -4,6 +4,9 @@ import type { Manifest } from '../apply/manifests.ts';
 /** Where the demo is. */
 export const demoNamespace = 'demo';
 
+/** Where a Pod of the demo serves: above 1023, so that nobody needs any rights. */
+export const ports = { http: 8080, kerberos: 8088, dns: 5353, sip: 5060 } as const;
+
 /** A Pod of the demo, whose address is a real process. */
 export interface DemoPod {
   readonly name: string;
@@ -19,7 +22,14 @@ const bothProtocols = (name: string, port: number, more: object = {}): readonly 
 
 const selector = { app: 'shop' };
 
-/** Everything of the demo in one cluster, but what its Pods say of themselves. */
+/** A Service before the Pods. */
+const service = (name: string, spec: object): Manifest =>
+  manifest('v1', 'Service', name, { spec: { selector, ...spec } });
+
+const loadBalancer = (name: string, port: number): Manifest =>
+  service(name, { type: 'LoadBalancer', ports: bothProtocols(name, port) });
+
+/** Everything that any cluster takes, but what its Pods say of themselves. */
 export const demoManifests = (pods: readonly DemoPod[]): readonly Manifest[] => [
   manifest('v1', 'Namespace', demoNamespace, {}),
   ...pods.map(({ name }) =>
@@ -28,12 +38,19 @@ export const demoManifests = (pods: readonly DemoPod[]): readonly Manifest[] => 
       spec: { containers: [{ name: 'shop', image: 'example.org/shop' }] },
     }),
   ),
-  manifest('v1', 'Service', 'shop', { spec: { selector, ports: [{ name: 'http', port: 8080 }] } }),
+  service('shop', { ports: [{ name: 'http', port: ports.http }] }),
   manifest('multicluster.k8s.io/v1alpha1', 'ServiceExport', 'shop', {}),
-  manifest('v1', 'Service', 'sip', { spec: { type: 'LoadBalancer', selector, ports: bothProtocols('sip', 5060) } }),
-  manifest('v1', 'Service', 'idm', {
-    spec: { selector, ports: bothProtocols('kerberos', 8088, { srvServiceName: 'kerberos' }) },
+  service('idm', { ports: bothProtocols('kerberos', ports.kerberos, { srvServiceName: 'kerberos' }) }),
+  manifest('v1', 'Service', 'old-shop', {
+    spec: { type: 'ExternalName', externalName: `shop.${demoNamespace}.svc.cluster.local` },
   }),
+];
+
+/** What a feature gate may keep out: each is made where it may be. */
+export const gatedManifests: readonly Manifest[] = [
+  service('2048', { ports: [{ name: 'http', port: ports.http }] }),
+  loadBalancer('dns', ports.dns),
+  loadBalancer('sip', ports.sip),
 ];
 
 function manifest(
