@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { PartContext, RunningPart } from '../client/part.ts';
 import type { DnsOptions } from './config.ts';
 import { listenPlaces, readResolvConf } from './machine.ts';
-import { serverMetrics } from './metrics.ts';
+import { lifeMetrics, serverMetrics } from './metrics.ts';
 import type { DnsSurroundings } from './serving.ts';
 import { Serving } from './serving.ts';
 import type { ListenAddress } from './transport/protocol.ts';
@@ -49,6 +49,8 @@ class Dns implements RunningDnsPart {
   readonly #stopping = Promise.withResolvers<void>();
   #reloading: Promise<void> = Promise.resolve();
   #isStopping = false;
+  #errors = 0;
+  #failedReloads = 0;
 
   constructor(context: PartContext, options: DnsOptions, surroundings: DnsSurroundings) {
     this.#context = context;
@@ -72,7 +74,7 @@ class Dns implements RunningDnsPart {
   reload(options: DnsOptions): Promise<void> {
     // One at a time, in the order they were asked for.
     const reloading = this.#reloading.then(() => this.#reload(options));
-    this.#reloading = reloading.catch(() => undefined);
+    this.#reloading = reloading.catch(() => void this.#failedReloads++);
     return reloading;
   }
 
@@ -115,7 +117,10 @@ class Dns implements RunningDnsPart {
       table: serving.table,
       reply: { recursionAvailable: serving.forwarder !== undefined, cookieSecrets: this.#cookieSecrets },
       fullPath: async (query, asker) => (await this.#serving?.fullPath(query, asker)) ?? [],
-      onError: (error) => this.#context.log.warn({ err: error }, 'DNS goes on'),
+      onError: (error) => {
+        this.#errors++;
+        this.#context.log.warn({ err: error }, 'DNS goes on');
+      },
     });
     this.#measure();
   }
@@ -138,5 +143,10 @@ class Dns implements RunningDnsPart {
     metrics.clear();
     this.#serving?.measure();
     if (this.#server !== undefined) serverMetrics(metrics, this.#server, this.#label);
+    lifeMetrics(metrics, this.#label, {
+      errors: () => this.#errors,
+      failedReloads: () => this.#failedReloads,
+      forwards: () => this.#serving?.forwarder !== undefined,
+    });
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AggregatorRegistry, Registry } from 'prom-client';
-import { serverMetrics } from './metrics.ts';
+import { lifeMetrics, serverMetrics } from './metrics.ts';
 import { counterBytes, Counters, readCounters } from './transport/counters.ts';
 
 function setUp(): { readonly counters: Counters; readonly registry: Registry } {
@@ -53,4 +53,16 @@ test('metrics of two clusters stand together, as `up` prints them', async () => 
   const text = await AggregatorRegistry.aggregate(all).metrics();
   assert.match(text, /^coredns_dns_responses_total\{.*rcode="NOERROR".*\} 2$/m);
   assert.match(text, /^coredns_dns_response_size_bytes_count\{.*proto="udp"\} 2$/m);
+});
+
+test('what dashboards ask of a server itself has the names they know', async () => {
+  const registry = new Registry();
+  lifeMetrics(registry, 'dns://:53', { errors: () => 2, failedReloads: () => 1, forwards: () => true });
+  const text = await registry.metrics();
+  assert.match(text, /^coredns_panics_total 2$/m);
+  assert.match(text, /^coredns_reload_failed_total 1$/m);
+  assert.deepEqual(
+    Array.from(text.matchAll(/^coredns_plugin_enabled\{.*name="(\w+)"\} 1$/gm), ([, name]) => name),
+    ['kubernetes', 'forward', 'cache'],
+  );
 });

@@ -52,3 +52,20 @@ export function serverMetrics(registry: Registry, server: Pick<RunningDns, 'stat
   histogram('coredns_dns_response_size_bytes', 'Size of replies.', (stats) => stats.responseSizes);
   histogram('coredns_dns_request_duration_seconds', 'How long answers took.', (stats) => stats.durations);
 }
+
+/** How the server fares: what CoreDNS tells of itself rather than of its answers. */
+export function lifeMetrics(
+  registry: Registry,
+  label: string,
+  read: { readonly errors: () => number; readonly failedReloads: () => number; readonly forwards: () => boolean },
+): void {
+  collectedCounter(registry, 'coredns_panics_total', 'Errors that a query or a thread ran into.', read.errors);
+  const reloads = 'Configurations that could not be taken up.';
+  collectedCounter(registry, 'coredns_reload_failed_total', reloads, read.failedReloads);
+  collectedGauge(registry, 'coredns_plugin_enabled', 'What is at work, by the name CoreDNS has for it.', () =>
+    ['kubernetes', ...(read.forwards() ? ['forward', 'cache'] : [])].map((name) => [
+      { server: label, zone: '.', view: '', name },
+      1,
+    ]),
+  );
+}
