@@ -38,6 +38,8 @@ export class Cluster implements AsyncDisposable {
   fault: Fault = () => undefined;
   /** Runs after every call of the parts, whose answer is then lost. */
   faultAfter: Fault = () => undefined;
+  /** Runs before every line of a stream to the parts: what it waits for, they wait for. */
+  faultLine: Fault = () => undefined;
   /** Every write that a part made. */
   readonly writes: ApiCall[] = [];
   #cut = new AbortController();
@@ -93,7 +95,10 @@ export class Cluster implements AsyncDisposable {
 
   async *#stream(inner: Transport, withCut: (call: ApiCall) => ApiCall, call: ApiCall): AsyncGenerator<string> {
     await this.fault(call);
-    yield* inner.stream(withCut(call));
+    for await (const line of inner.stream(withCut(call))) {
+      await this.faultLine(call);
+      yield line;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -4,7 +4,8 @@ import { serviceExportKind } from '../../api/kinds/multicluster/serviceexport/ki
 import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { Exporter, Merged } from '../merge/merged.ts';
-import { isDeleting } from '../record.ts';
+import type { ExportRecord } from '../record.ts';
+import { exportsOf, isDeleting } from '../record.ts';
 import type { Write } from './desired.ts';
 import type { Delivery } from './export-conditions.ts';
 import { exportStatements } from './export-conditions.ts';
@@ -25,6 +26,14 @@ export interface Progress {
 interface ExportObject extends ApiObject {
   readonly status?: { readonly conditions?: readonly ReadCondition[] };
 }
+
+/** Whether an export of the record says that all clusters have the service. */
+export const isSaidExported = (record: ExportRecord): boolean =>
+  exportsOf(record).some(({ status }: ExportObject) =>
+    (status?.conditions ?? []).some(
+      ({ type, status: said }) => (type === 'Exported' || type === 'Ready') && said === 'True',
+    ),
+  );
 
 /** The writes to the exports of one cluster; none in the steady state. A condition follows once the finalizer is there. */
 export function diffExports(merged: Merged, exporter: Exporter, progress: Progress): readonly Write[] {

@@ -8,23 +8,50 @@ import type { Delivered } from './deliver.ts';
 /** Failures in a row after which a member counts as lagging; fewer are what two writers do to each other. */
 const lagsAfter = 3;
 
+/** What a member has taken of a service, and which version of it. */
+interface Taken extends Delivered {
+  readonly version: number;
+}
+
 /** How far every service has come in every member: what the conditions of exports are made of. */
 export class Deliveries {
   /** Key → member → what it has taken. */
-  readonly #taken = new Map<Key, Map<string, Delivered>>();
+  readonly #taken = new Map<Key, Map<string, Taken>>();
   /** Key → members that have failed to take it of late. */
   readonly #lagging = new Map<Key, Set<string>>();
 
+  /** Key → cluster → which export of it was read completely, and the version that had it all first. */
+  readonly #complete = new Map<Key, Map<string, { readonly uid: string; readonly version: number }>>();
+
   /** A member has everything of a service. True: that changes what exports are to be told. */
-  took(key: Key, member: string, delivered: Delivered): boolean {
-    const members = this.#taken.get(key) ?? new Map<string, Delivered>();
+  took(key: Key, member: string, delivered: Taken): boolean {
+    const members = this.#taken.get(key) ?? new Map<string, Taken>();
     const before = members.get(member);
     members.set(member, delivered);
     this.#taken.set(key, members);
     const lagging = this.#lagging.get(key);
     const didLag = lagging?.delete(member) ?? false;
     if (lagging?.size === 0) this.#lagging.delete(key);
-    return didLag || before === undefined || textOf(before) !== textOf(delivered);
+    return (
+      didLag || before === undefined || textOf(before) !== textOf(delivered) || this.#isAwaited(key, before, delivered)
+    );
+  }
+
+  /** Whether some export waits for a version that was not there before. */
+  #isAwaited(key: Key, before: Taken, after: Taken): boolean {
+    const awaited = [...(this.#complete.get(key)?.values() ?? [])];
+    return awaited.some(({ version }) => before.version < version && version <= after.version);
+  }
+
+  /** Whether the export with this uid is known to have been read with all its endpoints. */
+  isComplete(key: Key, exporter: string, uid: string): boolean {
+    return this.#complete.get(key)?.get(exporter)?.uid === uid;
+  }
+
+  /** This version of a service has all that a cluster had when it exported it. */
+  completed(key: Key, exporter: string, complete: { readonly uid: string; readonly version: number }): void {
+    const exporters = this.#complete.get(key) ?? new Map<string, typeof complete>();
+    this.#complete.set(key, exporters.set(exporter, complete));
   }
 
   /** A member has failed to take a service, so often in a row. True: that changes what exports are to be told. */
@@ -44,16 +71,19 @@ export class Deliveries {
   forgetMember(member: string): void {
     for (const members of this.#taken.values()) members.delete(member);
     for (const members of this.#lagging.values()) members.delete(member);
+    for (const exporters of this.#complete.values()) exporters.delete(member);
   }
 
   forget(key: Key): void {
     this.#taken.delete(key);
     this.#lagging.delete(key);
+    this.#complete.delete(key);
   }
 
   /**
    * The state of each member as the export of one cluster sees it. A member that has the cluster in the service stays
-   * acknowledged while endpoints come and go: what a condition says must not change with every one of them.
+   * acknowledged while endpoints come and go: what a condition says must not change with every one of them. What the
+   * cluster had when it exported the service is waited for.
    */
   of(key: Key, exporter: string, members: readonly Member[]): readonly Delivery[] {
     return members.map((member): Delivery => {
@@ -65,7 +95,8 @@ export class Deliveries {
       }
       if (taken === undefined || this.#lagging.get(key)?.has(member.id) === true)
         return { ...before, state: 'pending' };
-      if (taken.delivery.state === 'acknowledged' && !taken.clusters.includes(exporter)) {
+      const isLate = taken.version < (this.#complete.get(key)?.get(exporter)?.version ?? 0);
+      if (taken.delivery.state === 'acknowledged' && (isLate || !taken.clusters.includes(exporter))) {
         return { ...before, state: 'pending' };
       }
       return taken.delivery;

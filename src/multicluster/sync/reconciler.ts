@@ -5,6 +5,10 @@ import type { Outcome } from '../../client/queue.ts';
 import type { Member } from '../member/member.ts';
 import type { Merged } from '../merge/merged.ts';
 import type { Write } from '../project/desired.ts';
+import type { Delivery } from '../project/export-conditions.ts';
+import { isSaidExported } from '../project/exports.ts';
+import { exportsOf } from '../record.ts';
+import { hasArrived } from './arrival.ts';
 import type { Channel } from './channel.ts';
 import type { Delivered } from './deliver.ts';
 import { deletedSource, deliver } from './deliver.ts';
@@ -27,6 +31,15 @@ export interface ReconcilerOptions {
 
 /** How long a controller is new: members that have not taken a service by then lag. */
 const newMs = 10_000;
+
+/** What has not been read of a source comes over its watch; this is for when it does not. */
+const unreadMs = 1000;
+
+const same = (delivery: Delivery): Delivery => delivery;
+
+/** Nobody can have what is not known. */
+const unsure = (delivery: Delivery): Delivery =>
+  delivery.state === 'acknowledged' ? { ...delivery, state: 'pending' } : delivery;
 
 /**
  * One service in one member: what it is to hold is written, and its exports are told how far the service has come.
@@ -65,6 +78,7 @@ export class Reconciler {
     // It is touched again when it is ready.
     if (!member.isReady || seat?.joining !== 'done' || problemOf(seat) !== undefined) return;
     const merged = services.get(key);
+    const version = services.version(key);
     const delivered = await deliver(
       {
         key,
@@ -79,16 +93,16 @@ export class Reconciler {
       },
       signal,
     );
-    this.#acknowledge(channel, key, delivered);
+    this.#acknowledge(channel, key, { ...delivered, version });
     const isLeaving = member.options.isLeaving === true;
     if (isLeaving) await releaseExports(member, key, signal);
-    const isTold = isLeaving || (await this.#tell(member, key, signal));
+    const againMs = isLeaving ? 0 : await this.#tell(member, key, signal);
     this.#tidy(member, key);
-    const waitMs = delivered.waitMs > 0 ? delivered.waitMs : isTold ? 0 : newMs;
+    const waitMs = delivered.waitMs > 0 ? delivered.waitMs : againMs;
     return waitMs > 0 ? { againAfterMs: waitMs } : undefined;
   }
 
-  #acknowledge(channel: Channel, key: Key, delivered: Delivered): void {
+  #acknowledge(channel: Channel, key: Key, delivered: Delivered & { readonly version: number }): void {
     const { services, metrics } = this.#options;
     const { id } = channel.member;
     const tookMs = channel.arrived(key);
@@ -106,19 +120,20 @@ export class Reconciler {
     );
   }
 
-  /** Tells the exports of a member how far the service has come; false: that is not known yet. */
-  async #tell(member: Member, key: Key, signal: AbortSignal): Promise<boolean> {
+  /** Tells the exports of a member how far the service has come; not 0: that is not known yet, but may be then. */
+  async #tell(member: Member, key: Key, signal: AbortSignal): Promise<number> {
     const { services, seats } = this.#options;
     const others = seats.taking().filter(({ options }) => options.isLeaving !== true);
     // A controller that has just begun does not know yet what members have, and must not say that they lack it.
-    if (this.#isNew() && others.some((each) => each.isReady && !this.#deliveries.hasTried(key, each.id))) return false;
+    if (this.#isNew() && others.some((each) => each.isReady && !this.#deliveries.hasTried(key, each.id))) return newMs;
+    const isComplete = await this.#isComplete(member, key, signal);
     await tellExports(
       {
         key,
         merged: services.get(key),
         member,
         progress: () => ({
-          deliveries: this.#deliveries.of(key, member.id, others),
+          deliveries: this.#deliveries.of(key, member.id, others).map(isComplete ? same : unsure),
           isWithdrawn: isWithdrawn(key, member.id, seats.taking()),
           now: this.#now(),
         }),
@@ -126,6 +141,25 @@ export class Reconciler {
       },
       signal,
     );
+    return isComplete ? 0 : unreadMs;
+  }
+
+  /**
+   * Whether everything is known that a cluster has of a service it exports. The cluster itself is asked, once an export:
+   * what has been said to be exported is so.
+   */
+  async #isComplete(member: Member, key: Key, signal: AbortSignal): Promise<boolean> {
+    const { services } = this.#options;
+    const record = member.record(key);
+    const exporter = services.get(key).exporters.find(({ cluster }) => cluster === member.id);
+    if (record === undefined || exporter?.verdict.state !== 'valid' || isSaidExported(record)) return true;
+    const uid = exportsOf(record)
+      .map(({ metadata }) => metadata.uid)
+      .join();
+    if (this.#deliveries.isComplete(key, member.id, uid)) return true;
+    if (!(await hasArrived(member, key, signal))) return false;
+    services.get(key);
+    this.#deliveries.completed(key, member.id, { uid, version: services.version(key) });
     return true;
   }
 

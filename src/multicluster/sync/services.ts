@@ -27,6 +27,8 @@ export class Services {
   readonly #counted = new WeakMap<Member, { readonly denials: ReadonlyMap<Key, Denial>; readonly isDue: boolean }>();
   /** Key → what it came to last. The order in it is what keeps incumbents first. */
   readonly #merged = new Map<Key, Merged>();
+  /** Key → how often it was worked out: of two versions the greater is the later. */
+  readonly #versions = new Map<Key, number>();
   /** Keys whose records have changed since. */
   readonly #stale = new Set<Key>();
   /** Key → what was left out of its records. */
@@ -80,13 +82,20 @@ export class Services {
       { seedPolicy: this.#options.seedPolicy, incumbents },
     );
     this.#merged.set(key, merged);
+    this.#versions.set(key, this.version(key) + 1);
     return merged;
+  }
+
+  /** Which version of the service `get` gave last. */
+  version(key: Key): number {
+    return this.#versions.get(key) ?? 0;
   }
 
   /** Forgets a service that nobody exports and nobody holds. */
   forget(key: Key): void {
     if ((this.#merged.get(key)?.exporters.length ?? 0) > 0) return;
     this.#merged.delete(key);
+    this.#versions.delete(key);
     this.#stale.delete(key);
     this.#dropped.delete(key);
   }

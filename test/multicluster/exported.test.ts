@@ -1,0 +1,49 @@
+// `Exported` is a promise: whoever reads it finds the endpoints everywhere.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { until } from '../../src/server/testing/until.ts';
+import { join, startClusters } from './clusters.ts';
+
+const isOfSlices = ({ path }: { readonly path: string }): boolean => path.endsWith('/endpointslices');
+
+test('MCS-20 a service whose endpoints are read late is exported when they have arrived', async () => {
+  await using stack = new AsyncDisposableStack();
+  const [east, west] = await startClusters(['east', 'west'], stack);
+  assert.ok(east && west);
+  await join([east, west], stack).part.ready;
+  const late = Promise.withResolvers<void>();
+  stack.defer(() => late.resolve());
+  east.faultLine = (call) => (isOfSlices(call) ? late.promise : undefined);
+  await east.service('web', ['10.1.0.1']);
+  await east.export('web');
+  await until('it is imported', async () => (await west.serviceImport('web')) !== undefined);
+  await until('and taken up', async () => (await east.conditions('web', 'seed'))['Initialized'] === 'True');
+  await delay(100); // nothing is to happen
+  assert.equal((await east.conditions('web', 'seed'))['Exported'], 'False');
+  assert.equal((await east.conditions('web', 'current'))['Ready'], 'False');
+  late.resolve();
+  await until('it is exported', async () => (await east.conditions('web', 'seed'))['Exported'] === 'True');
+  assert.deepEqual(await west.addresses('web'), { east: ['10.1.0.1'] });
+});
+
+test('MCS-20 endpoints that are on their way to a slow member are waited for', async () => {
+  await using stack = new AsyncDisposableStack();
+  const [east, west] = await startClusters(['east', 'west'], stack);
+  assert.ok(east && west);
+  await join([east, west], stack).part.ready;
+  const late = Promise.withResolvers<void>();
+  stack.defer(() => late.resolve());
+  east.faultLine = (call) => (isOfSlices(call) ? delay(50) : undefined);
+  west.fault = (call) => (isOfSlices(call) || call.path.includes('/endpointslices/') ? late.promise : undefined);
+  await east.service('web', ['10.1.0.1']);
+  await east.export('web');
+  await until('east has its own', async () => (await east.imported('web')).length === 1);
+  await delay(100); // nothing is to happen
+  assert.equal((await east.conditions('web', 'seed'))['Exported'], 'False');
+  late.resolve();
+  await until('it is exported', async () => (await east.conditions('web', 'seed'))['Exported'] === 'True');
+  assert.deepEqual(await west.addresses('web'), { east: ['10.1.0.1'] });
+});
