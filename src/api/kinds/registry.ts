@@ -1,6 +1,7 @@
 // Every kind this server knows, in the order in which discovery lists them.
 import type { Kind } from '../kind.ts';
 import { clusterPropertyAlphaKind, clusterPropertyKind } from './about/clusterproperty/kind.ts';
+import { validatingWebhookConfigurationKind } from './admissionregistration/validatingwebhookconfiguration/kind.ts';
 import { daemonSetKind } from './apps/daemonset/kind.ts';
 import { deploymentKind } from './apps/deployment/kind.ts';
 import { replicaSetKind } from './apps/replicaset/kind.ts';
@@ -69,6 +70,7 @@ export const kinds: readonly Kind[] = [
   clusterRoleKind,
   roleBindingKind,
   roleKind,
+  validatingWebhookConfigurationKind,
   leaseKind,
   endpointSliceKind,
   ingressKind,

@@ -69,6 +69,17 @@ const contents: Readonly<Record<string, Content>> = {
   'rbac.authorization.k8s.io/v1 ClusterRole': { rules: [rule] },
   'rbac.authorization.k8s.io/v1 RoleBinding': { ...binding, roleRef: { kind: 'Role', name: 'web' } },
   'rbac.authorization.k8s.io/v1 ClusterRoleBinding': { ...binding, roleRef: { kind: 'ClusterRole', name: 'web' } },
+  'admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration': {
+    webhooks: [
+      {
+        name: 'never.example.org',
+        clientConfig: { url: 'https://webhook.example.org/validate', caBundle: 'AAEC' },
+        rules: [{ operations: ['CONNECT'], apiGroups: ['example.org'], apiVersions: ['v1'], resources: ['nothings'] }],
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
+      },
+    ],
+  },
   'multicluster.x-k8s.io/v1beta1 ServiceImport': { spec: { type: 'ClusterSetIP', ports: [{ port: 80 }] } },
   'multicluster.x-k8s.io/v1alpha1 ServiceImport': { spec: { type: 'ClusterSetIP', ports: [{ port: 80 }] } },
   'about.k8s.io/v1 ClusterProperty': { spec: { value: 'east' } },
