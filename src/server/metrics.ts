@@ -80,6 +80,7 @@ export class ServerMetrics {
     allocatorMetrics(this.#registry, context);
     flowControlMetrics(this.#registry, limits, context.watches);
     auditMetrics(this.#registry, audit);
+    for (const metric of context.webhooks.metrics.all) this.#registry.registerMetric(metric);
   }
 
   /**

@@ -13,6 +13,7 @@ import type { StaticToken } from './access/identity/static-tokens.ts';
 import { memoryTokenKeys } from './access/identity/token-keys.ts';
 import { Authorizer } from './access/authorize.ts';
 import { ensureDefaultRoles } from './access/rbac/defaults/ensure.ts';
+import { Webhooks } from './admission/webhooks/webhooks.ts';
 import { ServiceAllocator } from './allocate/service-allocator.ts';
 import { Auditor } from './audit/auditor.ts';
 import { AuditLog } from './audit/log.ts';
@@ -138,6 +139,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     },
     async close() {
       limits[Symbol.dispose]();
+      context.webhooks[Symbol.dispose]();
       await auditLog?.[Symbol.asyncDispose]();
       context.hub.close();
       await context.allocator.close();
@@ -228,6 +230,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     allocator,
     access: new Authorizer(hub),
     identity: createIdentity({ ca: tls.ca, tokens, keys, issuer, hub, clock, uid: randomUUID }),
+    webhooks: new Webhooks({ hub, log, uid: randomUUID }),
     write: { gates, loopbackEndpoints },
     company,
     flusher: new Flusher((flow) => company.isAlone(flow)),

@@ -50,9 +50,9 @@ export async function answerResource(
     case 'patch':
       return writtenReply(await patch(context, resource, info, asked), presenter);
     case 'delete':
-      return remove(context, resource, info, { request, presenter });
+      return remove(context, resource, info, { ...asked, presenter });
     case 'deletecollection':
-      return removeCollection(context, resource, info, { request, presenter });
+      return removeCollection(context, resource, info, { ...asked, presenter });
     case 'unsupported':
       return methodNotAllowed();
   }

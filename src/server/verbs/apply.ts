@@ -16,10 +16,10 @@ import { subjectOf } from '../resource.ts';
 import { maxBodyBytes, text } from './body.ts';
 import { createObject } from './create-object.ts';
 import { resetFieldsOf } from './reset-fields.ts';
-import { named, subresourceOf, withoutRevision } from './update.ts';
+import { named, withoutRevision } from './update.ts';
 import { updateObject } from './update-object.ts';
-import type { WriteRequest, Written } from './write-request.ts';
-import { timestamp } from './write-request.ts';
+import type { Written } from './write-request.ts';
+import { clientRequest, timestamp } from './write-request.ts';
 import type { WriteOptions } from './write-options.ts';
 import { parseWriteOptions } from './write-options.ts';
 
@@ -34,14 +34,9 @@ export async function applyPatch(
   const options = parseWriteOptions(info.query, 'ApplyOptions');
   const config = readConfiguration(await request.body(maxBodyBytes), options, warnings);
   checkType(config, kind);
-  const write: WriteRequest = {
-    user: request.user,
-    namespace: info.namespace,
-    name: info.name,
-    subresource: subresourceOf(info),
-    dryRun: options.dryRun,
+  const write = {
+    ...clientRequest(info, { request, warnings }, options),
     manager: undefined, // apply keeps the managers itself
-    warnings,
   };
   const apply = (live: ApiObject | undefined): ApiObject => {
     const merged = applyConfiguration({

@@ -3,6 +3,7 @@ import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { generateName } from '../../api/names.ts';
 import { validateMetadataCreate } from '../../api/validate-metadata.ts';
 import { checkGrants } from '../access/rbac/writes.ts';
+import { admission } from '../admission/webhooks/admission.ts';
 import { checkNamespace } from '../admission/namespace.ts';
 import type { ServerContext } from '../context.ts';
 import { trackUpdate, withManagedFields } from '../patch/managed.ts';
@@ -42,6 +43,8 @@ export async function createObject(
     const allocation = allocateForCreate(context, resource, named, request.dryRun);
     try {
       const object = validated(context, resource, request, allocation.object);
+      const asked = admission(context, resource, request, { operation: 'CREATE', object, old: undefined });
+      if (asked !== undefined) await asked; // a tick more for every write would be a cost for every write
       refuseRevision(given);
       const outcome = await commitNew(context, resource, request, object, allocation);
       if (outcome !== 'name taken' && outcome !== 'claim lost') return outcome;

@@ -5,8 +5,9 @@ import type { Resource } from '../resource.ts';
 import { readObject } from './body.ts';
 import { createObject } from './create-object.ts';
 import { withUniqueOwners } from './owners.ts';
-import type { WriteRequest, Written } from './write-request.ts';
-import { managerOf, parseWriteOptions } from './write-options.ts';
+import type { Written } from './write-request.ts';
+import { clientRequest } from './write-request.ts';
+import { parseWriteOptions } from './write-options.ts';
 
 /** POST: a new object. */
 export async function create(
@@ -19,14 +20,9 @@ export async function create(
   const body = await readObject(request, resource.kind, options.fieldValidation);
   const sent = withUniqueOwners(body.object, body.warnings);
   warnings.push(...sent.warnings);
-  const write: WriteRequest = {
-    user: request.user,
-    namespace: info.namespace,
+  const write = {
+    ...clientRequest(info, { request, warnings }, options),
     name: sent.object.metadata.name ?? '',
-    subresource: '',
-    dryRun: options.dryRun,
-    manager: managerOf(options, request.header('user-agent')),
-    warnings,
   };
   return createObject(context, resource, write, resource.kind.applyDefaults(sent.object));
 }

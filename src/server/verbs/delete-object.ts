@@ -4,9 +4,12 @@ import { podKind } from '../../api/kinds/core/pod/kind.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { DeleteOptions } from '../../api/options.ts';
+import { admission } from '../admission/webhooks/admission.ts';
+import type { Writer } from '../admission/webhooks/admission.ts';
 import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
 import { equalJson } from '../patch/json-value.ts';
+import type { User } from '../reply.ts';
 import type { Resource } from '../resource.ts';
 import { kindSubject, subjectOf } from '../resource.ts';
 import { releaseOnDelete } from './allocation.ts';
@@ -23,6 +26,10 @@ export interface Deleted {
 export interface Target {
   readonly namespace: string;
   readonly name: string;
+  /** Who deletes it; left out: the server itself. */
+  readonly user?: User;
+  /** Collects what they should be told. */
+  readonly warnings?: string[];
 }
 
 /** These hold the cluster itself. */
@@ -47,11 +54,25 @@ export async function deleteObject(
     if (item === undefined) throw notFound(subjectOf(resource, target.name));
     const old = servedObject(resource, item);
     checkPreconditions(resource, old, options);
+    const asked = admission(context, resource, writerOf(target, options), {
+      operation: 'DELETE',
+      object: undefined,
+      old,
+    });
+    if (asked !== undefined) await asked;
     const ending = endingOf(context, resource.kind, old, options);
     const deleted = await commitDeletion(context, resource, { item, old, ending, dryRun: isDryRun(options) });
     if (deleted !== 'again') return deleted;
   }
 }
+
+const writerOf = ({ user, warnings = [] }: Target, options: DeleteOptions): Writer => ({
+  user,
+  subresource: '',
+  dryRun: isDryRun(options),
+  warnings,
+  sent: options,
+});
 
 const isDryRun = ({ dryRun = [] }: DeleteOptions): boolean => dryRun.includes('All');
 

@@ -16,15 +16,22 @@ import { parseListOptions } from './read-options.ts';
 /** How many objects of a collection are deleted at once. */
 const batch = 64;
 
+interface Removal {
+  readonly request: ApiRequest;
+  readonly warnings: string[];
+  readonly presenter: Presenter;
+}
+
 /** DELETE of one object. */
 export async function remove(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  { request, presenter }: { readonly request: ApiRequest; readonly presenter: Presenter },
+  { request, warnings, presenter }: Removal,
 ): Promise<Reply> {
   const options = await readDeleteOptions(request, info.query);
-  const deleted = await deleteObject(context, resource, info, options);
+  const { namespace, name } = info;
+  const deleted = await deleteObject(context, resource, { namespace, name, user: request.user, warnings }, options);
   const code = !deleted.gone && options.orphanDependents === false ? 202 : 200;
   if (!deleted.gone || resource.kind.deleteReturns === 'object') {
     return jsonReply(code, `${presenter.object(deleted.item)}\n`);
@@ -43,7 +50,7 @@ export async function removeCollection(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  { request, presenter }: { readonly request: ApiRequest; readonly presenter: Presenter },
+  { request, warnings, presenter }: Removal,
 ): Promise<Reply> {
   const deletion = await readDeleteOptions(request, info.query);
   const options = parseListOptions(info.query);
@@ -54,7 +61,8 @@ export async function removeCollection(
     const results = await Promise.all(
       page.items.slice(at, at + batch).map(async (found) => {
         const { namespace = '', name = '' } = found.object.metadata;
-        const result = await deleteObject(context, resource, { namespace, name }, deletion).catch(ignoreMissing);
+        const target = { namespace, name, user: request.user, warnings };
+        const result = await deleteObject(context, resource, target, deletion).catch(ignoreMissing);
         return result === undefined ? [] : [found]; // the answer is what was found, as it was found
       }),
     );

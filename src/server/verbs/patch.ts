@@ -20,11 +20,12 @@ import { applyPatch } from './apply.ts';
 import { decodeObject, maxBodyBytes, mediaType, unsupportedPatch } from './body.ts';
 import { typeProblem } from './body-type.ts';
 import { withUniqueOwners } from './owners.ts';
-import { named, subresourceOf } from './update.ts';
+import { named } from './update.ts';
 import { updateObject } from './update-object.ts';
-import type { WriteRequest, Written } from './write-request.ts';
+import type { Written } from './write-request.ts';
+import { clientRequest } from './write-request.ts';
 import type { WriteOptions } from './write-options.ts';
-import { managerOf, parseWriteOptions } from './write-options.ts';
+import { parseWriteOptions } from './write-options.ts';
 
 /** One way to patch. */
 interface Patcher {
@@ -104,15 +105,7 @@ export async function patch(
   const parsed = parsePatch(await request.body(maxBodyBytes), type);
   const body = patcher.read(parsed.value);
   const problems = [...parsed.duplicates, ...unknownInOperations(body)].map((problem) => patcher.told + problem);
-  const write: WriteRequest = {
-    user: request.user,
-    namespace: info.namespace,
-    name: info.name,
-    subresource: subresourceOf(info),
-    dryRun: options.dryRun,
-    manager: managerOf(options, request.header('user-agent')),
-    warnings,
-  };
+  const write = clientRequest(info, { request, warnings }, options);
   return updateObject(context, resource, write, {
     revise: (old) => {
       const patched = patcher.apply(asJson(old), body, resource.kind);

@@ -5,6 +5,7 @@ import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { validateMetadataUpdate } from '../../api/validate-metadata.ts';
 import { checkGrants, requireCreate } from '../access/rbac/writes.ts';
+import { admission } from '../admission/webhooks/admission.ts';
 import { requireNamespace } from '../admission/namespace.ts';
 import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
@@ -72,6 +73,8 @@ async function tryUpdate(
     const warnings: string[] = [];
     const next = validated(context, resource, request, { next: allocation.object, old, warnings });
     const settled = withManagedFields(next, settledManagedFields(old, next));
+    const asked = admission(context, resource, request, { operation: 'UPDATE', object: settled, old });
+    if (asked !== undefined) await asked;
     const written = await commitUpdate(context, resource, request, { item, old, next: settled, allocation });
     if (written !== 'again') request.warnings.push(...warnings); // what was tried in vain is not worth a word
     return written;

@@ -9,9 +9,9 @@ import { readObject } from './body.ts';
 import { createObject, namespaceMismatch } from './create-object.ts';
 import { withUniqueOwners } from './owners.ts';
 import { updateObject } from './update-object.ts';
-import type { Subresource, WriteRequest, Written } from './write-request.ts';
-import { withMetadata } from './write-request.ts';
-import { managerOf, parseWriteOptions } from './write-options.ts';
+import type { Written } from './write-request.ts';
+import { clientRequest, withMetadata } from './write-request.ts';
+import { parseWriteOptions } from './write-options.ts';
 
 /** PUT: an object as it should be; some kinds are created by it. */
 export async function update(
@@ -24,16 +24,7 @@ export async function update(
   const body = await readObject(request, resource.kind, options.fieldValidation);
   const sent = withUniqueOwners(body.object, body.warnings);
   warnings.push(...sent.warnings);
-  const subresource = subresourceOf(info);
-  const write: WriteRequest = {
-    user: request.user,
-    namespace: info.namespace,
-    name: info.name,
-    subresource,
-    dryRun: options.dryRun,
-    manager: managerOf(options, request.header('user-agent')),
-    warnings,
-  };
+  const write = clientRequest(info, { request, warnings }, options);
   const next = resource.kind.applyDefaults(named(sent.object, info));
   return updateObject(context, resource, write, {
     revise: (old) => {
@@ -46,10 +37,6 @@ export async function update(
       : {}),
   });
 }
-
-/** Which of the endpoints that write the object itself is meant. */
-export const subresourceOf = ({ subresource }: ResourceRequest): Subresource =>
-  subresource === 'status' || subresource === 'finalize' ? subresource : '';
 
 /** The object in the URL's namespace; the name it brings must be the URL's. */
 export function named(object: ApiObject, info: ResourceRequest): ApiObject {

@@ -1,6 +1,9 @@
 import type { ApiObject } from '../../api/metadata.ts';
 import type { Item } from '../cache/item.ts';
-import type { User } from '../reply.ts';
+import type { ApiRequest, User } from '../reply.ts';
+import type { ResourceRequest } from '../request.ts';
+import type { WriteOptions } from './write-options.ts';
+import { managerOf } from './write-options.ts';
 
 /** Through which endpoint an object is written; '' is the object itself. */
 export type Subresource = '' | 'status' | 'finalize';
@@ -17,7 +20,34 @@ export interface WriteRequest {
   readonly manager: string | undefined;
   /** Collects what the client should be told beside the answer. */
   readonly warnings: string[];
+  /** The options as they were sent, for webhooks. */
+  readonly sent?: Readonly<Record<string, unknown>>;
 }
+
+/** What a client asks to be written. */
+export const clientRequest = (
+  info: ResourceRequest,
+  { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
+  options: WriteOptions,
+): WriteRequest => ({
+  user: request.user,
+  namespace: info.namespace,
+  name: info.name,
+  subresource: subresourceOf(info),
+  dryRun: options.dryRun,
+  manager: managerOf(options, request.header('user-agent')),
+  warnings,
+  sent: sentOptions(info.query),
+});
+
+/** Which of the endpoints that write the object itself is meant. */
+const subresourceOf = ({ subresource }: ResourceRequest): Subresource =>
+  subresource === 'status' || subresource === 'finalize' ? subresource : '';
+
+const sentOptions = (query: URLSearchParams): Record<string, unknown> => ({
+  ...(query.has('dryRun') ? { dryRun: query.getAll('dryRun') } : {}),
+  ...Object.fromEntries([...query].filter(([key]) => key === 'fieldManager' || key === 'fieldValidation')),
+});
 
 /** A write that went through (or would have, in a dry run). */
 export interface Written {

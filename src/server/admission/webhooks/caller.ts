@@ -1,0 +1,142 @@
+import { Agent, request } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+
+import type { Address } from './address.ts';
+
+/** One call. */
+export interface Call {
+  readonly address: Address;
+  /** Authorities to trust, PEM; undefined: those of the system. */
+  readonly ca: string | undefined;
+  readonly body: string;
+  readonly timeoutSeconds: number;
+}
+
+/** More than any answer to an AdmissionReview takes. */
+const maxAnswerBytes = 3 * 1024 * 1024;
+/** A connection that nobody used for this long is closed. */
+const idleMs = 60_000;
+
+/** Calls webhooks over connections that it keeps. */
+export class Caller implements Disposable {
+  // Who finds no free connection waits, and the wait counts as part of its time.
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, maxTotalSockets: 256, timeout: idleMs });
+
+  /** The answer as JSON. Throws why there is none, in the words of Kubernetes where they are known. */
+  async call(call: Call): Promise<unknown> {
+    const { address, timeoutSeconds } = call;
+    const hasPath = /^https:\/\/[^/]+\//.test(address.url);
+    const url = `${address.url}${hasPath ? '' : '/'}?timeout=${timeoutSeconds}s`;
+    const signal = AbortSignal.timeout(timeoutSeconds * 1000);
+    const answer = await this.#post(new URL(url), call, signal).catch((error: unknown) => {
+      throw new Error(`Post "${url}": ${reasonOf(error, signal)}`, { cause: error });
+    });
+    if (answer.status < 200 || answer.status > 299) throw new Error(statusText(answer));
+    try {
+      return JSON.parse(answer.text) as unknown;
+    } catch (error) {
+      throw new Error(`couldn't get version/kind; json parse error: ${errorText(error)}`, { cause: error });
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+
+  async #post(url: URL, call: Call, signal: AbortSignal, isSecond = false): Promise<Answer> {
+    const { address, ca, body } = call;
+    const place = address.resolve();
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const sent = request(
+      url,
+      {
+        method: 'POST',
+        agent: this.#agent,
+        signal,
+        headers: {
+          'Content-Type': 'application/json',
+          Accept: 'application/json',
+          Host: url.host,
+          'Content-Length': Buffer.byteLength(body),
+        },
+        ...(ca === undefined ? {} : { ca }),
+        // The certificate is of the name, wherever that is.
+        ...(place === undefined ? {} : { hostname: place.host, port: place.port, servername: url.hostname }),
+      },
+      (response) => void readAnswer(response).then(resolve, reject), // neither rejects
+    );
+    sent.on('error', reject);
+    sent.end(body);
+    return promise.catch(async (error: unknown) => {
+      // The other end may have closed a kept connection just before it was used again: nobody has read the question.
+      if (!sent.reusedSocket || isSecond || codeOf(error) !== 'ECONNRESET') throw error;
+      return this.#post(url, call, signal, true);
+    });
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function readAnswer(response: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxAnswerBytes) throw new Error(`the answer is longer than ${maxAnswerBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() };
+}
+
+const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+
+/** Why nothing came back, as Go says it. */
+function reasonOf(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) return 'context deadline exceeded';
+  switch (codeOf(error)) {
+    case 'ECONNREFUSED':
+      return `dial tcp ${dialled(error)}: connect: connection refused`;
+    case 'ENOTFOUND':
+      return `dial tcp: lookup ${dialled(error)}: no such host`;
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+      return 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
+    default:
+      return errorText(error);
+  }
+}
+
+/** The address that a failed connection was to. */
+function dialled(error: unknown): string {
+  const { address, hostname, port } = error as { address?: string; hostname?: string; port?: number };
+  const host = address ?? hostname ?? '';
+  return port === undefined ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+const statusTexts: Readonly<Record<number, string>> = {
+  400: 'the server rejected our request for an unknown reason',
+  401: 'the server has asked for the client to provide credentials',
+  404: 'the server could not find the requested resource',
+  405: 'the server does not allow this method on the requested resource',
+  409: 'the server reported a conflict',
+  422: 'the server rejected our request due to an error in our request',
+  429: 'the server has received too many requests and has asked us to try again later',
+  503: 'the server is currently unable to handle the request',
+  504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
+};
+
+/** What an HTTP status instead of an answer means, as clients of Kubernetes say it. */
+function statusText({ status, text }: Answer): string {
+  const known = statusTexts[status];
+  if (known !== undefined) return known;
+  if (status < 500) return `the server responded with the status code ${status} but did not return more information`;
+  return `an error on the server (${JSON.stringify(text.trim().slice(0, 256))}) has prevented the request from succeeding`;
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+
+import type { Kind } from '../../../api/kind.ts';
+import type { ValidatingWebhook } from '../../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
+import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
+import { nodeKind } from '../../../api/kinds/core/node/kind.ts';
+import { serviceKind } from '../../../api/kinds/core/service/kind.ts';
+import { serviceExportAlphaKind, serviceExportKind } from '../../../api/kinds/multicluster/serviceexport/kind.ts';
+import type { Attempt } from './attempt.ts';
+import { matchedKind } from './matching.ts';
+
+const onServices = { operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['services'] };
+
+const webhook = (rule: object, more: Partial<ValidatingWebhook> = {}): ValidatingWebhook => ({
+  name: 'policy.example.org',
+  clientConfig: {},
+  sideEffects: 'None',
+  admissionReviewVersions: ['v1'],
+  rules: [{ ...onServices, ...rule }],
+  ...more,
+});
+
+const attempt = (more: Partial<Attempt> = {}): Attempt => ({
+  operation: 'CREATE',
+  kind: serviceKind,
+  subresource: '',
+  object: { metadata: { namespace: 'shop', name: 'cart', labels: { app: 'cart' } } },
+  old: undefined,
+  user: { name: 'alice', uid: '', groups: [] },
+  dryRun: false,
+  options: {},
+  ...more,
+});
+
+const labels = (namespace: string) => (namespace === 'shop' ? { team: 'shop' } : undefined);
+const exports = (versions: readonly string[]) => ({
+  apiGroups: ['multicluster.x-k8s.io'],
+  apiVersions: versions,
+  resources: ['serviceexports'],
+});
+
+suite('a webhook is asked', () => {
+  const team = (value: string) => ({ namespaceSelector: { matchLabels: { team: value } } });
+  const app = (value: string) => ({ objectSelector: { matchLabels: { app: value } } });
+  const table: readonly (readonly [name: string, ValidatingWebhook, Attempt, want: Kind | undefined])[] = [
+    ['about the resource of its rule', webhook({}), attempt(), serviceKind],
+    ['not about other operations', webhook({ operations: ['DELETE'] }), attempt(), undefined],
+    ['not about other groups', webhook({ apiGroups: ['apps'] }), attempt(), undefined],
+    ['not about other versions', webhook({ apiVersions: ['v2'] }), attempt(), undefined],
+    ['not about subresources that it does not name', webhook({}), attempt({ subresource: 'status' }), undefined],
+    ['* leaves subresources out', webhook({ resources: ['*'] }), attempt({ subresource: 'status' }), undefined],
+    ['a subresource', webhook({ resources: ['*/status'] }), attempt({ subresource: 'status' }), serviceKind],
+    ['services/* includes services', webhook({ resources: ['services/*'] }), attempt(), serviceKind],
+    ['*/* is everything', webhook({ resources: ['*/*'] }), attempt({ subresource: 'status' }), serviceKind],
+    ['in its scope', webhook({ scope: 'Namespaced' }), attempt(), serviceKind],
+    ['not out of its scope', webhook({ scope: 'Cluster' }), attempt(), undefined],
+    [
+      'of a Namespace, which is of the cluster',
+      webhook({ resources: ['*'], scope: 'Cluster' }),
+      attempt({ kind: namespaceKind }),
+      namespaceKind,
+    ],
+    ['in namespaces with the label', webhook({}, team('shop')), attempt(), serviceKind],
+    ['not in others', webhook({}, team('other')), attempt(), undefined],
+    [
+      'about what is in no namespace, whatever the selector',
+      webhook({ resources: ['nodes'] }, team('other')),
+      attempt({ kind: nodeKind }),
+      nodeKind,
+    ],
+    [
+      'about a Namespace by what it is to be',
+      webhook({ resources: ['namespaces'] }, team('new')),
+      attempt({ kind: namespaceKind, object: { metadata: { name: 'shop', labels: { team: 'new' } } } }),
+      namespaceKind,
+    ],
+    ['about objects with the label', webhook({}, app('cart')), attempt(), serviceKind],
+    ['not about others', webhook({}, app('web')), attempt(), undefined],
+    [
+      'about an object that loses the label',
+      webhook({}, app('web')),
+      attempt({ operation: 'UPDATE', old: { metadata: { labels: { app: 'web' } } } }),
+      serviceKind,
+    ],
+    [
+      'about another version of the same objects',
+      webhook(exports(['v1beta1'])),
+      attempt({ kind: serviceExportAlphaKind }),
+      serviceExportKind,
+    ],
+    [
+      'about the version that was written, if it names both',
+      webhook(exports(['v1beta1', 'v1alpha1'])),
+      attempt({ kind: serviceExportAlphaKind }),
+      serviceExportAlphaKind,
+    ],
+    [
+      'not so with matchPolicy Exact',
+      webhook(exports(['v1beta1']), { matchPolicy: 'Exact' }),
+      attempt({ kind: serviceExportAlphaKind }),
+      undefined,
+    ],
+  ];
+  for (const [name, given, about, want] of table) {
+    test(name, () => assert.equal(matchedKind(given, about, labels), want));
+  }
+});

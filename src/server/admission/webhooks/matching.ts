@@ -1,0 +1,72 @@
+// Whether a webhook is asked about a write: its rules, then the labels of the namespace and of the object.
+import type { Kind } from '../../../api/kind.ts';
+import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
+import { requirementsOf } from '../../../api/kinds/apps/selector.ts';
+import type {
+  ValidatingWebhook,
+  WebhookRule,
+} from '../../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
+import { matchesLabels } from '../../../api/selectors/labels.ts';
+import type { Attempt } from './attempt.ts';
+import { equivalents, subjectOfAttempt } from './attempt.ts';
+
+type Labels = Readonly<Record<string, string>> | undefined;
+
+/** Namespace → its labels. */
+export type LabelsOfNamespace = (namespace: string) => Labels;
+
+/** The kind in which a webhook wants to see an attempt: that of the request, or an equivalent; undefined: not at all. */
+export function matchedKind(
+  webhook: ValidatingWebhook,
+  attempt: Attempt,
+  namespaceLabels: LabelsOfNamespace,
+): Kind | undefined {
+  const { rules = [], matchPolicy } = webhook;
+  const isOf = (kind: Kind): boolean => rules.some((rule) => matchesRule(rule, attempt, kind));
+  const kind = isOf(attempt.kind)
+    ? attempt.kind
+    : matchPolicy === 'Exact'
+      ? undefined
+      : equivalents(attempt.kind).find(isOf);
+  if (kind === undefined) return undefined;
+  return matchesNamespace(webhook, attempt, namespaceLabels) && matchesObject(webhook, attempt) ? kind : undefined;
+}
+
+function matchesRule(rule: WebhookRule, { operation, subresource }: Attempt, kind: Kind): boolean {
+  const { operations = [], apiGroups = [], apiVersions = [], resources = [], scope = '*' } = rule;
+  return (
+    (scope === '*' || kind.namespaced === (scope === 'Namespaced')) &&
+    names(apiGroups, kind.group) &&
+    names(apiVersions, kind.version) &&
+    names(operations, operation) &&
+    resources.some((resource) => {
+      const [name, sub = ''] = resource.split('/', 2);
+      return (name === '*' || name === kind.plural) && (sub === '*' || sub === subresource);
+    })
+  );
+}
+
+const names = (words: readonly string[], word: string): boolean => words.includes('*') || words.includes(word);
+
+/** What is in no namespace is not kept from a webhook by its selector; a Namespace is judged by what it is to be. */
+function matchesNamespace(
+  { namespaceSelector = {} }: ValidatingWebhook,
+  attempt: Attempt,
+  namespaceLabels: LabelsOfNamespace,
+): boolean {
+  const { kind } = attempt;
+  if (!kind.namespaced && kind !== namespaceKind) return true;
+  const requirements = requirementsOf(namespaceSelector) ?? [];
+  if (requirements.length === 0) return true;
+  const { labels, namespace = '' } = subjectOfAttempt(attempt).metadata;
+  return matchesLabels(requirements, kind === namespaceKind ? labels : namespaceLabels(namespace));
+}
+
+/** The labels may be there before the write or after it, so that removing them does not escape. */
+function matchesObject({ objectSelector = {} }: ValidatingWebhook, { object, old }: Attempt): boolean {
+  const requirements = requirementsOf(objectSelector) ?? [];
+  return (
+    requirements.length === 0 ||
+    [object, old].some((each) => each !== undefined && matchesLabels(requirements, each.metadata.labels))
+  );
+}

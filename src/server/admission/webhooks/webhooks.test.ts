@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { suite, test } from 'node:test';
+
+import type { TestServer } from '../../testing/server.ts';
+import { testServer } from '../../testing/server.ts';
+import type { Answerer, TestWebhook } from './webhook.fixture.ts';
+import { startWebhook } from './webhook.fixture.ts';
+
+const configurations = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
+const maps = '/api/v1/namespaces/default/configmaps';
+const onMaps = { operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] };
+const name = 'policy.example.org';
+
+const settings = (webhook: TestWebhook, more: object = {}): object => ({
+  name,
+  clientConfig: { url: webhook.url, caBundle: webhook.caBundle },
+  rules: [onMaps],
+  sideEffects: 'None',
+  admissionReviewVersions: ['v1'],
+  ...more,
+});
+
+async function configure(server: TestServer, ...webhooks: readonly object[]): Promise<void> {
+  const { status, text } = await server.ask('POST', configurations, {
+    body: { metadata: { name: 'policy' }, webhooks },
+  });
+  assert.equal(status, 201, text);
+}
+
+const allow: Answerer = () => ({ allowed: true });
+const map = (named: string, more: object = {}): { readonly body: object } => ({
+  body: { metadata: { name: named }, ...more },
+});
+
+suite('a webhook', () => {
+  test('is asked about creation, change and deletion, and told all about them', async () => {
+    await using webhook = await startWebhook(allow);
+    await using server = await testServer();
+    await configure(server, settings(webhook));
+    const alice = server.as({ name: 'alice', groups: ['system:masters'] });
+    await alice.ask('POST', `${maps}?dryRun=All&fieldManager=me`, map('a', { data: { a: 'b' } }));
+    await alice.ask('POST', maps, map('a'));
+    await alice.ask('PATCH', `${maps}/a`, { body: { data: { a: 'c' } }, type: 'application/merge-patch+json' });
+    await alice.ask('DELETE', `${maps}/a`, { body: { propagationPolicy: 'Background' } });
+    const [dry, create, update, deletion, ...more] = webhook.asked;
+    assert.equal(more.length, 0);
+    const { uid, object, ...told } = dry;
+    assert.match(uid, /^[0-9a-f-]{36}$/);
+    assert.deepEqual([object.kind, object.apiVersion, object.data], ['ConfigMap', 'v1', { a: 'b' }]);
+    assert.deepEqual(told, {
+      url: '/check?timeout=10s',
+      host: `127.0.0.1:${webhook.port}`,
+      kind: { group: '', version: 'v1', kind: 'ConfigMap' },
+      resource: { group: '', version: 'v1', resource: 'configmaps' },
+      requestKind: { group: '', version: 'v1', kind: 'ConfigMap' },
+      requestResource: { group: '', version: 'v1', resource: 'configmaps' },
+      name: 'a',
+      namespace: 'default',
+      operation: 'CREATE',
+      userInfo: { username: 'alice', groups: ['system:masters', 'system:authenticated'] },
+      oldObject: null,
+      dryRun: true,
+      options: { kind: 'CreateOptions', apiVersion: 'meta.k8s.io/v1', dryRun: ['All'], fieldManager: 'me' },
+    });
+    assert.equal(create.dryRun, false);
+    assert.deepEqual([update.operation, update.object.data, update.oldObject.data], ['UPDATE', { a: 'c' }, undefined]);
+    assert.equal(update.options.kind, 'UpdateOptions');
+    assert.deepEqual([deletion.operation, deletion.object, deletion.oldObject.data], ['DELETE', null, { a: 'c' }]);
+    assert.deepEqual(deletion.options, {
+      kind: 'DeleteOptions',
+      apiVersion: 'meta.k8s.io/v1',
+      propagationPolicy: 'Background',
+    });
+    assert.equal(webhook.connections(), 1, 'one connection for all');
+  });
+
+  test('warns, whatever it decides', async () => {
+    await using webhook = await startWebhook(({ dryRun }) => ({ allowed: dryRun, warnings: ['be careful'] }));
+    await using server = await testServer();
+    await configure(server, settings(webhook));
+    assert.deepEqual((await server.ask('POST', `${maps}?dryRun=All`, map('a'))).warnings, ['299 - "be careful"']);
+    assert.deepEqual((await server.ask('POST', maps, map('a'))).warnings, ['299 - "be careful"']);
+  });
+
+  test('sees every object of a collection that is deleted, and keeps those it wants to', async () => {
+    await using webhook = await startWebhook(({ operation, name: named }) => ({
+      allowed: operation !== 'DELETE' || named !== 'a',
+    }));
+    await using server = await testServer();
+    await configure(server, settings(webhook));
+    for (const named of ['a', 'b']) await server.ask('POST', maps, map(named));
+    assert.equal((await server.ask('DELETE', `${maps}?fieldSelector=metadata.name!=kube-root-ca.crt`)).status, 400);
+    assert.equal((await server.ask('GET', `${maps}/a`)).status, 200);
+  });
+
+  test('in an older or newer version of the same object gets that version', async () => {
+    await using webhook = await startWebhook(allow);
+    await using server = await testServer();
+    const rule = { apiGroups: ['multicluster.x-k8s.io'], apiVersions: ['v1alpha1'], resources: ['serviceexports'] };
+    await configure(server, settings(webhook, { rules: [{ ...onMaps, ...rule }] }));
+    await server.ask('POST', '/apis/multicluster.x-k8s.io/v1beta1/namespaces/default/serviceexports', {
+      body: { kind: 'ServiceExport', apiVersion: 'multicluster.x-k8s.io/v1beta1', metadata: { name: 'a' } },
+    });
+    const [{ kind, requestKind, object }] = webhook.asked;
+    assert.deepEqual([kind.version, requestKind.version], ['v1alpha1', 'v1beta1']);
+    assert.equal(object.apiVersion, 'multicluster.x-k8s.io/v1alpha1');
+  });
+
+  test('is never asked about webhooks, nor about what the server writes itself', async () => {
+    await using webhook = await startWebhook(() => ({ allowed: false }));
+    await using server = await testServer();
+    const everything = { ...onMaps, apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'] };
+    const besides = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'shop' } } };
+    await configure(server, settings(webhook, { rules: [everything], ...besides }));
+    assert.equal((await server.ask('GET', `${configurations}/policy`)).status, 200);
+    const { status } = await server.ask('POST', '/api/v1/namespaces', map('other'));
+    assert.equal(status, 201);
+    assert.equal(webhook.asked.length, 0);
+    assert.equal((await server.ask('DELETE', `${configurations}/policy`)).status, 200);
+    assert.equal(webhook.asked.length, 0);
+  });
+
+  test('behind a Service is found by its endpoints, and known by its name', async () => {
+    await using webhook = await startWebhook(allow, ['policy.default.svc']);
+    await using server = await testServer({ loopbackEndpoints: ['127.0.0.0/8'] });
+    const service = { namespace: 'default', name: 'policy', path: '/check' };
+    await configure(server, settings(webhook, { clientConfig: { service, caBundle: webhook.caBundle } }));
+    const failed =
+      'Internal error occurred: failed calling webhook "policy.example.org": failed to call webhook: Post "https://policy.default.svc:443/check?timeout=10s":';
+    const messages = async (): Promise<string> => (await server.ask('POST', maps, map('a'))).body.message;
+    assert.equal(await messages(), `${failed} service "policy" not found`);
+    await server.ask(
+      'POST',
+      '/api/v1/namespaces/default/services',
+      map('policy', { spec: { ports: [{ port: 443 }] } }),
+    );
+    assert.equal(await messages(), `${failed} no endpoints available for service "policy"`);
+    await server.ask('POST', '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', {
+      body: {
+        metadata: { name: 'policy-1', labels: { 'kubernetes.io/service-name': 'policy' } },
+        addressType: 'IPv4',
+        endpoints: [{ addresses: ['127.0.0.1'] }],
+        ports: [{ name: '', port: webhook.port }],
+      },
+    });
+    assert.equal((await server.ask('POST', maps, map('a'))).status, 201);
+    assert.equal(webhook.asked[0].host, 'policy.default.svc');
+  });
+});
+
+suite('a refusal is told in the words of Kubernetes', () => {
+  const denied = 'admission webhook "policy.example.org" denied the request';
+  const table: readonly { readonly name: string; readonly answer: object; readonly want: readonly unknown[] }[] = [
+    { name: 'without a reason', answer: {}, want: [400, undefined, `${denied} without explanation`] },
+    {
+      name: 'with a message',
+      answer: { status: { message: 'no names with a', code: 403, reason: 'Forbidden' } },
+      want: [403, 'Forbidden', `${denied}: no names with a`],
+    },
+    {
+      name: 'with a reason only, and a code that is none',
+      answer: { status: { reason: 'Because', code: 200 } },
+      want: [400, 'Because', `${denied}: Because`],
+    },
+  ];
+  for (const { name: named, answer, want } of table) {
+    test(named, async () => {
+      await using webhook = await startWebhook(() => ({ allowed: false, ...answer }));
+      await using server = await testServer();
+      await configure(server, settings(webhook));
+      const { status, body } = await server.ask('POST', maps, map('a'));
+      assert.deepEqual([status, body.reason, body.message], want);
+      assert.equal((await server.ask('GET', `${maps}/a`)).status, 404);
+    });
+  }
+});
+
+suite('a webhook that cannot be asked', () => {
+  const called = 'Internal error occurred: failed calling webhook "policy.example.org":';
+  const table: readonly { readonly name: string; readonly answer: Answerer; readonly want: RegExp }[] = [
+    {
+      name: 'answers with an error',
+      answer: () => ({ body: 'out of order', status: 500 }),
+      want: /failed to call webhook: an error on the server \("\\"out of order\\""\) has prevented the request from succ/,
+    },
+    {
+      name: 'is not at this path',
+      answer: () => ({ body: '', status: 404 }),
+      want: /failed to call webhook: the server could not find the requested resource$/,
+    },
+    {
+      name: 'answers nothing',
+      answer: () => ({ body: {} }),
+      want: /received invalid webhook response: webhook response was absent$/,
+    },
+    {
+      name: 'answers another question',
+      answer: () => ({ uid: 'x', allowed: true }),
+      want: /received invalid webhook response: expected response.uid="[-0-9a-f]+", got "x"$/,
+    },
+    {
+      name: 'wants to change the object',
+      answer: () => ({ allowed: true, patch: 'W10=', patchType: 'JSONPatch' }),
+      want: /received invalid webhook response: validating webhook may not return response.patch$/,
+    },
+    {
+      name: 'is silent',
+      answer: () => new Promise<never>(() => undefined),
+      want: /failed to call webhook: Post "https:\/\/127.0.0.1:\d+\/check\?timeout=1s": context deadline exceeded$/,
+    },
+  ];
+  for (const { name: named, answer, want } of table) {
+    test(`and ${named}: Fail refuses, Ignore lets through`, async () => {
+      await using webhook = await startWebhook(answer);
+      await using server = await testServer();
+      await configure(server, settings(webhook, { timeoutSeconds: 1 }));
+      const { status, body } = await server.ask('POST', maps, map('a'));
+      assert.equal(status, 500);
+      assert.ok(body.message.startsWith(called), body.message);
+      assert.match(body.message, want);
+      const webhooks = [settings(webhook, { timeoutSeconds: 1, failurePolicy: 'Ignore' })];
+      await server.ask('PATCH', `${configurations}/policy`, {
+        body: { webhooks },
+        type: 'application/merge-patch+json',
+      });
+      assert.equal((await server.ask('POST', maps, map('a'))).status, 201);
+      const { text } = await server.ask('GET', '/metrics');
+      assert.match(
+        text,
+        /apiserver_admission_webhook_fail_open_count\{name="policy.example.org",type="validating"\} 1/,
+      );
+      assert.match(text, /rejection_count\{.*error_type="calling_webhook_error",rejection_code="400"\} 1/);
+    });
+  }
+
+  test('because nobody listens there', async () => {
+    await using webhook = await startWebhook(allow);
+    await using server = await testServer();
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port } = closed.address() as AddressInfo;
+    closed.close();
+    await configure(server, settings(webhook, { clientConfig: { url: `https://127.0.0.1:${port}` } }));
+    const { body } = await server.ask('POST', maps, map('a'));
+    const why = `Post "https://127.0.0.1:${port}/?timeout=10s": dial tcp 127.0.0.1:${port}: connect: connection refused`;
+    assert.equal(body.message, `${called} failed to call webhook: ${why}`);
+  });
+
+  test('because its certificate is not signed by whom it says', async () => {
+    await using webhook = await startWebhook(allow);
+    await using server = await testServer();
+    await configure(server, settings(webhook, { clientConfig: { url: webhook.url } }));
+    const { body } = await server.ask('POST', maps, map('a'));
+    assert.match(body.message, /: tls: failed to verify certificate: x509: certificate signed by unknown authority$/);
+  });
+});
+
+test('several webhooks are asked at once, and one refusal is enough', async () => {
+  const both = Promise.withResolvers<void>();
+  let waiting = 0;
+  const together: Answerer = (async () => {
+    if (++waiting === 2) both.resolve();
+    await both.promise;
+    return { allowed: waiting < 2 };
+  }) as unknown as Answerer;
+  await using webhook = await startWebhook(together);
+  await using server = await testServer();
+  await configure(server, settings(webhook), settings(webhook, { name: 'second.example.org' }));
+  const { status, body } = await server.ask('POST', maps, map('a'));
+  assert.equal(status, 400);
+  assert.match(body.message, /^admission webhook "policy.example.org" denied the request without explanation$/);
+  const { text } = await server.ask('GET', '/metrics');
+  assert.match(text, /webhook_rejection_count\{.*operation="CREATE",error_type="no_error",rejection_code="400"\} 1/);
+});
