@@ -11,7 +11,8 @@ import { measureDns } from './dns.bench.ts';
 import { startFairlead } from './fairlead.ts';
 import { startKubeApiserver } from './kube-apiserver.ts';
 import { measureLimit } from './limit.bench.ts';
-import { measureMulticluster } from './multicluster.bench.ts';
+import { measureCost, measureMulticluster } from './multicluster.bench.ts';
+import { costNames, costsOf, rowsOf } from './multicluster/rows.ts';
 import type { Running } from './process.ts';
 import { measureProxy } from './proxy.bench.ts';
 import { comparison, figures, table } from './table.ts';
@@ -98,15 +99,20 @@ async function runDns(progress: Progress): Promise<string> {
 }
 
 async function runMulticluster(progress: Progress): Promise<string> {
-  const results: Result[] = [];
-  for (const [clusters, endpoints] of [
-    [3, 50],
-    [10, 100],
-  ] as const) {
-    progress(`${clusters} clusters`);
-    results.push(...(await measureMulticluster({ clusters, services: 1000, endpoints })));
+  const standard = { services: 1000, endpoints: 100, perSecond: 100 };
+  const aims = { changeP50: 250, changeP99: 1000, exportP99: 3000, restart: 10_000 };
+  const three = await measureMulticluster({ ...standard, clusters: 3 }, progress);
+  const ten = await measureMulticluster({ ...standard, clusters: 10 }, progress);
+  const costs: string[][] = [];
+  for (const services of [100, 1000, 5000]) {
+    const changes = await measureCost({ clusters: 3, services, endpoints: 10 }, progress);
+    costs.push([services.toLocaleString('en'), ...costsOf(changes, 3), changes.writes.toFixed(2)]);
   }
-  return figures(results);
+  const columns = ['1,000 services, 100,000 endpoints', 'aim', '3 clusters', '10 clusters'];
+  const costColumns = ['services of 10 endpoints, 3 clusters', ...costNames, 'writes for it'];
+  return [table(columns, rowsOf([{ aims, measured: three }, { measured: ten }])), table(costColumns, costs)].join(
+    '\n\n',
+  );
 }
 
 async function runProxy(progress: Progress): Promise<string> {

@@ -1,0 +1,91 @@
+// What happens in the clusters, seen as anybody who watches sees it, and without reading more of it than is needed.
+
+import type { Target } from '../client.ts';
+import { Connection } from '../client.ts';
+import { groups } from './objects.ts';
+
+/** Things that are waited for, each until it has happened in so many clusters. */
+export class Arrivals implements Disposable {
+  /** What is waited for → how to say that it happened once more. */
+  readonly #waiting = new Map<string, () => void>();
+  readonly #connections: Connection[] = [];
+  /** Exports that said so already. */
+  readonly #exported = new Set<string>();
+
+  /** Watches all of the clusters. */
+  static async of(targets: readonly Target[]): Promise<Arrivals> {
+    const arrivals = new Arrivals();
+    const selector = encodeURIComponent('multicluster.kubernetes.io/source-cluster');
+    for (const target of targets) {
+      await arrivals.#watch(
+        target,
+        `/apis/${groups.slices}/endpointslices?watch=true&labelSelector=${selector}`,
+        (line) => arrivals.#slice(line),
+      );
+      await arrivals.#watch(target, `/apis/${groups.seed}/importedservices?watch=true`, (line) =>
+        arrivals.#import(line),
+      );
+      await arrivals.#watch(target, `/apis/${groups.seed}/serviceexports?watch=true`, (line) => arrivals.#export(line));
+    }
+    return arrivals;
+  }
+
+  /** How many exports said that all clusters have them. */
+  get exported(): number {
+    return this.#exported.size;
+  }
+
+  [Symbol.dispose](): void {
+    for (const connection of this.#connections) connection.close();
+  }
+
+  /** Resolves with the milliseconds that it takes until something has happened so often. */
+  until(what: string, count: number): Promise<number> {
+    const started = performance.now();
+    const { promise, resolve } = Promise.withResolvers<number>();
+    let left = count;
+    this.#waiting.set(what, () => {
+      if (--left > 0) return;
+      this.#waiting.delete(what);
+      resolve(performance.now() - started);
+    });
+    return promise;
+  }
+
+  #happened(what: string | undefined): void {
+    if (what !== undefined) this.#waiting.get(what)?.();
+  }
+
+  #slice(line: string): void {
+    if (line.startsWith('{"type":"MODIFIED"')) this.#happened(/"addresses":\["([^"]+)"/.exec(line)?.[1]);
+  }
+
+  #import(line: string): void {
+    if (line.startsWith('{"type":"DELETED"')) this.#happened(`gone ${nameIn(line)}`);
+  }
+
+  #export(line: string): void {
+    const name = nameIn(line);
+    if (line.startsWith('{"type":"DELETED"')) {
+      this.#exported.delete(name);
+      this.#happened(`gone ${name}`);
+    } else if (!this.#exported.has(name) && isExported.test(line)) {
+      this.#exported.add(name);
+      this.#happened(`exported ${name}`);
+    }
+  }
+
+  async #watch(target: Target, path: string, take: (line: string) => void): Promise<void> {
+    const connection = await Connection.open(target);
+    this.#connections.push(connection);
+    let rest = '';
+    connection.stream(path, (chunk) => {
+      const lines = (rest + chunk.toString('latin1')).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) if (line.startsWith('{')) take(line);
+    });
+  }
+}
+
+const nameIn = (line: string): string => /"name":"(s\d+)"/.exec(line)?.[1] ?? '';
+const isExported = /"type":"Exported","status":"True"|"status":"True"[^}]*"type":"Exported"/;

@@ -1,0 +1,61 @@
+// `fairlead multicluster` as a process of its own.
+
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { cpuSecondsOf, freePort, residentBytesOf, start } from '../process.ts';
+import type { Clusters } from './clusters.ts';
+import { clusterId } from './clusters.ts';
+
+/** A controller that runs. */
+export interface Controller extends AsyncDisposable {
+  /** CPU seconds so far. */
+  cpuSeconds(): number;
+  residentBytes(): number;
+  /** Writes into members so far, renewals of leases not counted. */
+  writes(): Promise<number>;
+  /** Resolves when every member was read and every service was looked at in every member. */
+  steady(): Promise<void>;
+}
+
+/** Starts a controller for the clusters, as production does but for replicas that it could stand against. */
+export async function startController({ kubeconfig, members }: Clusters): Promise<Controller> {
+  const port = await freePort();
+  const program = new URL('../../bin/fairlead.js', import.meta.url).pathname;
+  const where = ['--kubeconfig', kubeconfig, '--context', clusterId(0), '--members', members];
+  const how = ['--leader-elect=false', '--health-port', String(port), '--log-level', 'warn'];
+  // Such as --cpu-prof, to see where its time goes.
+  const node = (process.env['CONTROLLER_NODE_OPTIONS'] ?? '').split(' ').filter((option) => option !== '');
+  const child = start(process.execPath, [...node, program, 'multicluster', ...where, ...how]);
+  const pids = [child.pid ?? 0];
+  const ask = async (path: string): Promise<string | undefined> => {
+    try {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+      return answer.ok ? await answer.text() : undefined;
+    } catch {
+      return undefined; // not listening yet
+    }
+  };
+  return {
+    cpuSeconds: () => cpuSecondsOf(pids),
+    residentBytes: () => residentBytesOf(pids),
+    writes: async () => sumOf('fairlead_multicluster_writes_total', (await ask('/metrics')) ?? ''),
+    async steady() {
+      while ((await ask('/readyz')) === undefined) await delay(20);
+      while (sumOf('fairlead_multicluster_waiting_services', (await ask('/metrics')) ?? '') > 0) await delay(20);
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+/** The sum over all labels of a metric. */
+const sumOf = (name: string, text: string): number =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);

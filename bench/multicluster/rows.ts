@@ -1,0 +1,75 @@
+// What was measured of sets of clusters, beside what is aimed at (docs/benchmarks.md).
+
+import type { Measured } from '../multicluster.bench.ts';
+import type { Changes } from './measure.ts';
+import { percentile } from './measure.ts';
+
+/** A set that was measured, after the aims for it where there are any. */
+export interface Column {
+  readonly aims?: Aims;
+  readonly measured: Measured | Simulated;
+}
+
+/** A set that was not filled by the controller: how long that takes is not known. */
+export type Simulated = Omit<Measured, 'beginning'> & { readonly beginning?: undefined };
+
+/** What a set of some size is to keep; milliseconds but for the writes. */
+export interface Aims {
+  readonly changeP50: number;
+  readonly changeP99: number;
+  readonly exportP99: number;
+  readonly restart: number;
+}
+
+/** Row → the aim for it. */
+type Row = readonly [name: string, show: (measured: Column['measured']) => string, aim?: (aims: Aims) => string];
+
+const ms = (value: number): string => `${Math.round(value).toLocaleString('en')} ms`;
+const seconds = (value: number): string => `${value.toFixed(1)} s`;
+const atMost = (value: number): string => `≤ ${value < 10_000 ? ms(value) : seconds(value / 1000)}`;
+
+/** What `costsOf` gives. */
+export const costNames = [
+  'CPU for a change and cluster, the controller',
+  'CPU for a change and cluster, the API server',
+];
+
+/** What one change costs for each cluster: the controller, and the API server there. */
+export const costsOf = ({ controller, clusters: servers, times }: Changes, clusters: number): readonly string[] =>
+  [controller, servers].map((cpu) => `${Math.round((cpu * 1e6) / times.length / clusters).toLocaleString('en')} µs`);
+
+const rows: readonly Row[] = [
+  ['changes a second', ({ perSecond }) => String(perSecond)],
+  [
+    'an endpoint changes, until all clusters have it, p50',
+    ({ changes }) => ms(percentile(changes.times, 0.5)),
+    ({ changeP50 }) => atMost(changeP50),
+  ],
+  ['the same, p99', ({ changes }) => ms(percentile(changes.times, 0.99)), ({ changeP99 }) => atMost(changeP99)],
+  ['writes for a change, in each cluster', ({ changes }) => changes.writes.toFixed(2), () => '≤ 1.1'],
+  ...costNames.map((name, each): Row => [name, ({ changes, clusters }) => costsOf(changes, clusters)[each] ?? '']),
+  ['a new export, until it is Exported, p50', ({ exports }) => ms(percentile(exports.exported, 0.5))],
+  ['the same, p99', ({ exports }) => ms(percentile(exports.exported, 0.99)), ({ exportP99 }) => atMost(exportP99)],
+  ['writes for a new export, in all clusters', ({ exports }) => exports.writes.toFixed(1)],
+  [
+    'the last export goes, until nothing is left, p99',
+    ({ exports }) => ms(percentile(exports.removed, 0.99)),
+    ({ exportP99 }) => atMost(exportP99),
+  ],
+  ['from no import to all', ({ beginning }) => (beginning === undefined ? '' : seconds(beginning.ms / 1000))],
+  [
+    'CPU of that, the controller and the API servers',
+    ({ beginning }) =>
+      beginning === undefined ? '' : `${seconds(beginning.controller)} and ${seconds(beginning.clusters)}`,
+  ],
+  ['a controller begins anew', ({ restart }) => ms(restart.ms), ({ restart }) => atMost(restart)],
+  ['writes of that', ({ restart }) => String(restart.writes), () => '0'],
+  ['memory of the controller', ({ bytes }) => `${Math.round(bytes / 1e6).toLocaleString('en')} MB`],
+];
+
+/** The rows of a table that has a column for each set, and one before it for its aims. */
+export const rowsOf = (columns: readonly Column[]): readonly (readonly string[])[] =>
+  rows.map(([name, show, aim]) => [
+    name,
+    ...columns.flatMap(({ aims, measured }) => [...(aims === undefined ? [] : [aim?.(aims) ?? '']), show(measured)]),
+  ]);
