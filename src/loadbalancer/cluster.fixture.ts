@@ -13,6 +13,8 @@ import type { Service } from '../api/kinds/core/service/schema.ts';
 import { Client } from '../client/client.ts';
 import type { RunningPart } from '../client/part.ts';
 import type { ApiCall, Transport } from '../client/transport.ts';
+import type { LocalReply, LocalRequest } from '../client/in-process.ts';
+import { inProcess } from '../client/in-process.ts';
 import type { LoadBalancerProvider } from './controller/provider.ts';
 import type { LoadBalancerOptions } from './loadbalancer.ts';
 import { runServiceController, startLoadBalancer } from './loadbalancer.ts';
@@ -22,6 +24,29 @@ import { serviceWith } from './service.fixture.ts';
 
 /** Enough addresses for every test. */
 export const testPools = [parsePool('default=127.40.0.0/16', true)];
+
+interface TestUser {
+  readonly name: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+}
+
+/** A server of this process, such as `testServer` gives. */
+interface LocalServer {
+  handle(request: LocalRequest & { readonly user: TestUser }): Promise<LocalReply>;
+}
+
+const admin: TestUser = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
+const part: TestUser = { name: 'system:fairlead:loadbalancer', uid: '', groups: ['system:authenticated'] };
+
+/** A cluster of a server of this process. The part has its own user, so that its role is held to be enough. */
+export function clusterOf(server: LocalServer): TestCluster {
+  const users = [admin];
+  return new TestCluster(() => {
+    const user = users.pop() ?? part;
+    return inProcess((request) => server.handle({ ...request, user }));
+  });
+}
 
 /** A server as these tests use it. */
 export class TestCluster {

@@ -14,6 +14,7 @@ import { isRefusal } from '../client/transport.ts';
 import { ServiceController } from './controller/controller.ts';
 import { serviceControllerMetrics } from './controller/metrics.ts';
 import type { LoadBalancerProvider } from './controller/provider.ts';
+import { HealthChecks } from './health/checks.ts';
 import type { Pool } from './local/pools.ts';
 import { LocalProvider } from './local/provider.ts';
 import type { Era } from './providers/capability.ts';
@@ -105,9 +106,15 @@ export function runServiceController(
   const { signal } = stop;
   const failure = Promise.withResolvers<never>();
   const leader = Promise.withResolvers<void>();
+  const { services } = controller;
+  const checks = { client, services, recorder, log, clock, classes: provider.classes };
   const act = async (term: AbortSignal): Promise<void> => {
     leader.resolve();
-    await controller.act(term).catch((error: unknown) => {
+    const acting = [
+      controller.act(term),
+      ...(provider.checksHealth === true ? [new HealthChecks(checks).run(term)] : []),
+    ];
+    await Promise.all(acting).catch((error: unknown) => {
       if (!term.aborted) throw error;
     });
   };

@@ -17,10 +17,10 @@ import { dnsAnswer, serveBoth, sipAnswer, sipOptions } from './servers.ts';
 
 const parts = ['--parts', 'server,controllers,proxy,loadbalancer', '--cluster', 'one', '--log-level', 'silent'];
 
-const pod = (app: string, ip: string): object => ({
+const pod = (app: string, ip: string, name: string): object => ({
   apiVersion: 'v1',
   kind: 'Pod',
-  metadata: { name: app, labels: { app } },
+  metadata: { name, labels: { app } },
   spec: { containers: [{ name: 'c', image: 'example.org/c' }] },
   status: { phase: 'Running', podIP: ip, podIPs: [{ ip }], conditions: [{ type: 'Ready', status: 'True' }] },
 });
@@ -66,11 +66,15 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
     assert.equal(code, 0, err);
     return out;
   };
-  const create = async (service: object, app: string, ip: string): Promise<void> => {
-    const whole = pod(app, ip) as { status: object };
-    await k(['create', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: [service, whole] });
+  const createPod = async (app: string, ip: string, name = app): Promise<void> => {
+    const whole = pod(app, ip, name) as { status: object };
+    await k(['create', '-f', '-'], whole);
     const patch = JSON.stringify({ status: whole.status });
-    await k(['patch', 'pod', app, '--subresource=status', '--type=merge', '-p', patch]);
+    await k(['patch', 'pod', name, '--subresource=status', '--type=merge', '-p', patch]);
+  };
+  const create = async (service: object, app: string, ip: string): Promise<void> => {
+    await k(['create', '-f', '-'], service);
+    await createPod(app, ip);
   };
   const field = (name: string, path: string): Promise<string> =>
     k(['get', 'service', name, '-o', `jsonpath={${path}}`]);
@@ -126,6 +130,27 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
       }
     },
   );
+
+  test('a backend that does not answer gets nothing, until it answers again', async () => {
+    const backend = (ip: string, name: string): Promise<AsyncDisposable> =>
+      serveBoth(ip, 5070, () => Buffer.from(`SIP/2.0 200 OK\r\nServer: ${name}\r\n\r\n`));
+    const dies = await backend('127.192.30.5', 'one');
+    stack.use(await backend('127.192.30.6', 'two'));
+    const service = both('checked', 5066, 5070) as { metadata: object };
+    const annotations = { 'loadbalancer.fairlead.dev/health-check': 'tcp interval=200ms rise=1 fall=2' };
+    await create({ ...service, metadata: { ...service.metadata, annotations } }, 'checked', '127.192.30.5');
+    await createPod('checked', '127.192.30.6', 'checked-2');
+    const at = await address('checked');
+    const heard = async (): Promise<string> =>
+      [...new Set(await Promise.all(Array.from({ length: 20 }, () => answers(at, 5066))))].toSorted().join(', ');
+    await until('both serve', async () => /one.*two/.test(await heard()));
+    await dies[Symbol.asyncDispose]();
+    await until('one serves', async () => (await heard()) === 'two two');
+    const named = await field('checked', '.metadata.annotations.loadbalancer\\.fairlead\\.dev/unhealthy-endpoints');
+    assert.equal(named, '127.192.30.5:5070/TCP,127.192.30.5:5070/UDP');
+    stack.use(await backend('127.192.30.5', 'one'));
+    await until('both serve again', async () => /one.*two/.test(await heard()));
+  });
 
   test('LB-23 with the gate off what mixes goes on, can be edited and deleted, on one data directory', async () => {
     const at = await address('sip');

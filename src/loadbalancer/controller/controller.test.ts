@@ -5,29 +5,13 @@ import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import { nodeKind } from '../../api/kinds/core/node/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { hastyClock, ManualClock, settled } from '../../client/testing/clocks.ts';
-import { inProcess } from '../../client/in-process.ts';
-import { partUser } from '../../server/access/part-user.ts';
-import type { TestServer } from '../../server/testing/server.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
-import { TestCluster } from '../cluster.fixture.ts';
+import { clusterOf } from '../cluster.fixture.ts';
 import { ingressWith } from '../providers/ingress.ts';
 import { cleanupFinalizer } from './needs.ts';
 import type { Ensured, LoadBalancerProvider } from './provider.ts';
 import { RetryError } from './provider.ts';
-
-// As the part itself, so that its role is held to be enough.
-const user = { name: partUser('loadbalancer'), uid: '', groups: ['system:authenticated'] };
-const admin = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
-
-function clusterOf(server: TestServer): TestCluster {
-  let isFirst = true;
-  return new TestCluster(() => {
-    const who = isFirst ? admin : user;
-    isFirst = false;
-    return inProcess((request) => server.handle({ ...request, user: who }));
-  });
-}
 
 /** A provider that says what it was asked. */
 class Recorder implements LoadBalancerProvider {

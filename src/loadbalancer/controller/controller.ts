@@ -86,6 +86,11 @@ export class ServiceController {
     return [...(this.#services.hasSynced ? [] : ['services']), ...(this.#nodes.hasSynced ? [] : ['nodes'])];
   }
 
+  /** The Services as they are known. */
+  get services(): Pick<Informer<Service>, 'get' | 'subscribe'> {
+    return this.#services;
+  }
+
   /** Acts until the signal fires. */
   async act(signal: AbortSignal): Promise<void> {
     await this.synced(signal);

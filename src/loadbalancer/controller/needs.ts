@@ -1,5 +1,6 @@
 // Which Services need a load balancer, and which changes of a Service matter to one: as upstream's controller decides.
 import type { Service, ServicePort, ServiceSpec } from '../../api/kinds/core/service/schema.ts';
+import { unhealthyAnnotation } from '../../api/kinds/core/service/unhealthy-endpoints.ts';
 
 /** Keeps a Service until its load balancer is gone. */
 export const cleanupFinalizer = 'service.kubernetes.io/load-balancer-cleanup';
@@ -32,7 +33,9 @@ export function needsUpdate(old: Service, next: Service, classes: readonly strin
 function relevant({ metadata, spec }: Service): unknown {
   return [
     metadata.uid,
-    Object.entries(metadata.annotations ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    Object.entries(metadata.annotations ?? {})
+      .filter(([name]) => name !== unhealthyAnnotation) // which load balancers write themselves
+      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
     (spec.ports ?? []).map(relevantPort),
     spec.loadBalancerSourceRanges ?? [],
     spec.externalIPs ?? [],

@@ -31,6 +31,8 @@ export interface LoadBalancerProvider {
   readonly classes: readonly string[];
   /** Traffic does not go through node ports, so that it does not matter which nodes there are. */
   readonly ignoresNodes?: true;
+  /** Its backends are for this process to check; a real cloud checks its own. */
+  readonly checksHealth?: true;
   /** Called before anything else whenever it begins to act, with all Services there are; what it knew before may be old. */
   begin?(services: readonly Service[], signal: AbortSignal): Promise<void>;
   /** The load balancer of a Service, whole or in part; undefined: there is nothing left of it. */

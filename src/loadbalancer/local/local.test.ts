@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { inProcess } from '../../client/in-process.ts';
 import { testServer } from '../../server/testing/server.ts';
-import type { TestServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
-import { TestCluster } from '../cluster.fixture.ts';
+import { clusterOf } from '../cluster.fixture.ts';
 import { eagerClock } from '../simulated/storm.fixture.ts';
 import { parsePool } from './pools.ts';
 import { wishAnnotations } from './wishes.ts';
 
-const admin = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
-const clusterOf = (server: TestServer): TestCluster =>
-  new TestCluster(() => inProcess((request) => server.handle({ ...request, user: admin })));
 const pools = [parsePool('two=192.0.2.1-192.0.2.2', true)];
 
 test('LB-1 TCP, UDP and SCTP on one number of one address, which stays over a restart', async () => {

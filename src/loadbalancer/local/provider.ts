@@ -25,6 +25,7 @@ export interface LocalOptions {
 export class LocalProvider implements LoadBalancerProvider {
   readonly name = 'local';
   readonly ignoresNodes = true;
+  readonly checksHealth = true;
   readonly classes = ['loadbalancer.fairlead.dev/local'];
   readonly #options: LocalOptions;
   #allocator: Allocator;

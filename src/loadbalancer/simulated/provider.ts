@@ -41,6 +41,7 @@ export interface SimulatedOptions extends Misbehaviour {
 export class SimulatedProvider implements LoadBalancerProvider {
   readonly name: string;
   readonly classes: readonly string[];
+  readonly checksHealth = true;
   readonly #options: SimulatedOptions;
   readonly #calls: Calls;
   #allocator: Allocator;

@@ -1,28 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { inProcess } from '../../client/in-process.ts';
-import { partUser } from '../../server/access/part-user.ts';
-import type { TestServer } from '../../server/testing/server.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
-import { TestCluster, testPools } from '../cluster.fixture.ts';
-import { clouds, cloudNamed } from '../providers/clouds.ts';
-import { SimulatedProvider } from './provider.ts';
-import { storeIn } from './store.ts';
-import { calm, eagerClock, seeded, storm, wrongIn } from './storm.fixture.ts';
-
-const part = { name: partUser('loadbalancer'), uid: '', groups: ['system:authenticated'] };
-const admin = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
-
-function clusterOf(server: TestServer): TestCluster {
-  let isFirst = true;
-  return new TestCluster(() => {
-    const user = isFirst ? admin : part;
-    isFirst = false;
-    return inProcess((request) => server.handle({ ...request, user }));
-  });
-}
+import { clusterOf } from '../cluster.fixture.ts';
+import { clouds } from '../providers/clouds.ts';
+import { weather, wrongIn } from './storm.fixture.ts';
 
 const simulate = (cloud: string, era: 'seed' | 'today' = 'today') => ({ simulation: { cloud, era } });
 
@@ -146,29 +129,7 @@ test('LB-22 a storm of Services at a cloud that fails a fifth of its calls ends 
   const seed = Date.now() % 100_000;
   for (const cloudName of ['azure', 'openstack', 'gce']) {
     await using server = await testServer();
-    const cluster = clusterOf(server);
-    const cloud = cloudNamed(cloudName);
-    assert.ok(cloud);
-    const random = seeded(seed);
-    const provider = new SimulatedProvider({
-      cloud,
-      era: 'today',
-      store: storeIn(cluster.user),
-      pools: testPools,
-      isMixingAllowed: true,
-      failures: 0.2,
-      clock: eagerClock,
-      random,
-    });
-    await using running = cluster.run(provider, { clock: eagerClock, random });
-    await running.ready;
-    const changes = await storm(cluster, 40, random);
-    await calm(() => wrongIn(cluster, cloudName, 'today'), `seed ${seed}`);
-    const perChange = provider.calls / changes;
-    assert.ok(perChange < 40, `${perChange} calls a change (seed ${seed})`);
-    const settledAt = provider.calls;
-    await cluster.quiet(100);
-    assert.equal(provider.calls, settledAt, 'and then nothing is asked any more');
+    await weather(clusterOf(server), { cloudName, services: 40, seed });
   }
 });
 

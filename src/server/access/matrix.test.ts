@@ -36,7 +36,7 @@ const expected = `
                        viewer editor owner auditor master stranger dns proxy balancer joiner
 services               r      rw     rw    R       RW     .        R   R     RU       RC
 endpoints              r      r      r     R       RW     .        .   .     .        .
-endpointslices         r      r      r     R       RW     .        R   R     .        RC
+endpointslices         r      r      r     R       RW     .        R   R     R        RC
 pods                   r      rw     rw    R       RW     .        R   .     .        .
 configmaps             r      rw     rw    R       RW     .        .   .     .        .
 secrets                .      rw     rw    .       RW     .        .   .     .        .

@@ -34,6 +34,7 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
     on('', 'services', `${read} patch update`),
     on('', 'services/status', 'patch update'),
     on('', 'nodes', read),
+    slices,
     on('loadbalancer.fairlead.dev', 'cloudloadbalancers', keep),
     events,
   ],

@@ -1,0 +1,184 @@
+import type { Logger } from 'pino';
+
+import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { unhealthyAnnotation, unhealthyEndpoints } from '../../api/kinds/core/service/unhealthy-endpoints.ts';
+import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
+import { serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { Client } from '../../client/client.ts';
+import type { Clock } from '../../client/clock.ts';
+import { sleep } from '../../client/clock.ts';
+import type { EventRecorder } from '../../client/events.ts';
+import { Informer } from '../../client/informer.ts';
+import type { Key } from '../../client/key.ts';
+import { keyOf } from '../../client/key.ts';
+import { normal, warning } from '../controller/happenings.ts';
+import { wantsLoadBalancer } from '../controller/needs.ts';
+import { accepts } from './probe.ts';
+import type { HealthSettings } from './settings.ts';
+import { healthWishOf } from './settings.ts';
+import type { Standing } from './standing.ts';
+import { judged } from './standing.ts';
+import type { Target } from './targets.ts';
+import { targetsOf } from './targets.ts';
+import { Turnstile } from './turnstile.ts';
+
+export interface HealthCheckOptions {
+  readonly client: Client;
+  readonly services: Pick<Informer<Service>, 'get' | 'subscribe'>;
+  readonly recorder: EventRecorder;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Values of loadBalancerClass whose Services are ours. */
+  readonly classes: readonly string[];
+}
+
+/** How many connections are being tried at once, whatever there is to check. */
+const placesForProbes = 128;
+/** How many endpoints are named in an annotation; more that fail stay in use. */
+const mostNamed = 1000;
+
+/**
+ * Connects to the backends of Services that ask for it, and says on the Service which of them do not answer. Who
+ * carries the traffic reads it there. A new process begins with what the one before found.
+ */
+export class HealthChecks {
+  readonly #options: HealthCheckOptions;
+  readonly #turnstile = new Turnstile(placesForProbes);
+  /** Service → ends its checks. */
+  readonly #running = new Map<Key, AbortController>();
+  readonly #slices: Informer<EndpointSlice, 'service'>;
+  /** Present once somebody asked for a check: until then slices are none of our business. */
+  #following: Promise<void> | undefined;
+
+  constructor(options: HealthCheckOptions) {
+    this.#options = options;
+    this.#slices = new Informer<EndpointSlice, 'service'>(options.client, endpointSliceKind, {
+      indexes: {
+        service: ({ metadata: { namespace, labels = {} } }) =>
+          labels[serviceNameLabel] === undefined ? [] : [`${namespace}/${labels[serviceNameLabel]}`],
+      },
+      onError: (error) => options.log.debug({ err: error }, 'the watch of slices failed, will try again'),
+    });
+  }
+
+  /** Checks until the signal fires. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stop = this.#options.services.subscribe({
+      added: (service) => this.#look(service, signal),
+      updated: (service) => this.#look(service, signal),
+      deleted: (service) => this.#end(keyOf(service)),
+    });
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    stop();
+    for (const key of this.#running.keys()) this.#end(key);
+    await this.#following;
+  }
+
+  #look(service: Service, signal: AbortSignal): void {
+    const key = keyOf(service);
+    const isOurs = wantsLoadBalancer(service, this.#options.classes) && !service.metadata.deletionTimestamp;
+    const wish = isOurs ? healthWishOf(service) : 'none';
+    if (wish === 'none' || 'problem' in wish) {
+      this.#end(key);
+      if (wish !== 'none')
+        this.#tell(service, warning('HealthCheckInvalid', `Backends are not checked: ${wish.problem}`));
+      if (unhealthyEndpoints(service).size > 0) this.#unmark(service);
+      return;
+    }
+    if (this.#running.has(key)) return; // which reads the wish anew in every round
+    const own = new AbortController();
+    this.#running.set(key, own);
+    this.#following ??= this.#slices.run(signal);
+    // It ends by its signal, and reports what goes wrong.
+    void this.#watch(key, AbortSignal.any([signal, own.signal]));
+  }
+
+  #end(key: Key): void {
+    this.#running.get(key)?.abort();
+    this.#running.delete(key);
+  }
+
+  async #watch(key: Key, signal: AbortSignal): Promise<void> {
+    const { services, clock, log } = this.#options;
+    let standings: ReadonlyMap<string, Standing> = new Map();
+    await this.#slices.synced(signal).catch(() => undefined);
+    while (!signal.aborted) {
+      const service = services.get(key);
+      const wish = service === undefined ? 'none' : healthWishOf(service);
+      if (service === undefined || wish === 'none' || 'problem' in wish) return;
+      try {
+        standings = await this.#round(service, { settings: wish, standings, signal });
+      } catch (error) {
+        if (!signal.aborted) log.debug({ err: error, service: key }, 'a check could not be told, will try again');
+      }
+      await sleep(clock, wish.intervalMs, signal);
+    }
+  }
+
+  async #round(service: Service, { settings, standings, signal }: Round): Promise<ReadonlyMap<string, Standing>> {
+    const targets = targetsOf(service, this.#slices.by('service', keyOf(service)));
+    const named = unhealthyEndpoints(service);
+    const after = new Map<string, Standing>();
+    await Promise.all(
+      targets.map(async ({ address, port, endpoints }) => {
+        const [own = ''] = endpoints;
+        const hasAnswered = await this.#turnstile.pass(() =>
+          accepts(address, port, { timeoutMs: settings.timeoutMs, signal }),
+        );
+        after.set(own, judged(standings.get(own) ?? { isUp: !named.has(own), doubts: 0 }, hasAnswered, settings));
+      }),
+    );
+    signal.throwIfAborted();
+    await this.#report(service, targets, after);
+    return after;
+  }
+
+  async #report(service: Service, targets: readonly Target[], standings: ReadonlyMap<string, Standing>): Promise<void> {
+    const down = targets.filter(({ endpoints: [own = ''] }) => standings.get(own)?.isUp === false);
+    const before = unhealthyEndpoints(service);
+    const names = down
+      .flatMap(({ endpoints }) => endpoints)
+      .toSorted()
+      .slice(0, mostNamed);
+    if (names.length === before.size && names.every((name) => before.has(name))) return;
+    await this.#mark(service, names);
+    const failed = names.filter((name) => !before.has(name));
+    const left = `${targets.length - down.length} of ${targets.length} answer`;
+    if (failed.length > 0)
+      this.#tell(service, warning('BackendUnhealthy', `No answer from ${listed(failed)}: ${left}`));
+    const back = [...before].filter((name) => !names.includes(name));
+    if (back.length > 0) this.#tell(service, normal('BackendHealthy', `No longer left out: ${listed(back)}; ${left}`));
+  }
+
+  async #mark({ metadata: { namespace, name = '', uid } }: Service, endpoints: readonly string[]): Promise<void> {
+    const value = endpoints.length === 0 ? null : endpoints.join(',');
+    const body = { metadata: { uid, annotations: { [unhealthyAnnotation]: value } } };
+    await this.#options.client.patch(serviceKind, { namespace, name }, { body });
+  }
+
+  /** Nobody looks any more, so that nothing is left out. */
+  #unmark(service: Service): void {
+    this.#mark(service, []).catch((error: unknown) =>
+      this.#options.log.debug({ err: error, service: keyOf(service) }, 'an old finding could not be taken back'),
+    );
+  }
+
+  #tell(service: Service, event: ReturnType<typeof normal>): void {
+    this.#options.recorder.record(serviceKind, service, event);
+  }
+}
+
+interface Round {
+  readonly settings: HealthSettings;
+  readonly standings: ReadonlyMap<string, Standing>;
+  readonly signal: AbortSignal;
+}
+
+/** A few of them, for a person. */
+const listed = (names: readonly string[]): string =>
+  names.length <= 5 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`;
