@@ -5,6 +5,7 @@ import type { ServiceExport } from '../api/kinds/multicluster/serviceexport/sche
 import type { SuperclusterExport } from '../api/kinds/multicluster/supercluster/export.ts';
 import type { ApiObject } from '../api/metadata.ts';
 import { dnsSubdomainErrors, labelValueErrors } from '../api/names.ts';
+import type { LossPolicy } from './loss.ts';
 
 /** The two shapes in which exports and imports come: KEP-1645 as it began, and the API as it is now. */
 export type Shape = 'seed' | 'current';
@@ -30,6 +31,8 @@ export interface ExportRecord extends ServiceKey {
   readonly slices: readonly EndpointSlice[];
   /** The region of the cluster, if it is known: slices have no field for it. */
   readonly region?: string | undefined;
+  /** What becomes of its endpoints elsewhere when the cluster is lost; default Remove. */
+  readonly onLoss?: LossPolicy | undefined;
   /** Why the set does not take this export, whatever it says; see guard/. */
   readonly denial?: Denial | undefined;
 }

@@ -8,6 +8,9 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 
 import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
+import type { EndpointSlice } from '../../src/api/kinds/discovery/endpointslice/schema.ts';
+import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
+import { sourceClusterLabel } from '../../src/multicluster/project/marks.ts';
 import type { ReaperOptions } from '../../src/multicluster/reaper.ts';
 import { startReaper } from '../../src/multicluster/reaper.ts';
 import { until } from '../../src/server/testing/until.ts';
@@ -92,6 +95,40 @@ describe('leases', () => {
     await until('it comes back', hasAll(east));
     await until('and is told', async () => (await east.conditions('web', 'seed'))['Exported'] === 'True');
     assert.equal((await east.imported('web')).length, 2);
+  });
+
+  test('a service says what becomes of its endpoints when its cluster is lost: kept, or used last and then gone', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { east, west, hasAll } = await joined(stack);
+    const ask = (policy: string): Promise<unknown> =>
+      west.client.patch(
+        superclusterExportKind,
+        { namespace: 'shop', name: 'web' },
+        { body: { metadata: { annotations: { 'fairlead.dev/on-source-loss': policy } } } },
+      );
+    const ofWest = async (): Promise<EndpointSlice | undefined> =>
+      (await east.imported('web')).find(({ metadata }) => metadata.labels?.[sourceClusterLabel] === 'west');
+    await ask('Keep');
+    await until('the slice says so', async () => {
+      const slice = await ofWest();
+      return slice?.metadata.annotations?.['fairlead.dev/on-source-loss'] === 'Keep';
+    });
+    west.disconnect();
+    await until('it is lost', async () => (await east.conditions('web', 'seed'))['Exported'] === 'False');
+    await delay(quickPulse.durationMs + 500);
+    assert.ok(await hasAll(east)(), 'kept');
+    west.reconnect();
+    await ask('Demote');
+    await until(
+      'it is back',
+      async () => (await ofWest())?.metadata.annotations?.['fairlead.dev/on-source-loss'] === undefined,
+    );
+    west.disconnect();
+    const last = { ready: false, serving: true, terminating: true };
+    await until('it comes last', async () => isSame((await ofWest())?.endpoints?.[0]?.conditions, last));
+    await until('and is gone', async () => (await ofWest()) === undefined);
+    west.reconnect();
+    await until('it is as before', async () => (await ofWest())?.endpoints?.[0]?.conditions.ready === true);
   });
 
   test('a lost controller removes what is of others, and keeps what is of the cluster itself', async () => {

@@ -15,11 +15,12 @@ import type { FileMember, MembersFile } from './members-file.ts';
 export function entriesOf({ members, superclusterCIDRs }: MembersFile, path: string): readonly MemberEntry[] {
   const shared = superclusterCIDRs === undefined ? undefined : new Vips(superclusterCIDRs);
   return members.map((member): MemberEntry => {
-    const { id, region, relaxedNames, srvNames, leaving } = member;
+    const { id, region, onLoss, relaxedNames, srvNames, leaving } = member;
     const own = member.superclusterCIDRs;
     return {
       id,
       region,
+      onLoss,
       connect: () => connectTo(member, path),
       version: JSON.stringify([member, superclusterCIDRs]),
       vips: own === undefined ? shared : new Vips(own),

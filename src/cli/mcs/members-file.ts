@@ -1,6 +1,8 @@
 import { dump, loadAll } from 'js-yaml';
 import { messageOf } from '../../api/thrown.ts';
 import { parseCidr } from '../../api/addresses.ts';
+import type { LossPolicy } from '../../multicluster/loss.ts';
+import { lossPolicies } from '../../multicluster/loss.ts';
 import { clusterIdErrors } from '../../multicluster/record.ts';
 import { UsageError } from '../errors.ts';
 import { yamlError } from '../yaml-error.ts';
@@ -23,6 +25,8 @@ export interface FileMember {
   readonly maxEndpoints?: number;
   readonly maxEndpointsPerService?: number;
   readonly region?: string;
+  /** What becomes of its endpoints elsewhere when it is lost. */
+  readonly onLoss?: LossPolicy;
   /** Its server takes Services whose names begin with a digit. */
   readonly relaxedNames?: boolean;
   /** Its server keeps `srvServiceName` in slices. */
@@ -64,6 +68,8 @@ const checks: Readonly<Record<keyof FileMember, Check>> = {
   maxEndpoints: count,
   maxEndpointsPerService: count,
   region: text,
+  onLoss: (value) =>
+    lossPolicies.some((policy) => policy === value) ? undefined : `expected ${lossPolicies.join(', ')}`,
   relaxedNames: flag,
   srvNames: flag,
   leaving: flag,

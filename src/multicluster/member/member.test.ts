@@ -105,6 +105,36 @@ describe('the pulse', () => {
     stop.abort();
     await running;
   });
+
+  test('a server that begins to hang is lost before its leases run out', async () => {
+    const clock = new ManualClock();
+    let isUp = true;
+    const answer = { status: 200, headers: {}, body: JSON.stringify({ metadata: { name: 'kube-system' } }) };
+    const transport: Transport = {
+      request: ({ signal }) =>
+        isUp
+          ? Promise.resolve(answer)
+          : new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error))),
+      async *stream() {},
+      [Symbol.dispose]() {},
+    };
+    const states: string[] = [];
+    const pulse = new Pulse({
+      client: new Client(transport),
+      clock,
+      renewMs: 5000,
+      durationMs: 15_000,
+      onChange: () => void states.push(`${pulse.state} at ${clock.elapsed()}`),
+    });
+    const stop = new AbortController();
+    const running = pulse.run(stop.signal);
+    await clock.advance(1000);
+    isUp = false;
+    await clock.advance(14_000);
+    assert.deepEqual(states, ['alive at 0', 'silent at 10000', 'lost at 12500']);
+    stop.abort();
+    await running;
+  });
 });
 
 describe('addresses of imports', () => {

@@ -18,6 +18,7 @@ import { systemClock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
 import { keyFor, nameFor } from '../../client/key.ts';
 import { AcceptedSlices } from '../guard/addresses.ts';
+import { lossPolicyOf } from '../loss.ts';
 import { Memory } from '../project/memory.ts';
 import { derivedName } from '../project/marks.ts';
 import type { Actual, Write } from '../project/desired.ts';
@@ -157,6 +158,10 @@ export class Member implements AsyncDisposable {
       service,
       slices,
       region: this.options.region,
+      onLoss: lossPolicyOf(
+        [seedExport, currentExport].filter((each) => each !== undefined),
+        this.options.onLoss,
+      ),
     };
   }
 

@@ -1,4 +1,5 @@
 import type { MemberPolicy } from '../guard/policy.ts';
+import type { LossPolicy } from '../loss.ts';
 import type { Vips } from './vips.ts';
 
 /** What is said of a member before anything was read from it. */
@@ -9,6 +10,8 @@ export interface MemberOptions {
   /** Where its supercluster IPs come from; undefined: from Services derived from the imports, for a stock proxy. */
   readonly vips?: Vips | undefined;
   readonly region?: string | undefined;
+  /** What becomes of its endpoints elsewhere when it is lost, unless an export says otherwise; default Remove. */
+  readonly onLoss?: LossPolicy | undefined;
   /** It takes names of Services that begin with a digit; default true. */
   readonly acceptsRelaxedNames?: boolean | undefined;
   /** Its server keeps `srvServiceName` in slices; default false, as Kubernetes drops it. */

@@ -64,9 +64,10 @@ export class Pulse {
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
-    const { client, clock, renewMs } = this.#options;
+    const { client, clock } = this.#options;
     const late = new AbortController();
-    const cancel = clock.after(renewMs, () => late.abort(new Error(`no answer in ${renewMs} ms`)));
+    const patienceMs = this.#patienceMs();
+    const cancel = clock.after(patienceMs, () => late.abort(new Error(`no answer in ${patienceMs} ms`)));
     const askedAt = clock.elapsed();
     try {
       const { metadata } = await client.get(
@@ -87,10 +88,21 @@ export class Pulse {
     }
   }
 
-  /** Sooner than the leases of others run out, so that nothing is written back that they have just removed. */
   #isLost(): boolean {
+    return this.#confirmedAt === undefined || this.#leftMs(this.#confirmedAt) <= 0;
+  }
+
+  /** How long an answer is waited for: not beyond the moment from which the cluster counts as lost without one. */
+  #patienceMs(): number {
+    const { renewMs } = this.#options;
+    if (this.#confirmedAt === undefined || this.#state === 'lost') return renewMs;
+    return Math.max(1, Math.min(renewMs, this.#leftMs(this.#confirmedAt)));
+  }
+
+  /** Until it is lost. Sooner than the leases of others run out, so that nothing is written back that they have just removed. */
+  #leftMs(confirmedAt: number): number {
     const { clock, renewMs, durationMs } = this.#options;
-    return this.#confirmedAt === undefined || clock.elapsed() - this.#confirmedAt > durationMs - renewMs / 2;
+    return confirmedAt + durationMs - renewMs / 2 - clock.elapsed();
   }
 
   #become(state: PulseState): void {

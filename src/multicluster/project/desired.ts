@@ -33,6 +33,8 @@ export interface Target {
    * written nor removed, since whether they are alive is the reaper's to judge, and a slice it removed must stay away.
    */
   readonly lostClusters?: ReadonlySet<string>;
+  /** Members that do not answer now and are not lost yet. */
+  readonly silentClusters?: ReadonlySet<string>;
   /** What was worked out for this member before; see `Memory`. */
   readonly memory?: Memory;
 }

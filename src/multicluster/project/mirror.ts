@@ -2,6 +2,8 @@
 import { regionAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { OwnerReference } from '../../api/metadata.ts';
+import type { LossPolicy } from '../loss.ts';
+import { lossAnnotation } from '../loss.ts';
 import type { ServiceKey } from '../record.ts';
 import { isDeleting } from '../record.ts';
 import { sliceName, sourceSliceAnnotation } from './marks.ts';
@@ -11,6 +13,9 @@ export interface MirrorRule extends ServiceKey {
   /** The source cluster. */
   readonly cluster: string;
   readonly region?: string | undefined;
+  readonly onLoss: LossPolicy;
+  /** The source does not answer now. */
+  readonly isSilent: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly owners: readonly OwnerReference[];
   /** Names of the ports that mean the same there as in the merged service; undefined: all do. */
@@ -39,6 +44,7 @@ export function mirrorOf(slice: EndpointSlice, rule: MirrorRule): EndpointSlice 
       annotations: {
         [sourceSliceAnnotation]: sourceName,
         ...(region === undefined ? {} : { [regionAnnotation]: region }),
+        ...(rule.onLoss === 'Keep' ? { [lossAnnotation]: rule.onLoss } : {}),
       },
       ownerReferences: rule.owners,
     },
@@ -64,13 +70,22 @@ function routedPorts(
  */
 function importedEndpoint(
   { targetRef: _pod, deprecatedTopology: _topology, hints, ...endpoint }: Endpoint,
-  { publishesAll, keepsZones }: MirrorRule,
+  rule: MirrorRule,
 ): Endpoint {
-  const { ready = true, serving = ready } = endpoint.conditions;
-  const zones = keepsZones ? (hints?.forZones ?? []).filter(({ name }) => name === endpoint.zone) : [];
+  const zones = rule.keepsZones ? (hints?.forZones ?? []).filter(({ name }) => name === endpoint.zone) : [];
   return {
     ...endpoint,
-    conditions: publishesAll && !ready ? { ...endpoint.conditions, ready: true, serving } : endpoint.conditions,
+    conditions: importedConditions(endpoint.conditions, rule),
     ...(zones.length > 0 ? { hints: { forZones: zones } } : {}),
   };
+}
+
+/** Endpoints of a cluster that may be lost are as those about to end: every proxy uses them when there are no others. */
+function importedConditions(
+  conditions: Endpoint['conditions'],
+  { publishesAll, onLoss, isSilent }: MirrorRule,
+): Endpoint['conditions'] {
+  const { ready = true, serving = ready } = conditions;
+  if (onLoss === 'Demote' && isSilent) return { ready: false, serving, terminating: true };
+  return publishesAll && !ready ? { ...conditions, ready: true, serving } : conditions;
 }

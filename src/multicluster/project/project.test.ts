@@ -268,6 +268,27 @@ describe('slices', () => {
     });
   });
 
+  for (const { onLoss, isSilent, annotation, conditions } of [
+    { onLoss: 'Remove', isSilent: true, annotation: undefined, conditions: { ready: true } },
+    { onLoss: 'Keep', isSilent: true, annotation: 'Keep', conditions: { ready: true } },
+    { onLoss: 'Demote', isSilent: false, annotation: undefined, conditions: { ready: true } },
+    {
+      onLoss: 'Demote',
+      isSilent: true,
+      annotation: undefined,
+      conditions: { ready: false, serving: true, terminating: true },
+    },
+  ] as const) {
+    test(`endpoints of a cluster that ${isSilent ? 'is silent' : 'answers'}, where they are to ${onLoss}`, () => {
+      const slices = [sourceSlice('a', { endpoints: [endpoint('10.0.0.1', { conditions: { ready: true } })] })];
+      const silentClusters = new Set(isSilent ? ['east'] : []);
+      const [mirrored] = settle(merge(web, [record('east', { slices, onLoss })]), { ...target, silentClusters }).actual
+        .slices;
+      assert.equal(mirrored?.metadata.annotations?.['fairlead.dev/on-source-loss'], annotation);
+      assert.deepEqual(mirrored?.endpoints?.[0]?.conditions, conditions);
+    });
+  }
+
   const hints = { forZones: [{ name: 'eu-1a' }], forNodes: [{ name: 'n1' }] };
   for (const { name, trafficDistribution, zone, want } of [
     {

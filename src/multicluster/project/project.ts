@@ -19,6 +19,7 @@ const noClusters: ReadonlySet<string> = new Set();
 /** What a member is to hold of a service. Everything is undefined or empty when it is to hold nothing. */
 export function project(merged: Merged, target: Target): Desired {
   const { member, actual, unknownClusters = noClusters, lostClusters = noClusters, memory = new Memory() } = target;
+  const { silentClusters = noClusters } = target;
   const untouchedClusters = unknownClusters.union(lostClusters);
   const refusal = refusalOf(merged, target);
   if (refusal !== undefined) return nothing(merged, [refusal], untouchedClusters);
@@ -41,6 +42,7 @@ export function project(merged: Merged, target: Target): Desired {
     derivedName: derivedService && derivedName(merged),
     keepsSrvNames: member.keepsSrvNames,
     except: untouchedClusters,
+    silent: silentClusters,
     memory,
   };
   return {

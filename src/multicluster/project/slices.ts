@@ -20,6 +20,8 @@ export interface SliceOptions {
   readonly keepsSrvNames: boolean;
   /** Clusters whose slices are not written. */
   readonly except: ReadonlySet<string>;
+  /** Clusters that do not answer now. */
+  readonly silent: ReadonlySet<string>;
   readonly memory: Memory;
 }
 
@@ -53,13 +55,17 @@ interface Source {
   readonly shown: readonly Shape[];
 }
 
-function ruleFor({ merged, record, shown }: Source, { owners, derivedName, keepsSrvNames }: SliceOptions): MirrorRule {
-  const { cluster, namespace, name, region, service } = record;
+function ruleFor({ merged, record, shown }: Source, options: SliceOptions): MirrorRule {
+  const { owners, derivedName, keepsSrvNames, silent } = options;
+  const { cluster, namespace, name, region, service, onLoss = 'Remove' } = record;
   return {
     cluster,
     namespace,
     name,
     region,
+    onLoss,
+    // For others a silence changes nothing, and costs nothing.
+    isSilent: onLoss === 'Demote' && silent.has(cluster),
     labels: {
       [managedByLabel]: managedBy,
       [sourceClusterLabel]: cluster,

@@ -13,6 +13,7 @@ import type { EventRecorder } from '../../client/events.ts';
 import { Informer } from '../../client/informer.ts';
 import { isRefusal } from '../../client/transport.ts';
 import { leaseName, leaseNamespace, leaseSelector, sourceOfLease } from '../lease/lease.ts';
+import { lossPolicyOf } from '../loss.ts';
 import { trimmed } from '../member/caches.ts';
 import type { PulseTimes } from '../member/options.ts';
 import { Pulse } from '../member/pulse.ts';
@@ -118,7 +119,7 @@ export class Reaper {
         countStates(metrics, judgements);
         for (const judgement of judgements) {
           this.#tell(judgement);
-          if (!judgement.isRemoved || this.#slices.by('source', judgement.source).length === 0) continue;
+          if (!judgement.isRemoved || this.#removable(judgement.source).length === 0) continue;
           try {
             await this.#remove(judgement, signal);
           } catch (error) {
@@ -158,7 +159,7 @@ export class Reaper {
     const { renewal } = this.#sightings.get(source) ?? {};
     const lease = await client.find(leaseKind, { namespace: leaseNamespace, name: leaseName(source) }, { signal });
     if (lease?.metadata.resourceVersion !== renewal) return; // renewed meanwhile: the watch is late
-    const slices = this.#slices.by('source', source);
+    const slices = this.#removable(source);
     log.warn({ source, slices: slices.length, why }, 'a source cluster is lost: its endpoints are removed');
     for (let start = 0; start < slices.length && !signal.aborted; start += width) {
       if (this.#leases.get(`${leaseNamespace}/${leaseName(source)}`)?.metadata.resourceVersion !== renewal) return;
@@ -176,6 +177,11 @@ export class Reaper {
       // It was written meanwhile: whoever did knows more than we do.
       if (!isRefusal(error, 409)) throw error;
     }
+  }
+
+  /** The slices of a source, but for those that are to stay whatever becomes of it. */
+  #removable(source: string): readonly EndpointSlice[] {
+    return this.#slices.by('source', source).filter((slice) => lossPolicyOf([slice]) !== 'Keep');
   }
 
   #seesAgain(): void {

@@ -31,6 +31,8 @@ export interface Projection {
   readonly unknown: ReadonlySet<string>;
   /** Members that are lost: their slices are the reaper's. */
   readonly lost: ReadonlySet<string>;
+  /** Members that do not answer, and may be lost. */
+  readonly silent?: ReadonlySet<string>;
   readonly memory?: Memory;
 }
 
@@ -69,7 +71,7 @@ export async function deliver(input: DeliveryInput, signal: AbortSignal): Promis
 }
 
 /** What a member is to hold now, and what it holds. */
-export function desiredIn({ key, merged, member, unknown, lost, memory }: Projection): {
+export function desiredIn({ key, merged, member, unknown, lost, silent, memory }: Projection): {
   readonly desired: Desired;
   readonly actual: Actual;
 } {
@@ -87,6 +89,7 @@ export function desiredIn({ key, merged, member, unknown, lost, memory }: Projec
     vip,
     unknownClusters: unknown,
     lostClusters: lost,
+    ...(silent && { silentClusters: silent }),
     ...(memory && { memory }),
   };
   const desired = project(merged, target);

@@ -87,6 +87,7 @@ export class Reconciler {
         memory: member.memory,
         unknown: seats.idsOf(({ caches }) => !caches.isSynced),
         lost: seats.idsOf(({ pulse }) => pulse.state === 'lost'),
+        silent: seats.idsOf(({ pulse }) => pulse.state === 'silent'),
         brake: (write) => this.#brake(channel, merged, write),
         now: () => this.#now(),
         onWrite: (write) => this.#count(member, write),

@@ -10,6 +10,7 @@ export interface Seat {
   /** What others had to know of it when it was last looked at. */
   state: string;
   wasReady: boolean;
+  wasSilent: boolean;
   /** Whether what it knows from before was taken over, in this term. */
   joining: 'not yet' | 'under way' | 'done';
   /** Why it does not take part: it is not who its id says, or says another id itself. */
@@ -43,7 +44,14 @@ export class Seats {
 
   /** One that takes the place of another must be the same cluster. */
   add(member: Member): void {
-    this.#seats.set(member.id, { member, state: '', wasReady: false, joining: 'not yet', problems: {} });
+    this.#seats.set(member.id, {
+      member,
+      state: '',
+      wasReady: false,
+      wasSilent: false,
+      joining: 'not yet',
+      problems: {},
+    });
   }
 
   remove(id: string): void {

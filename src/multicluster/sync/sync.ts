@@ -183,17 +183,18 @@ export class Sync {
 
   /**
    * Looks whether a member has changed, and at everything if others have to know: it was read, is lost or returned. A
-   * member that was merely silent for a moment is looked at alone.
+   * member that was merely silent for a moment is looked at alone, but for services that want to know.
    */
   #look(id: string): void {
     const seat = this.#seats.get(id);
     if (seat === undefined) return;
     const { member } = seat;
     this.#seats.checkIdentities();
-    const [state, wasReady] = [stateOf(seat), seat.wasReady];
+    const [state, wasReady, wasSilent] = [stateOf(seat), seat.wasReady, seat.wasSilent];
     const hasChanged = state !== seat.state;
     seat.state = state;
     seat.wasReady = member.isReady;
+    seat.wasSilent = member.pulse.state === 'silent';
     this.metrics.connected.set({ cluster: id }, member.isReady ? 1 : 0);
     const isNew = member.isReady && seat.joining === 'not yet' && this.#term !== undefined;
     if (isNew) void this.#join(seat, this.#term); // catches everything
@@ -201,6 +202,15 @@ export class Sync {
     const own = this.#channels.get(id);
     if (hasChanged) this.#touchAll();
     else if (member.isReady && !wasReady && own !== undefined) this.#touchAll([own]);
+    if (!hasChanged && seat.wasSilent !== wasSilent) this.#touchDemoted(member);
+  }
+
+  /** The services whose endpoints in a member come last while it is silent. */
+  #touchDemoted(member: Member): void {
+    for (const key of keysIn(member)) {
+      if (member.record(key)?.onLoss !== 'Demote') continue;
+      for (const channel of this.#channels.values()) channel.touch(key);
+    }
   }
 
   async #join(seat: Seat, signal = new AbortController().signal): Promise<void> {
