@@ -15,6 +15,7 @@ import type { ApiObject } from '../../api/metadata.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
+import { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import { keyFor, nameFor } from '../../client/key.ts';
 import { AcceptedSlices } from '../guard/addresses.ts';
@@ -27,6 +28,7 @@ import { importsOf, MemberCaches, trimmed } from './caches.ts';
 import { withDeadline } from './deadline.ts';
 import { followMember } from './events.ts';
 import type { MemberListener } from './events.ts';
+import { Notices } from './notices.ts';
 import type { MemberOptions, PulseTimes } from './options.ts';
 import { defaultPulse } from './options.ts';
 import { Pulse } from './pulse.ts';
@@ -41,6 +43,9 @@ export interface MemberSetup extends MemberOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** Who says what Events say. */
+const component = 'fairlead-multicluster';
+
 /** A write that takes longer than this has failed, whatever became of it. */
 const writeTimeoutMs = 15_000;
 
@@ -54,6 +59,7 @@ export class Member implements AsyncDisposable {
   readonly accepted = new AcceptedSlices();
   /** Likewise of the slices that are mirrored into it. */
   readonly memory = new Memory();
+  readonly notices: Notices;
   readonly #unseen;
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>;
@@ -71,6 +77,9 @@ export class Member implements AsyncDisposable {
       },
     });
     this.caches = new MemberCaches({ client, clock, onError, onChange: () => listener.state() });
+    this.notices = new Notices(
+      new EventRecorder({ client, clock, component, onError: (error) => onError('the write of an Event', error) }),
+    );
     this.#unseen = {
       seedExports: new Unseen<SuperclusterExport>(clock),
       currentExports: new Unseen<ServiceExport>(clock),

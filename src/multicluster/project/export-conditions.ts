@@ -14,6 +14,8 @@ export interface Delivery {
   readonly hasAddress: boolean;
   /** Why it is refused. */
   readonly refusal?: Refusal | undefined;
+  /** What its server says to the writes that are pending, again and again. */
+  readonly error?: string | undefined;
 }
 
 /** What one export is to say, in each shape. */
@@ -113,10 +115,12 @@ function ready(deliveries: readonly Delivery[]): Statement {
 function laggingText(deliveries: readonly Delivery[]): string {
   const inState = (wanted: Delivery['state']): readonly string[] =>
     deliveries.filter(({ state }) => state === wanted).map(({ cluster }) => cluster);
-  const pending = inState('pending');
+  const failing = deliveries.filter(({ state, error }) => state === 'pending' && error !== undefined);
+  const pending = inState('pending').filter((cluster) => failing.every((each) => each.cluster !== cluster));
   const unreachable = inState('unreachable');
   return [
     ...(pending.length > 0 ? [`not yet in ${listText(pending)}`] : []),
+    ...failing.map(({ cluster, error }) => `cluster ${cluster} does not take it: ${error}`),
     ...(unreachable.length > 0 ? [`cannot reach ${listText(unreachable)}`] : []),
     ...deliveries
       .filter(({ state }) => state === 'refused')

@@ -23,7 +23,8 @@ export interface Progress {
   readonly now: string;
 }
 
-interface ExportObject extends ApiObject {
+/** An export of either shape. */
+export interface ExportObject extends ApiObject {
   readonly status?: { readonly conditions?: readonly ReadCondition[] };
 }
 

@@ -7,6 +7,7 @@ import { isRefusal } from '../../client/transport.ts';
 import type { Member } from '../member/member.ts';
 import type { BrakeOptions } from './brake.ts';
 import { Brake } from './brake.ts';
+import type { Failure } from './deliveries.ts';
 import { Pace } from './pace.ts';
 
 export interface ChannelOptions {
@@ -16,7 +17,7 @@ export interface ChannelOptions {
   readonly windowMs: number;
   readonly brake: BrakeOptions;
   readonly work: (channel: Channel, key: Key, signal: AbortSignal) => Promise<Outcome>;
-  readonly onFailure: (channel: Channel, key: Key, failures: number) => void;
+  readonly onFailure: (channel: Channel, key: Key, failure: Failure) => void;
 }
 
 /** Writes to one member at once. */
@@ -53,7 +54,7 @@ export class Channel {
         // Somebody else wrote first: what is planned next starts from that.
         const level = isRefusal(error, 409) || failures < 3 ? 'debug' : 'warn';
         log[level]({ cluster: member.id, service: key, failures, err: error }, 'could not write, will try again');
-        onFailure(this, key, failures);
+        onFailure(this, key, { failures, error });
       },
     });
     this.#pace = new Pace(this.#queue, windowMs, clock);

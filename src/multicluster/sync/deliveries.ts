@@ -8,6 +8,12 @@ import type { Delivered } from './deliver.ts';
 /** Failures in a row after which a member counts as lagging; fewer are what two writers do to each other. */
 const lagsAfter = 3;
 
+/** A write that failed: how often in a row, and what the server said last. */
+export interface Failure {
+  readonly failures: number;
+  readonly error: unknown;
+}
+
 /** What a member has taken of a service, and which version of it. */
 interface Taken extends Delivered {
   readonly version: number;
@@ -17,8 +23,8 @@ interface Taken extends Delivered {
 export class Deliveries {
   /** Key → member → what it has taken. */
   readonly #taken = new Map<Key, Map<string, Taken>>();
-  /** Key → members that have failed to take it of late. */
-  readonly #lagging = new Map<Key, Set<string>>();
+  /** Key → members that have failed to take it of late → why. */
+  readonly #lagging = new Map<Key, Map<string, string>>();
 
   /** Key → cluster → which export of it was read completely, and the version that had it all first. */
   readonly #complete = new Map<Key, Map<string, { readonly uid: string; readonly version: number }>>();
@@ -55,10 +61,10 @@ export class Deliveries {
   }
 
   /** A member has failed to take a service, so often in a row. True: that changes what exports are to be told. */
-  failed(key: Key, member: string, failures: number): boolean {
+  failed(key: Key, member: string, { failures, error }: Failure): boolean {
     if (failures !== lagsAfter) return false;
-    const lagging = this.#lagging.get(key) ?? new Set();
-    this.#lagging.set(key, lagging.add(member));
+    const lagging = this.#lagging.get(key) ?? new Map<string, string>();
+    this.#lagging.set(key, lagging.set(member, messageOf(error)));
     return true;
   }
 
@@ -93,8 +99,8 @@ export class Deliveries {
       if (member.pulse.state === 'lost' || (taken === undefined && member.pulse.state !== 'alive')) {
         return { ...before, state: 'unreachable' };
       }
-      if (taken === undefined || this.#lagging.get(key)?.has(member.id) === true)
-        return { ...before, state: 'pending' };
+      const error = this.#lagging.get(key)?.get(member.id);
+      if (taken === undefined || error !== undefined) return { ...before, state: 'pending', error };
       const isLate = taken.version < (this.#complete.get(key)?.get(exporter)?.version ?? 0);
       if (taken.delivery.state === 'acknowledged' && (isLate || !taken.clusters.includes(exporter))) {
         return { ...before, state: 'pending' };
@@ -103,6 +109,11 @@ export class Deliveries {
     });
   }
 }
+
+const longestMessage = 300;
+
+const messageOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).slice(0, longestMessage);
 
 const textOf = ({ clusters, delivery }: Delivered): string => JSON.stringify([clusters, delivery]);
 

@@ -1,6 +1,7 @@
 import { serviceExportKind } from '../../api/kinds/multicluster/serviceexport/kind.ts';
 import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
 import type { Key } from '../../client/key.ts';
+import type { Dropped } from '../guard/policy.ts';
 import type { Merged } from '../merge/merged.ts';
 import type { Member } from '../member/member.ts';
 import type { Write } from '../project/desired.ts';
@@ -14,6 +15,8 @@ export interface ExportsInput {
   /** The cluster whose exports are told. */
   readonly member: Member;
   readonly progress: () => Progress;
+  /** What of this cluster is left out of the service. */
+  readonly dropped: readonly Dropped[];
   readonly onWrite: (write: Write) => void;
 }
 
@@ -22,16 +25,19 @@ const mostSteps = 3;
 
 /** Tells the exports of a cluster how far the service has come. */
 export async function tellExports(input: ExportsInput, signal: AbortSignal): Promise<void> {
-  const { key, merged, member, progress, onWrite } = input;
+  const { key, merged, member, progress, dropped, onWrite } = input;
   for (let step = 0; step < mostSteps; step++) {
     const exporter = merged.exporters.find(({ cluster }) => cluster === member.id);
     const record = member.record(key);
     if (exporter === undefined || record === undefined) return;
-    const writes = diffExports(merged, { ...exporter, record }, progress());
+    const known = progress();
+    const writes = diffExports(merged, { ...exporter, record }, known);
+    if (step === 0) member.notices.droppedFrom(record, dropped);
     if (writes.length === 0) return;
     for (const write of writes) {
       await member.apply(write, signal);
       onWrite(write);
+      if (write.verb === 'updateStatus') member.notices.toldExport(write.kind, { record, now: write.object }, known);
     }
   }
 }

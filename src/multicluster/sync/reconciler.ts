@@ -12,6 +12,7 @@ import { hasArrived } from './arrival.ts';
 import type { Channel } from './channel.ts';
 import type { Delivered } from './deliver.ts';
 import { deletedSource, deliver } from './deliver.ts';
+import type { Failure } from './deliveries.ts';
 import { Deliveries, holdsAnything, isWithdrawn } from './deliveries.ts';
 import { releaseExports, tellExports } from './exports.ts';
 import type { SyncMetrics } from './metrics.ts';
@@ -66,8 +67,8 @@ export class Reconciler {
   }
 
   /** A member has failed to take a service, so often in a row. */
-  failed(key: Key, member: string, failures: number): void {
-    if (this.#deliveries.failed(key, member, failures)) this.#touchExporters(key);
+  failed(key: Key, member: string, failure: Failure): void {
+    if (this.#deliveries.failed(key, member, failure)) this.#touchExporters(key);
   }
 
   /** Makes a member hold what it is to hold of a service. */
@@ -138,6 +139,7 @@ export class Reconciler {
           isWithdrawn: isWithdrawn(key, member.id, seats.taking()),
           now: this.#now(),
         }),
+        dropped: services.dropped(key).filter(({ cluster }) => cluster === member.id),
         onWrite: (write) => this.#count(member, write),
       },
       signal,

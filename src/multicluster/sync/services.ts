@@ -43,9 +43,9 @@ export class Services {
     return this.#merged.keys();
   }
 
-  /** What was left out of the records of all services, and why. */
-  dropped(): readonly Dropped[] {
-    return [...this.#dropped.values()].flat();
+  /** What was left out of the records of a service, and why. */
+  dropped(key: Key): readonly Dropped[] {
+    return this.#dropped.get(key) ?? [];
   }
 
   /** The records of a service may have changed. */

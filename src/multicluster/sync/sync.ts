@@ -156,7 +156,7 @@ export class Sync {
         windowMs,
         brake,
         work: (own, key, term) => this.#reconciler.run(own, key, term),
-        onFailure: (own, key, failures) => this.#reconciler.failed(key, own.member.id, failures),
+        onFailure: (own, key, failure) => this.#reconciler.failed(key, own.member.id, failure),
       },
       signal,
     );

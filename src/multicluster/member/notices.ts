@@ -1,0 +1,49 @@
+import type { Kind } from '../../api/kind.ts';
+import { serviceExportKind } from '../../api/kinds/multicluster/serviceexport/kind.ts';
+import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import type { EventRecorder } from '../../client/events.ts';
+import type { Dropped } from '../guard/policy.ts';
+import { droppedEvents, exportEvents } from '../project/export-events.ts';
+import type { ExportObject, Progress } from '../project/exports.ts';
+import type { ExportRecord } from '../record.ts';
+import { exportsOf } from '../record.ts';
+
+/** Writes Events about the exports of one member into it. Nobody waits for them, and nothing depends on them. */
+export class Notices {
+  readonly #recorder: EventRecorder;
+  /** An export as it was read → what was said to be left out of it. */
+  readonly #dropped = new WeakMap<ApiObject, string>();
+
+  constructor(recorder: EventRecorder) {
+    this.#recorder = recorder;
+  }
+
+  /** The conditions of an export have been written: what is new in them is told. */
+  toldExport(
+    kind: Kind,
+    { record, now }: { readonly record: ExportRecord; readonly now: ExportObject },
+    { deliveries }: Pick<Progress, 'deliveries'>,
+  ): void {
+    const before: ExportObject | undefined = exportsOf(record).find(
+      ({ metadata }) => metadata.uid === now.metadata.uid,
+    );
+    const events = exportEvents(before?.status?.conditions ?? [], now.status?.conditions ?? [], deliveries);
+    for (const event of events) this.#recorder.record(kind, now, event);
+  }
+
+  /** Tells what is left out of a service, when it is something else than before. */
+  droppedFrom({ seedExport, currentExport }: ExportRecord, dropped: readonly Dropped[]): void {
+    if (dropped.length === 0) return;
+    const events = droppedEvents(dropped);
+    const text = events.map(({ message }) => message).join('; ');
+    for (const [kind, object] of [
+      [superclusterExportKind, seedExport],
+      [serviceExportKind, currentExport],
+    ] as const) {
+      if (object === undefined || this.#dropped.get(object) === text) continue;
+      this.#dropped.set(object, text);
+      for (const event of events) this.#recorder.record(kind, object, event);
+    }
+  }
+}

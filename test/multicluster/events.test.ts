@@ -1,0 +1,80 @@
+// What `kubectl describe serviceexport` tells below the conditions.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { eventKind } from '../../src/api/kinds/core/event/kind.ts';
+import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
+import { failure } from '../../src/api/errors.ts';
+import { until } from '../../src/server/testing/until.ts';
+import type { Cluster } from './clusters.ts';
+import { entryOf, join, startClusters } from './clusters.ts';
+
+/** Whether the exports of both groups in a cluster have an Event with this reason. */
+async function isTold(cluster: Cluster, reason: string): Promise<boolean> {
+  const { items } = await cluster.client.list(eventKind, { namespace: 'shop' });
+  const found = items.filter((event) => event.involvedObject.kind === 'ServiceExport' && event.reason === reason);
+  const groups = new Set(found.map(({ involvedObject }) => involvedObject.apiVersion));
+  return groups.has('multicluster.k8s.io/v1alpha1') && groups.has('multicluster.x-k8s.io/v1beta1');
+}
+
+test('MCS-137 exports of both groups tell what happens to them', async () => {
+  await using stack = new AsyncDisposableStack();
+  const [east, west] = await startClusters(['east', 'west'], stack);
+  assert.ok(east && west);
+  await join([east, west], stack).part.ready;
+  await east.export('web');
+  await until('there is no Service', () => isTold(east, 'NoService'));
+  await east.service('web', ['10.1.0.1', '0.1.2.3']);
+  await until('it is exported', () => isTold(east, 'Exported'));
+  await until('one endpoint is not', () => isTold(east, 'EndpointsDropped'));
+  await west.service('web', ['10.2.0.1'], { ports: [{ name: 'http', port: 81, protocol: 'TCP' }] });
+  await west.export('web');
+  for (const cluster of [east, west]) await until('conflict', () => isTold(cluster, 'Conflict'));
+  const { items } = await west.client.list(eventKind, { namespace: 'shop' });
+  const [conflict] = items.filter(({ reason }) => reason === 'Conflict');
+  assert.match(conflict?.message ?? '', /port.*80\b.* in east, .*81\b.* in west/);
+  await west.client.patch(
+    serviceKind,
+    { namespace: 'shop', name: 'web' },
+    { body: { spec: { ports: [{ name: 'http', port: 80 }] } } },
+  );
+  await until('it is over', () => isTold(west, 'ConflictResolved'));
+});
+
+test('MCS-23 exports tell of a cluster that does not take them, and of one that is away', async () => {
+  await using stack = new AsyncDisposableStack();
+  const [east, west] = await startClusters(['east', 'west'], stack);
+  assert.ok(east && west);
+  await join([east, west], stack).part.ready;
+  west.fault = ({ method, path }) => {
+    if (method !== 'GET' && path.includes('/serviceimports'))
+      throw failure({ code: 403, reason: 'Forbidden', message: 'no way' });
+  };
+  await east.service('web', ['10.1.0.1']);
+  await east.export('web');
+  await until('west lags', () => isTold(east, 'ClusterLagging'));
+  const { items } = await east.client.list(eventKind, { namespace: 'shop' });
+  assert.match(items.find(({ reason }) => reason === 'ClusterLagging')?.message ?? '', /west does not take it: no way/);
+  west.reconnect();
+  await until('it is exported', () => isTold(east, 'Exported'));
+  west.disconnect();
+  await until('west is away', () => isTold(east, 'ClusterUnreachable'));
+});
+
+test('T2 T7 refusals are told where the export is', async () => {
+  await using stack = new AsyncDisposableStack();
+  const [east, west] = await startClusters(['east', 'west'], stack);
+  assert.ok(east && west);
+  const entries = [
+    { ...entryOf(east, 0), policy: { namespaces: ['payments'] } },
+    { ...entryOf(west, 1), policy: { maxExports: 0 } },
+  ];
+  await join([east, west], stack, { members: (change) => change(entries) }).part.ready;
+  for (const cluster of [east, west]) {
+    await cluster.service('web', ['10.1.0.1']);
+    await cluster.export('web');
+  }
+  await until('east may not', () => isTold(east, 'NamespaceNotAllowed'));
+  await until('west has too many', () => isTold(west, 'QuotaExceeded'));
+});
