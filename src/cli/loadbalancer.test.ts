@@ -19,6 +19,7 @@ const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] 
   [{ ...pool, 'simulate-failures': '0.2' }, /^--simulate-failures goes with --simulate CLOUD$/],
   [{ ...pool, simulate: 'aws', 'simulate-failures': '2' }, /expected a number from 0 to 1/],
   [{ ...pool, 'concurrent-service-syncs': '0' }, /expected a number from 1 to 1000/],
+  [{ ...pool, interface: 'eth0 up' }, /for "--interface" flag: expected the name of an interface, such as eth0/],
   [{ ...pool, 'feature-gates': 'Nothing=true' }, /for "--feature-gates" flag: /],
 ];
 for (const [given, want] of refused) {

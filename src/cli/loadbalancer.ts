@@ -29,6 +29,12 @@ const flags: readonly Flag[] = [
     repeatable: true,
   },
   {
+    name: 'interface',
+    value: 'NAME',
+    description:
+      'have this network interface answer for the addresses, by ARP and neighbour discovery (needs CAP_NET_ADMIN)',
+  },
+  {
     name: 'simulate',
     value: 'CLOUD[/KIND]',
     description: 'behave as a cloud, and keep what it would have as CloudLoadBalancers; see `fairlead lb providers`',
@@ -101,11 +107,13 @@ function readOptions(settings: Settings): LoadBalancerOptions {
   const [problem] = poolErrors(pools);
   if (problem !== undefined) throw new UsageError(problem);
   const simulation = readSimulation(settings);
+  const interfaceName = readFlag<string | undefined>(settings, 'interface', interfaceNamed, undefined);
   return {
     pools,
     workers: readFlag(settings, 'concurrent-service-syncs', workers, 4),
     isRefusalAnEntry: readFlag(settings, 'refused-entry', parseBoolean, true),
     ...(simulation === undefined ? {} : { simulation }),
+    ...(interfaceName === undefined ? {} : { interfaceName }),
   };
 }
 
@@ -130,6 +138,13 @@ function readSimulation(settings: Settings): SimulationOptions | undefined {
   const stray = ['simulate-era', 'simulate-latency', 'simulate-failures'].find((name) => settings.has(name));
   if (chosen === undefined && stray !== undefined) throw new UsageError(`--${stray} goes with --simulate CLOUD`);
   return chosen === undefined ? undefined : { ...chosen, era, latencyMs, failures };
+}
+
+/** As Linux allows, so that it can stand in a command. */
+function interfaceNamed(text: string): string {
+  if (!/^[^\s/:]{1,15}$/.test(text) || /^\.{1,2}$/.test(text))
+    throw new UsageError('expected the name of an interface, such as eth0');
+  return text;
 }
 
 function fraction(text: string): number {

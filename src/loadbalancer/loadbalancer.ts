@@ -11,6 +11,8 @@ import { LeaderElection } from '../client/leader.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
 import { queueMetrics } from '../client/queue-metrics.ts';
 import { isRefusal } from '../client/transport.ts';
+import { Announcer } from './announce/announcer.ts';
+import { AnnouncingProvider } from './announce/provider.ts';
 import { ServiceController } from './controller/controller.ts';
 import { serviceControllerMetrics } from './controller/metrics.ts';
 import type { LoadBalancerProvider } from './controller/provider.ts';
@@ -35,6 +37,8 @@ export interface LoadBalancerOptions {
   readonly pools: readonly Pool[];
   /** Left out: load balancers of this machine or network, without a cloud. */
   readonly simulation?: SimulationOptions | undefined;
+  /** The network interface of this machine that answers for the addresses; left out: none. */
+  readonly interfaceName?: string | undefined;
   readonly gates?: Gates;
   /** How many Services are worked on at once; default 4. */
   readonly workers?: number;
@@ -57,7 +61,19 @@ export interface LeaderOptions {
 
 /** Keeps the load balancers of a cluster's Services until it is disposed of. */
 export function startLoadBalancer(context: PartContext, options: LoadBalancerOptions): RunningPart {
-  return runServiceController(context, providerFor(context, options), options);
+  return runServiceController(context, announcing(context, providerFor(context, options), options), options);
+}
+
+/** An address outlives a process that died as long as its lease does, and then another may have it. */
+function announcing(
+  { log }: PartContext,
+  provider: LoadBalancerProvider,
+  options: LoadBalancerOptions,
+): LoadBalancerProvider {
+  const { interfaceName, leaderElection, clock = systemClock } = options;
+  if (interfaceName === undefined) return provider;
+  const lifetimeMs = leaderElection?.leaseDurationMs ?? 15_000;
+  return new AnnouncingProvider(provider, new Announcer({ interfaceName, lifetimeMs, clock, log }));
 }
 
 function providerFor({ client }: PartContext, options: LoadBalancerOptions): LoadBalancerProvider {
@@ -73,7 +89,7 @@ function providerFor({ client }: PartContext, options: LoadBalancerOptions): Loa
 export function runServiceController(
   { client, log, metrics: registry }: PartContext,
   provider: LoadBalancerProvider,
-  options: Omit<LoadBalancerOptions, 'pools' | 'simulation'>,
+  options: Omit<LoadBalancerOptions, 'pools' | 'simulation' | 'interfaceName'>,
 ): RunningPart {
   const { clock = systemClock, random, workers, leaderElection, isRefusalAnEntry } = options;
   const metrics = serviceControllerMetrics(registry);

@@ -113,7 +113,8 @@ export class ServiceController {
     });
     const stops = [this.#followServices(queue, sync), this.#followNodes(queue, sync)];
     try {
-      await Promise.all([queue.run(signal), this.#removeOrphans(signal)]);
+      const { provider } = this.#options;
+      await Promise.all([queue.run(signal), this.#removeOrphans(signal), provider.accompany?.(signal)]);
     } finally {
       for (const stop of stops) stop();
     }

@@ -35,6 +35,8 @@ export interface LoadBalancerProvider {
   readonly checksHealth?: true;
   /** Called before anything else whenever it begins to act, with all Services there are; what it knew before may be old. */
   begin?(services: readonly Service[], signal: AbortSignal): Promise<void>;
+  /** What goes on beside the calls for as long as it acts. */
+  accompany?(signal: AbortSignal): Promise<void>;
   /** The load balancer of a Service, whole or in part; undefined: there is nothing left of it. */
   find(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined>;
   /** Makes it so, or refuses. `elsewhere`: another controller does. Rejects with a RetryError while it is under way. */

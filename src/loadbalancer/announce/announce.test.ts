@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { Claims } from './claims.ts';
+import { announcement } from './gratuitous-arp.ts';
+
+test('an address comes with the first Service that has it and goes with the last', () => {
+  const claims = new Claims();
+  const [a, b] = ['192.0.2.1', '192.0.2.2'];
+  assert.deepEqual(claims.set('default/tcp', [a]), { gained: [a], lost: [] });
+  assert.deepEqual(claims.set('default/udp', [a]), { gained: [], lost: [] });
+  assert.deepEqual(claims.set('default/udp', [a]), { gained: [], lost: [] }, 'again');
+  assert.deepEqual(claims.set('default/tcp', [b]), { gained: [b], lost: [] });
+  assert.deepEqual(claims.addresses, [a, b]);
+  assert.deepEqual(claims.set('default/udp', []), { gained: [], lost: [a] });
+  assert.deepEqual(claims.set('default/tcp', []), { gained: [], lost: [b] });
+  assert.deepEqual(claims.addresses, []);
+});
+
+test('an announcement is an ARP request to everybody in which sender and target are the address', () => {
+  const frame = announcement('192.0.2.1', Buffer.from('020000000001', 'hex'));
+  const want = ['ffffffffffff', '020000000001', '0806', '0001', '0800', '06', '04', '0001'];
+  assert.equal(frame.toString('hex'), [...want, '020000000001', 'c0000201', '000000000000', 'c0000201'].join(''));
+});

@@ -1,0 +1,60 @@
+import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
+import type { Node } from '../../api/kinds/core/node/schema.ts';
+import { keyOf } from '../../client/key.ts';
+import type { Ensured, LoadBalancerProvider, MadeFor } from '../controller/provider.ts';
+import type { Announcer } from './announcer.ts';
+
+/**
+ * A provider whose addresses an interface of this machine answers for: before the status tells of an address, and until
+ * its load balancer is gone.
+ */
+export class AnnouncingProvider implements LoadBalancerProvider {
+  readonly name: string;
+  readonly classes: readonly string[];
+  readonly ignoresNodes?: true;
+  readonly checksHealth?: true;
+  readonly #inner: LoadBalancerProvider;
+  readonly #announcer: Announcer;
+
+  constructor(inner: LoadBalancerProvider, announcer: Announcer) {
+    this.#inner = inner;
+    this.#announcer = announcer;
+    this.name = inner.name;
+    this.classes = inner.classes;
+    if (inner.ignoresNodes === true) this.ignoresNodes = true;
+    if (inner.checksHealth === true) this.checksHealth = true;
+  }
+
+  async begin(services: readonly Service[], signal: AbortSignal): Promise<void> {
+    await this.#inner.begin?.(services, signal);
+  }
+
+  async accompany(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#inner.accompany?.(signal), this.#announcer.keep(signal)]);
+  }
+
+  find(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined> {
+    return this.#inner.find(service, signal);
+  }
+
+  async ensure(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<Ensured | 'elsewhere'> {
+    const ensured = await this.#inner.ensure(service, nodes, signal);
+    if (ensured === 'elsewhere') return ensured;
+    const addresses = (ensured.status.ingress ?? []).flatMap(({ ip = '' }) => ip || []);
+    await this.#announcer.hold(keyOf(service), addresses);
+    return ensured;
+  }
+
+  updateNodes(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<void> {
+    return this.#inner.updateNodes(service, nodes, signal);
+  }
+
+  async remove(service: Service, signal: AbortSignal): Promise<void> {
+    await this.#inner.remove(service, signal);
+    await this.#announcer.hold(keyOf(service), []);
+  }
+
+  all(signal: AbortSignal): Promise<readonly MadeFor[]> {
+    return this.#inner.all(signal);
+  }
+}
