@@ -57,7 +57,7 @@ describe('a set', () => {
     await west.client.create(superclusterExportKind, { metadata: other });
     await until('one service', async () => Object.keys(await east.addresses('web')).join() === 'east,west');
     await until('and another', async () => (await east.client.find(importedServiceKind, other)) !== undefined);
-    assert.equal((await east.conditions('web', 'seed'))['Conflict'], 'False');
+    await until('they agree', async () => (await east.conditions('web', 'seed'))['Conflict'] === 'False');
     const [one, two] = [await east.importedService('web'), await east.client.get(importedServiceKind, other)];
     assert.deepEqual([one?.spec?.ports?.[0]?.port, two.spec?.ports?.[0]?.port], [80, 99]);
     assert.notEqual(one?.spec?.ip, two.spec?.ip);

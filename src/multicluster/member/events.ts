@@ -1,10 +1,17 @@
 import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { ServiceExport } from '../../api/kinds/multicluster/serviceexport/schema.ts';
+import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
+import type { SuperclusterExport } from '../../api/kinds/multicluster/supercluster/export.ts';
+import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import type { Handler } from '../../client/informer.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import { derivedFromAnnotation } from '../project/marks.ts';
 import type { MemberCaches } from './caches.ts';
 import { importsOf, sourceOf } from './caches.ts';
+import type { Unseen } from './unseen.ts';
 
 /** Told of what changes in a member. */
 export interface MemberListener {
@@ -18,23 +25,39 @@ export interface MemberListener {
   state(): void;
 }
 
-/** Maps every change of a member to the services that it concerns. What is not exported concerns none. */
-export function followMember(caches: MemberCaches, listener: MemberListener, isExported: (key: Key) => boolean): void {
-  const exported = (object: ApiObject): void => listener.source(keyOf(object));
-  for (const cache of [caches.seedExports, caches.currentExports]) {
-    cache.subscribe({ added: exported, updated: exported, deleted: exported });
-  }
-  const imported = (object: ApiObject): void => listener.target(keyOf(object));
-  for (const cache of [caches.importedServices, caches.serviceImports]) {
-    cache.subscribe({ added: imported, updated: imported, deleted: imported });
-  }
+/** What was written to a member and has not come back, of each kind that is written. */
+export interface UnseenWrites {
+  readonly seedExports: Unseen<SuperclusterExport>;
+  readonly currentExports: Unseen<ServiceExport>;
+  readonly importedServices: Unseen<ImportedService>;
+  readonly serviceImports: Unseen<ServiceImport>;
+  readonly services: Unseen<Service>;
+  readonly slices: Unseen<EndpointSlice>;
+}
+
+/**
+ * Maps every change of a member to the services that it concerns. What is not exported concerns none, and neither does
+ * what was written by ourselves.
+ */
+export function followMember(
+  caches: MemberCaches,
+  unseen: UnseenWrites,
+  listener: MemberListener,
+  isExported: (key: Key) => boolean,
+): void {
+  const exported = all((object) => listener.source(keyOf(object)));
+  unseen.seedExports.follow(caches.seedExports, exported);
+  unseen.currentExports.follow(caches.currentExports, exported);
+  const imported = all((object) => listener.target(keyOf(object)));
+  unseen.importedServices.follow(caches.importedServices, imported);
+  unseen.serviceImports.follow(caches.serviceImports, imported);
   const service = (object: Service): void => {
     const key = keyOf(object);
     if (isExported(key)) listener.source(key);
     const derivedFrom = object.metadata.annotations?.[derivedFromAnnotation];
     if (derivedFrom !== undefined) listener.target(derivedFrom);
   };
-  caches.services.subscribe({
+  unseen.services.follow(caches.services, {
     added: service,
     updated(object, old) {
       service(object);
@@ -42,11 +65,11 @@ export function followMember(caches: MemberCaches, listener: MemberListener, isE
     },
     deleted: service,
   });
-  const slices = (...each: readonly Parameters<typeof sourceOf>[0][]): void => {
+  const slices = (...each: readonly EndpointSlice[]): void => {
     for (const key of new Set(each.flatMap(sourceOf))) if (isExported(key)) listener.source(key);
     for (const key of new Set(each.flatMap(importsOf))) listener.target(key);
   };
-  caches.slices.subscribe({ added: slices, updated: slices, deleted: slices });
+  unseen.slices.follow(caches.slices, { added: slices, updated: slices, deleted: slices });
   caches.namespaces.subscribe({
     added: ({ metadata }) => listener.namespace(metadata.name ?? ''),
     updated({ metadata }, old) {
@@ -55,3 +78,10 @@ export function followMember(caches: MemberCaches, listener: MemberListener, isE
     deleted: ({ metadata }) => listener.namespace(metadata.name ?? ''),
   });
 }
+
+/** Does the same whatever happens to an object. */
+const all = (tell: (object: ApiObject) => void): Required<Handler<ApiObject>> => ({
+  added: (object) => tell(object),
+  updated: (object) => tell(object),
+  deleted: (object) => tell(object),
+});

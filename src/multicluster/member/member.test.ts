@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { failure } from '../../api/errors.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { Client } from '../../client/client.ts';
+import type { Handler } from '../../client/informer.ts';
 import { ManualClock } from '../../client/testing/clocks.ts';
 import type { Transport } from '../../client/transport.ts';
 import type { View } from '../merge/merged.ts';
@@ -17,42 +18,94 @@ const object = (resourceVersion: string, uid = 'a'): ApiObject => ({
 
 describe('what was written and not seen yet', () => {
   const key = 'shop/web';
-  const revisions = (unseen: Unseen<ApiObject>, cached: readonly ApiObject[]): readonly (string | undefined)[] =>
-    unseen.latest(key, cached).map(({ metadata }) => metadata.resourceVersion);
 
-  test('counts until the cache has it, and no longer', () => {
-    const unseen = new Unseen(new ManualClock());
-    unseen.wrote(object('5'));
-    assert.deepEqual(revisions(unseen, []), ['5']);
-    assert.deepEqual(revisions(unseen, [object('4')]), ['5']);
-    assert.deepEqual(revisions(unseen, [object('6')]), ['6']);
-    unseen.saw(object('4'), false);
-    assert.deepEqual(revisions(unseen, []), ['5'], 'an older event says nothing');
-    unseen.saw(object('5'), false);
-    assert.deepEqual(revisions(unseen, []), []);
+  /** A cache that tells what it is told to, and the news that are left of it. */
+  function followed(clock = new ManualClock()) {
+    const unseen = new Unseen(clock);
+    const news: string[] = [];
+    const handlers: Required<Handler<ApiObject>>[] = [];
+    const note = ({ metadata }: ApiObject): void => void news.push(metadata.resourceVersion ?? '');
+    unseen.follow({ subscribe: (own) => handlers.push(own) }, { added: note, updated: note, deleted: note });
+    return {
+      unseen,
+      news,
+      saw: (seen: ApiObject) => handlers[0]?.updated(seen, seen),
+      sawGone: (seen: ApiObject) => handlers[0]?.deleted(seen),
+      wrote: (left: ApiObject) => unseen.write(left, async () => left),
+      removed: (gone: ApiObject) => unseen.write(gone, async () => undefined),
+      revisions: (...cached: readonly ApiObject[]) =>
+        unseen.latest(key, cached).map(({ metadata }) => metadata.resourceVersion),
+    };
+  }
+
+  test('counts until the cache has it, and no longer', async () => {
+    const { wrote, saw, revisions } = followed();
+    await wrote(object('5'));
+    assert.deepEqual(revisions(), ['5']);
+    assert.deepEqual(revisions(object('4')), ['5']);
+    assert.deepEqual(revisions(object('6')), ['6']);
+    saw(object('4'));
+    assert.deepEqual(revisions(), ['5'], 'an older event says nothing');
+    saw(object('5'));
+    assert.deepEqual(revisions(), []);
   });
 
-  test('a removal hides what the cache still has, but not what came after', () => {
-    const unseen = new Unseen(new ManualClock());
-    unseen.removed(object('5'));
-    assert.deepEqual(revisions(unseen, [object('5')]), []);
-    assert.deepEqual(revisions(unseen, [object('9', 'b')]), ['9']);
-    unseen.saw(object('6'), true);
-    assert.deepEqual(revisions(unseen, [object('5')]), ['5']);
+  test('a removal hides what the cache still has, but not what came after', async () => {
+    const { removed, sawGone, revisions } = followed();
+    await removed(object('5'));
+    assert.deepEqual(revisions(object('5')), []);
+    assert.deepEqual(revisions(object('9', 'b')), ['9']);
+    sawGone(object('6'));
+    assert.deepEqual(revisions(object('5')), ['5']);
   });
 
-  test('what has finalizers is not gone', () => {
-    const unseen = new Unseen(new ManualClock());
-    unseen.removed({ metadata: { ...object('5').metadata, finalizers: ['x/y'] } });
-    assert.deepEqual(revisions(unseen, [object('5')]), ['5']);
+  test('what has finalizers is not gone', async () => {
+    const { removed, revisions } = followed();
+    await removed({ metadata: { ...object('5').metadata, finalizers: ['x/y'] } });
+    assert.deepEqual(revisions(object('5')), ['5']);
   });
 
   test('what never comes back is forgotten', async () => {
     const clock = new ManualClock();
-    const unseen = new Unseen(clock);
-    unseen.wrote(object('5'));
+    const { wrote, revisions } = followed(clock);
+    await wrote(object('5'));
     await clock.advance(30_001);
-    assert.deepEqual(revisions(unseen, []), []);
+    assert.deepEqual(revisions(), []);
+  });
+
+  test('what comes back is no news, what somebody else did is', async () => {
+    const { wrote, removed, saw, sawGone, news } = followed();
+    await wrote(object('5'));
+    saw(object('4'));
+    saw(object('5'));
+    saw(object('6'));
+    await removed(object('6'));
+    sawGone(object('7'));
+    sawGone(object('9', 'b'));
+    assert.deepEqual(news, ['4', '6', '9']);
+  });
+
+  test('what comes back before the answer is held until that says what it was', async () => {
+    const { unseen, saw, news, revisions } = followed();
+    const answer = Promise.withResolvers<ApiObject>();
+    const writing = unseen.write(object('4'), () => answer.promise);
+    saw(object('5'));
+    saw(object('6'));
+    assert.deepEqual(news, []);
+    answer.resolve(object('5'));
+    await writing;
+    assert.deepEqual(news, ['6']);
+    assert.deepEqual(revisions(), [], 'the cache is beyond it');
+  });
+
+  test('what came while a write failed is news', async () => {
+    const { unseen, saw, news } = followed();
+    const answer = Promise.withResolvers<ApiObject>();
+    const writing = unseen.write(object('4'), () => answer.promise);
+    saw(object('5'));
+    answer.reject(new Error('a conflict'));
+    await assert.rejects(writing, /a conflict/);
+    assert.deepEqual(news, ['5']);
   });
 });
 

@@ -27,7 +27,7 @@ import type { ExportRecord, MemberFacts } from '../record.ts';
 import { importsOf, MemberCaches, trimmed } from './caches.ts';
 import { withDeadline } from './deadline.ts';
 import { followMember } from './events.ts';
-import type { MemberListener } from './events.ts';
+import type { MemberListener, UnseenWrites } from './events.ts';
 import { Notices } from './notices.ts';
 import type { MemberOptions, PulseTimes } from './options.ts';
 import { defaultPulse } from './options.ts';
@@ -60,7 +60,7 @@ export class Member implements AsyncDisposable {
   /** Likewise of the slices that are mirrored into it. */
   readonly memory = new Memory();
   readonly notices: Notices;
-  readonly #unseen;
+  readonly #unseen: UnseenWrites;
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>;
 
@@ -88,17 +88,7 @@ export class Member implements AsyncDisposable {
       services: new Unseen<Service>(clock),
       slices: new Unseen<EndpointSlice>(clock, (slice) => importsOf(slice)[0] ?? ''),
     };
-    for (const name of writtenCaches) {
-      // Two lists of one type each; which cache belongs to which list is in their names.
-      const unseen: { saw(object: ApiObject, wasRemoved: boolean): void } = this.#unseen[name];
-      const cache: { subscribe(handler: Seen): void } = this.caches[name];
-      cache.subscribe({
-        added: (object) => unseen.saw(object, false),
-        updated: (object) => unseen.saw(object, false),
-        deleted: (object) => unseen.saw(object, true),
-      });
-    }
-    followMember(this.caches, listener, (key) => this.isExported(key));
+    followMember(this.caches, this.#unseen, listener, (key) => this.isExported(key));
     const { signal } = this.#stop;
     this.#running = Promise.all([this.pulse.run(signal), this.caches.run(signal)]);
   }
@@ -198,21 +188,13 @@ export class Member implements AsyncDisposable {
   }
 
   async #apply(write: Write, options: { readonly signal: AbortSignal }): Promise<void> {
-    const { kind, object } = write;
-    const unseen = this.#unseenOf(kind);
-    switch (write.verb) {
-      case 'create':
-        return unseen.wrote(trimmed(await this.client.create(kind, object, options)));
-      case 'update':
-        return unseen.wrote(trimmed(await this.client.update(kind, object, options)));
-      case 'updateStatus':
-        return unseen.wrote(trimmed(await this.client.updateStatus(kind, object, options)));
-      case 'delete': {
-        const { namespace, name = '' } = object.metadata;
-        await this.client.delete(kind, { namespace, name }, { ...options, preconditions: write.preconditions });
-        return unseen.removed(object);
-      }
-    }
+    const { kind, object, verb } = write;
+    await this.#unseenOf(kind).write(object, async () => {
+      if (verb !== 'delete') return trimmed(await this.client[verb](kind, object, options));
+      const { namespace, name = '' } = object.metadata;
+      await this.client.delete(kind, { namespace, name }, { ...options, preconditions: write.preconditions });
+      return undefined;
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -221,7 +203,7 @@ export class Member implements AsyncDisposable {
     this.client[Symbol.dispose]();
   }
 
-  #unseenOf(kind: Kind): { wrote(object: ApiObject): void; removed(object: ApiObject): void } {
+  #unseenOf(kind: Kind): { write(object: ApiObject, make: () => Promise<ApiObject | undefined>): Promise<void> } {
     switch (kind) {
       case superclusterExportKind:
         return this.#unseen.seedExports;
@@ -239,21 +221,6 @@ export class Member implements AsyncDisposable {
         throw new Error(`bug: a ${kind.kind} is not for a member`);
     }
   }
-}
-
-const writtenCaches = [
-  'seedExports',
-  'currentExports',
-  'importedServices',
-  'serviceImports',
-  'services',
-  'slices',
-] as const;
-
-interface Seen {
-  added(object: ApiObject): void;
-  updated(object: ApiObject): void;
-  deleted(object: ApiObject): void;
 }
 
 const one = <T extends ApiObject>(unseen: Unseen<T>, key: Key, cached: T | undefined): T | undefined =>
