@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { Result } from './api.bench.ts';
-import type { Target } from './client.ts';
 import type { Scale } from './controllers/cluster.ts';
 import { changePods, fill, podsPerService } from './controllers/cluster.ts';
 import type { Program } from './controllers/programs.ts';
 import { SliceWatch } from './controllers/slice-watch.ts';
 import { startFairlead } from './fairlead.ts';
+import { kubeconfigFor } from './kubeconfig.ts';
 import { cpuSecondsOf, residentBytesOf, stopAll } from './process.ts';
 import type { Running } from './process.ts';
 
@@ -91,16 +91,6 @@ function resultsOf({ seconds, cost, change, rolling, bytes }: Measured, { servic
     { name: `${name}: memory at rest`, value: bytes / 1e6, unit: 'MB' },
   ];
 }
-
-const kubeconfigFor = ({ host, port, token }: Target): string =>
-  JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'bench',
-    contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],
-    clusters: [{ name: 'bench', cluster: { server: `https://${host}:${port}`, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'bench', user: { token } }],
-  });
 
 interface Changed extends Cost {
   readonly ms: number;

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
 import { Connection } from './client.ts';
@@ -70,6 +70,16 @@ export function cpuSecondsOf(pids: readonly number[]): number {
     return Number(fields[11]) + Number(fields[12]);
   });
   return ticks.reduce((sum, each) => sum + each, 0) / ticksPerSecond;
+}
+
+/** CPU seconds of a process, of its children that live, and of those that ended. */
+export function familyCpuSecondsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  const own = [11, 12, 13, 14].reduce((sum, field) => sum + Number(fields[field]), 0) / ticksPerSecond;
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  );
+  return children.reduce((sum, child) => sum + familyCpuSecondsOf(child), own);
 }
 
 export function residentBytesOf(pids: readonly number[]): number {

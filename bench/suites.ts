@@ -15,6 +15,8 @@ import { measureCost, measureMulticluster } from './multicluster.bench.ts';
 import { costNames, costsOf, rowsOf } from './multicluster/rows.ts';
 import type { Running } from './process.ts';
 import { measureProxy } from './proxy.bench.ts';
+import { measureRules } from './proxy/in-namespace.ts';
+import { measurePath } from './proxy/path.ts';
 import { comparison, figures, table } from './table.ts';
 
 type Progress = (text: string) => void;
@@ -115,9 +117,34 @@ async function runMulticluster(progress: Progress): Promise<string> {
   );
 }
 
+/** Services at which rules are measured. kube-proxy takes minutes at the last: only with `--large`. */
+const ruleScales = [1000, 5000, 20_000];
+const peerRuleScales = process.argv.includes('--large') ? ruleScales : ruleScales.slice(0, 2);
+
 async function runProxy(progress: Progress): Promise<string> {
+  if (process.getuid?.() !== 0) return `Rules need root to be measured.\n\n${await runRelays(progress)}`;
+  const kubeProxy = program('KUBE_PROXY', 'kube-proxy');
+  const scales = { ours: ruleScales, peer: peerRuleScales };
+  const rules = await measureRules(kubeProxy, scales, progress);
+  const compared = comparison(rules['Fairlead'] ?? [], rules['kube-proxy'], 'kube-proxy, nftables');
+  return [compared, await runPath(progress), await runRelays(progress)].join('\n\n');
+}
+
+async function runPath(progress: Progress): Promise<string> {
+  const results = (await measurePath(progress)) ?? [];
+  return table(
+    ['from Pod to Pod', 'Gbit/s', 'connections/s, one at a time'],
+    results.map(({ path, gigabitsPerSecond, connectionsPerSecond }) => [
+      path,
+      gigabitsPerSecond.toFixed(1),
+      Math.round(connectionsPerSecond).toLocaleString('en'),
+    ]),
+  );
+}
+
+async function runRelays(progress: Progress): Promise<string> {
   const results = await measureProxy(program('HAPROXY', 'haproxy'), progress);
-  const columns = ['', 'CPU µs a connection', 'CPU µs a round trip', 'GB a CPU second'];
+  const columns = ['userspace', 'CPU µs a connection', 'CPU µs a round trip', 'GB a CPU second'];
   return table(
     columns,
     results.map(({ relay, connectionMicros, roundTripMicros, gigabytesPerCpuSecond }) => [

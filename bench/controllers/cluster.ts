@@ -1,10 +1,9 @@
 // A cluster of Services with ten Pods each, and changes of its Pods.
 
-import { Connection } from '../client.ts';
 import type { Target } from '../client.ts';
+import { send } from '../send.ts';
 
 const namespaces = 10;
-const writers = 8;
 /** How many Pods are behind each Service. */
 export const podsPerService = 10;
 
@@ -16,29 +15,6 @@ export interface Scale {
 const serviceName = (index: number): string => `service-${index}`;
 const podName = (service: number, index: number): string => `${serviceName(service)}-7d4b9c6f5-${index}`;
 const namespaceOf = (service: number): string => `shop-${service % namespaces}`;
-
-/** Sends requests over several connections, each made by its number; resolves with when it began to. */
-async function send(
-  target: Target,
-  count: number,
-  request: (index: number) => readonly [method: string, path: string, body: unknown, type?: string],
-): Promise<number> {
-  let next = 0;
-  const connections = await Promise.all(
-    Array.from({ length: Math.min(writers, count) }, () => Connection.open(target)),
-  );
-  const started = performance.now();
-  const work = async (connection: Connection): Promise<void> => {
-    for (let index = next++; index < count; index = next++) {
-      const [method, path, body, type] = request(index);
-      const { status, body: answer } = await connection.request(method, path, JSON.stringify(body), type);
-      if (status > 299) throw new Error(`${method} ${path}: ${status} ${answer.toString().slice(0, 300)}`);
-    }
-    connection.close();
-  };
-  await Promise.all(connections.map(work));
-  return started;
-}
 
 /** Makes nodes, Services and Pods that are ready. */
 export async function fill(target: Target, { services }: Scale): Promise<void> {

@@ -1,0 +1,40 @@
+// Rules of the kernel are measured where nobody else's are.
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+import type { Result } from '../api.bench.ts';
+
+const program = fileURLToPath(new URL('rules.ts', import.meta.url));
+
+/** At how many Services ours and its peer are measured. */
+export interface RuleScales {
+  readonly ours: readonly number[];
+  readonly peer: readonly number[];
+}
+
+/** What rules cost, by the name of the program that makes them; kube-proxy by the path to it. */
+export async function measureRules(
+  kubeProxy: string | undefined,
+  { ours, peer }: RuleScales,
+  progress: (text: string) => void,
+): Promise<Readonly<Record<string, readonly Result[]>>> {
+  const env = { ...process.env, SERVICES: ours.join(), PEER_SERVICES: peer.join() };
+  const child = spawn('unshare', ['--net', process.execPath, program], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: kubeProxy === undefined ? env : { ...env, KUBE_PROXY: kubeProxy },
+  });
+  const said: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    said.push(line);
+    progress(line);
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (data: string) => (text += data));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject).on('close', resolve);
+  });
+  if (code !== 0) throw new Error(`rules could not be measured: ${said.slice(-20).join('\n')}`);
+  // A cast where bytes become results: the other end is rules.ts.
+  return JSON.parse(text) as Record<string, Result[]>;
+}

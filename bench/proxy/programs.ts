@@ -1,0 +1,49 @@
+// The programs that make rules of the kernel: ours, and kube-proxy in the same mode.
+import type { ChildProcess } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { start } from '../process.ts';
+
+/** Something that makes rules of Services. */
+export interface Program {
+  readonly name: string;
+  /** Starts it; `directory` is its own. */
+  start(kubeconfig: string, directory: string): Promise<ChildProcess>;
+}
+
+/** The Node they run on. */
+export const nodeName = 'bench';
+/** The addresses of Pods. */
+export const podRange = '10.64.0.0/10';
+
+/** Our proxy as a process of its own. */
+export const fairleadProxy: Program = {
+  name: 'Fairlead',
+  start(kubeconfig) {
+    const program = new URL('../../bin/fairlead.js', import.meta.url).pathname;
+    const flags = ['--kubeconfig', kubeconfig, '--hostname-override', nodeName, '--cluster-cidr', podRange];
+    return Promise.resolve(start(process.execPath, [program, 'proxy', '--proxy-mode', 'nftables', ...flags]));
+  },
+};
+
+/** kube-proxy, which lies at `path`, as it comes but for what belongs to the whole machine. */
+export const kubeProxy = (path: string): Program => ({
+  name: 'kube-proxy',
+  async start(kubeconfig, directory) {
+    const file = join(directory, 'kube-proxy.json');
+    const unset = '0s';
+    const settings = {
+      apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+      kind: 'KubeProxyConfiguration',
+      mode: 'nftables',
+      hostnameOverride: nodeName,
+      clientConnection: { kubeconfig, qps: 100_000, burst: 100_000 },
+      detectLocalMode: 'ClusterCIDR',
+      clusterCIDR: podRange,
+      conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: unset, tcpCloseWaitTimeout: unset },
+    };
+    await writeFile(file, JSON.stringify(settings));
+    return start(path, [`--config=${file}`]);
+  },
+});

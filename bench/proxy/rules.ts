@@ -1,0 +1,114 @@
+// Runs in a network namespace of its own, as `unshare --net node rules.ts`: a server, and one proxy after the other over
+// the same objects, which become more. Prints what it measured as JSON, as `in-namespace.ts` reads it.
+import { execFileSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { Result } from '../api.bench.ts';
+import { startFairlead } from '../fairlead.ts';
+import { kubeconfigFor } from '../kubeconfig.ts';
+import { familyCpuSecondsOf, stopAll } from '../process.ts';
+import { begin, endpointsPerService, fill, ownAddresses, Probe, serviceRange } from './cluster.ts';
+import type { Program } from './programs.ts';
+import { fairleadProxy, kubeProxy } from './programs.ts';
+
+/** So many changes are made, or as many as there is time for. */
+const changes = 5;
+const changesMs = 10_000;
+/** Between two changes: longer than either program waits from one sync to the next. */
+const restMs = 1200;
+const deadlineMs = 240_000;
+
+/** What is measured, at one number of Services. */
+interface Scene {
+  readonly probe: Probe;
+  readonly kubeconfig: string;
+  readonly directory: string;
+  readonly services: number;
+}
+
+/** One program from its start, without any rules, to all of them; then changes of one endpoint. */
+async function measure(program: Program, { probe, kubeconfig, directory, services }: Scene): Promise<Result[]> {
+  const started = performance.now();
+  const child = await program.start(kubeconfig, directory);
+  try {
+    await probe.arrives(deadlineMs);
+    const coldMs = performance.now() - started;
+    const cold = await settledCpu(child);
+    const times: number[] = [];
+    const enough = performance.now() + changesMs;
+    while (times.length === 0 || (times.length < changes && performance.now() < enough)) {
+      await new Promise((resolve) => setTimeout(resolve, restMs));
+      const changed = await probe.move();
+      await probe.arrives(deadlineMs);
+      times.push(performance.now() - changed);
+    }
+    const warm = (await settledCpu(child)) - cold;
+    const name = `${services.toLocaleString('en')} Services × ${endpointsPerService}`;
+    return [
+      { name: `${name}, from the start to all rules`, value: coldMs, unit: 'ms' },
+      { name: `${name}, CPU of a start`, value: cold * 1000, unit: 'ms' },
+      { name: `${name}, an endpoint changes until connections follow`, value: medianOf(times), unit: 'ms' },
+      { name: `${name}, CPU of a change`, value: (warm * 1000) / times.length, unit: 'ms' },
+    ];
+  } finally {
+    await stopAll([child]);
+    execFileSync('nft', ['flush', 'ruleset']);
+  }
+}
+
+const medianOf = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0;
+
+/** CPU seconds of a program and all it started, once it has nothing more to do. */
+async function settledCpu({ pid = 0 }: ChildProcess): Promise<number> {
+  for (let last = familyCpuSecondsOf(pid); ;) {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const now = familyCpuSecondsOf(pid);
+    if (now - last <= 0.02) return now;
+    last = now;
+  }
+}
+
+function makeNetwork(): void {
+  execFileSync('ip', ['link', 'set', 'lo', 'up']);
+  for (const address of ownAddresses) execFileSync('ip', ['address', 'add', `${address}/32`, 'dev', 'lo']);
+  // Virtual addresses are this machine's, so that what no rule takes is refused at once.
+  execFileSync('ip', ['route', 'add', 'local', serviceRange, 'dev', 'lo']);
+}
+
+/** Every program at every number of Services that it is asked for, by its name. */
+async function measureAll(scales: readonly (readonly [Program, number])[]): Promise<Record<string, Result[]>> {
+  const directory = await mkdtemp(join(tmpdir(), 'fairlead-bench-'));
+  const server = await startFairlead();
+  try {
+    using probe = await Probe.open(server.target);
+    const kubeconfig = join(directory, 'kubeconfig');
+    await writeFile(kubeconfig, kubeconfigFor(server.target));
+    await begin(server.target);
+    const results: Record<string, Result[]> = {};
+    let filled = 0;
+    for (const [program, services] of scales.toSorted(([, a], [, b]) => a - b)) {
+      console.error(`${program.name}: ${services} Services`);
+      await fill(server.target, filled, services);
+      filled = services;
+      (results[program.name] ??= []).push(...(await measure(program, { probe, kubeconfig, directory, services })));
+    }
+    return results;
+  } finally {
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Numbers of Services, as a variable lists them. */
+const listed = (variable: string): readonly number[] => (process.env[variable] ?? '').split(',').map(Number);
+
+makeNetwork();
+const peer = process.env['KUBE_PROXY'];
+const ours = listed('SERVICES').map((services) => [fairleadProxy, services] as const);
+const theirs =
+  peer === undefined ? [] : listed('PEER_SERVICES').map((services) => [kubeProxy(peer), services] as const);
+console.log(JSON.stringify(await measureAll([...ours, ...theirs])));
+process.exit(0);
