@@ -86,7 +86,7 @@ export function printResult({ out, err, code }: Result): string {
 }
 
 /** The width of columns depends on ages and addresses: runs of spaces in a line are two, and empty lines do not count. */
-const tidy = (text: string): string =>
+export const tidy = (text: string): string =>
   text
     .split('\n')
     .map((line) => line.trimEnd().replaceAll(/(?<=\S)[ \t]{2,}/g, '  '))

@@ -21,6 +21,7 @@ const bothProtocols = (name: string, port: number, more: object = {}): readonly 
   ['TCP', 'UDP'].map((protocol) => ({ name: `${name}-${protocol.toLowerCase()}`, protocol, port, ...more }));
 
 const selector = { app: 'shop' };
+const container = { name: 'shop', image: 'example.org/shop' };
 
 /** A Service before the Pods. */
 const service = (name: string, spec: object): Manifest =>
@@ -35,7 +36,7 @@ export const demoManifests = (pods: readonly DemoPod[]): readonly Manifest[] => 
   ...pods.map(({ name }) =>
     manifest('v1', 'Pod', name, {
       metadata: { labels: selector },
-      spec: { containers: [{ name: 'shop', image: 'example.org/shop' }] },
+      spec: { containers: [container] },
     }),
   ),
   service('shop', { ports: [{ name: 'http', port: ports.http }] }),
@@ -71,4 +72,5 @@ export const readyStatus = ({ address }: DemoPod): object => ({
   podIP: address,
   podIPs: [{ ip: address }],
   conditions: [{ type: 'Ready', status: 'True' }],
+  containerStatuses: [{ ...container, imageID: '', ready: true, restartCount: 0 }],
 });
