@@ -5,6 +5,7 @@ import { configMapKind } from '../api/kinds/core/configmap/kind.ts';
 import type { TestServer } from '../server/testing/server.ts';
 import { testServer } from '../server/testing/server.ts';
 import { Client } from './client.ts';
+import { sleep } from './clock.ts';
 import { inProcess } from './in-process.ts';
 import type { InformerOptions } from './informer.ts';
 import { Informer } from './informer.ts';
@@ -275,11 +276,50 @@ test('a server that never says where the beginning ends is asked for a list inst
     },
     { clock, random: () => 0 },
   );
-  await clock.advance(90_000);
+  await clock.advance(3000);
   assert.equal(started.informer.hasSynced, false);
   await clock.advance(1000);
   assert.equal(started.informer.list().length, 1);
-  assert.deepEqual(started.errors.map(String), ['Error: the watch never said that it began']);
+  assert.deepEqual(started.errors.map(String), ['Error: the watch never said that its beginning was over']);
+});
+
+test('a server that breaks off the beginning, as Kubernetes over an old etcd does, is asked for a list at once', async () => {
+  const feed = new Feed();
+  feed.put('a', '1');
+  const real = feed.transport({ hasWatchList: true });
+  const status = { kind: 'Status', status: 'Failure', code: 500, message: 'RequestWatchProgress is disabled' };
+  await using started = start({
+    ...real,
+    async *stream(call) {
+      if (call.query?.['sendInitialEvents'] === true) yield JSON.stringify({ type: 'ERROR', object: status });
+      else yield* real.stream(call);
+    },
+  });
+  await started.informer.synced();
+  assert.equal(started.informer.list().length, 1);
+  assert.deepEqual(started.errors.map(String), ['Error: RequestWatchProgress is disabled']);
+});
+
+test('a beginning that is long but never quiet is waited for', async () => {
+  const clock = new ManualClock();
+  const feed = new Feed();
+  for (const name of ['a', 'b', 'c']) feed.put(name, '1');
+  const real = feed.transport({ hasWatchList: true });
+  await using started = start(
+    {
+      ...real,
+      async *stream(call) {
+        for await (const line of real.stream(call)) {
+          await sleep(clock, 2000, call.signal ?? new AbortController().signal);
+          yield line;
+        }
+      },
+    },
+    { clock, random: () => 0 },
+  );
+  for (let step = 0; step < 5; step++) await clock.advance(2000);
+  assert.equal(started.informer.list().length, 3);
+  assert.deepEqual(started.errors, []);
 });
 
 test('who waits for the first sync stops waiting when told to', async () => {

@@ -8,6 +8,7 @@ import type { Key } from './key.ts';
 import { keyOf } from './key.ts';
 import type { Change, Indexes, Lister } from './object-cache.ts';
 import { ObjectCache } from './object-cache.ts';
+import { whenSilent } from './silence.ts';
 import { isRefusal } from './transport.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
@@ -157,48 +158,32 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     }
   }
 
-  /** Drops a stream that nobody serves any more: it lasts too long, or its beginning does. */
+  /** Drops a stream that nobody serves any more: it lasts too long, went silent, or its beginning did. */
   #deadlines(own: AbortController, timeoutSeconds: number): () => void {
-    const drop = (why: string) => (): void => own.abort(new Error(why));
-    const cancelEnd = this.#clock.after((timeoutSeconds + 30) * 1000, drop('the watch did not end'));
-    const cancelSilence = this.#dropWhenSilent(drop('the watch went silent: everything is compared anew'));
-    const cancelBoth = (): void => {
-      cancelEnd();
-      cancelSilence();
+    const drop = (why: string): 'done' => {
+      own.abort(new Error(why));
+      return 'done';
     };
-    if (this.#revision !== undefined || !this.#hasWatchList) return cancelBoth;
-    // Some servers take `sendInitialEvents` for nothing, and never say that the beginning is over.
-    const cancelBeginning = this.#clock.after(longestBeginningMs, () => {
-      if (this.#revision !== undefined) return;
-      this.#hasWatchList = false;
-      drop('the watch never said that it began')();
-    });
+    const heard = { clock: this.#clock, heardAt: () => this.#heardAt };
+    const cancels = [
+      this.#clock.after((timeoutSeconds + 30) * 1000, () => drop('the watch did not end')),
+      // A watch can die without an end. Bookmarks that stop tell; since nobody knows what was missed, and whether the
+      // server does, all there is is compared then.
+      whenSilent({ ...heard, longestMs: longestSilenceMs }, () => {
+        if (!this.#hasBookmarks) return 'nothing';
+        this.#revision = undefined;
+        return drop('the watch went silent: everything is compared anew');
+      }),
+      // Some servers take `sendInitialEvents` for nothing, and never say that the beginning is over: a list is read instead.
+      whenSilent({ ...heard, longestMs: quietBeginningMs }, () => {
+        if (this.#revision !== undefined || !this.#hasWatchList) return 'done';
+        this.#hasWatchList = false;
+        return drop('the watch never said that its beginning was over');
+      }),
+    ];
     return () => {
-      cancelBoth();
-      cancelBeginning();
+      for (const cancel of cancels) cancel();
     };
-  }
-
-  /**
-   * A watch can die without an end. Bookmarks that stop tell; since nobody knows what was missed, and whether the server
-   * does, all there is is compared then.
-   */
-  #dropWhenSilent(drop: () => void): () => void {
-    const started = this.#clock.elapsed();
-    let cancel = (): void => {};
-    const look = (): void => {
-      const silentMs = this.#clock.elapsed() - Math.max(started, this.#heardAt ?? started);
-      const isDead = this.#hasBookmarks && silentMs >= longestSilenceMs;
-      if (!isDead) {
-        const leftMs = longestSilenceMs - silentMs;
-        cancel = this.#clock.after(leftMs > 0 ? leftMs : longestSilenceMs, look);
-        return;
-      }
-      this.#revision = undefined;
-      drop();
-    };
-    look();
-    return () => cancel();
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -219,8 +204,8 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
 
   /** What to do differently next time. */
   #recover(error: unknown): void {
-    if (isRefusal(error, 422) || isRefusal(error, 400)) {
-      // Servers without it refuse it as invalid.
+    if ([400, 422, 500].some((code) => isRefusal(error, code))) {
+      // Servers without it refuse it as invalid; Kubernetes over an etcd that cannot tell how far a watch is, as it fails.
       if (this.#revision === undefined) this.#hasWatchList = false;
     }
     // Forgotten by the server, or unreadable to us: only a new beginning helps.
@@ -229,6 +214,7 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
 
   /** Objects of the beginning are kept aside until they are all there: a part of them is nothing to act upon. */
   #collect(initial: Map<Key, T>, { type, object }: WatchEvent<T>): void {
+    this.#heardAt = this.#clock.elapsed();
     if (type === 'BOOKMARK') {
       if (object.metadata.annotations?.[initialEventsEnd] !== 'true') return;
       this.#replace([...initial.values()], object.metadata.resourceVersion ?? '');
@@ -285,7 +271,7 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
 const initialEventsEnd = 'k8s.io/initial-events-end';
 const defaultBackoff: BackoffOptions = { baseMs: 800, maxMs: 30_000 };
 const shortWatchMs = 1000;
-const longestBeginningMs = 90_000;
+const quietBeginningMs = 3000;
 /** Three bookmarks of Kubernetes, or of ours. */
 const longestSilenceMs = 180_000;
 const longestRetryAfterMs = 60_000;

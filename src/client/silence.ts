@@ -1,0 +1,25 @@
+import type { Clock } from './clock.ts';
+
+export interface SilenceOptions {
+  readonly clock: Clock;
+  /** How long it may be quiet. */
+  readonly longestMs: number;
+  /** When something was last heard, on the clock that never jumps; undefined: nothing yet. */
+  readonly heardAt: () => number | undefined;
+}
+
+/**
+ * Calls `act` when nothing was heard for too long, counted from now at the earliest, and again as long as it says that it
+ * did nothing. The result ends that.
+ */
+export function whenSilent({ clock, longestMs, heardAt }: SilenceOptions, act: () => 'done' | 'nothing'): () => void {
+  const started = clock.elapsed();
+  let cancel = (): void => {};
+  const look = (): void => {
+    const leftMs = longestMs - (clock.elapsed() - Math.max(started, heardAt() ?? started));
+    if (leftMs > 0) cancel = clock.after(leftMs, look);
+    else if (act() === 'nothing') cancel = clock.after(longestMs, look);
+  };
+  look();
+  return () => cancel();
+}
