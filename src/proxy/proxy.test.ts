@@ -222,6 +222,29 @@ test('labels and addresses of the node change its routes', async () => {
   await until('the node port is served', () => backend.lines.includes('192.0.2.1 TCP 30080 → 10.1.0.2:8080'));
 });
 
+test('a node that is about to go says so to load balancers, and goes on with its work', async () => {
+  await using running = await startAll({}, (server) => post(server, '/api/v1/nodes', { metadata: { name: 'n1' } }));
+  const { server, backend, proxy } = running;
+  const patch = (body: object): Promise<unknown> =>
+    server.ask('PATCH', '/api/v1/nodes/n1', { body, type: 'application/merge-patch+json' });
+  const says = (text: string): Promise<unknown> => until(text, () => proxy.problems().join() === text);
+  await proxy.ready;
+  assert.deepEqual(proxy.problems(), []);
+  const taint = { key: 'ToBeDeletedByClusterAutoscaler', value: '1', effect: 'NoSchedule' };
+  await patch({ spec: { taints: [taint] } });
+  await says('Node n1 is about to be removed: it has the taint ToBeDeletedByClusterAutoscaler');
+  await post(server, `${core}/services`, service('web', '10.0.0.10'));
+  await until('routes are made', () => backend.lines.includes('10.0.0.10 TCP 80 → reject'));
+  await patch({ spec: { taints: null }, metadata: { finalizers: ['example.org/hold'] } });
+  await says('');
+  await server.ask('DELETE', '/api/v1/nodes/n1');
+  await says('Node n1 is being deleted');
+  await patch({ metadata: { finalizers: null } });
+  await says('Node n1 is gone');
+  await post(server, '/api/v1/nodes', { metadata: { name: 'n1' } });
+  await says('');
+});
+
 test('what keeps a route from working is an Event of its Service, once', async () => {
   await using running = await startAll({}, (server) => post(server, `${core}/services`, service('web', '10.0.0.10')));
   const { server, backend, proxy } = running;

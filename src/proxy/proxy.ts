@@ -16,7 +16,7 @@ import { Complaints } from './follow/complaints.ts';
 import { Follower } from './follow/follower.ts';
 import { HealthChecks } from './follow/health-checks.ts';
 import type { Surroundings } from './follow/node.ts';
-import { machineAddresses, nodeNetwork, thisNode } from './follow/node.ts';
+import { machineAddresses, nodeNetwork, thisNode, whyLeaving } from './follow/node.ts';
 import { BoundedRunner } from './follow/runner.ts';
 import { TriggerTimes } from './follow/trigger-times.ts';
 import { ProxyMetrics } from './metrics.ts';
@@ -66,6 +66,8 @@ class RunningProxy implements RunningPart {
   #needsAll = true;
   #lastFull = 0;
   #failure: string | undefined;
+  /** The Node was there. One that never was need not be; one that is gone is not to be used any more. */
+  #hadNode = false;
 
   constructor(context: PartContext, options: ProxyOptions, machine: ProxyMachine) {
     this.#context = context;
@@ -109,6 +111,7 @@ class RunningProxy implements RunningPart {
       onHealthCheck: (owner, check) => this.#checks.set(owner, check),
     });
     const ask = (): void => this.#ask();
+    this.#caches.nodes.subscribe({ added: () => (this.#hadNode = true) });
     this.#caches.nodes.subscribe({ added: ask, updated: ask, deleted: ask });
     this.#caches.serviceCidrs.subscribe({ added: ask, updated: ask, deleted: ask });
     this.ready = this.#synced.promise;
@@ -120,7 +123,7 @@ class RunningProxy implements RunningPart {
 
   problems(): readonly string[] {
     const missing = this.#caches.missing.map((name) => `${name} are not read yet`);
-    return this.#failure === undefined ? missing : [...missing, this.#failure];
+    return [...missing, this.#failure, this.#leaving()].filter((problem) => problem !== undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -145,6 +148,12 @@ class RunningProxy implements RunningPart {
     }
     this.#synced.reject(signal.reason);
     await following;
+  }
+
+  #leaving(): string | undefined {
+    const node = this.#caches.nodes.get(this.#options.nodeName);
+    if (node !== undefined) return whyLeaving(node);
+    return this.#hadNode ? `Node ${this.#options.nodeName} is gone` : undefined;
   }
 
   #openMode(): Promise<Backend> {

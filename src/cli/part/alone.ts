@@ -14,6 +14,7 @@ import { serveHealth } from './health-server.ts';
 import { printMetrics, startInstance } from './instance.ts';
 import { followSettings } from './followed-settings.ts';
 import type { HealthPlace, Part } from './part.ts';
+import { countProbes } from './probe-counts.ts';
 
 export interface AloneOptions {
   readonly part: Part;
@@ -50,6 +51,7 @@ export async function runAlone(options: AloneOptions): Promise<number> {
       ...place,
       problems: () => [...(isStopping ? ['it is stopping'] : []), ...instance.problems()],
       goesOn: () => wasReady && !isStopping,
+      ...(place.probeMetrics === undefined ? {} : { onAnswer: countProbes(processMetrics, place.probeMetrics) }),
       metrics: () => printMetrics([processMetrics, ...instance.registries()]),
     });
     urls.push(stack.use(listening).url);

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { Registry } from 'prom-client';
 import { serveHealth } from './health-server.ts';
 import type { HealthServer } from './health-server.ts';
+import { countProbes } from './probe-counts.ts';
 
 const place = { host: '127.0.0.1', port: 0, flag: 'metrics-listen' };
 
@@ -35,6 +37,26 @@ describe('health', () => {
     });
     assert.equal((await fetch(`${other.url}/healthz`)).status, 503);
     assert.equal((await fetch(`${other.url}/livez`)).status, 200);
+  });
+
+  test('answers are told, and counted by code', async () => {
+    const registry = new Registry();
+    const onAnswer = countProbes(registry, 'kubeproxy_proxy');
+    await using other = await serveHealth({
+      ...place,
+      isHealthReadiness: true,
+      onAnswer,
+      problems: () => ['the Node is being deleted'],
+      metrics: async () => '',
+    });
+    for (const path of ['/healthz', '/healthz?quiet', '/livez', '/readyz']) await fetch(`${other.url}${path}`);
+    const lines = (await registry.metrics()).split('\n').filter((line) => /^\w/.test(line));
+    assert.deepEqual(lines, [
+      'kubeproxy_proxy_healthz_total{code="200"} 0',
+      'kubeproxy_proxy_healthz_total{code="503"} 2',
+      'kubeproxy_proxy_livez_total{code="200"} 1',
+      'kubeproxy_proxy_livez_total{code="503"} 0',
+    ]);
   });
 
   test('it is alive while it answers, and ready when nothing is in the way', async () => {

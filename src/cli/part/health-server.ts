@@ -10,6 +10,8 @@ export interface HealthOptions extends HealthPlace {
   readonly problems: () => readonly string[];
   /** Whether it does its work in spite of them, as one that was ready once may; for `/ready`, and no by default. */
   readonly goesOn?: () => boolean;
+  /** Told of every answer to a path. */
+  readonly onAnswer?: (path: string, status: number) => void;
   /** The text of `/metrics`. */
   readonly metrics: () => Promise<string>;
 }
@@ -35,7 +37,10 @@ export async function serveHealth(options: HealthOptions): Promise<HealthServer>
   const server = createServer(limits, (request, response) => {
     request.resume();
     answer(request, shared).then(
-      (reply) => send(response, reply),
+      (reply) => {
+        send(response, reply);
+        options.onAnswer?.(pathOf(request), reply.status);
+      },
       (error: unknown) => send(response, { status: 500, text: `${messageOf(error)}\n` }),
     );
   });
@@ -71,12 +76,15 @@ interface Answer {
   readonly type?: string;
 }
 
+const pathOf = ({ url = '/' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
+
 async function answer(
-  { method, url = '/' }: IncomingMessage,
+  request: IncomingMessage,
   { problems, goesOn = () => false, metrics, isHealthReadiness = false }: HealthOptions,
 ): Promise<Answer> {
+  const { method } = request;
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'method not allowed\n' };
-  const [asked = ''] = url.split('?', 1);
+  const asked = pathOf(request);
   const path = asked === '/healthz' && isHealthReadiness ? '/readyz' : asked;
   switch (path) {
     case '/healthz':

@@ -66,6 +66,8 @@ export interface HealthPlace {
   readonly flag: string;
   /** `/healthz` says what `/readyz` says: whoever asks wants to know whether to send something here. */
   readonly isHealthReadiness?: boolean;
+  /** Answers of `/healthz` and `/livez` are counted, in metrics whose names begin with this. Left out: they are not. */
+  readonly probeMetrics?: string;
 }
 
 /** A cluster of `fairlead up`, as far as parts differ by it. */

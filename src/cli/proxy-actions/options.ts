@@ -51,7 +51,7 @@ export function healthPlacesOf(settings: Settings): readonly HealthPlace[] {
   const health = placeOf('healthz-bind-address', { host: '0.0.0.0', port: 10_256 });
   const metrics = placeOf('metrics-bind-address', { host: '127.0.0.1', port: 10_249 });
   // Load balancers ask /healthz whether this node passes connections on, not whether the process runs.
-  const first: HealthPlace = { ...health, isHealthReadiness: true };
+  const first: HealthPlace = { ...health, isHealthReadiness: true, probeMetrics: 'kubeproxy_proxy' };
   const isSame = health.host === metrics.host && health.port === metrics.port && health.port !== 0;
   return isSame ? [first] : [first, metrics];
 }

@@ -74,6 +74,20 @@ function nodePortAddresses({ node, machineAddresses, options }: Surroundings): r
   return options.mode === 'nftables' ? all.filter((address) => !isLoopback(address)) : all;
 }
 
+/**
+ * Why load balancers should send nothing more to a node, if they should not: it is about to go, and what they send now
+ * would be cut off (KEP-3836). Connections that there are go on.
+ */
+export function whyLeaving({ metadata, spec }: Node): string | undefined {
+  const { name, deletionTimestamp } = metadata;
+  if (deletionTimestamp !== undefined) return `Node ${name} is being deleted`;
+  const isChosen = spec?.taints?.some(({ key }) => key === toBeDeletedTaint) ?? false;
+  return isChosen ? `Node ${name} is about to be removed: it has the taint ${toBeDeletedTaint}` : undefined;
+}
+
+/** What the cluster autoscaler puts on a node that it is about to remove. */
+const toBeDeletedTaint = 'ToBeDeletedByClusterAutoscaler';
+
 /** The first address of each family that the Node says is its own, inside before outside. */
 function primaryAddresses(node: Node | undefined): readonly string[] {
   const said = node?.status?.addresses ?? [];
