@@ -74,6 +74,23 @@ describe('datagrams', () => {
     }
   });
 
+  test('a target that there is no way to is left for another', async () => {
+    const address = vip();
+    await using stand = await openAt(address);
+    await using a = await namedUdp('127.0.0.1', 'a');
+    // No socket may connect there, as to an address that no route leads to.
+    const unreachable = { address: '255.255.255.255', port };
+    stand.set(udp(address, forward(target(unreachable), target(a))));
+    for (let count = 0; count < 5; count++) {
+      await using client = await udpClient(address);
+      await until('it is answered', async () => (await client.ask('1')) === 'a 1');
+    }
+    stand.set(udp(address, forward(target(unreachable))));
+    await using client = await udpClient(address);
+    assert.equal(await client.ask('1'), 'silence');
+    assert.equal(stand.relays.flows, 0);
+  });
+
   test('flows that are idle are forgotten, and go on as new ones', async () => {
     const address = vip();
     await using stand = await openAt(address, { udpIdleMs: 100 });

@@ -136,12 +136,14 @@ export class UdpRelays implements AsyncDisposable {
     const socket = createSocket(target.address.includes(':') ? 'udp6' : 'udp4');
     const flow: Flow = { name, key, target, call, socket, waiting: [], usedMs: this.#now() };
     socket.on('error', () => this.#failed(flow));
-    // Connected, it hears nobody else, and hears that nobody listens at the target.
-    socket.connect(target.port, target.address, () => {
+    // Connected, it hears nobody else, and hears that nobody listens at the target. Where there is no way to the target, that
+    // is an error of the socket; `connect` would tell a callback of it, as if it had connected.
+    socket.once('connect', () => {
       const { waiting = [] } = flow;
       flow.waiting = undefined;
       if (this.#flows.get(name) === flow) for (const message of waiting) this.#send(flow, message);
     });
+    socket.connect(target.port, target.address);
     socket.on('message', (message) => {
       if (!this.#doors.has(door) || door.getSendQueueSize() > mostQueuedBytes) {
         this.lost++;
