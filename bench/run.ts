@@ -1,7 +1,6 @@
 // `npm run bench -- [NAME…] [--write]`: measures what is named (see suites.ts), or all of it, and prints a table for each;
-// `--write` also puts them into docs/benchmarks.md, `--large` measures peers where they take minutes, too. Peers are
-// measured in the same run where they can be had: programs on the PATH, or named by KUBE_APISERVER, ETCD,
-// KUBE_CONTROLLER_MANAGER, KUBE_PROXY, HAPROXY, COREDNS and KNOTD.
+// `--write` also puts them into docs/benchmarks.md. Peers are measured in the same run where they can be had: programs on
+// the PATH, or named by KUBE_APISERVER, ETCD, KUBE_CONTROLLER_MANAGER, KUBE_PROXY, HAPROXY, COREDNS and KNOTD.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';

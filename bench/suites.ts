@@ -117,15 +117,10 @@ async function runMulticluster(progress: Progress): Promise<string> {
   );
 }
 
-/** Services at which rules are measured. kube-proxy takes minutes at the last: only with `--large`. */
-const ruleScales = [1000, 5000, 20_000];
-const peerRuleScales = process.argv.includes('--large') ? ruleScales : ruleScales.slice(0, 2);
-
 async function runProxy(progress: Progress): Promise<string> {
   if (process.getuid?.() !== 0) return `Rules need root to be measured.\n\n${await runRelays(progress)}`;
   const kubeProxy = program('KUBE_PROXY', 'kube-proxy');
-  const scales = { ours: ruleScales, peer: peerRuleScales };
-  const rules = await measureRules(kubeProxy, scales, progress);
+  const rules = await measureRules(kubeProxy, progress);
   const compared = comparison(rules['Fairlead'] ?? [], rules['kube-proxy'], 'kube-proxy, nftables');
   return [compared, await runPath(progress), await runRelays(progress)].join('\n\n');
 }

@@ -7,22 +7,14 @@ import type { Result } from '../api.bench.ts';
 
 const program = fileURLToPath(new URL('rules.ts', import.meta.url));
 
-/** At how many Services ours and its peer are measured. */
-export interface RuleScales {
-  readonly ours: readonly number[];
-  readonly peer: readonly number[];
-}
-
 /** What rules cost, by the name of the program that makes them; kube-proxy by the path to it. */
 export async function measureRules(
   kubeProxy: string | undefined,
-  { ours, peer }: RuleScales,
   progress: (text: string) => void,
 ): Promise<Readonly<Record<string, readonly Result[]>>> {
-  const env = { ...process.env, SERVICES: ours.join(), PEER_SERVICES: peer.join() };
   const child = spawn('unshare', ['--net', process.execPath, program], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: kubeProxy === undefined ? env : { ...env, KUBE_PROXY: kubeProxy },
+    env: kubeProxy === undefined ? process.env : { ...process.env, KUBE_PROXY: kubeProxy },
   });
   const said: string[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => {

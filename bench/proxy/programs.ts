@@ -8,6 +8,8 @@ import { start } from '../process.ts';
 /** Something that makes rules of Services. */
 export interface Program {
   readonly name: string;
+  /** With more Services than these it is not run. */
+  readonly mostServices: number;
   /** Starts it; `directory` is its own. */
   start(kubeconfig: string, directory: string): Promise<ChildProcess>;
 }
@@ -20,6 +22,7 @@ export const podRange = '10.64.0.0/10';
 /** Our proxy as a process of its own. */
 export const fairleadProxy: Program = {
   name: 'Fairlead',
+  mostServices: Infinity,
   start(kubeconfig) {
     const program = new URL('../../bin/fairlead.js', import.meta.url).pathname;
     const flags = ['--kubeconfig', kubeconfig, '--hostname-override', nodeName, '--cluster-cidr', podRange];
@@ -27,9 +30,14 @@ export const fairleadProxy: Program = {
   },
 };
 
-/** kube-proxy, which lies at `path`, as it comes but for what belongs to the whole machine. */
+/**
+ * kube-proxy, which lies at `path`, as it comes but for what belongs to the whole machine. Its chains and maps, a few for
+ * each Service, cost the kernel the square of their number: 20,000 Services of 10 endpoints held a CPU in one transaction
+ * for 417 s (1.35.8 on Linux 6.18, "soft lockup", in nf_tables_newrule), and with it everybody else on the machine.
+ */
 export const kubeProxy = (path: string): Program => ({
   name: 'kube-proxy',
+  mostServices: 2000,
   async start(kubeconfig, directory) {
     const file = join(directory, 'kube-proxy.json');
     const unset = '0s';

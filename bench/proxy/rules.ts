@@ -78,8 +78,8 @@ function makeNetwork(): void {
   execFileSync('ip', ['route', 'add', 'local', serviceRange, 'dev', 'lo']);
 }
 
-/** Every program at every number of Services that it is asked for, by its name. */
-async function measureAll(scales: readonly (readonly [Program, number])[]): Promise<Record<string, Result[]>> {
+/** Every program at every number of Services that it can bear, by its name. */
+async function measureAll(programs: readonly Program[], scales: readonly number[]): Promise<Record<string, Result[]>> {
   const directory = await mkdtemp(join(tmpdir(), 'fairlead-bench-'));
   const server = await startFairlead();
   try {
@@ -89,11 +89,13 @@ async function measureAll(scales: readonly (readonly [Program, number])[]): Prom
     await begin(server.target);
     const results: Record<string, Result[]> = {};
     let filled = 0;
-    for (const [program, services] of scales.toSorted(([, a], [, b]) => a - b)) {
-      console.error(`${program.name}: ${services} Services`);
+    for (const services of scales) {
       await fill(server.target, filled, services);
       filled = services;
-      (results[program.name] ??= []).push(...(await measure(program, { probe, kubeconfig, directory, services })));
+      for (const program of programs.filter(({ mostServices }) => services <= mostServices)) {
+        console.error(`${program.name}: ${services} Services`);
+        (results[program.name] ??= []).push(...(await measure(program, { probe, kubeconfig, directory, services })));
+      }
     }
     return results;
   } finally {
@@ -102,13 +104,11 @@ async function measureAll(scales: readonly (readonly [Program, number])[]): Prom
   }
 }
 
-/** Numbers of Services, as a variable lists them. */
-const listed = (variable: string): readonly number[] => (process.env[variable] ?? '').split(',').map(Number);
+/** Numbers of Services at which rules are measured, smallest first. */
+const scales = [1000, 2000, 5000, 20_000];
 
 makeNetwork();
 const peer = process.env['KUBE_PROXY'];
-const ours = listed('SERVICES').map((services) => [fairleadProxy, services] as const);
-const theirs =
-  peer === undefined ? [] : listed('PEER_SERVICES').map((services) => [kubeProxy(peer), services] as const);
-console.log(JSON.stringify(await measureAll([...ours, ...theirs])));
+const programs = [fairleadProxy, ...(peer === undefined ? [] : [kubeProxy(peer)])];
+console.log(JSON.stringify(await measureAll(programs, scales)));
 process.exit(0);
