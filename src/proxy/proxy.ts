@@ -23,7 +23,7 @@ import { ProxyMetrics } from './metrics.ts';
 import { modes } from './modes.ts';
 import type { ProxyOptions } from './options.ts';
 import { defaultRouteOptions } from './routes/options.ts';
-import type { HealthCheck } from './routes/service.ts';
+import type { HealthCheck } from './routes/health-check.ts';
 import { RoutingTable } from './routes/table.ts';
 
 export type { ProxyOptions } from './options.ts';

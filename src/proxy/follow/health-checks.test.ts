@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 
 import { until } from '../../server/testing/until.ts';
-import type { HealthCheck } from '../routes/service.ts';
+import type { HealthCheck } from '../routes/health-check.ts';
 import { answerFor, HealthChecks } from './health-checks.ts';
 
 const check = (port: number, localEndpoints: number): HealthCheck => ({

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 
-import type { HealthCheck } from '../routes/service.ts';
+import type { HealthCheck } from '../routes/health-check.ts';
 
 export interface HealthChecksOptions {
   /** Default: every address. */

@@ -6,7 +6,7 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import { actionText, endpoint, node, service, slice } from './objects.fixture.ts';
 import type { Route } from './route.ts';
 import { routesOf } from './routes.ts';
-import { healthCheckOf } from './service.ts';
+import { healthCheckOf } from './health-check.ts';
 
 /** A route in one line: its frontend, what becomes of connections, and for whom else. */
 function line({ kind, address, protocol, port, action, masquerade, near, sources }: Route): string {

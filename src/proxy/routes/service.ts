@@ -1,10 +1,10 @@
 // The routes of one Service.
 import type { IpFamily } from '../../api/addresses.ts';
 import { canonicalAddress, familyOf } from '../../api/addresses.ts';
-import type { LoadBalancerIngress, Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
+import type { LoadBalancerIngress, Protocol, Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { keyOf } from '../../client/key.ts';
-import type { PolicyActions, TrafficPolicy } from './actions.ts';
+import type { PolicyActions } from './actions.ts';
 import { actionsFor, servingOf, stickySeconds } from './actions.ts';
 import { candidatesIn } from './candidates.ts';
 import { healthyAmong } from './health.ts';
@@ -12,7 +12,7 @@ import type { RouteOptions, ThisNode } from './options.ts';
 import { isOpen } from './port-gate.ts';
 import type { Route } from './route.ts';
 import type { Selection } from './selection.ts';
-import { isLocal, select } from './selection.ts';
+import { select } from './selection.ts';
 import { sourceRanges, withOwnAddress } from './source-ranges.ts';
 
 /** On a Service: the proxy that serves it, if it is not this one. */
@@ -66,72 +66,114 @@ export function clusterAddresses({ clusterIPs, clusterIP }: Service['spec']): re
   return all.flatMap((address) => canonicalAddress(address) ?? []);
 }
 
+/** One port of a Service in one family: what its routes have in common, whatever their address. */
+interface PortContext extends ServiceInput {
+  readonly port: ServicePort;
+  readonly selection: Selection;
+  readonly base: Pick<Route, 'owner' | 'portName' | 'family' | 'protocol' | 'port' | 'serving'>;
+  readonly actions: PolicyActions;
+}
+
 function portRoutes(port: ServicePort, family: IpFamily, input: ServiceInput): readonly Route[] {
-  const { service, node, options } = input;
-  const { spec } = service;
   const selection = selectForPort(port, family, input);
-  const sticky = stickySeconds(spec);
-  const actions = actionsFor(selection, node, () => sticky);
   const protocol = port.protocol ?? 'TCP';
   const base = {
-    owner: serviceOwner(keyOf(service)),
+    owner: serviceOwner(keyOf(input.service)),
     portName: port.name ?? '',
     family,
     protocol,
     port: port.port,
-    ...(protocol === 'UDP' ? { serving: servingOf(selection) } : {}),
+    ...servingIf(protocol, selection),
   };
-  const outside = external(spec.externalTrafficPolicy ?? 'Cluster', actions);
-  const own = (addresses: readonly string[]): readonly string[] =>
-    addresses.flatMap((text) => canonicalAddress(text) ?? []).filter((address) => familyOf(address) === family);
-  const internal = {
-    ...base,
-    kind: 'clusterIP',
-    action: actions[spec.internalTrafficPolicy ?? 'Cluster'],
-    masquerade: 'outsiders',
-  } as const;
-  const balanced = (): Pick<Route, 'action' | 'masquerade' | 'near' | 'serving'> => {
-    const healthy = healthyAmong(selection.candidates, service, protocol);
-    if (healthy === selection.candidates) return outside;
-    const among = select(healthy, { node, useHints: true });
-    const served = external(
-      spec.externalTrafficPolicy ?? 'Cluster',
-      actionsFor(among, node, () => sticky),
-    );
-    return protocol === 'UDP' ? { ...served, serving: servingOf(among) } : served;
-  };
-  const nodePorts = hasNodePorts(spec) && port.nodePort ? own(node.nodePortAddresses) : [];
+  const context = { ...input, port, selection, base, actions: actionsOf(selection, input) };
   return [
-    ...own(clusterAddresses(spec)).map((address) => ({ ...internal, address })),
-    ...own(spec.externalIPs ?? []).map((address) => ({ ...base, ...outside, kind: 'externalIP' as const, address })),
-    ...ingresses(service, family).map(({ ingress, address }): Route => {
-      const frontend = { ...base, kind: 'loadBalancer' as const, address };
-      // Silent, not absent: where the address is the node's own, an absent port would reach what listens on the node.
-      if (options.lbPortGate === 'status' && !isOpen(ingress, port.port, protocol)) {
-        return { ...frontend, action: { type: 'drop' }, masquerade: 'never' };
-      }
-      const ranges = sourceRanges(spec.loadBalancerSourceRanges, family);
-      const sources = withOwnAddress(ranges, address, node.nodePortAddresses);
-      return { ...frontend, ...balanced(), ...(sources === undefined ? {} : { sources }) };
-    }),
-    ...nodePorts.map((address) => ({
-      ...base,
-      ...outside,
-      kind: 'nodePort' as const,
-      address,
-      port: port.nodePort ?? 0,
-    })),
+    ...clusterIpRoutes(context),
+    ...externalIpRoutes(context),
+    ...loadBalancerRoutes(context),
+    ...nodePortRoutes(context),
   ];
 }
 
+function actionsOf(selection: Selection, { service, node }: ServiceInput): PolicyActions {
+  const sticky = stickySeconds(service.spec);
+  return actionsFor(selection, node, () => sticky);
+}
+
+const servingIf = (protocol: Protocol, selection: Selection): Pick<Route, 'serving'> =>
+  protocol === 'UDP' ? { serving: servingOf(selection) } : {};
+
+/** Those of some addresses that are of a family, canonical. */
+const ofFamily = (addresses: readonly string[], family: IpFamily): readonly string[] =>
+  addresses.flatMap((text) => canonicalAddress(text) ?? []).filter((address) => familyOf(address) === family);
+
+function clusterIpRoutes({ service: { spec }, base, actions }: PortContext): readonly Route[] {
+  const action = actions[spec.internalTrafficPolicy ?? 'Cluster'];
+  return ofFamily(clusterAddresses(spec), base.family).map((address) => ({
+    ...base,
+    kind: 'clusterIP',
+    address,
+    action,
+    masquerade: 'outsiders',
+  }));
+}
+
+function externalIpRoutes({ service: { spec }, base, actions }: PortContext): readonly Route[] {
+  const outside = external(spec, actions);
+  return ofFamily(spec.externalIPs ?? [], base.family).map((address) => ({
+    ...base,
+    ...outside,
+    kind: 'externalIP',
+    address,
+  }));
+}
+
+function loadBalancerRoutes(context: PortContext): readonly Route[] {
+  const { service, node, options, base } = context;
+  const { family, port, protocol } = base;
+  const ranges = sourceRanges(service.spec.loadBalancerSourceRanges, family);
+  return ingresses(service, family).map(({ ingress, address }) => {
+    const frontend = { ...base, kind: 'loadBalancer', address } as const;
+    // Silent, not absent: where the address is the node's own, an absent port would reach what listens on the node.
+    if (options.lbPortGate === 'status' && !isOpen(ingress, port, protocol)) {
+      return { ...frontend, action: { type: 'drop' }, masquerade: 'never' };
+    }
+    const sources = withOwnAddress(ranges, address, node.nodePortAddresses);
+    return { ...frontend, ...balanced(context), ...(sources === undefined ? {} : { sources }) };
+  });
+}
+
+/** What holds for traffic of a load balancer: as for any from outside, but for endpoints that do not answer it. */
+function balanced(context: PortContext): External & Pick<Route, 'serving'> {
+  const { service, node, selection, base, actions } = context;
+  const healthy = healthyAmong(selection.candidates, service, base.protocol);
+  if (healthy === selection.candidates) return external(service.spec, actions);
+  const among = select(healthy, { node, useHints: true });
+  return { ...external(service.spec, actionsOf(among, context)), ...servingIf(base.protocol, among) };
+}
+
+function nodePortRoutes({ service: { spec }, node, port, base, actions }: PortContext): readonly Route[] {
+  const { nodePort } = port;
+  if (!hasNodePorts(spec) || !nodePort) return [];
+  const outside = external(spec, actions);
+  return ofFamily(node.nodePortAddresses, base.family).map((address) => ({
+    ...base,
+    ...outside,
+    kind: 'nodePort',
+    address,
+    port: nodePort,
+  }));
+}
+
 const hasNodePorts = ({ type }: Service['spec']): boolean => type === 'NodePort' || type === 'LoadBalancer';
+
+type External = Pick<Route, 'action' | 'masquerade' | 'near'>;
 
 /**
  * What holds for traffic from outside. Under Local, clients on this node are served as under Cluster: they are not sent
  * away to a node that has endpoints, since they are not coming from a load balancer that could.
  */
-function external(policy: TrafficPolicy, actions: PolicyActions): Pick<Route, 'action' | 'masquerade' | 'near'> {
-  if (policy === 'Cluster') return { action: actions.Cluster, masquerade: 'always' };
+function external({ externalTrafficPolicy = 'Cluster' }: Service['spec'], actions: PolicyActions): External {
+  if (externalTrafficPolicy === 'Cluster') return { action: actions.Cluster, masquerade: 'always' };
   return { action: actions.Local, masquerade: 'never', near: { action: actions.Cluster, masquerade: 'outsiders' } };
 }
 
@@ -146,35 +188,4 @@ function ingresses(
     if (address === undefined || familyOf(address) !== family || ingress.ipMode === 'Proxy') return [];
     return [{ ingress, address }];
   });
-}
-
-/** What a load balancer asks at a node port: how many ready endpoints are on this node. */
-export interface HealthCheck {
-  readonly owner: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly port: number;
-  readonly localEndpoints: number;
-}
-
-/** The health check of a Service; undefined if it has none. Endpoints that terminate do not count: that is its point. */
-export function healthCheckOf({ service, slices, node }: Omit<ServiceInput, 'options'>): HealthCheck | undefined {
-  const { spec, metadata } = service;
-  if (spec.type !== 'LoadBalancer' || spec.externalTrafficPolicy !== 'Local' || !spec.healthCheckNodePort) {
-    return undefined;
-  }
-  const here = new Set<string>();
-  for (const address of clusterAddresses(spec)) {
-    for (const port of spec.ports ?? []) {
-      const { candidates } = selectForPort(port, familyOf(address) ?? 'IPv4', { slices, node });
-      for (const each of candidates) if (each.ready && isLocal(each, node)) here.add(each.address);
-    }
-  }
-  return {
-    owner: serviceOwner(keyOf(service)),
-    namespace: metadata.namespace ?? '',
-    name: metadata.name ?? '',
-    port: spec.healthCheckNodePort,
-    localEndpoints: here.size,
-  };
 }
