@@ -30,7 +30,8 @@ export interface ReconcilerOptions {
   readonly touch: (key: Key, members: readonly string[]) => void;
 }
 
-/** How long a controller is new: members that have not taken a service by then lag. */
+/** Members that have not taken a service by then lag: after it was first looked at, and after a controller began. */
+const patienceMs = 1000;
 const newMs = 10_000;
 
 /** What has not been read of a source comes over its watch; this is for when it does not. */
@@ -49,6 +50,8 @@ const unsure = (delivery: Delivery): Delivery =>
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #deliveries = new Deliveries();
+  /** Key → since when it is looked at for the first time by some member. */
+  readonly #awaited = new Map<Key, number>();
   /** When this controller began to lead. */
   #ledSince = 0;
 
@@ -111,7 +114,8 @@ export class Reconciler {
     if (tookMs !== undefined && delivered.writes > 0) metrics.propagation.observe({ importer: id }, tookMs / 1000);
     const isNews = this.#deliveries.took(key, id, delivered);
     const isLeaving = services.get(key).exporters.some(({ verdict }) => verdict.state === 'leaving');
-    if (isNews || (isLeaving && delivered.writes > 0)) this.#touchExporters(key);
+    // The last one who looks at it tells all: a word for each would be as many writes as there are members.
+    if ((isNews && !this.#isAwaited(key)) || (isLeaving && delivered.writes > 0)) this.#touchExporters(key);
   }
 
   #touchExporters(key: Key): void {
@@ -124,10 +128,10 @@ export class Reconciler {
 
   /** Tells the exports of a member how far the service has come; not 0: that is not known yet, but may be then. */
   async #tell(member: Member, key: Key, signal: AbortSignal): Promise<number> {
-    const { services, seats } = this.#options;
-    const others = seats.taking().filter(({ options }) => options.isLeaving !== true);
-    // A controller that has just begun does not know yet what members have, and must not say that they lack it.
-    if (this.#isNew() && others.some((each) => each.isReady && !this.#deliveries.hasTried(key, each.id))) return newMs;
+    const { services, seats, clock } = this.#options;
+    if (!member.isExported(key)) return 0;
+    const waited = this.#waited(key);
+    if (waited !== undefined && clock.elapsed() < waited.dueAt) return waited.dueAt - clock.elapsed();
     const isComplete = await this.#isComplete(member, key, signal);
     await tellExports(
       {
@@ -135,7 +139,7 @@ export class Reconciler {
         merged: services.get(key),
         member,
         progress: () => ({
-          deliveries: this.#deliveries.of(key, member.id, others).map(isComplete ? same : unsure),
+          deliveries: this.#deliveries.of(key, member.id, this.#staying()).map(isComplete ? same : unsure),
           isWithdrawn: isWithdrawn(key, member.id, seats.taking()),
           now: this.#now(),
         }),
@@ -144,7 +148,35 @@ export class Reconciler {
       },
       signal,
     );
+    // Ever more rarely: who lags is told, not how each of them comes along.
+    if (waited !== undefined) return Math.max(patienceMs, clock.elapsed() - waited.since);
     return isComplete ? 0 : unreadMs;
+  }
+
+  /** Members that the service is to be in. */
+  #staying(): readonly Member[] {
+    return this.#options.seats.taking().filter(({ options }) => options.isLeaving !== true);
+  }
+
+  /** Whether some member that could has not looked at a service yet. */
+  #isAwaited(key: Key): boolean {
+    return this.#staying().some((each) => each.isReady && !this.#deliveries.hasTried(key, each.id));
+  }
+
+  /**
+   * Since when members are waited for that have not looked at a service yet, and when they lag; undefined: there are
+   * none, or the export is to go. A controller that has just begun does not know what members have, and must not say that
+   * they lack it.
+   */
+  #waited(key: Key): { readonly since: number; readonly dueAt: number } | undefined {
+    const isLeaving = this.#options.services.get(key).exporters.some(({ verdict }) => verdict.state === 'leaving');
+    if (isLeaving || !this.#isAwaited(key)) {
+      this.#awaited.delete(key);
+      return undefined;
+    }
+    const since = this.#awaited.get(key) ?? this.#options.clock.elapsed();
+    this.#awaited.set(key, since);
+    return { since, dueAt: Math.max(since + patienceMs, this.#ledSince + newMs) };
   }
 
   /**
@@ -166,10 +198,6 @@ export class Reconciler {
     return true;
   }
 
-  #isNew(): boolean {
-    return this.#options.clock.elapsed() - this.#ledSince < newMs;
-  }
-
   /** Gives back what a service had that is gone everywhere. */
   #tidy(member: Member, key: Key): void {
     const { services, seats, touch } = this.#options;
@@ -183,6 +211,7 @@ export class Reconciler {
     }
     if (exporters.length > 0 || members.some((each) => holdsAnything(each, key))) return;
     services.forget(key);
+    this.#awaited.delete(key);
     this.#deliveries.forget(key);
   }
 
