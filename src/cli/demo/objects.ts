@@ -4,8 +4,8 @@ import type { Manifest } from '../apply/manifests.ts';
 /** Where the demo is. */
 export const demoNamespace = 'demo';
 
-/** Where a Pod of the demo serves: above 1023, so that nobody needs any rights. */
-export const ports = { http: 8080, kerberos: 8088, dns: 5353, sip: 5060 } as const;
+/** Where a Pod of the demo serves: above 1023, so that nobody needs any rights; not 5353, which desktops have in use. */
+export const ports = { http: 8080, kerberos: 8088, dns: 5300, sip: 5060 } as const;
 
 /** A Pod of the demo, whose address is a real process. */
 export interface DemoPod {

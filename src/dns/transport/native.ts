@@ -154,7 +154,10 @@ function failure(native: Native, listen: { readonly address: string; readonly po
 export function listenError(code: string, { address, port }: { address: string; port: number }): SocketError {
   const where = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
   if (code === 'EADDRINUSE') {
-    return new SocketError(code, `DNS port ${where} is in use: stop what holds it or choose another with --listen`);
+    return new SocketError(
+      code,
+      `DNS port ${where} is in use: stop what holds it or choose another with --listen (up: --port-base)`,
+    );
   }
   if (code === 'EACCES') {
     return new SocketError(
