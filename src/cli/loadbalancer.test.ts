@@ -8,6 +8,8 @@ const settings = (given: Readonly<Record<string, string>>): Settings =>
   new Map(Object.entries(given).map(([name, value]) => [name, [value]]));
 const pool = { pool: 'a=192.0.2.1' };
 
+const aws = { provider: 'aws', 'cluster-name': 'east' };
+
 const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
   [{}, /^which addresses\? pass --pool NAME=RANGE,…$/],
   [{ pool: 'a' }, /for "--pool" flag: expected NAME=RANGE,… such as public=/],
@@ -20,6 +22,14 @@ const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] 
   [{ ...pool, simulate: 'aws', 'simulate-failures': '2' }, /expected a number from 0 to 1/],
   [{ ...pool, 'concurrent-service-syncs': '0' }, /expected a number from 1 to 1000/],
   [{ ...pool, interface: 'eth0 up' }, /for "--interface" flag: expected the name of an interface, such as eth0/],
+  [{ provider: 'azure' }, /for "--provider" flag: expected local or aws$/],
+  [{ provider: 'aws' }, /^which cluster is it\? pass --cluster-name$/],
+  [{ ...pool, 'aws-region': 'eu-central-1' }, /^--aws-region goes with --provider aws$/],
+  [{ ...aws, ...pool }, /^--pool does not go with --provider aws$/],
+  [{ ...aws, 'cluster-name': 'a/b' }, /for "--cluster-name" flag: expected letters, digits/],
+  [{ ...aws, 'aws-subnets': 'subnet-0a,eu' }, /expected IDs such as subnet-0a1b, separated by commas/],
+  [{ ...aws, 'aws-security-groups': 'default' }, /expected IDs such as sg-0a1b/],
+  [{ ...aws, 'aws-endpoint': 'localhost' }, /expected http:/],
   [{ ...pool, 'feature-gates': 'Nothing=true' }, /for "--feature-gates" flag: /],
 ];
 for (const [given, want] of refused) {
@@ -32,6 +42,8 @@ test('what is right is taken, alone and under up', async () => {
   const cluster = { name: 'east', gates: gatesWith(), serviceCidrs: [] };
   assert.equal(typeof (await part.alone(settings(pool), () => undefined)()), 'function');
   assert.equal(typeof (await part.inUp(cluster)()), 'function');
+  const inAws = settings({ ...aws, 'aws-region': 'eu-central-1', 'aws-subnets': 'subnet-0a, subnet-0b' });
+  assert.equal(typeof (await part.alone(inAws, () => undefined)()), 'function');
   const simulated = settings({ simulate: 'gce/l4-l3', 'simulate-latency': '10ms' });
   assert.equal(typeof (await part.inUp({ ...cluster, settings: simulated })()), 'function');
 });

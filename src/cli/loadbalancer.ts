@@ -6,6 +6,8 @@ import { cloudNamed, clouds } from '../loadbalancer/providers/clouds.ts';
 import { kindsOf } from '../loadbalancer/providers/plan.ts';
 import { UsageError } from './errors.ts';
 import { flagError, oneOf, readFlag } from './flags.ts';
+import type { AwsSettings } from './options/aws.ts';
+import { awsFlags, connectAws, readAws } from './options/aws.ts';
 import { parseFeatureGates } from './options/feature-gates.ts';
 import { parseBoolean } from './part/boolean.ts';
 import { parseGoDuration } from './part/duration.ts';
@@ -47,6 +49,7 @@ const flags: readonly Flag[] = [
     description: 'which part of the calls to that cloud fails, 0 to 1',
     default: '0',
   },
+  ...awsFlags,
   { name: 'concurrent-service-syncs', value: 'N', description: 'Services that are worked on at once', default: '4' },
   {
     name: 'refused-entry',
@@ -62,31 +65,35 @@ const flags: readonly Flag[] = [
 /** `fairlead loadbalancer`: the load balancers of Services. */
 export const part: Part = {
   name: 'loadbalancer',
-  description: 'Give Services of type LoadBalancer an address of a pool, or rehearse what a cloud would do with them.',
+  description:
+    'Give Services of type LoadBalancer an address of a pool, or a load balancer of AWS; or rehearse what a cloud would do.',
   example: `  fairlead loadbalancer --kubeconfig loadbalancer.kubeconfig --pool public=192.0.2.10-192.0.2.50
-  fairlead loadbalancer --pool lab=192.0.2.0/24 --simulate aws/nlb --simulate-failures 0.2`,
+  fairlead loadbalancer --pool lab=192.0.2.0/24 --simulate aws/nlb --simulate-failures 0.2
+  fairlead loadbalancer --provider aws --cluster-name east --aws-subnets subnet-0a1b,subnet-0c2d`,
   health: 10_360,
   flags,
   alone(settings) {
-    const options = readOptions(settings);
-    if (options.pools.length === 0) throw new UsageError('which addresses? pass --pool NAME=RANGE,…');
+    const [options, aws] = [readOptions(settings), readAws(settings)];
+    if (options.pools.length === 0 && aws === undefined)
+      throw new UsageError('which addresses? pass --pool NAME=RANGE,…');
     const gates = settings.get('feature-gates')?.join(',') ?? '';
     const read = flagError('feature-gates', gates, () => parseFeatureGates(gates)).gates;
-    return load({ ...options, gates: read, leaderElection: readElection(settings, lease) });
+    return load({ ...options, gates: read, leaderElection: readElection(settings, lease) }, aws);
   },
   // The data directory has one holder, so there is nobody to stand against.
   inUp({ settings = new Map(), ...cluster }) {
     const options = readOptions(settings);
     const pools = options.pools.length > 0 ? options.pools : defaultPools(cluster);
-    return load({ ...options, pools, gates: cluster.gates });
+    return load({ ...options, pools, gates: cluster.gates }, readAws(settings));
   },
 };
 
 const load =
-  (options: LoadBalancerOptions): LoadPart =>
+  (options: LoadBalancerOptions, settings: AwsSettings | undefined): LoadPart =>
   async () => {
     const { startLoadBalancer } = await import('../loadbalancer/loadbalancer.ts');
-    return (context) => startLoadBalancer(context, options);
+    const aws = settings === undefined ? undefined : await connectAws(settings);
+    return (context) => startLoadBalancer(context, { ...options, aws });
   };
 
 /** Addresses that every Linux machine has: 127.32.0.0/16 for the first cluster of `up`, and so on. */

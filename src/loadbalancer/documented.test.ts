@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
 
+import { actions } from './aws/elb.ts';
+import { knownAnnotations } from './aws/settings.ts';
 import { serviceControllerMetrics } from './controller/metrics.ts';
 import { faultWords } from './providers/fault.ts';
 import { clouds } from './providers/clouds.ts';
@@ -33,4 +35,17 @@ test('every metric is listed', () => {
 
 test('names of clouds and of their kinds are words', () => {
   for (const { name, kinds } of clouds) for (const kind of kinds) assert.match(`${name}/${kind.name}`, /^[a-z0-9/-]+$/);
+});
+
+test('every call to AWS, and every annotation for it, is listed', () => {
+  const page = read('../../docs/loadbalancers.md');
+  assert.deepEqual(
+    actions.filter((action) => !new RegExp(`^(.* )?${action}( .*)?$`, 'm').test(page)),
+    [],
+  );
+  const words = knownAnnotations.map((word) => word.replace(/^healthcheck(?=-(?!protocol))/, ''));
+  assert.deepEqual(
+    words.filter((word) => !new RegExp(`\`${word}[:\`]`).test(page)),
+    [],
+  );
 });

@@ -13,6 +13,8 @@ import { queueMetrics } from '../client/queue-metrics.ts';
 import { isRefusal } from '../client/transport.ts';
 import { Announcer } from './announce/announcer.ts';
 import { AnnouncingProvider } from './announce/provider.ts';
+import type { AwsOptions } from './aws/provider.ts';
+import { AwsProvider } from './aws/provider.ts';
 import { ServiceController } from './controller/controller.ts';
 import { serviceControllerMetrics } from './controller/metrics.ts';
 import type { LoadBalancerProvider } from './controller/provider.ts';
@@ -37,6 +39,8 @@ export interface LoadBalancerOptions {
   readonly pools: readonly Pool[];
   /** Left out: load balancers of this machine or network, without a cloud. */
   readonly simulation?: SimulationOptions | undefined;
+  /** Network load balancers of AWS, instead of addresses of pools. */
+  readonly aws?: Omit<AwsOptions, 'isMixingAllowed'> | undefined;
   /** The network interface of this machine that answers for the addresses; left out: none. */
   readonly interfaceName?: string | undefined;
   readonly gates?: Gates;
@@ -77,8 +81,9 @@ function announcing(
 }
 
 function providerFor({ client }: PartContext, options: LoadBalancerOptions): LoadBalancerProvider {
-  const { pools, simulation, gates = gatesWith(), clock, random } = options;
+  const { pools, simulation, aws, gates = gatesWith(), clock, random } = options;
   const isMixingAllowed = gates.enabled('MixedProtocolLBService');
+  if (aws !== undefined) return new AwsProvider({ ...aws, isMixingAllowed });
   if (simulation === undefined) return new LocalProvider({ pools, isMixingAllowed });
   const cloud = cloudNamed(simulation.cloud);
   if (cloud === undefined) throw new Error(`there is no cloud "${simulation.cloud}"`);
@@ -89,7 +94,7 @@ function providerFor({ client }: PartContext, options: LoadBalancerOptions): Loa
 export function runServiceController(
   { client, log, metrics: registry }: PartContext,
   provider: LoadBalancerProvider,
-  options: Omit<LoadBalancerOptions, 'pools' | 'simulation' | 'interfaceName'>,
+  options: Omit<LoadBalancerOptions, 'pools' | 'simulation' | 'aws' | 'interfaceName'>,
 ): RunningPart {
   const { clock = systemClock, random, workers, leaderElection, isRefusalAnEntry } = options;
   const metrics = serviceControllerMetrics(registry);

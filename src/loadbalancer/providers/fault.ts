@@ -3,6 +3,8 @@ export const faultWords = [
   'AddressInUse',
   'AddressNotStatic',
   'AddressUnknown',
+  'CannotChange',
+  'InvalidAnnotation',
   'NoFreeAddress',
   'NoHealthCheckPort',
   'NodePortMismatch',
@@ -13,8 +15,10 @@ export const faultWords = [
   'SamePortOptInRequired',
   'UnsupportedAffinity',
   'UnsupportedAppProtocol',
+  'UnsupportedFamily',
   'UnsupportedLoadBalancerIP',
   'UnsupportedProtocol',
+  'UnsupportedSourceRanges',
   'UnsupportedTls',
 ] as const;
 

@@ -1,0 +1,238 @@
+// What the adapter makes at anything that speaks ELBv2, asked for over the wire by the SDK.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+
+import type { Node } from '../../api/kinds/core/node/schema.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { Ensured } from '../controller/provider.ts';
+import { tcpUdpListener } from '../providers/aws/kinds.ts';
+import { serviceWith } from '../service.fixture.ts';
+import type { Elb } from './elb.ts';
+import { groupsIn, inventory } from './inventory.fixture.ts';
+import { patiently } from './patience.fixture.ts';
+import { AwsProvider } from './provider.ts';
+
+/** Somebody who speaks ELBv2, with an account that has nothing but these. */
+export interface Peer extends AsyncDisposable {
+  readonly elb: Elb;
+  readonly subnets: readonly string[];
+  /** Three that run. */
+  readonly instances: readonly string[];
+}
+
+const { signal } = new AbortController();
+const prefix = 'service.beta.kubernetes.io/aws-load-balancer';
+const sharesPorts = { annotations: { [tcpUdpListener]: 'true' } };
+
+/** A node that is an instance of EC2. */
+export const nodeAt = (instance: string): Node => ({
+  metadata: { name: `node-${instance}` },
+  spec: { providerID: `aws:///eu-central-1a/${instance}` },
+  status: {} as Node['status'], // A cast: nobody asks for it here.
+});
+
+export interface ContractOptions {
+  readonly start: () => Promise<Peer>;
+  /** Why nothing can be tried. */
+  readonly skip?: string | false;
+  /** Why listeners cannot change their protocol at this peer. */
+  readonly fixedProtocols?: string;
+}
+
+/** One suite for everyone who speaks ELBv2. */
+export function awsContract(title: string, { start, skip = false, fixedProtocols }: ContractOptions): void {
+  describe(`AWS load balancers at ${title}`, { skip }, () => {
+    let peer: Peer;
+    let provider: AwsProvider;
+    let nodes: readonly Node[];
+    const providerOf = (cluster: string, isMixingAllowed = true): AwsProvider =>
+      new AwsProvider({ ...peer, cluster, securityGroups: [], isMixingAllowed });
+    const found = (): Promise<readonly string[]> => inventory(peer.elb);
+    before(async () => {
+      peer = await start();
+      provider = providerOf('east');
+      nodes = peer.instances.slice(0, 2).map(nodeAt);
+    });
+    const ensure = (service: Service): Promise<Ensured> => patiently(() => provider.ensure(service, nodes, signal));
+    after(() => peer[Symbol.asyncDispose]());
+
+    /** Makes a load balancer, looks at it, and leaves nothing. */
+    const during = async (service: Service, look: (ensured: Ensured) => Promise<void>): Promise<void> => {
+      const ensured = await ensure(service);
+      try {
+        await look(ensured);
+      } finally {
+        await patiently(() => provider.remove(service, signal));
+      }
+      assert.deepEqual(await found(), [], 'nothing is left');
+      assert.equal(await provider.find(service, signal), undefined);
+    };
+
+    test('LB-12 TCP and UDP on different numbers are two listeners, each with its nodes', async () => {
+      await during(serviceWith('80/TCP 81/UDP'), async ({ status, refusal }) => {
+        const [one, two] = peer.instances;
+        assert.equal(refusal, undefined);
+        assert.deepEqual(await found(), [
+          'network internet-facing for default/web',
+          `80/TCP → TCP 30080 at ${one} ${two}, checked by TCP traffic-port`,
+          `81/UDP → UDP 30081 at ${one} ${two}, checked by TCP 30080`,
+        ]);
+        const [entry] = status.ingress ?? [];
+        assert.match(entry?.hostname ?? '', /\.elb\./);
+        assert.deepEqual(entry?.ports, [
+          { port: 80, protocol: 'TCP' },
+          { port: 81, protocol: 'UDP' },
+        ]);
+        assert.equal(entry?.ip, undefined);
+      });
+    });
+
+    test('LB-12 TCP and UDP on one number are refused before anything is made, unless asked for', async () => {
+      const service = serviceWith('53/TCP 53/UDP');
+      const { status, refusal } = await ensure(service);
+      assert.equal(refusal?.reason, 'LoadBalancerMixedProtocolNotSupported');
+      assert.deepEqual(
+        status.ingress?.[0]?.ports?.map(({ error }) => error),
+        ['fairlead.dev/SamePortOptInRequired', 'fairlead.dev/SamePortOptInRequired'],
+      );
+      assert.deepEqual(await found(), []);
+    });
+
+    test('LB-12 TCP and UDP on one number are one listener when asked for', async () => {
+      await during(serviceWith('53/TCP 53/UDP 443/TCP', sharesPorts), async ({ status }) => {
+        const [, ...listeners] = await found();
+        assert.deepEqual(
+          listeners.map((line) => line.split(' at ')[0]),
+          ['53/TCP_UDP → TCP_UDP 30053', '443/TCP → TCP 30443'],
+        );
+        assert.equal(status.ingress?.[0]?.portStatuses?.filter(({ ready }) => ready).length, 3);
+      });
+    });
+
+    test('LB-5 what one port cannot have makes nothing of the others', async () => {
+      const { refusal } = await ensure(serviceWith('80/TCP 9000/SCTP'));
+      assert.match(refusal?.message ?? '', /AWS NLB takes TCP and UDP only, not SCTP/);
+      assert.deepEqual(await found(), []);
+    });
+
+    test('LB-8 with the gate off a mixed Service that came through is refused', async () => {
+      const { refusal } = await providerOf('east', false).ensure(serviceWith('80/TCP 81/UDP'), nodes, signal);
+      assert.match(refusal?.message ?? '', /MixedProtocolLBService, which is off/);
+      assert.deepEqual(await found(), []);
+    });
+
+    /** Changes the ports of one Service, and holds what is then open against them. */
+    const walk = (...sets: readonly string[]): Promise<void> =>
+      during(serviceWith('53/TCP', sharesPorts), async ({ status: { ingress } }) => {
+        const hostname = ingress?.[0]?.hostname;
+        for (const ports of sets) {
+          const { status } = await ensure(serviceWith(ports, sharesPorts));
+          assert.equal(status.ingress?.[0]?.hostname, hostname, ports);
+          const [, ...listeners] = await found();
+          const open = listeners.map((line) => line.split(' ')[0] ?? '').flatMap(split);
+          assert.deepEqual(open.toSorted(), ports.split(' ').toSorted());
+          assert.equal((await groupsIn(peer.elb)).length, listeners.length);
+        }
+      });
+
+    test('ports come and go, and the load balancer keeps its name', () =>
+      walk('53/TCP 80/TCP 81/UDP', '80/TCP 81/UDP', '81/UDP 443/TCP', '53/TCP'));
+
+    test('LB-12 a port gets another protocol, or a second one', { skip: fixedProtocols }, () =>
+      walk('53/TCP 53/UDP', '53/TCP 53/UDP 80/TCP', '53/UDP 80/TCP', '53/TCP 80/UDP'),
+    );
+
+    test('LB-22 a change that is refused leaves what there is, and says which ports go on', async () => {
+      await during(serviceWith('80/TCP'), async () => {
+        const before = await found();
+        const { status, refusal } = await ensure(serviceWith('80/TCP 80/UDP'));
+        assert.notEqual(refusal, undefined);
+        assert.deepEqual(await found(), before);
+        assert.match(status.ingress?.[0]?.hostname ?? '', /\.elb\./);
+        assert.deepEqual(
+          status.ingress?.[0]?.ports?.map(({ error }) => error),
+          [undefined, 'fairlead.dev/SamePortOptInRequired'],
+        );
+      });
+    });
+
+    test('nodes come and go', async () => {
+      const service = serviceWith('80/TCP 53/UDP');
+      const [one, two, three] = peer.instances;
+      await during(service, async () => {
+        await provider.updateNodes(
+          service,
+          [two, three].flatMap((id) => nodeAt(id ?? '')),
+          signal,
+        );
+        const [, ...listeners] = await found();
+        assert.equal(listeners.length, 2);
+        for (const line of listeners) {
+          assert.ok(line.includes(`at ${two} ${three},`), line);
+          assert.ok(!line.includes(one ?? ''), line);
+        }
+      });
+    });
+
+    test('nodes are asked whether they are well: by their proxy for UDP, by the Service for policy Local', async () => {
+      const healthOf = async (): Promise<readonly string[]> =>
+        (await found()).flatMap((line) => line.split(', checked by ')[1] ?? []);
+      await during(serviceWith('53/UDP'), async () => {
+        assert.deepEqual(await healthOf(), ['HTTP 10256 /healthz']);
+        const local = { externalTrafficPolicy: 'Local', healthCheckNodePort: 31_000 } as const;
+        await ensure(serviceWith('53/UDP', { spec: local }));
+        assert.deepEqual(await healthOf(), ['HTTP 31000 /healthz']);
+      });
+    });
+
+    test('annotations: internal, attributes, tags', async () => {
+      const annotations = {
+        [`${prefix}-scheme`]: 'internal',
+        [`${prefix}-cross-zone-load-balancing-enabled`]: 'true',
+        [`${prefix}-additional-resource-tags`]: 'team=dns, stage=test',
+        [`${prefix}-proxy-protocol`]: '*',
+      };
+      const service = serviceWith('80/TCP', { annotations, spec: { sessionAffinity: 'ClientIP' } });
+      await during(service, async () => {
+        assert.equal((await found())[0], 'network internal for default/web');
+        const [balancer] = (await peer.elb.describeLoadBalancers({})).LoadBalancers ?? [];
+        const [group] = await groupsIn(peer.elb);
+        const { LoadBalancerArn = '' } = balancer ?? {};
+        const { TargetGroupArn = '' } = group ?? {};
+        const { Attributes: ofBalancer = [] } = await peer.elb.describeLoadBalancerAttributes({ LoadBalancerArn });
+        const { Attributes: ofGroup = [] } = await peer.elb.describeTargetGroupAttributes({ TargetGroupArn });
+        const texts = [...ofBalancer, ...ofGroup].map(({ Key, Value }) => `${Key}=${Value}`);
+        for (const text of [
+          'load_balancing.cross_zone.enabled=true',
+          'proxy_protocol_v2.enabled=true',
+          'stickiness.enabled=true',
+          'stickiness.type=source_ip',
+        ])
+          assert.ok(texts.includes(text), `${text} is in ${texts.join(' ')}`);
+        const { TagDescriptions = [] } = await peer.elb.describeTags({ ResourceArns: [LoadBalancerArn] });
+        assert.ok(TagDescriptions[0]?.Tags?.some(({ Key, Value }) => Key === 'team' && Value === 'dns'));
+      });
+    });
+
+    test('load balancers are found by the cluster that made them, and by no other', async () => {
+      const service = serviceWith('80/TCP');
+      await during(service, async () => {
+        assert.deepEqual(await provider.all(signal), [{ namespace: 'default', name: 'web', uid: 'uid-web' }]);
+        const other = providerOf('west');
+        assert.deepEqual(await other.all(signal), []);
+        await other.remove(service, signal);
+        assert.equal((await found()).length, 2, 'and not removed by another');
+      });
+    });
+
+    test('what is removed twice is gone', async () => {
+      await during(serviceWith('80/TCP'), () => provider.remove(serviceWith('80/TCP'), signal));
+    });
+  });
+}
+
+/** The ports that a listener has. */
+const split = (listener: string): readonly string[] => {
+  const [port = '', protocol = ''] = listener.split('/');
+  return protocol.split('_').map((each) => `${port}/${each}`);
+};

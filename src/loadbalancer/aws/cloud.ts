@@ -1,0 +1,91 @@
+// What of a Service a network load balancer can be made for: the rules of all clouds, and those of this adapter.
+import type { Cloud, Request } from '../providers/cloud.ts';
+import { aws } from '../providers/aws/cloud.ts';
+import type { Fault } from '../providers/fault.ts';
+import { fault } from '../providers/fault.ts';
+import { sourceRanges } from '../providers/units.ts';
+import type { FoundBalancer } from './found.ts';
+import type { Settings } from './settings.ts';
+import { annotationProblem, unknownAnnotations } from './settings.ts';
+import { instanceOf } from './wanted.ts';
+
+/** What a plan depends on beside the Service. */
+export interface Circumstances {
+  readonly settings: Settings;
+  /** What is there already, some of which cannot change. */
+  readonly balancer: FoundBalancer | undefined;
+}
+
+/** The kind that TCP and UDP can share a port of. */
+export const nlbKind = 'nlb-lbc';
+
+/** AWS as it is planned for when it is really asked: always a network load balancer, whose targets are nodes. */
+export const networkLoadBalancers = (around: Circumstances): Cloud => ({
+  ...aws,
+  kinds: aws.kinds
+    .filter(({ name }) => name === nlbKind)
+    .map((kind) => ({ ...kind, title: 'NLB', needsNodePorts: true })),
+  choose: () => nlbKind,
+  check: (request) => check(request, around) ?? aws.check?.(request),
+  // Security groups are given, not made.
+  resources: (request, units) =>
+    aws.resources(request, units).filter(({ type }) => !['SecurityGroup', 'SecurityGroupRule'].includes(type)),
+  warnings: ({ service, nodes }) => [
+    ...unknownAnnotations(service).map((name) => `annotation ${name} means nothing here`),
+    ...nodes
+      .filter((node) => instanceOf(node) === undefined)
+      .slice(0, 5)
+      .map(({ metadata }) => `node ${metadata.name} gets no traffic: its spec.providerID names no EC2 instance`),
+  ],
+});
+
+function check(request: Request, around: Circumstances): Fault | undefined {
+  const { service } = request;
+  const problem = annotationProblem(service) ?? placeProblem(request, around);
+  if (problem !== undefined) return fault('fairlead.dev/InvalidAnnotation', problem);
+  if (sourceRanges(request).some((range) => range !== '0.0.0.0/0' && range !== '::/0')) {
+    const message = 'ranges of clients are for security groups to keep: drop them, and name groups that have them';
+    return fault('fairlead.dev/UnsupportedSourceRanges', message);
+  }
+  if ((service.spec.loadBalancerIP ?? '') !== '') {
+    const message = 'AWS NLB has a name, not an address: drop spec.loadBalancerIP';
+    return fault('fairlead.dev/UnsupportedLoadBalancerIP', message);
+  }
+  if (service.spec.sessionAffinity === 'ClientIP' && request.l7.size > 0)
+    return fault('fairlead.dev/UnsupportedAffinity', 'AWS NLB has no session affinity on ports that end TLS');
+  if (!request.families.includes('IPv4'))
+    return fault('fairlead.dev/UnsupportedFamily', 'AWS NLB sends to instances over IPv4: add IPv4 to spec.ipFamilies');
+  return changeFault(request, around);
+}
+
+function placeProblem({ ports }: Request, { settings, balancer }: Circumstances): string | undefined {
+  const { subnets, elasticAddresses, isDualStack } = settings;
+  const [place, addresses, families] = ['subnets', 'eip-allocations', 'ip-address-type'].map(
+    (word) => `service.beta.kubernetes.io/aws-load-balancer-${word}`,
+  );
+  if (subnets.length === 0 && balancer === undefined)
+    return `in which subnets? annotate the Service with ${place}, or pass --aws-subnets`;
+  if (elasticAddresses.length > 0 && elasticAddresses.length !== subnets.length)
+    return `annotation ${addresses} has ${elasticAddresses.length} addresses for ${subnets.length} subnets: one each`;
+  if (isDualStack && ports.some(({ protocol }) => protocol === 'UDP'))
+    return `annotation ${families} is dualstack, with which AWS NLB takes UDP only after settings that are not made here`;
+  return undefined;
+}
+
+/** What AWS cannot change without another load balancer, which would have another name. */
+function changeFault({ isInternal }: Request, { settings, balancer }: Circumstances): Fault | undefined {
+  if (balancer === undefined) return undefined;
+  const scheme = isInternal ? 'internal' : 'internet-facing';
+  const { securityGroups, elasticAddresses } = settings;
+  const isFixed =
+    balancer.scheme !== scheme
+      ? `it is ${balancer.scheme}`
+      : securityGroups.length > 0 && balancer.securityGroups.length === 0
+        ? 'it was made without security groups'
+        : elasticAddresses.some((address) => !balancer.elasticAddresses.includes(address))
+          ? 'it has other addresses'
+          : undefined;
+  if (isFixed === undefined) return undefined;
+  const message = `AWS cannot change this of load balancer ${balancer.name}: ${isFixed}; delete the Service and make it anew`;
+  return fault('fairlead.dev/CannotChange', message);
+}

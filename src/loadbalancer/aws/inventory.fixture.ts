@@ -1,0 +1,47 @@
+import type { LoadBalancer, TargetGroup } from '@aws-sdk/client-elastic-load-balancing-v2';
+
+import type { Elb } from './elb.ts';
+
+/** What an account has, in lines: load balancers with their listeners, then groups that nobody sends to. */
+export async function inventory(elb: Elb): Promise<readonly string[]> {
+  const { LoadBalancers = [] } = await elb.describeLoadBalancers({});
+  const groups = new Map((await groupsIn(elb)).map((group) => [group.TargetGroupArn ?? '', group]));
+  const lines: string[] = [];
+  for (const balancer of LoadBalancers) {
+    lines.push(`${balancer.Type} ${balancer.Scheme} for ${await serviceOf(elb, balancer)}`);
+    const { Listeners = [] } = await elb.describeListeners({ LoadBalancerArn: balancer.LoadBalancerArn });
+    for (const { Port, Protocol, DefaultActions: [action] = [] } of Listeners) {
+      const group = groups.get(action?.TargetGroupArn ?? '') ?? {};
+      lines.push(`${Port}/${Protocol} → ${await groupText(elb, group)}`);
+    }
+  }
+  const stray = Array.from(groups.values()).filter(({ LoadBalancerArns = [] }) => LoadBalancerArns.length === 0);
+  return [...lines, ...stray.map(({ TargetGroupName }) => `nobody → ${TargetGroupName}`)];
+}
+
+/** All, however many come at once. */
+export async function groupsIn(elb: Elb): Promise<readonly TargetGroup[]> {
+  const groups: TargetGroup[] = [];
+  let Marker: string | undefined;
+  do {
+    const { TargetGroups = [], NextMarker } = await elb.describeTargetGroups({ Marker });
+    groups.push(...TargetGroups);
+    Marker = NextMarker;
+  } while (Marker !== undefined);
+  return groups;
+}
+
+async function serviceOf(elb: Elb, { LoadBalancerArn = '' }: LoadBalancer): Promise<string> {
+  const { TagDescriptions = [] } = await elb.describeTags({ ResourceArns: [LoadBalancerArn] });
+  return TagDescriptions[0]?.Tags?.find(({ Key }) => Key === 'kubernetes.io/service-name')?.Value ?? 'nobody';
+}
+
+async function groupText(elb: Elb, group: TargetGroup): Promise<string> {
+  const { TargetGroupArn, Protocol, Port, HealthCheckProtocol, HealthCheckPort, HealthCheckPath } = group;
+  const { TargetHealthDescriptions = [] } = await elb.describeTargetHealth({ TargetGroupArn });
+  const targets = TargetHealthDescriptions.filter(({ TargetHealth }) => TargetHealth?.State !== 'draining')
+    .map(({ Target }) => Target?.Id ?? '')
+    .toSorted();
+  const check = [HealthCheckProtocol, HealthCheckPort, HealthCheckPath].filter(Boolean);
+  return `${Protocol} ${Port} at ${targets.join(' ')}, checked by ${check.join(' ')}`;
+}

@@ -1,0 +1,95 @@
+// The dialect of ELBv2: parameters of a form in, XML out.
+
+/** Parameters as they were before they became `Tags.member.1.Key=a`. */
+export interface Input {
+  readonly [name: string]: InputValue | undefined;
+}
+type InputValue = string | Input | readonly InputValue[];
+
+/** What becomes XML. */
+export type Output = string | number | boolean | undefined | readonly Output[] | { readonly [name: string]: Output };
+
+/** An error as AWS has it. */
+export class ElbError extends Error {
+  readonly code: string;
+  readonly status: number;
+
+  constructor(code: string, message: string, status = 400) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** Reads a form. */
+export function readForm(text: string): Input {
+  const root: Record<string, unknown> = {};
+  for (const [path, value] of new URLSearchParams(text)) {
+    const words = path.split('.');
+    const last = words.pop() ?? '';
+    let at: Record<string, unknown> = root;
+    for (const word of words) at = (at[word] ??= {}) as Record<string, unknown>; // A cast: made by the line itself.
+    at[last] = value;
+  }
+  return collapse(root) as Input; // A cast: the root is no list.
+}
+
+/** Where a level has nothing but `member`, it is a list. */
+function collapse(value: unknown): InputValue {
+  if (typeof value !== 'object' || value === null) return String(value);
+  if ('member' in value && typeof value.member === 'object' && value.member !== null)
+    return Object.values(value.member).map(collapse);
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, collapse(each)]));
+}
+
+/** A parameter that is text; '' when there is none. */
+export const text = (input: Input, name: string): string => {
+  const value = input[name];
+  return typeof value === 'string' ? value : '';
+};
+
+/** A parameter that is a list of texts. */
+export const texts = (input: Input, name: string): readonly string[] => {
+  const value = input[name];
+  return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
+};
+
+/** A parameter that is a list of structures. */
+export const structures = (input: Input, name: string): readonly Input[] => {
+  const value = input[name];
+  return Array.isArray(value) ? value.filter((each): each is Input => typeof each === 'object') : [];
+};
+
+/** Pairs such as tags and attributes. */
+export const pairsIn = (input: Input, name: string): ReadonlyMap<string, string> =>
+  new Map(structures(input, name).map((pair) => [text(pair, 'Key'), text(pair, 'Value')]));
+
+/** Pairs as output. */
+export const asPairs = (pairs: ReadonlyMap<string, string>): Output =>
+  Array.from(pairs, ([Key, Value]) => ({ Key, Value }));
+
+const requestId = '00000000-0000-4000-8000-000000000000';
+const space = 'http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/';
+
+/** An answer to a call. */
+export const answerXml = (action: string, result: Output): string =>
+  `<${action}Response xmlns="${space}"><${action}Result>${xml(result)}</${action}Result>` +
+  `<ResponseMetadata><RequestId>${requestId}</RequestId></ResponseMetadata></${action}Response>`;
+
+/** An answer that tells of an error. */
+export const errorXml = ({ code, message }: Pick<ElbError, 'code' | 'message'>): string =>
+  `<ErrorResponse xmlns="${space}"><Error><Type>Sender</Type><Code>${code}</Code><Message>${escape(message)}</Message></Error>` +
+  `<RequestId>${requestId}</RequestId></ErrorResponse>`;
+
+function xml(value: Output): string {
+  if (value === undefined) return '';
+  if (Array.isArray(value)) return value.map((each: Output) => `<member>${xml(each)}</member>`).join('');
+  if (typeof value !== 'object') return escape(String(value));
+  return Object.entries(value)
+    .filter(([, each]) => each !== undefined)
+    .map(([name, each]) => `<${name}>${xml(each as Output)}</${name}>`)
+    .join('');
+}
+
+const escape = (value: string): string =>
+  value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

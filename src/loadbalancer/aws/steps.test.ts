@@ -1,0 +1,217 @@
+// Which calls make what is wanted out of what is there, without AWS.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { Found, FoundBalancer, FoundGroup, FoundListener } from './found.ts';
+import { nothing } from './found.ts';
+import type { Step } from './steps.ts';
+import { removalSteps, stepsTo, targetSteps } from './steps.ts';
+import type { Wanted, WantedGroup, WantedListener } from './wanted.ts';
+
+const tags = { team: 'dns' };
+const health = { protocol: 'TCP', port: 'traffic-port' } as const;
+
+/** A group and a listener for each port, written as `80/TCP`; the group has the name of the port. */
+const wantedFor = (ports: string, changes: Partial<Wanted> = {}): Wanted => ({
+  name: 'web',
+  scheme: 'internal',
+  addressType: 'ipv4',
+  subnets: ['subnet-a'],
+  elasticAddresses: [],
+  securityGroups: [],
+  tags,
+  attributes: { 'load_balancing.cross_zone.enabled': 'false' },
+  groups: ports.split(' ').map(wantedGroup),
+  listeners: ports.split(' ').map(wantedListener),
+  targets: ['i-1', 'i-2'],
+  ...changes,
+});
+
+function wantedGroup(text: string): WantedGroup {
+  const { port, protocol } = wantedListener(text);
+  return { name: text, protocol, port: 30_000 + port, health, attributes: {} };
+}
+
+function wantedListener(text: string): WantedListener {
+  const [port = '', protocol = ''] = text.split('/');
+  return { port: Number(port), protocol: protocol as WantedListener['protocol'], group: text }; // A cast: tests write those alone.
+}
+
+const balancer: FoundBalancer = {
+  arn: 'arn:web',
+  name: 'web',
+  hostname: 'web.elb.example.org',
+  scheme: 'internal',
+  vpc: 'vpc-1',
+  addressType: 'ipv4',
+  subnets: ['subnet-a'],
+  elasticAddresses: [],
+  securityGroups: [],
+  state: 'active',
+  reason: '',
+  tags,
+  attributes: { 'load_balancing.cross_zone.enabled': 'false' },
+};
+
+const foundGroup = (name: string, targets: readonly string[]): FoundGroup => ({
+  arn: `arn:group:${name}`,
+  name,
+  health: { ...health, path: '', intervalSeconds: 30, timeoutSeconds: 10, healthyThreshold: 5, unhealthyThreshold: 2 },
+  tags,
+  attributes: {},
+  targets,
+});
+
+const foundListener = (text: string): FoundListener => ({
+  ...wantedListener(text),
+  arn: `arn:listener:${text}`,
+  group: `arn:group:${text}`,
+  certificate: '',
+  tlsPolicy: '',
+});
+
+/** What `wantedFor` leads to. */
+const foundFor = (ports: string, changes: Partial<Found> = {}): Found => ({
+  balancer,
+  groups: ports.split(' ').map((text) => foundGroup(text, ['i-1', 'i-2'])),
+  listeners: ports.split(' ').map(foundListener),
+  ...changes,
+});
+
+/** A step in a few words. */
+function words(step: Step): string {
+  if (step.call === 'CreateTargetGroup') return `${step.call} ${step.input.Name}`;
+  if (step.call === 'RegisterTargets' || step.call === 'DeregisterTargets')
+    return `${step.call} ${step.group} ${step.targets.join(',')}`;
+  if ('group' in step) return `${step.call} ${step.group}`;
+  return 'arn' in step ? `${step.call} ${step.arn}` : step.call;
+}
+
+const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] = [
+  [
+    'nothing is there: the load balancer, groups with their nodes, and only then the ports',
+    stepsTo(wantedFor('80/TCP 81/UDP'), nothing),
+    [
+      'CreateLoadBalancer',
+      'CreateTargetGroup 80/TCP',
+      'CreateTargetGroup 81/UDP',
+      'RegisterTargets 80/TCP i-1,i-2',
+      'RegisterTargets 81/UDP i-1,i-2',
+      'CreateListener 80/TCP',
+      'CreateListener 81/UDP',
+    ],
+  ],
+  ['all is as wanted', stepsTo(wantedFor('80/TCP 81/UDP'), foundFor('80/TCP 81/UDP')), []],
+  [
+    'one port for another: the new one is open before the old one closes, and the load balancer stays',
+    stepsTo(wantedFor('443/TCP'), foundFor('80/TCP')),
+    [
+      'CreateTargetGroup 443/TCP',
+      'RegisterTargets 443/TCP i-1,i-2',
+      'CreateListener 443/TCP',
+      'DeleteListener arn:listener:80/TCP',
+      'DeleteTargetGroup arn:group:80/TCP',
+    ],
+  ],
+  [
+    'a second protocol on a port: its listener is changed, not made anew',
+    stepsTo(wantedFor('53/TCP_UDP'), foundFor('53/TCP')),
+    [
+      'CreateTargetGroup 53/TCP_UDP',
+      'RegisterTargets 53/TCP_UDP i-1,i-2',
+      'ModifyListener 53/TCP_UDP',
+      'DeleteTargetGroup arn:group:53/TCP',
+    ],
+  ],
+  [
+    'other nodes: new ones come before old ones go',
+    stepsTo(wantedFor('80/TCP', { targets: ['i-2', 'i-3'] }), foundFor('80/TCP')),
+    ['RegisterTargets 80/TCP i-3', 'DeregisterTargets 80/TCP i-1'],
+  ],
+  [
+    'a crash left a load balancer and a group that nobody sends to',
+    stepsTo(wantedFor('80/TCP'), foundFor('80/TCP', { groups: [foundGroup('80/TCP', [])], listeners: [] })),
+    ['RegisterTargets 80/TCP i-1,i-2', 'CreateListener 80/TCP'],
+  ],
+  [
+    'everything about the load balancer is other',
+    stepsTo(
+      wantedFor('80/TCP', {
+        addressType: 'dualstack',
+        subnets: ['subnet-a', 'subnet-b'],
+        securityGroups: ['sg-2'],
+        tags: { team: 'web' },
+        attributes: { 'load_balancing.cross_zone.enabled': 'true' },
+      }),
+      foundFor('80/TCP', { balancer: { ...balancer, securityGroups: ['sg-1'] } }),
+    ),
+    [
+      'SetSubnets',
+      'SetSecurityGroups',
+      'SetIpAddressType',
+      'ModifyLoadBalancerAttributes',
+      'AddTags arn:web',
+      'AddTags arn:group:80/TCP',
+    ],
+  ],
+  [
+    'another order of subnets is the same',
+    stepsTo(
+      wantedFor('80/TCP', { subnets: ['subnet-b', 'subnet-a'] }),
+      foundFor('80/TCP', { balancer: { ...balancer, subnets: ['subnet-a', 'subnet-b'] } }),
+    ),
+    [],
+  ],
+  [
+    'subnets and security groups that nobody names stay as they are',
+    stepsTo(
+      wantedFor('80/TCP', { subnets: [] }),
+      foundFor('80/TCP', { balancer: { ...balancer, securityGroups: ['sg-1'] } }),
+    ),
+    [],
+  ],
+  [
+    'another check and another attribute of a group',
+    stepsTo(
+      wantedFor('80/TCP', {
+        groups: [{ ...wantedGroup('80/TCP'), health: { ...health, port: '8080' }, attributes: { x: 'true' } }],
+      }),
+      foundFor('80/TCP'),
+    ),
+    ['ModifyTargetGroup 80/TCP', 'ModifyTargetGroupAttributes 80/TCP'],
+  ],
+  [
+    'another certificate',
+    stepsTo(
+      wantedFor('443/TLS', { listeners: [{ ...wantedListener('443/TLS'), certificate: 'arn:new' }] }),
+      foundFor('443/TLS', { listeners: [{ ...foundListener('443/TLS'), certificate: 'arn:old' }] }),
+    ),
+    ['ModifyListener 443/TLS'],
+  ],
+  [
+    'only nodes, of a Service whose change was refused',
+    targetSteps(['i-3'], foundFor('80/TCP')),
+    ['RegisterTargets 80/TCP i-3', 'DeregisterTargets 80/TCP i-1,i-2'],
+  ],
+  [
+    'all goes',
+    removalSteps(foundFor('80/TCP')),
+    ['DeleteListener arn:listener:80/TCP', 'DeleteLoadBalancer arn:web', 'DeleteTargetGroup arn:group:80/TCP'],
+  ],
+];
+for (const [name, steps, want] of cases) {
+  test(name, () =>
+    assert.deepEqual(
+      steps.map((step) => words(step)),
+      want,
+    ),
+  );
+}
+
+test('no call has more than 200 nodes', () => {
+  const targets = Array.from({ length: 450 }, (_, number) => `i-${number}`);
+  const counts = targetSteps(targets, foundFor('80/TCP', { groups: [foundGroup('80/TCP', [])] })).map((step) =>
+    step.call === 'RegisterTargets' ? step.targets.length : 0,
+  );
+  assert.deepEqual(counts, [200, 200, 50]);
+});

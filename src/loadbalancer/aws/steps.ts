@@ -1,0 +1,214 @@
+// The calls that make what is at AWS what is wanted, in an order in which no port that stays is ever closed.
+import type {
+  CreateListenerInput,
+  CreateLoadBalancerInput,
+  CreateTargetGroupInput,
+  ModifyListenerInput,
+  ModifyTargetGroupInput,
+} from '@aws-sdk/client-elastic-load-balancing-v2';
+import type { Found, FoundBalancer, FoundGroup, FoundHealth, FoundListener } from './found.ts';
+import { asTags } from './names.ts';
+import type { HealthCheck } from './settings.ts';
+import type { Wanted, WantedGroup, WantedListener } from './wanted.ts';
+
+/** Attributes or tags by name. */
+type Words = Readonly<Record<string, string>>;
+
+type Places = Pick<CreateLoadBalancerInput, 'Subnets' | 'SubnetMappings'>;
+
+/**
+ * One call. What only an earlier one tells is left out and filled in: the ARN and the VPC of the load balancer, and the
+ * ARN of the group that `group` names.
+ */
+export type Step =
+  | { readonly call: 'CreateLoadBalancer'; readonly input: CreateLoadBalancerInput }
+  | { readonly call: 'SetSubnets'; readonly input: Places }
+  | { readonly call: 'SetSecurityGroups'; readonly groups: readonly string[] }
+  | { readonly call: 'SetIpAddressType'; readonly addressType: Wanted['addressType'] }
+  | { readonly call: 'AddTags'; readonly arn: string; readonly tags: Words }
+  | { readonly call: 'ModifyLoadBalancerAttributes'; readonly attributes: Words }
+  | { readonly call: 'CreateTargetGroup'; readonly input: Omit<CreateTargetGroupInput, 'VpcId'> }
+  | {
+      readonly call: 'ModifyTargetGroup';
+      readonly group: string;
+      readonly input: Omit<ModifyTargetGroupInput, 'TargetGroupArn'>;
+    }
+  | { readonly call: 'ModifyTargetGroupAttributes'; readonly group: string; readonly attributes: Words }
+  | {
+      readonly call: 'RegisterTargets' | 'DeregisterTargets';
+      readonly group: string;
+      readonly targets: readonly string[];
+    }
+  | {
+      readonly call: 'CreateListener';
+      readonly group: string;
+      readonly input: Omit<CreateListenerInput, 'LoadBalancerArn' | 'DefaultActions'>;
+    }
+  | {
+      readonly call: 'ModifyListener';
+      readonly group: string;
+      readonly input: Omit<ModifyListenerInput, 'DefaultActions'>;
+    }
+  | { readonly call: 'DeleteListener' | 'DeleteLoadBalancer' | 'DeleteTargetGroup'; readonly arn: string };
+
+/** AWS takes that many targets in one call. */
+const mostTargets = 200;
+
+/** Additions first; what goes, goes last. No step is left when all is as wanted. */
+export function stepsTo(wanted: Wanted, found: Found): readonly Step[] {
+  const groupOf = (name: string): FoundGroup | undefined => found.groups.find((group) => group.name === name);
+  const isWanted = ({ name }: FoundGroup): boolean => wanted.groups.some((group) => group.name === name);
+  const kept = found.groups.filter(isWanted);
+  return [
+    ...balancerSteps(wanted, found.balancer),
+    ...tagSteps(wanted.tags, [...(found.balancer === undefined ? [] : [found.balancer]), ...kept]),
+    ...wanted.groups.flatMap((group) => groupSteps(group, wanted, groupOf(group.name))),
+    ...wanted.groups.flatMap(({ name }) => registrations(name, wanted.targets, groupOf(name)?.targets ?? [])),
+    ...wanted.listeners.flatMap((listener) =>
+      listenerSteps(listener, wanted, { found, arn: groupOf(listener.group)?.arn }),
+    ),
+    ...found.listeners
+      .filter(({ port }) => !wanted.listeners.some((listener) => listener.port === port))
+      .map(({ arn }) => ({ call: 'DeleteListener', arn }) as const),
+    ...kept.flatMap(({ name, targets }) => deregistrations(name, wanted.targets, targets)),
+    ...found.groups.filter((group) => !isWanted(group)).map(({ arn }) => ({ call: 'DeleteTargetGroup', arn }) as const),
+  ];
+}
+
+/** The steps that send traffic to other nodes, and change nothing else. */
+export const targetSteps = (targets: readonly string[], { groups }: Found): readonly Step[] => [
+  ...groups.flatMap((group) => registrations(group.name, targets, group.targets)),
+  ...groups.flatMap((group) => deregistrations(group.name, targets, group.targets)),
+];
+
+/** The steps that leave nothing. A group cannot go while a listener sends to it. */
+export const removalSteps = ({ balancer, groups, listeners }: Found): readonly Step[] => [
+  ...listeners.map(({ arn }) => ({ call: 'DeleteListener', arn }) as const),
+  ...(balancer === undefined ? [] : [{ call: 'DeleteLoadBalancer', arn: balancer.arn } as const]),
+  ...groups.map(({ arn }) => ({ call: 'DeleteTargetGroup', arn }) as const),
+];
+
+function balancerSteps(wanted: Wanted, found: FoundBalancer | undefined): readonly Step[] {
+  const attributes = differing(wanted.attributes, found?.attributes ?? {});
+  return [
+    ...(found === undefined ? [creation(wanted)] : balancerChanges(wanted, found)),
+    ...stepIf(!isEmpty(attributes), { call: 'ModifyLoadBalancerAttributes', attributes }),
+  ];
+}
+
+function creation(wanted: Wanted): Step {
+  const { name, scheme, addressType, securityGroups, tags } = wanted;
+  return {
+    call: 'CreateLoadBalancer',
+    input: {
+      Name: name,
+      Type: 'network',
+      Scheme: scheme,
+      IpAddressType: addressType,
+      Tags: asTags(tags),
+      ...places(wanted),
+      ...(securityGroups.length === 0 ? {} : { SecurityGroups: [...securityGroups] }),
+    },
+  };
+}
+
+/** Subnets, with the address that is to be used in each where there are such. */
+const places = ({ subnets, elasticAddresses }: Wanted): Places =>
+  elasticAddresses.length === 0
+    ? { Subnets: [...subnets] }
+    : { SubnetMappings: subnets.map((SubnetId, index) => ({ SubnetId, AllocationId: elasticAddresses[index] })) };
+
+function balancerChanges(wanted: Wanted, found: FoundBalancer): readonly Step[] {
+  const { subnets, securityGroups, addressType } = wanted;
+  const isOther = (list: readonly string[], old: readonly string[]): boolean =>
+    list.length > 0 && !isSameSet(list, old);
+  return [
+    ...stepIf(isOther(subnets, found.subnets), { call: 'SetSubnets', input: places(wanted) }),
+    ...stepIf(isOther(securityGroups, found.securityGroups), { call: 'SetSecurityGroups', groups: securityGroups }),
+    ...stepIf(addressType !== found.addressType, { call: 'SetIpAddressType', addressType }),
+  ];
+}
+
+/** Tags that are missing or other; those that others added stay. */
+function tagSteps(tags: Words, tagged: readonly (FoundBalancer | FoundGroup)[]): readonly Step[] {
+  const isTagged = (found: Words): boolean => Object.entries(tags).every(([name, value]) => found[name] === value);
+  return tagged.filter((each) => !isTagged(each.tags)).map(({ arn }) => ({ call: 'AddTags', arn, tags }));
+}
+
+function groupSteps(group: WantedGroup, { tags }: Wanted, found: FoundGroup | undefined): readonly Step[] {
+  const { name, protocol, port } = group;
+  const health = healthInput(group.health);
+  const shape = { Name: name, TargetType: 'instance', Protocol: protocol, Port: port } as const;
+  const isChecked = found === undefined || isSameHealth(group.health, found.health);
+  const attributes = differing(group.attributes, found?.attributes ?? {});
+  return [
+    ...stepIf(found === undefined, { call: 'CreateTargetGroup', input: { ...shape, ...health, Tags: asTags(tags) } }),
+    ...stepIf(!isChecked, { call: 'ModifyTargetGroup', group: name, input: health }),
+    ...stepIf(!isEmpty(attributes), { call: 'ModifyTargetGroupAttributes', group: name, attributes }),
+  ];
+}
+
+const healthInput = (health: HealthCheck): Omit<ModifyTargetGroupInput, 'TargetGroupArn'> => ({
+  HealthCheckProtocol: health.protocol,
+  HealthCheckPort: health.port,
+  // A path is for HTTP alone; AWS refuses it elsewhere.
+  HealthCheckPath: health.protocol === 'TCP' ? undefined : health.path,
+  HealthCheckIntervalSeconds: health.intervalSeconds,
+  HealthCheckTimeoutSeconds: health.timeoutSeconds,
+  HealthyThresholdCount: health.healthyThreshold,
+  UnhealthyThresholdCount: health.unhealthyThreshold,
+});
+
+function isSameHealth(wanted: HealthCheck, found: FoundHealth): boolean {
+  const { path, ...rest } = wanted;
+  const fields: Partial<FoundHealth> = wanted.protocol === 'TCP' || path === undefined ? rest : { ...rest, path };
+  return Object.entries(fields).every(([name, value]) => found[name as keyof FoundHealth] === value); // Cast: its own keys.
+}
+
+interface Behind {
+  readonly found: Found;
+  /** Of the group, if it is there already. */
+  readonly arn: string | undefined;
+}
+
+function listenerSteps(listener: WantedListener, { tags }: Wanted, { found, arn }: Behind): readonly Step[] {
+  const { port, protocol, group, certificate, tlsPolicy } = listener;
+  const old = found.listeners.find((each) => each.port === port);
+  const tls = {
+    ...(certificate === undefined ? {} : { Certificates: [{ CertificateArn: certificate }] }),
+    ...(tlsPolicy === undefined ? {} : { SslPolicy: tlsPolicy }),
+  };
+  if (old === undefined)
+    return [{ call: 'CreateListener', group, input: { Port: port, Protocol: protocol, ...tls, Tags: asTags(tags) } }];
+  if (isSameListener(listener, old) && old.group === arn) return [];
+  const change = old.protocol === protocol ? {} : { Protocol: protocol };
+  return [{ call: 'ModifyListener', group, input: { ListenerArn: old.arn, ...change, ...tls } }];
+}
+
+const isSameListener = ({ protocol, certificate = '', tlsPolicy }: WantedListener, old: FoundListener): boolean =>
+  protocol === old.protocol && certificate === old.certificate && (tlsPolicy ?? old.tlsPolicy) === old.tlsPolicy;
+
+const stepIf = (isNeeded: boolean, step: Step): readonly Step[] => (isNeeded ? [step] : []);
+
+const registrations = (group: string, wanted: readonly string[], found: readonly string[]): readonly Step[] =>
+  inParts(without(wanted, found)).map((targets) => ({ call: 'RegisterTargets', group, targets }));
+
+const deregistrations = (group: string, wanted: readonly string[], found: readonly string[]): readonly Step[] =>
+  inParts(without(found, wanted)).map((targets) => ({ call: 'DeregisterTargets', group, targets }));
+
+const inParts = (targets: readonly string[]): readonly (readonly string[])[] =>
+  Array.from({ length: Math.ceil(targets.length / mostTargets) }, (_, part) =>
+    targets.slice(part * mostTargets, (part + 1) * mostTargets),
+  );
+
+const without = (all: readonly string[], some: readonly string[]): readonly string[] =>
+  all.filter((each) => !some.includes(each));
+
+/** Attributes that AWS does not list are off. */
+const differing = (wanted: Words, found: Words): Words =>
+  Object.fromEntries(Object.entries(wanted).filter(([name, value]) => (found[name] ?? 'false') !== value));
+
+const isEmpty = (words: Words): boolean => Object.keys(words).length === 0;
+
+const isSameSet = (one: readonly string[], other: readonly string[]): boolean =>
+  one.toSorted().join() === other.toSorted().join();
