@@ -22,6 +22,8 @@ import type { ApiCall, Transport } from '../../src/client/transport.ts';
 import { Vips } from '../../src/multicluster/member/vips.ts';
 import type { MemberEntry, MulticlusterOptions } from '../../src/multicluster/multicluster.ts';
 import { startMulticluster } from '../../src/multicluster/multicluster.ts';
+import type { ReaperOptions } from '../../src/multicluster/reaper.ts';
+import { startReaper } from '../../src/multicluster/reaper.ts';
 import { partUser } from '../../src/server/access/part-user.ts';
 import type { TestServer } from '../../src/server/testing/server.ts';
 import { testServer } from '../../src/server/testing/server.ts';
@@ -56,10 +58,15 @@ export class Cluster implements AsyncDisposable {
     return new Client(inProcess((request) => this.#server.handle({ ...request, user })));
   }
 
-  /** A client of a part, with faults. */
-  connect(part = 'multicluster'): Client {
+  /** A client of a part, with faults, and with those of its own line. */
+  connect(part = 'multicluster', line: Fault = () => undefined): Client {
     const user = { name: partUser(part), uid: '', groups: ['system:authenticated'] };
-    return new Client(this.#faulty(inProcess((request) => this.#server.handle({ ...request, user }))));
+    return new Client(
+      this.#faulty(
+        inProcess((request) => this.#server.handle({ ...request, user })),
+        line,
+      ),
+    );
   }
 
   /** Nothing gets through any more, and what is under way breaks. */
@@ -67,6 +74,11 @@ export class Cluster implements AsyncDisposable {
     this.fault = () => {
       throw new Error('connect ECONNREFUSED');
     };
+    this.breakConnections();
+  }
+
+  /** What is under way breaks; who tries again gets through. */
+  breakConnections(): void {
     this.#cut.abort(new Error('the connection broke'));
     this.#cut = new AbortController();
   }
@@ -75,27 +87,34 @@ export class Cluster implements AsyncDisposable {
     this.fault = () => undefined;
   }
 
-  #faulty(inner: Transport): Transport {
+  #faulty(inner: Transport, line: Fault): Transport {
+    const before = async (call: ApiCall): Promise<void> => {
+      await line(call);
+      await this.fault(call);
+    };
     const withCut = (call: ApiCall): ApiCall => ({
       ...call,
       signal: call.signal === undefined ? this.#cut.signal : AbortSignal.any([call.signal, this.#cut.signal]),
     });
+    const lines = (call: ApiCall): AsyncGenerator<string> => this.#stream(inner.stream(withCut(call)), call);
     return {
       request: async (call) => {
-        await this.fault(call);
+        await before(call);
         const answer = await inner.request(withCut(call));
         if (call.method !== 'GET') this.writes.push(call);
         await this.faultAfter(call);
         return answer;
       },
-      stream: (call) => this.#stream(inner, withCut, call),
+      async *stream(call) {
+        await before(call);
+        yield* lines(call);
+      },
       [Symbol.dispose]: () => inner[Symbol.dispose](),
     };
   }
 
-  async *#stream(inner: Transport, withCut: (call: ApiCall) => ApiCall, call: ApiCall): AsyncGenerator<string> {
-    await this.fault(call);
-    for await (const line of inner.stream(withCut(call))) {
+  async *#stream(lines: AsyncIterable<string>, call: ApiCall): AsyncGenerator<string> {
+    for await (const line of lines) {
       await this.faultLine(call);
       yield line;
     }
@@ -198,6 +217,12 @@ export const entryOf = (cluster: Cluster, index: number): MemberEntry => ({
   connect: () => cluster.connect(),
   vips: new Vips([`241.${index}.0.0/16`]),
 });
+
+/** The reaper of a cluster. */
+export function reap(cluster: Cluster, stack: AsyncDisposableStack, options: ReaperOptions = {}): void {
+  const context = { client: cluster.connect('reaper'), log: pino({ level: 'silent' }), metrics: new Registry() };
+  stack.use(startReaper(context, { pulse: quickPulse, resolutionMs: 50, ...options }));
+}
 
 export interface Joined {
   readonly part: RunningPart;

@@ -4,23 +4,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
-
 import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
 import type { EndpointSlice } from '../../src/api/kinds/discovery/endpointslice/schema.ts';
 import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
 import { sourceClusterLabel } from '../../src/multicluster/project/marks.ts';
 import type { ReaperOptions } from '../../src/multicluster/reaper.ts';
-import { startReaper } from '../../src/multicluster/reaper.ts';
 import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
-import { join, quickPulse, startClusters } from './clusters.ts';
-
-const reap = (cluster: Cluster, stack: AsyncDisposableStack, options: ReaperOptions = {}): void => {
-  const context = { client: cluster.connect('reaper'), log: pino({ level: 'silent' }), metrics: new Registry() };
-  stack.use(startReaper(context, { pulse: quickPulse, resolutionMs: 50, ...options }));
-};
+import { join, quickPulse, reap, startClusters } from './clusters.ts';
 
 /** Two clusters that both export `web`, and their reapers. */
 async function joined(stack: AsyncDisposableStack, options: ReaperOptions = {}) {

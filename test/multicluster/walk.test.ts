@@ -11,10 +11,9 @@ import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/k
 import { serviceExportKind } from '../../src/api/kinds/multicluster/serviceexport/kind.ts';
 import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
 import { isRefusal } from '../../src/client/transport.ts';
-import { takeSnapshot } from '../../src/cli/mcs/snapshot.ts';
-import { diff } from '../../src/multicluster/project/diff.ts';
 import type { Cluster } from './clusters.ts';
-import { entryOf, join, startClusters } from './clusters.ts';
+import { join, startClusters } from './clusters.ts';
+import { differences } from './differences.ts';
 
 const names = ['a', 'b', 'c'];
 
@@ -76,24 +75,6 @@ async function attempt(step: Promise<void>): Promise<void> {
   }
 }
 
-/** What is still to be written anywhere, worked out from what is read anew. */
-async function differences(clusters: readonly Cluster[]): Promise<readonly string[]> {
-  await using snapshot = await takeSnapshot(clusters.map(entryOf), 'Withdraw');
-  const keys = new Set([...snapshot.keys(), ...names.map((name) => `shop/${name}`)]);
-  return [...keys].flatMap((key) =>
-    snapshot.members.flatMap((member) => {
-      const { desired, actual } = snapshot.desired(key, member);
-      const { writes, obstacles } = diff(desired, actual, { now: '' });
-      const exporter = snapshot.merged(key).exporters.find(({ cluster }) => cluster === member.id);
-      return [
-        ...writes.map(({ verb, kind, object }) => `${member.id}: ${verb} ${kind.kind} ${object.metadata.name ?? ''}`),
-        ...obstacles.map(({ message }) => `${member.id}: ${message}`),
-        ...(exporter?.verdict.state === 'leaving' ? [`${member.id}: the export of ${key} is still there`] : []),
-      ];
-    }),
-  );
-}
-
 describe('random walks', () => {
   for (const seed of [1, 2, 3, 4, 5, 6]) {
     test(`end where the exports say, walk ${seed}`, async () => {
@@ -116,7 +97,7 @@ describe('random walks', () => {
       }
       let left: readonly string[] = [];
       for (const end = performance.now() + 10_000; performance.now() < end; await delay(100)) {
-        left = await differences(clusters);
+        left = await differences(clusters, names);
         if (left.length === 0) return;
       }
       assert.deepEqual(left, []);

@@ -1,0 +1,22 @@
+import { takeSnapshot } from '../../src/cli/mcs/snapshot.ts';
+import { diff } from '../../src/multicluster/project/diff.ts';
+import type { Cluster } from './clusters.ts';
+import { entryOf } from './clusters.ts';
+
+/** What is still to be written anywhere for the end to be the pure merge of all exports, worked out from what is read anew. */
+export async function differences(clusters: readonly Cluster[], names: readonly string[]): Promise<readonly string[]> {
+  await using snapshot = await takeSnapshot(clusters.map(entryOf), 'Withdraw');
+  const keys = new Set([...snapshot.keys(), ...names.map((name) => `shop/${name}`)]);
+  return [...keys].flatMap((key) =>
+    snapshot.members.flatMap((member) => {
+      const { desired, actual } = snapshot.desired(key, member);
+      const { writes, obstacles } = diff(desired, actual, { now: '' });
+      const exporter = snapshot.merged(key).exporters.find(({ cluster }) => cluster === member.id);
+      return [
+        ...writes.map(({ verb, kind, object }) => `${member.id}: ${verb} ${kind.kind} ${object.metadata.name ?? ''}`),
+        ...obstacles.map(({ message }) => `${member.id}: ${message}`),
+        ...(exporter?.verdict.state === 'leaving' ? [`${member.id}: the export of ${key} is still there`] : []),
+      ];
+    }),
+  );
+}
