@@ -64,6 +64,10 @@ function bindCalls({ koffi, define, errno, errorName }: CLibrary): Libc {
 /** Error numbers of Linux that a relay tells apart. */
 export const errors = { again: 11, tooManyHere: 24, tooManyAnywhere: 23, inProgress: 115, interrupted: 4 } as const;
 
+/** Whether a descriptor could not be had since this process, or the machine, has as many as it may. */
+export const isOutOfDescriptors = (errno: number): boolean =>
+  errno === errors.tooManyHere || errno === errors.tooManyAnywhere;
+
 export const families = { inet: 2, inet6: 10 } as const;
 /** SOCK_STREAM, SOCK_NONBLOCK and SOCK_CLOEXEC at once. */
 export const streamKind = 1 | 0x800 | 0x8_0000;

@@ -1,6 +1,12 @@
 import type { UserspaceLimits } from '../options.ts';
 import type { SwitchboardChange } from '../switchboard.ts';
-import type { Door } from './relays.ts';
+
+/** A listener of a route. */
+export interface Door {
+  /** The key of its route. */
+  readonly key: string;
+  readonly address: string;
+}
 
 /** What a thread is told. Each is answered with its number when it is done. */
 export interface Order {

@@ -1,36 +1,19 @@
 // Accepts connections and relays them, without the event loop in between: one call of the system for each thing done.
 import type { Counters } from '../counters.ts';
 import type { UserspaceLimits } from '../options.ts';
-import { dialTimeoutMs, dialTimeoutsMs } from '../options.ts';
-import type { Target } from '../../routes/route.ts';
-import { targetKey } from '../../routes/route.ts';
 import type { Call, Switchboard } from '../switchboard.ts';
+import type { Caller } from './dials.ts';
+import { Dials } from './dials.ts';
 import { Direction } from './flow.ts';
 import type { Pumping } from './flow.ts';
 import type { Libc } from './libc.ts';
-import { acceptFlags, epoll, errors } from './libc.ts';
+import { acceptFlags, epoll, isOutOfDescriptors } from './libc.ts';
 import type { Memory } from './memory.ts';
-import { allocate, allocateWith } from './memory.ts';
+import { allocate } from './memory.ts';
 import { Poller } from './poller.ts';
-import { encodeSocketAddress, printSocketAddress, socketAddressBytes } from './socket-address.ts';
+import type { Door } from './protocol.ts';
+import { printSocketAddress, socketAddressBytes } from './socket-address.ts';
 import { Sockets } from './sockets.ts';
-
-/** A listener of a route. */
-export interface Door {
-  /** The key of its route. */
-  readonly key: string;
-  readonly address: string;
-}
-
-/** A client that waits for a target to answer. */
-interface Dial {
-  readonly door: Door;
-  readonly call: Call;
-  readonly client: number;
-  target: Target;
-  backend: number;
-  deadlineMs: number;
-}
 
 /** A client and a target that are connected. */
 interface Pair {
@@ -54,7 +37,6 @@ const bufferBytes = 256 << 10;
 const firstChunk = 32 << 10;
 /** Connections that one listener may bring before others have their turn. */
 const acceptsAtOnce = 64;
-const mostAddresses = 16_384;
 /** How long accepting rests when there are no descriptors left. */
 const restMs = 50;
 
@@ -69,20 +51,15 @@ export class Relays implements Disposable {
   readonly #peerLength: Memory;
   /** Listening descriptor → its door. */
   readonly #doors = new Map<number, Door>();
-  /** Descriptor → what it belongs to. */
-  readonly #dials: (Dial | undefined)[] = [];
+  readonly #dials: Dials;
+  /** Descriptor → the pair it belongs to. */
   readonly #pairs: (Pair | undefined)[] = [];
-  /** By the number of failures before, so that each is in the order of its deadlines. */
-  readonly #waiting = dialTimeoutsMs.map(() => new Set<Dial>());
   /** Address → its connections. */
   readonly #perAddress = new Map<string, number>();
-  /** Target → its socket address. */
-  readonly #addresses = new Map<string, Memory>();
   /** Directions that had their turn and have more to do. */
   #unfinished = new Set<Pair>();
   #resting: NodeJS.Timeout | undefined;
   #again: NodeJS.Immediate | undefined;
-  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: RelaysOptions) {
     const { libc } = options;
@@ -95,6 +72,16 @@ export class Relays implements Disposable {
     this.#poller = new Poller(libc, {
       onEvent: (fd, events) => this.#onEvent(fd, events),
       onBatch: () => this.#continueLater(),
+    });
+    this.#dials = new Dials({
+      ...options,
+      sockets: this.#sockets,
+      poller: this.#poller,
+      onConnected: (caller, backend, events) => this.#join(caller, backend, events),
+      onRefused: ({ door, client }) => {
+        this.#leave(door);
+        this.#reset(client);
+      },
     });
   }
 
@@ -117,9 +104,8 @@ export class Relays implements Disposable {
   /** Resets every connection. */
   [Symbol.dispose](): void {
     for (const fd of this.#doors.keys()) this.close(fd);
-    for (const dial of new Set(this.#dials)) if (dial !== undefined) this.#giveUp(dial);
+    this.#dials[Symbol.dispose]();
     for (const pair of new Set(this.#pairs)) if (pair !== undefined) this.#end(pair, true);
-    clearTimeout(this.#timer);
     clearTimeout(this.#resting);
     clearImmediate(this.#again);
     this.#poller[Symbol.dispose]();
@@ -128,8 +114,7 @@ export class Relays implements Disposable {
   #onEvent(fd: number, events: number): void {
     const pair = this.#pairs[fd];
     if (pair !== undefined) return this.#onPair(pair, fd, events);
-    const dial = this.#dials[fd];
-    if (dial !== undefined) return this.#onDial(dial, events);
+    if (this.#dials.onEvent(fd, events)) return;
     const door = this.#doors.get(fd);
     if (door !== undefined) this.#accept(fd, door);
   }
@@ -140,8 +125,7 @@ export class Relays implements Disposable {
       this.#peerLength.bytes.writeUInt32LE(socketAddressBytes);
       const client = this.#libc.accept4(fd, this.#peer.address, this.#peerLength.address, acceptFlags);
       if (client === -1) {
-        const errno = this.#libc.errno();
-        if (errno === errors.tooManyHere || errno === errors.tooManyAnywhere) this.#rest();
+        if (isOutOfDescriptors(this.#libc.errno())) this.#rest();
         return;
       }
       counters.add('accepted');
@@ -154,42 +138,11 @@ export class Relays implements Disposable {
       counters.add('open');
       this.#perAddress.set(door.address, own + 1);
       const call: Call = { key: door.key, source: printSocketAddress(this.#peer.bytes), failed: new Set() };
-      this.#dial(door, call, client);
+      this.#dials.begin({ door, call, client });
     }
   }
 
-  /** Tries a target, and others if it cannot be tried at all. */
-  #dial(door: Door, call: Call, client: number): void {
-    const { switchboard, counters, now } = this.#options;
-    for (;;) {
-      const connection = switchboard.connect(call);
-      if (connection.type !== 'forward') {
-        counters.add(call.failed.size === 0 ? 'refused' : 'failed');
-        this.#leave(door);
-        return this.#reset(client);
-      }
-      const { target, isLast } = connection;
-      const backend = this.#sockets.connect(this.#addressOf(target));
-      if (backend !== -1) {
-        const failures = call.failed.size;
-        const dial = { door, call, client, target, backend, deadlineMs: now() + dialTimeoutMs(failures, isLast) };
-        this.#dials[backend] = dial;
-        this.#waiting[isLast ? dialTimeoutsMs.length - 1 : failures]?.add(dial);
-        this.#watchDeadlines();
-        this.#poller.addConnection(backend);
-        return;
-      }
-      counters.add('dialFailures');
-      switchboard.failed(call, target);
-    }
-  }
-
-  #onDial(dial: Dial, events: number): void {
-    const { backend } = dial;
-    if ((events & (epoll.error | epoll.hangUp)) !== 0 && this.#sockets.hasFailed(backend)) return this.#redial(dial);
-    if ((events & (epoll.out | epoll.hangUp)) === 0) return;
-    this.#forget(dial);
-    const { door, client } = dial;
+  #join({ door, client }: Caller, backend: number, events: number): void {
     const up = new Direction(client, backend, firstChunk);
     const down = new Direction(backend, client, firstChunk);
     const pair: Pair = { door, client, backend, up, down };
@@ -199,27 +152,6 @@ export class Relays implements Disposable {
     // Most clients have said something by now.
     up.canRead = true;
     this.#onPair(pair, backend, events);
-  }
-
-  #redial(dial: Dial): void {
-    const { switchboard, counters } = this.#options;
-    this.#forget(dial);
-    this.#poller.close(dial.backend);
-    counters.add('dialFailures');
-    switchboard.failed(dial.call, dial.target);
-    this.#dial(dial.door, dial.call, dial.client);
-  }
-
-  #giveUp(dial: Dial): void {
-    this.#forget(dial);
-    this.#poller.close(dial.backend);
-    this.#leave(dial.door);
-    this.#reset(dial.client);
-  }
-
-  #forget(dial: Dial): void {
-    this.#dials[dial.backend] = undefined;
-    for (const waiting of this.#waiting) if (waiting.delete(dial)) return;
   }
 
   #onPair(pair: Pair, fd: number, events: number): void {
@@ -282,21 +214,6 @@ export class Relays implements Disposable {
     this.#poller.close(client);
   }
 
-  #watchDeadlines(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      const now = this.#options.now();
-      for (const waiting of this.#waiting) {
-        for (const dial of waiting) {
-          if (dial.deadlineMs > now) break;
-          this.#redial(dial);
-        }
-      }
-      this.#poller.flush();
-      if (this.#waiting.some(({ size }) => size > 0)) this.#watchDeadlines();
-    }, 50);
-  }
-
   /** Accepts nothing for a moment: there are no descriptors left, and asking again at once would change nothing. */
   #rest(): void {
     if (this.#resting !== undefined) return;
@@ -305,16 +222,5 @@ export class Relays implements Disposable {
       this.#resting = undefined;
       for (const fd of this.#doors.keys()) this.#poller.addListener(fd);
     }, restMs);
-  }
-
-  #addressOf(target: Target): Memory {
-    const key = targetKey(target);
-    let memory = this.#addresses.get(key);
-    if (memory === undefined) {
-      if (this.#addresses.size >= mostAddresses) this.#addresses.clear();
-      memory = allocateWith(this.#libc, encodeSocketAddress(target.address, target.port));
-      this.#addresses.set(key, memory);
-    }
-    return memory;
   }
 }
