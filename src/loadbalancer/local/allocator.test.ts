@@ -80,6 +80,24 @@ const sharing: readonly (readonly [what: string, one: Wishes, other: Wishes, wan
     /^192\.0\.2\.1$/,
   ],
   [
+    'Services of two namespaces, by a key',
+    wishes('a', '53/TCP', { sharingKey: 'dns' }),
+    wishes('b', '53/UDP', { sharingKey: 'dns', key: 'other/b' }),
+    /^192\.0\.2\.1$/,
+  ],
+  [
+    'Local with the same Pods',
+    wishes('a', '53/TCP', { sharingKey: 'dns', backendKey: 'app=a' }),
+    wishes('b', '53/UDP', { sharingKey: 'dns', backendKey: 'app=a' }),
+    /^192\.0\.2\.1$/,
+  ],
+  [
+    'Local beside Cluster',
+    wishes('a', '53/TCP', { sharingKey: 'dns', backendKey: 'app=a' }),
+    wishes('b', '53/UDP', { sharingKey: 'dns', addresses: ['192.0.2.1'] }),
+    /externalTrafficPolicy Local/,
+  ],
+  [
     'one port twice',
     wishes('a', '53/TCP', { sharingKey: 'dns' }),
     wishes('b', '53/TCP 53/UDP', { sharingKey: 'dns', addresses: ['192.0.2.1'] }),

@@ -219,3 +219,14 @@ test('every cloud has a kind for what a Service asks for, in both eras', () => {
   for (const cloud of clouds)
     for (const era of ['seed', 'today'] as const) assert.equal(planned(cloud.name, era, '80/TCP').refusal, undefined);
 });
+
+test('clients are let in by the field of a Service, and by the annotation only where that is empty', () => {
+  const annotations = { 'service.beta.kubernetes.io/load-balancer-source-ranges': '198.51.100.0/24, 203.0.113.0/24' };
+  const sources = (spec: ServiceChanges['spec'] = {}): string | undefined =>
+    planned('azure', 'today', '80/TCP', { annotations, spec }).resources.find(
+      ({ settings }) => settings['sources'] !== undefined,
+    )?.settings['sources'];
+  assert.equal(sources(), '198.51.100.0/24 203.0.113.0/24');
+  assert.equal(sources({ loadBalancerSourceRanges: [] }), '198.51.100.0/24 203.0.113.0/24');
+  assert.equal(sources({ loadBalancerSourceRanges: ['192.0.2.0/24'] }), '192.0.2.0/24');
+});

@@ -1,0 +1,112 @@
+// What happens while a cloud fails, is slow, or a Service becomes another under its hands.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { eventKind } from '../../api/kinds/core/event/kind.ts';
+import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import { ManualClock, settled } from '../../client/testing/clocks.ts';
+import { testServer } from '../../server/testing/server.ts';
+import { until } from '../../server/testing/until.ts';
+import { clusterOf } from '../cluster.fixture.ts';
+import { RetryError } from './provider.ts';
+import { Recorder } from './recorder.fixture.ts';
+
+const start = Date.parse('2026-01-01T00:00:00Z');
+
+test('LB-6 a cloud that is away for an hour is asked ever more rarely, told about in few Events, and used again after', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const provider = new Recorder();
+  const clock = new ManualClock(start);
+  provider.errors.push(...Array.from({ length: 100 }, () => new Error('the cloud is away')));
+  await using running = cluster.run(provider, { clock, random: () => 1 });
+  await running.ready;
+  await cluster.create('80/TCP');
+  const waits: number[] = [];
+  const tries = async (count: number): Promise<void> => {
+    await until(`${count} tries`, () => provider.asked.length === count);
+    for (let turn = 0; turn < 20; turn++) await settled();
+  };
+  for (let seconds = 0, last = 0; seconds <= 3600; seconds += 5) {
+    const want = waits.length + 1;
+    const isDue = seconds === 0 || seconds - last === Math.min(300, 5 * 2 ** (want - 2));
+    if (isDue) {
+      await tries(want);
+      waits.push(seconds - last);
+      last = seconds;
+    }
+    assert.equal(provider.asked.length, waits.length, `after ${seconds} s`);
+    await clock.advance(5000);
+  }
+  assert.deepEqual(waits.slice(0, 10), [0, 5, 10, 20, 40, 80, 160, 300, 300, 300]);
+  provider.errors.length = 0;
+  await clock.advance(300_000);
+  await until('an address', () => cluster.address());
+  await running[Symbol.asyncDispose]();
+  const { items } = await cluster.user.list(eventKind, { namespace: 'default' });
+  const failures = items.filter(({ reason }) => reason === 'SyncLoadBalancerFailed');
+  assert.equal(failures.length, 1, 'one Event, with a count');
+  const count = failures[0]?.count ?? 0;
+  assert.ok(count >= 5 && count <= waits.length, `told ${count} times of ${waits.length}`);
+});
+
+test('a Service that is deleted while its load balancer is being made leaves nothing behind', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const provider = new Recorder();
+  const clock = new ManualClock(start);
+  provider.errors.push(new RetryError('being made', 10_000));
+  await using running = cluster.run(provider, { clock });
+  await running.ready;
+  const { metadata } = await cluster.create('80/TCP');
+  await until('asked', () => provider.asked.length === 1);
+  provider.made.add(metadata.uid ?? ''); // it is being made
+  await cluster.delete();
+  await until('it is gone', async () => (await cluster.get()) === undefined);
+  assert.deepEqual(provider.asked, ['ensure web held []', 'remove web']);
+  await clock.advance(10_000);
+  await settled();
+  assert.equal(provider.made.size, 0);
+  assert.equal(provider.asked.length, 2, 'and nobody asks for it any more');
+});
+
+test('another Service of the same name has a load balancer of its own, after that of the first is gone', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const provider = new Recorder();
+  await using running = cluster.run(provider);
+  await running.ready;
+  const first = await cluster.create('80/TCP');
+  await until('an address', () => cluster.address());
+  await cluster.patch('web', { metadata: { finalizers: null } });
+  await cluster.user.delete(serviceKind, { namespace: 'default', name: 'web' });
+  const second = await cluster.create('81/TCP');
+  await until('an address', () => cluster.address());
+  await cluster.quiet();
+  assert.notEqual(second.metadata.uid, first.metadata.uid);
+  assert.deepEqual([...provider.made], [second.metadata.uid]);
+  assert.deepEqual(provider.asked, ['ensure web held []', 'remove web', 'ensure web held []']);
+});
+
+test('of two replicas one acts; when it stops the other takes over, and changes nothing that is right', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const providers = [new Recorder(), new Recorder()] as const;
+  const times = { leaseDurationMs: 3000, renewDeadlineMs: 2000, retryPeriodMs: 50 };
+  const leaderElection = { namespace: 'kube-system', name: 'fairlead-loadbalancer', ...times };
+  const first = cluster.run(providers[0], { leaderElection });
+  await first.ready;
+  await using second = cluster.run(providers[1], { leaderElection });
+  await second.ready;
+  await cluster.create('80/TCP');
+  await until('an address', () => cluster.address());
+  assert.deepEqual(providers[1].asked, []);
+  const before = await cluster.get();
+  await first[Symbol.asyncDispose]();
+  await cluster.create('80/TCP', { name: 'next' });
+  await until('the second acts', () => cluster.address('next'));
+  assert.equal((await cluster.get())?.metadata.resourceVersion, before?.metadata.resourceVersion);
+  await cluster.delete();
+  await until('it is gone', async () => (await cluster.get()) === undefined);
+  assert.equal(providers[0].asked.length, 1);
+});

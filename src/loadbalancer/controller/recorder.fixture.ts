@@ -1,0 +1,56 @@
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { ingressWith } from '../providers/ingress.ts';
+import { cleanupFinalizer } from './needs.ts';
+import type { Ensured, LoadBalancerProvider } from './provider.ts';
+
+/** A provider that says what it was asked. */
+export class Recorder implements LoadBalancerProvider {
+  readonly name = 'recorder';
+  readonly classes = ['example.org/ours'];
+  readonly asked: string[] = [];
+  readonly made = new Set<string>();
+  /** What the next calls throw, one each. */
+  readonly errors: Error[] = [];
+  isElsewhere = false;
+
+  async find(service: Service): Promise<Service['status']['loadBalancer'] | undefined> {
+    return this.made.has(service.metadata.uid ?? '') ? {} : undefined;
+  }
+
+  async ensure(
+    service: Service,
+    nodes: readonly { readonly metadata: { readonly name?: string } }[],
+  ): Promise<Ensured | 'elsewhere'> {
+    const { metadata, spec } = service;
+    const held = metadata.finalizers?.includes(cleanupFinalizer) === true ? 'held' : 'not held';
+    this.asked.push(`ensure ${metadata.name} ${held} [${nodes.map((node) => node.metadata.name).join(' ')}]`);
+    this.#fail();
+    if (this.isElsewhere) return 'elsewhere';
+    this.made.add(metadata.uid ?? '');
+    const ports = (spec.ports ?? []).map(({ port, protocol = 'TCP' }) => ({ port, protocol }));
+    return { status: { ingress: [ingressWith({ ip: '192.0.2.1', ipMode: 'VIP' }, ports)] }, events: [] };
+  }
+
+  async updateNodes(
+    service: Service,
+    nodes: readonly { readonly metadata: { readonly name?: string } }[],
+  ): Promise<void> {
+    this.asked.push(`nodes ${service.metadata.name} [${nodes.map((node) => node.metadata.name).join(' ')}]`);
+    this.#fail();
+  }
+
+  async remove(service: Service): Promise<void> {
+    this.asked.push(`remove ${service.metadata.name}`);
+    this.#fail();
+    this.made.delete(service.metadata.uid ?? '');
+  }
+
+  async all(): Promise<{ namespace: string; name: string; uid: string }[]> {
+    return Array.from(this.made, (uid) => ({ namespace: 'default', name: 'gone', uid }));
+  }
+
+  #fail(): void {
+    const error = this.errors.shift();
+    if (error !== undefined) throw error;
+  }
+}
