@@ -115,10 +115,15 @@ export class NodeEngine implements Engine {
     const { target, isLast } = connection;
     const { address: host, port } = target;
     const backend = connect({ host, port, allowHalfOpen: true, noDelay: true, ...keepAlive });
-    const giveUp = (): void => {
+    const giveUp = (error?: NodeJS.ErrnoException): void => {
       clearTimeout(timer);
       client.off('close', abandon);
       backend.destroy();
+      // That is nobody's fault but ours.
+      if (error?.code === 'EMFILE' || error?.code === 'ENFILE') {
+        this.#counters.add('limited');
+        return void client.resetAndDestroy();
+      }
       this.#counters.add('dialFailures');
       this.#switchboard.failed(call, target);
       this.#dial(client, call);

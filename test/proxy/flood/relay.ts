@@ -1,0 +1,39 @@
+// A process that relays by listeners, told by its parent what to route, and asked what it counts.
+import { Registry } from 'prom-client';
+
+import type { Route } from '../../../src/proxy/routes/route.ts';
+import { RoutingTable } from '../../../src/proxy/routes/table.ts';
+import { UserspaceBackend } from '../../../src/proxy/userspace/backend.ts';
+import { network } from '../../../src/proxy/userspace/echo.fixture.ts';
+import type { UserspaceOptions } from '../../../src/proxy/userspace/options.ts';
+
+/** What a parent asks; each is answered with the same number. */
+export interface Question {
+  readonly id: number;
+  /** Routes to have from now on. */
+  readonly routes?: readonly Route[];
+}
+
+export interface Answer {
+  readonly id: number;
+  readonly metrics: string;
+  readonly residentBytes: number;
+}
+
+const metrics = new Registry();
+const options = JSON.parse(process.argv[2] ?? '{}') as UserspaceOptions; // of the test beside it
+const backend = await UserspaceBackend.open({ drainMs: 0, ...options }, { metrics });
+const table = new RoutingTable(network);
+await backend.replace(table);
+
+process.on('message', ({ id, routes }: Question) => void reply(id, routes));
+process.once('disconnect', () => process.exit(0));
+
+async function reply(id: number, routes: readonly Route[] | undefined): Promise<void> {
+  if (routes !== undefined) {
+    table.set('Service shop/web', routes);
+    await backend.apply(table.takeChange(), table);
+  }
+  const residentBytes = process.memoryUsage.rss();
+  process.send?.({ id, metrics: await metrics.metrics(), residentBytes } satisfies Answer);
+}
