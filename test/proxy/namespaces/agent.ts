@@ -4,18 +4,24 @@ import { connect, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 
 import type { Order } from './orders.ts';
+import { sendInit } from './sctp.ts';
 
 const udpSockets = new Map<string, ReturnType<typeof createSocket>>();
+let heard = 0;
 
 /** Serves TCP and UDP at a port of both families: the answer is a name and who asked. */
 async function serve(name: string, port: number): Promise<string> {
   const tcp = createServer((socket) => {
+    heard++;
     socket.on('error', () => {});
     socket.end(`${name} ${plain(socket.remoteAddress ?? '')}`);
   });
   await new Promise<void>((resolve) => tcp.listen(port, '::', 4096, resolve));
   const udp = createSocket('udp6');
-  udp.on('message', (_, { address, port: from }) => udp.send(`${name} ${plain(address)}`, from, address));
+  udp.on('message', (_, { address, port: from }) => {
+    heard++;
+    udp.send(`${name} ${plain(address)}`, from, address);
+  });
   await new Promise<void>((resolve) => udp.bind(port, '::', resolve));
   return 'serving';
 }
@@ -107,6 +113,11 @@ async function answer(order: Order): Promise<readonly string[]> {
     case 'stop':
       isLoading = false;
       return [await loaded];
+    case 'heard':
+      return [String(heard)];
+    case 'associate':
+      await sendInit(order);
+      return ['sent'];
   }
 }
 

@@ -62,6 +62,12 @@ export class Namespace implements AsyncDisposable {
     return answer;
   }
 
+  /** How many connections and datagrams have come to what is served here. */
+  async heard(): Promise<number> {
+    const [count = ''] = await this.tell({ do: 'heard' });
+    return Number(count);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const agent = this.#agent;
     if (agent !== undefined) {

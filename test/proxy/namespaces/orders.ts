@@ -17,4 +17,8 @@ export type Order =
       readonly timeoutMs: number;
     }
   | { readonly do: 'load'; readonly address: string; readonly port: number; readonly parallel: number }
-  | { readonly do: 'stop' };
+  | { readonly do: 'stop' }
+  /** How many connections and datagrams have come to what it serves. */
+  | { readonly do: 'heard' }
+  /** The first packet of an SCTP association, which no socket of many a kernel can send. */
+  | { readonly do: 'associate'; readonly address: string; readonly port: number; readonly fromPort: number };
