@@ -1,8 +1,10 @@
-const deadlineMs = 5000;
-
 /** Waits until `probe` gives something, and gives it back; rejects with `what` when it takes too long. */
-export async function until<T>(what: string, probe: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  const deadline = performance.now() + deadlineMs;
+export async function until<T>(
+  what: string,
+  probe: () => Promise<T | undefined> | T | undefined,
+  withinMs = 5000,
+): Promise<T> {
+  const deadline = performance.now() + withinMs;
   for (;;) {
     const found = await probe();
     if (found !== undefined && found !== false) return found;
