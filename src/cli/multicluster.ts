@@ -4,6 +4,7 @@ import { Vips } from '../multicluster/member/vips.ts';
 import type { MemberEntry, MulticlusterOptions } from '../multicluster/multicluster.ts';
 import { UsageError } from './errors.ts';
 import { oneOf, readFlag } from './flags.ts';
+import { readWebhook, webhookFlags } from './mcs/webhook.ts';
 import { parseGoDuration } from './part/duration.ts';
 import { leaderFlags, readElection } from './part/leader-flags.ts';
 import type { LoadPart, Part, StartContext, UpCluster } from './part/part.ts';
@@ -32,6 +33,7 @@ const flags: readonly Flag[] = [
     description: 'how long a cluster may be silent before the others drop its endpoints',
     default: '15s',
   },
+  ...webhookFlags,
   ...leaderFlags(lease),
 ];
 
@@ -80,6 +82,7 @@ function readOptions(settings: Settings): Omit<MulticlusterOptions, 'members'> {
     windowMs: readFlag(settings, 'window', parseGoDuration, 100),
     pulse: { durationMs, renewMs: durationMs / 3 },
     leaderElection: readElection(settings, lease),
+    webhook: readWebhook(settings),
   };
 }
 
@@ -100,7 +103,7 @@ const anywhere = endpointRangesOf(['0.0.0.0/0', '::/0']);
 
 function inUpOptions(
   { all = [], gates, settings = new Map() }: UpCluster,
-  { peers }: StartContext,
+  { peers, serving }: StartContext,
 ): MulticlusterOptions {
   const entries = all.map(({ name, superclusterCidrs = [] }): MemberEntry => ({
     id: name,
@@ -114,6 +117,13 @@ function inUpOptions(
     acceptsRelaxedNames: gates.enabled('RelaxedServiceNameValidation'),
     keepsSrvNames: gates.enabled('SRVServiceName'),
   }));
-  // The data directory has one holder, so there is nobody to stand against.
-  return { ...readOptions(settings), leaderElection: undefined, members: (change) => change(entries) };
+  const options = readOptions(settings);
+  // API servers of this process call it: their own certificate is good for loopback, and costs no time to make.
+  const webhook = serving && { listen: { host: '127.0.0.1', port: 0 }, certificate: async () => serving() };
+  return {
+    ...options,
+    leaderElection: undefined, // the data directory has one holder, so there is nobody to stand against
+    webhook: options.webhook ?? webhook,
+    members: (change) => change(entries),
+  };
 }

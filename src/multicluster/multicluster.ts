@@ -11,6 +11,8 @@ import type { MemberOptions, PulseTimes } from './member/options.ts';
 import { defaultPulse } from './member/options.ts';
 import type { SyncOptions } from './sync/sync.ts';
 import { Sync } from './sync/sync.ts';
+import { Advisor } from './webhook/advisor.ts';
+import type { WebhookOptions } from './webhook/webhook.ts';
 
 /** A member, and the way to it. */
 export interface MemberEntry extends MemberOptions {
@@ -20,11 +22,13 @@ export interface MemberEntry extends MemberOptions {
   readonly version?: string | undefined;
 }
 
-export interface MulticlusterOptions extends Omit<SyncOptions, 'log' | 'metrics'> {
+export interface MulticlusterOptions extends Omit<SyncOptions, 'log' | 'metrics' | 'onJoined'> {
   /** The members of the set. Calls `change` with all of them, at once and whenever they change, until the signal fires. */
   readonly members: (change: (entries: readonly MemberEntry[]) => void, signal: AbortSignal) => void;
   /** Stands for election with a Lease in the part's own cluster; undefined: it is the only one. */
   readonly leaderElection?: ElectionSettings | undefined;
+  /** Where API servers ask what an export would do; undefined: nowhere. */
+  readonly webhook?: WebhookOptions | undefined;
   readonly pulse?: PulseTimes | undefined;
 }
 
@@ -58,6 +62,7 @@ class Multicluster implements RunningPart {
   readonly #decided = Promise.withResolvers<void>();
   /** Id → the version of the entry, and the member that was made of it. */
   readonly #seated = new Map<string, { readonly version: string; readonly member: Member }>();
+  readonly #advisor: Advisor | undefined;
   /** Changes of membership, one after the other. */
   #changing: Promise<void> = Promise.resolve();
   #isLeading = false;
@@ -67,8 +72,14 @@ class Multicluster implements RunningPart {
     this.#context = context;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#sync = new Sync({ ...options, log: context.log, metrics: context.metrics });
+    this.#sync = new Sync({
+      ...options,
+      log: context.log,
+      metrics: context.metrics,
+      onJoined: async (member, term) => this.#advisor?.introduce(member, term),
+    });
     const { signal } = this.#stop;
+    this.#advisor = options.webhook && this.#advise(options.webhook);
     options.members((entries) => this.#change(entries), signal);
     this.#running = this.#run(signal);
     this.ready = this.#whenReady(signal);
@@ -87,6 +98,23 @@ class Multicluster implements RunningPart {
     await this.#running;
     await this.#changing;
     await Promise.all(Array.from(this.#seated.values(), ({ member }) => member[Symbol.asyncDispose]()));
+    await this.#advisor?.[Symbol.asyncDispose]();
+  }
+
+  #advise(webhook: WebhookOptions): Advisor {
+    const { seedPolicy = 'Withdraw' } = this.#options;
+    return new Advisor({
+      webhook,
+      known: () => ({
+        services: this.#sync.services,
+        members: this.#sync.taking,
+        seedPolicy,
+        now: new Date(this.#clock.now()).toISOString(),
+      }),
+      clock: this.#clock,
+      log: this.#context.log,
+      onFailure: (error) => this.#failure.reject(error),
+    });
   }
 
   /** Makes the members what the entries say; those that stay as they are go on undisturbed. */

@@ -35,6 +35,13 @@ describe('a set of Kubernetes and Fairlead', { skip }, () => {
     }
   };
 
+  const eventually = async <T>(ask: () => Promise<T>, isIt: (answer: T) => boolean): Promise<T> => {
+    for (const end = performance.now() + 10_000; ; await delay(100)) {
+      const answer = await ask();
+      if (isIt(answer) || performance.now() > end) return answer;
+    }
+  };
+
   before(async () => {
     const { path } = stack.use(await temporaryDirectory());
     kubectl = (await findKubectls())[0]?.path ?? '';
@@ -58,6 +65,7 @@ describe('a set of Kubernetes and Fairlead', { skip }, () => {
     const file = join(path, 'members.yaml');
     await writeFile(file, JSON.stringify({ members }));
     const flags = ['--members', file, '--kubeconfig', ours.kubeconfig, '--health-port', '0'];
+    flags.push('--webhook-listen', '127.0.0.1:0');
     await stack.use(new FairleadProcess(['multicluster', ...flags])).ready();
     for (const cluster of kubeconfigs.keys()) await must(cluster, 'create namespace shop');
   });
@@ -112,6 +120,35 @@ describe('a set of Kubernetes and Fairlead', { skip }, () => {
     const before = await revisions();
     await delay(2000);
     assert.equal(await revisions(), before, 'nothing is written any more');
+  });
+
+  test('F1 a dry run of an export is answered by what it would do, on both', async () => {
+    const manifests = [
+      'multicluster.x-k8s.io/v1beta1',
+      'multicluster.x-k8s.io/v1alpha1',
+      'multicluster.k8s.io/v1alpha1',
+    ].map((apiVersion) => JSON.stringify({ apiVersion, kind: 'ServiceExport', metadata: { name: 'api' } }));
+    for (const cluster of kubeconfigs.keys()) {
+      await prints(cluster, 'get validatingwebhookconfigurations -o name', /fairlead-multicluster/);
+      await must(cluster, 'create service clusterip api --tcp=80 -n shop');
+      const args = [
+        '--kubeconfig',
+        kubeconfigs.get(cluster) ?? '',
+        ...parseWords('-n shop apply --dry-run=server -f -'),
+      ];
+      for (const input of manifests) {
+        const { err } = await eventually(
+          () => run(kubectl, args, { input }),
+          ({ err: told }) => /plan: imported/.test(told),
+        );
+        assert.match(err, /^Warning: plan: imported with an address: 80 80\/TCP from (kubernetes|fairlead)$/m);
+        assert.match(err, /^Warning: plan: in fairlead: 241\.\d+\.\d+\.\d+, slices: 0, objects: 2 created$/m);
+        assert.match(
+          err,
+          /^Warning: plan: in kubernetes: allocated when written, slices: 0, objects: 3 created, 1 changed$/m,
+        );
+      }
+    }
   });
 
   test('MCS-104 and it goes', async () => {

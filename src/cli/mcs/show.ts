@@ -3,7 +3,8 @@ import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
 import { explain, explanationText } from '../../multicluster/explain/explain.ts';
-import { hypotheticalExport, plan, planText, withExport, withoutExport } from '../../multicluster/explain/plan.ts';
+import { planText } from '../../multicluster/explain/plan.ts';
+import { planChange } from '../../multicluster/explain/plan-change.ts';
 import type { DnsAnswer, LeaseState } from '../../multicluster/explain/why.ts';
 import { why, whyText } from '../../multicluster/explain/why.ts';
 import { leaseNamespace, leaseSelector, sourceOfLease } from '../../multicluster/lease/lease.ts';
@@ -42,27 +43,12 @@ export function showPlan(
   key: Key,
   change: { readonly verb: 'export' | 'unexport'; readonly cluster: string },
 ): Shown {
-  const source = snapshot.member(change.cluster);
-  const merged = snapshot.merged(key);
-  const before = merged.exporters.map(({ record }) => record);
-  const added = hypotheticalExport(keyOf(key), {
-    cluster: source.id,
-    service: source.caches.services.get(key),
-    slices: source.caches.slices.by('service', key),
-    region: source.options.region,
-    now: new Date().toISOString(),
-  });
-  const after = change.verb === 'export' ? withExport(before, added) : withoutExport(before, source.id);
-  const planned = plan(keyOf(key), {
-    before,
-    after,
-    options: { incumbents: merged.order },
-    members: snapshot.members.map((member) => ({
-      facts: member.facts(),
-      actual: member.actual(key),
-      vipFor: ({ views }) => member.options.vips?.preview(key, views.current ?? views.seed) ?? { state: 'unneeded' },
-    })),
-  });
+  const { seedPolicy, members } = snapshot;
+  const planned = planChange(
+    key,
+    { verb: change.verb, member: snapshot.member(change.cluster) },
+    { merged: snapshot.merged(key), members, seedPolicy, now: new Date().toISOString() },
+  );
   return { value: planned, lines: planText(planned).split('\n'), isWell: planned.newConflicts.length === 0 };
 }
 

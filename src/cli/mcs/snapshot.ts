@@ -17,10 +17,12 @@ const nobody = { source() {}, target() {}, namespace() {}, state() {} };
 /** The clusters of a set as they are now, read as the controller reads them; nothing is written. */
 export class Snapshot implements AsyncDisposable {
   readonly members: readonly Member[];
+  readonly seedPolicy: SeedPolicy;
   readonly #services: Services;
 
   constructor(members: readonly Member[], seedPolicy: SeedPolicy) {
     this.members = members;
+    this.seedPolicy = seedPolicy;
     this.#services = new Services({
       members: () => members,
       seedPolicy,

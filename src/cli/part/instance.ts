@@ -19,6 +19,7 @@ export interface InstanceOptions {
   readonly log: Logger;
   /** Ways to other clusters, for a part that is one for all. */
   readonly peers?: StartContext['peers'];
+  readonly serving?: StartContext['serving'];
 }
 
 /** A part at work in one cluster, and everything that can be asked about it. */
@@ -32,7 +33,7 @@ export interface Instance extends RunningPart {
 const drainMs = 10_000;
 
 /** Starts a part over a transport: keeps it running, measures it, and says what keeps it from its work. */
-export function startInstance({ name, start, transport, server, log, peers }: InstanceOptions): Instance {
+export function startInstance({ name, start, transport, server, log, peers, serving }: InstanceOptions): Instance {
   const own = new Registry();
   const connection = watchedConnection(transport, { server, log, metrics: own });
   const client = new Client(connection.transport, { fieldManager: `fairlead-${name}` });
@@ -41,7 +42,7 @@ export function startInstance({ name, start, transport, server, log, peers }: In
     log,
     start() {
       metrics = new Registry(); // the last run's names must be free again
-      return start({ client, log, metrics, ...(peers && { peers }) });
+      return start({ client, log, metrics, ...(peers && { peers }), ...(serving && { serving }) });
     },
   });
   const problems = (): readonly string[] => [...connection.problems(), ...part.problems()];

@@ -12,6 +12,8 @@ export type StartPart = (context: StartContext) => RunningPart;
 export interface StartContext extends PartContext {
   /** Ways to all clusters of `fairlead up`, by their names, for a part that is one for all; none when it runs alone. */
   readonly peers?: ReadonlyMap<string, () => Client>;
+  /** What a server of this part may show on loopback, if it runs in `fairlead up`: PEM, and who signed it. */
+  readonly serving?: () => { readonly cert: string; readonly key: string; readonly ca: string };
 }
 
 /** Loads a part's code, which takes longer than anything else about it; the rest of a start goes on meanwhile. */

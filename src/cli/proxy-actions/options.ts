@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 
 import { parseCidr } from '../../api/addresses.ts';
@@ -8,7 +7,7 @@ import type { ProxyOptions } from '../../proxy/options.ts';
 import type { UserspaceOptions } from '../../proxy/userspace/options.ts';
 import { UsageError } from '../errors.ts';
 import { oneOf, readFlag } from '../flags.ts';
-import { parsePort } from '../options/ports.ts';
+import { parsePlace } from '../options/place.ts';
 import { parseBoolean } from '../part/boolean.ts';
 import { parseGoDuration } from '../part/duration.ts';
 import type { HealthPlace } from '../part/part.ts';
@@ -74,12 +73,6 @@ function parseRanges(text: string): readonly string[] {
   const wrong = ranges.find((range) => parseCidr(range) === undefined);
   if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} is no range such as 10.0.0.0/8`);
   return ranges;
-}
-
-function parsePlace(text: string): Omit<HealthPlace, 'flag'> {
-  const [, host = '', port = ''] = /^\[?([^\]]*?)\]?:(\d+)$/.exec(text) ?? [];
-  if (isIP(host) === 0) throw new UsageError('expected an address and a port, such as 127.0.0.1:10256');
-  return { host, port: parsePort(port) };
 }
 
 function parseName(text: string): string {

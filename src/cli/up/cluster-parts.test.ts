@@ -33,6 +33,7 @@ async function serve(): Promise<{ readonly server: RunningServer } & AsyncDispos
       cluster: { name: 'east', listen: { host: '', port: 0 }, serviceCidrs: [], loopbackEndpoints: [] },
       url: 'https://127.0.0.1:6443',
       handle: (request, user) => api.handle({ ...request, user }),
+      tls: () => ({ cert: '', key: '', ca: '' }),
       renew: () => undefined,
     },
     [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),

@@ -72,6 +72,7 @@ export class ClusterParts {
             start,
             transport: connect(server, name),
             peers: this.#peersFor(name),
+            serving: () => server.tls(),
             server: server.url,
             log: this.#log.child({ cluster, part: name }),
           }),

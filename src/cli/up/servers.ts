@@ -26,6 +26,8 @@ export interface RunningServer {
   readonly url: string;
   /** Answers as somebody whom nobody has to check: a part of this process. */
   handle(request: LocalRequest, user: User): Promise<LocalReply>;
+  /** What it shows now. */
+  tls(): KeyPair & { readonly ca: string };
   /** Goes on with other certificates. */
   renew(pki: Pki): void;
 }
@@ -98,11 +100,16 @@ export async function startCluster(
       moreMetrics: () => setup.moreMetrics(cluster.name),
     });
     setup.stack.defer(() => server.close());
+    let tls = tlsOf(cluster, setup.pki);
     return {
       cluster,
       url: urlOf(cluster, server.port),
       handle: (request, user) => server.handle({ ...request, user }),
-      renew: (pki) => server.renew(tlsOf(cluster, pki)),
+      tls: () => tls,
+      renew(pki) {
+        tls = tlsOf(cluster, pki);
+        server.renew(tls);
+      },
     };
   } catch (error) {
     throw listenError(error, cluster, setup.portFlag);

@@ -27,6 +27,8 @@ export interface SyncOptions {
   readonly brake?: BrakeOptions | undefined;
   /** What the set is called in the clusters; default `fairlead`. */
   readonly setName?: string | undefined;
+  /** A member takes part, or is to leave, and this controller leads: what else it is to be told. */
+  readonly onJoined?: (member: Member, signal: AbortSignal) => Promise<void>;
 }
 
 /**
@@ -234,6 +236,7 @@ export class Sync {
       // Nothing depends on it but people who look.
       if (!signal.aborted) log.warn({ cluster: id, err: error }, 'could not write the properties of the cluster');
     }
+    await this.#options.onJoined?.(seat.member, signal);
     for (const { member } of this.#seats.all()) this.#look(member.id);
   }
 }

@@ -6,7 +6,7 @@ import type { RoleBinding } from '../../../../api/kinds/rbac/rolebinding/kind.ts
 import type { Role } from '../../../../api/kinds/rbac/role/kind.ts';
 import type { PolicyRule } from '../../../../api/kinds/rbac/policy-rule.ts';
 import { partUser } from '../../part-user.ts';
-import { binding, change, local, on, read, role, user } from './role-table.ts';
+import { binding, change, local, named, on, read, role, user } from './role-table.ts';
 
 /** Today's group and the seed's. */
 const clusterSet = 'multicluster.x-k8s.io|multicluster.k8s.io';
@@ -15,6 +15,9 @@ const events = on('|events.k8s.io', 'events', 'create patch update');
 const services = on('', 'services', read);
 const slices = on('discovery.k8s.io', 'endpointslices', read);
 const imports = on(clusterSet, 'serviceimports importedservices', read);
+
+/** What `fairlead multicluster` calls its configuration in every cluster. */
+const webhook = 'fairlead-multicluster';
 
 const keep = `${read} create update delete`;
 
@@ -46,6 +49,9 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
     on(clusterSet, 'serviceimports importedservices', keep),
     on(clusterSet, 'serviceexports/status serviceimports/status', 'update'),
     on('about.k8s.io', 'clusterproperties', `${read} create delete`),
+    // It warns the authors of exports. To make such an object is a great right; it can touch its own and no other.
+    on('admissionregistration.k8s.io', 'validatingwebhookconfigurations', 'create'),
+    named(on('admissionregistration.k8s.io', 'validatingwebhookconfigurations', 'get update delete'), webhook),
     events,
   ],
   reaper: [

@@ -28,6 +28,9 @@ export const on = (groups: string, resources: string, verbs: string): PolicyRule
   resources: words(resources),
 });
 
+/** A rule for one object. */
+export const named = (rule: PolicyRule, name: string): PolicyRule => ({ ...rule, resourceNames: [name] });
+
 /** GET of paths outside the resources. */
 export const getting = (paths: string): PolicyRule => ({ verbs: ['get'], nonResourceURLs: words(paths) });
 

@@ -1,0 +1,52 @@
+// What would happen if a member exported a service, or no longer did, as the members are now.
+import type { Key } from '../../client/key.ts';
+import { nameFor } from '../../client/key.ts';
+import { guard } from '../guard/guard.ts';
+import type { Merged, SeedPolicy } from '../merge/merged.ts';
+import type { Member } from '../member/member.ts';
+import type { ExportPlan } from './plan.ts';
+import { hypotheticalExport, plan, withExport, withoutExport } from './plan.ts';
+
+/** The set as it is. */
+export interface PlanSource {
+  readonly merged: Merged;
+  readonly members: readonly Member[];
+  readonly seedPolicy: SeedPolicy;
+  /** When the change would be made. */
+  readonly now: string;
+}
+
+/** Plans that `member` exports a service, or withdraws it; nothing is written. */
+export function planChange(
+  key: Key,
+  { verb, member }: { readonly verb: 'export' | 'unexport'; readonly member: Member },
+  { merged, members, seedPolicy, now }: PlanSource,
+): ExportPlan {
+  const { namespace = '', name } = nameFor(key);
+  const before = merged.exporters.map(({ record }) => record);
+  const { caches, options } = member;
+  const added = hypotheticalExport(
+    { namespace, name },
+    {
+      cluster: member.id,
+      service: caches.services.get(key),
+      slices: caches.slices.by('service', key),
+      region: options.region,
+      now,
+    },
+  );
+  const { record } = guard(added, options.policy ?? {}, { incumbents: merged.order });
+  return plan(
+    { namespace, name },
+    {
+      before,
+      after: verb === 'export' ? withExport(before, record) : withoutExport(before, member.id),
+      options: { incumbents: merged.order, seedPolicy },
+      members: members.map((each) => ({
+        facts: each.facts(),
+        actual: each.actual(key),
+        vipFor: ({ views }) => each.options.vips?.preview(key, views.current ?? views.seed) ?? { state: 'unneeded' },
+      })),
+    },
+  );
+}

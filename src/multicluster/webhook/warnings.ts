@@ -1,0 +1,68 @@
+// A plan in lines that fit a warning each: kubectl prints them, and a header carries them.
+import { exportWarnings } from '../../api/kinds/multicluster/export-warnings.ts';
+import type { ExporterReport } from '../explain/explain.ts';
+import { viewText } from '../explain/explain.ts';
+import type { ExportPlan, ImporterPlan } from '../explain/plan.ts';
+import { conflictText, listText } from '../merge/conflict-text.ts';
+
+/** More clusters than this are counted, not listed: a header has room for about sixteen lines. */
+const mostImporters = 8;
+
+/** What a dry run of an export in `cluster` is told: all that would happen. */
+export function dryRunWarnings(plan: ExportPlan, cluster: string): readonly string[] {
+  const exporter = exporterIn(plan, cluster);
+  if (exporter?.state === 'invalid') {
+    return [...customary(plan), `plan: nothing would be exported: ${exporter.message ?? ''}`];
+  }
+  const listed = plan.importers.slice(0, mostImporters);
+  const left = plan.importers.length - listed.length;
+  return [
+    ...customary(plan),
+    ...viewLines(plan),
+    ...listed.map(importerLine),
+    ...(left > 0 ? [`plan: and ${left} more clusters: fairlead mcs plan shows all`] : []),
+    ...conflictLines(plan),
+    ...(plan.solvedConflicts.length > 0
+      ? [`plan: conflicts over ${listText(plan.solvedConflicts.map(({ field }) => field))} would end`]
+      : []),
+  ];
+}
+
+/** What the author of an export that is really made is told: only what they would not want. */
+export function createWarnings(plan: ExportPlan, cluster: string): readonly string[] {
+  const { state, reason, message = '' } = exporterIn(plan, cluster) ?? {};
+  // A Service that comes after its export is nothing to talk about.
+  const isInVain = state === 'invalid' && reason !== 'NoService';
+  return [...customary(plan), ...(isInVain ? [`nothing is exported: ${message}`] : []), ...conflictLines(plan)];
+}
+
+const exporterIn = ({ after }: ExportPlan, cluster: string): ExporterReport | undefined =>
+  after.exporters.find((each) => each.cluster === cluster);
+
+/** What Fairlead's own server says of every export (MCS-31); Kubernetes does not. Said twice, it is printed once. */
+const customary = ({ namespace, name }: ExportPlan): readonly string[] =>
+  exportWarnings({ metadata: { namespace, name } }, undefined);
+
+function viewLines({ before, after }: ExportPlan): readonly string[] {
+  const [seed, current] = [viewText(after.views.seed), viewText(after.views.current)];
+  const was = viewText(before.views.current);
+  const since = was === 'none' ? '' : was === current ? ' (as now)' : ` (now ${was})`;
+  if (seed === current) return [`plan: imported ${current}${since}`];
+  return [`plan: ServiceImport ${current}${since}`, `plan: ImportedService ${seed}`];
+}
+
+function importerLine({ cluster, isReachable, ips, refusals, writes, slices }: ImporterPlan): string {
+  const [refusal] = refusals;
+  if (refusal !== undefined) return `plan: in ${cluster}: ${refusal.message}`;
+  const where = ips.length > 0 ? listText(ips) : 'no address';
+  const changes = [
+    ...(writes.create > 0 ? [`${writes.create} created`] : []),
+    ...(writes.update > 0 ? [`${writes.update} changed`] : []),
+    ...(writes.delete > 0 ? [`${writes.delete} deleted`] : []),
+  ];
+  const what = changes.length === 0 ? 'nothing to write' : `objects: ${changes.join(', ')}`;
+  return `plan: in ${cluster}: ${where}, slices: ${slices}, ${what}${isReachable ? '' : ' (cannot be reached now)'}`;
+}
+
+const conflictLines = ({ newConflicts }: ExportPlan): readonly string[] =>
+  newConflicts.map((conflict) => `conflict over ${conflictText(conflict)}`);

@@ -1,0 +1,146 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+
+import { validatingWebhookConfigurationKind } from '../../api/kinds/admissionregistration/validatingwebhookconfiguration/kind.ts';
+import type { Member } from '../member/member.ts';
+import { isOurs } from '../project/marks.ts';
+import { configurationName, configurationOf } from './configuration.ts';
+import type { ExportReview } from './review.ts';
+import { allowed, readReview } from './review.ts';
+
+/** What the webhook shows, PEM. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+  /** Who signed it. */
+  readonly ca: string;
+}
+
+export interface WebhookOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+  /** How the API servers of members reach it, without a path; undefined: where it listens. */
+  readonly url?: string | undefined;
+  /** Asked at the start, and once a day for another one that lasts longer. */
+  readonly certificate: () => Promise<Certificate>;
+}
+
+/** What the author of an export in a cluster is told. */
+export type Advise = (review: ExportReview, cluster: string) => readonly string[];
+
+/** An AdmissionReview of an export is a few kilobytes. */
+const maxBytes = 1024 * 1024;
+const requestMs = 10_000;
+const mostConnections = 64;
+
+/** Answers the API servers of members that ask what an export would do: POST /exports/CLUSTER. */
+export class ExportWebhook implements AsyncDisposable {
+  readonly #options: WebhookOptions;
+  readonly #server: Server;
+  #certificate: Certificate;
+
+  private constructor(options: WebhookOptions, certificate: Certificate, server: Server) {
+    this.#options = options;
+    this.#certificate = certificate;
+    this.#server = server;
+  }
+
+  /** Resolves when it answers; rejects when it cannot listen. */
+  static async start(options: WebhookOptions, advise: Advise): Promise<ExportWebhook> {
+    const certificate = await options.certificate();
+    const { cert, key } = certificate;
+    const server = createServer(
+      { cert, key, requestTimeout: requestMs, minVersion: 'TLSv1.2' },
+      (request, response) => {
+        void answer(request, response, advise).catch(() => response.destroy()); // who asked has gone
+      },
+    );
+    server.maxConnections = mostConnections;
+    server.listen(options.listen);
+    await once(server, 'listening');
+    return new ExportWebhook(options, certificate, server);
+  }
+
+  get address(): { readonly address: string; readonly port: number } {
+    return this.#server.address() as AddressInfo; // it listens at no pipe
+  }
+
+  /** Makes the server of a member ask here, or no longer if the member leaves. What somebody else wrote stays. */
+  async introduce(member: Member, signal: AbortSignal): Promise<void> {
+    const { client } = member;
+    const kind = validatingWebhookConfigurationKind;
+    const found = await client.find(kind, { name: configurationName }, { signal });
+    if (found !== undefined && !isOurs(found)) {
+      throw new Error(`ValidatingWebhookConfiguration ${configurationName} is somebody else's: rename or delete it`);
+    }
+    if (member.options.isLeaving === true) {
+      if (found !== undefined) await client.delete(kind, { name: configurationName }, { signal });
+      return;
+    }
+    const wanted = configurationOf({ url: `${this.#url}/exports/${member.id}`, ca: this.#certificate.ca });
+    if (found === undefined) await client.create(kind, wanted, { signal });
+    else if (!isSame(found, wanted))
+      await client.update(kind, { ...found, webhooks: wanted.webhooks ?? [] }, { signal });
+  }
+
+  /** Shows another certificate from now on, if there is one; true: members must be told. */
+  async renew(): Promise<boolean> {
+    const next = await this.#options.certificate();
+    if (next.cert === this.#certificate.cert) return false;
+    this.#certificate = next;
+    this.#server.setSecureContext({ cert: next.cert, key: next.key });
+    return true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections(); // an answer takes a millisecond, and without it exports go on
+    await closed;
+  }
+
+  get #url(): string {
+    const { address, port } = this.address;
+    return this.#options.url ?? `https://${address.includes(':') ? `[${address}]` : address}:${port}`;
+  }
+}
+
+/** Whether a server that was told `wanted` and filled in the rest would keep `found`. */
+function isSame(found: Registered, wanted: Registered): boolean {
+  const filled = validatingWebhookConfigurationKind.applyDefaults(wanted);
+  return JSON.stringify(found.webhooks) === JSON.stringify(filled.webhooks);
+}
+
+type Registered = ReturnType<typeof configurationOf>;
+
+async function answer(request: IncomingMessage, response: ServerResponse, advise: Advise): Promise<void> {
+  const cluster = /^\/exports\/([^/?]+)(?:\?|$)/.exec(request.url ?? '')?.[1];
+  if (cluster === undefined || request.method !== 'POST') return refuse(response, 404);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) return refuse(response, 413);
+    chunks.push(chunk);
+  }
+  const review = readReview(parsed(Buffer.concat(chunks).toString()));
+  if (review === undefined) return refuse(response, 400);
+  response.setHeader('Content-Type', 'application/json');
+  response.end(JSON.stringify(allowed(review, advise(review, cluster))));
+}
+
+function refuse(response: ServerResponse, status: number): void {
+  response.statusCode = status;
+  response.setHeader('Connection', 'close');
+  response.end();
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined; // no question
+  }
+}
