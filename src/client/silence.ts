@@ -17,7 +17,8 @@ export function whenSilent({ clock, longestMs, heardAt }: SilenceOptions, act: (
   let cancel = (): void => {};
   const look = (): void => {
     const leftMs = longestMs - (clock.elapsed() - Math.max(started, heardAt() ?? started));
-    if (leftMs > 0) cancel = clock.after(leftMs, look);
+    // Whole milliseconds: what rounding leaves of one may be too little to move a clock at all.
+    if (leftMs > 0) cancel = clock.after(Math.ceil(leftMs), look);
     else if (act() === 'nothing') cancel = clock.after(longestMs, look);
   };
   look();

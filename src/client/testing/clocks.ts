@@ -44,7 +44,10 @@ export class ManualClock implements Clock {
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await settled();
+    let inPlace = 0;
     for (let [timer] = this.#due(end); timer !== undefined; [timer] = this.#due(end)) {
+      inPlace = timer.at > this.#now ? 0 : inPlace + 1;
+      if (inPlace > mostInPlace) throw new Error(`timers run again and again at ${this.#now} ms: time stands still`);
       this.#timers.delete(timer);
       this.#now = Math.max(this.#now, timer.at);
       timer.run();
@@ -57,6 +60,9 @@ export class ManualClock implements Clock {
     return [...this.#timers].filter(({ at }) => at <= until).toSorted((a, b) => a.at - b.at);
   }
 }
+
+/** More timers at one moment than any test has. */
+const mostInPlace = 10_000;
 
 /** Resolves when all that can go on without time passing has gone on. */
 export async function settled(): Promise<void> {
