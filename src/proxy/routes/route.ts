@@ -57,6 +57,8 @@ export interface Route {
    * A UDP flow to anybody else is cut (only UDP routes have it).
    */
   readonly serving?: ReadonlySet<string>;
+  /** The version of the PROXY protocol by which targets are told of the client, where they are (only TCP routes have it). */
+  readonly proxyProtocol?: 'v1' | 'v2';
 }
 
 /** The key of a route: no two routes of a table have the same. */

@@ -10,6 +10,7 @@ import { candidatesIn } from './candidates.ts';
 import { healthyAmong } from './health.ts';
 import type { RouteOptions, ThisNode } from './options.ts';
 import { isOpen } from './port-gate.ts';
+import { proxyProtocolOf } from './proxy-protocol.ts';
 import type { Route } from './route.ts';
 import type { Selection } from './selection.ts';
 import { select } from './selection.ts';
@@ -70,7 +71,7 @@ export function clusterAddresses({ clusterIPs, clusterIP }: Service['spec']): re
 interface PortContext extends ServiceInput {
   readonly port: ServicePort;
   readonly selection: Selection;
-  readonly base: Pick<Route, 'owner' | 'portName' | 'family' | 'protocol' | 'port' | 'serving'>;
+  readonly base: Pick<Route, 'owner' | 'portName' | 'family' | 'protocol' | 'port' | 'serving' | 'proxyProtocol'>;
   readonly actions: PolicyActions;
 }
 
@@ -84,6 +85,7 @@ function portRoutes(port: ServicePort, family: IpFamily, input: ServiceInput): r
     protocol,
     port: port.port,
     ...servingIf(protocol, selection),
+    ...proxyProtocolOf(input.service, port),
   };
   const context = { ...input, port, selection, base, actions: actionsOf(selection, input) };
   return [

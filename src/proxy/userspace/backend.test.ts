@@ -162,6 +162,30 @@ for (const engine of ['native', 'node'] as const) {
       if (fd !== undefined) libc?.close(fd);
     });
 
+    test('a target is told of the client first, where it asked for that', async () => {
+      await using stand = await open();
+      const address = vip();
+      // It speaks only once it was told, though the client waits for it to speak.
+      await using pod = await serve('127.0.0.1', (socket) => socket.once('data', (told: Buffer) => socket.end(told)));
+      const hear = async (from: string): Promise<readonly [number, Buffer]> => {
+        const socket = connect({ host: address, port, localAddress: from });
+        const [told] = (await once(socket, 'data')) as [Buffer];
+        const own = socket.localPort ?? 0;
+        socket.destroy();
+        return [own, told];
+      };
+      await stand.set(route(address, forward(target(pod)), { proxyProtocol: 'v1' }));
+      const [own, line] = await hear('127.5.0.1');
+      assert.equal(line.toString(), `PROXY TCP4 127.5.0.1 ${address} ${own} ${port}\r\n`);
+      await stand.set(route(address, forward(target(pod)), { proxyProtocol: 'v2' }));
+      const [, bytes] = await hear('127.5.0.1');
+      assert.equal(bytes.length, 28);
+      assert.deepEqual([...bytes.subarray(16, 20)], [127, 5, 0, 1]);
+      await using echo = await named('127.0.0.1', 'a');
+      await stand.set(route(address, forward(target(echo)), { proxyProtocol: 'v1' }));
+      assert.match(await ask(address, { from: '127.5.0.2' }), /^a\nPROXY TCP4 127\.5\.0\.2 .*\r\nhi$/);
+    });
+
     test('a client comes back to where it was, until that is gone', async () => {
       await using stand = await open({ threads: 2 });
       const pods = await Promise.all(['a', 'b', 'c'].map((name) => named('127.0.0.1', name)));

@@ -58,7 +58,7 @@ test('every connection goes where the model says, whatever happened before', () 
           const pin = pins.get(`${key} ${source}`);
           const pinned = pin !== undefined && pin.untilMs > nowMs ? pin : undefined;
           const want = decide(table, { ...chosen, source }, { random, pinned });
-          const got = board.connect({ key, source, failed: new Set() });
+          const got = board.connect({ key, source, sourcePort: 1, failed: new Set() });
           assert.equal(got.type, want.type);
           if (want.type !== 'forward' || got.type !== 'forward') continue;
           assert.deepEqual(got.target, want.target);
@@ -101,7 +101,7 @@ describe('after failures', () => {
 
   test('others are tried, each once, and at the end it is refused', () => {
     const board = boardWith([route(vip, forward(target(a), target(b), target(c)))]);
-    const call = { key, source: '10.1.0.9', failed: new Set<string>() };
+    const call = { key, source: '10.1.0.9', sourcePort: 1, failed: new Set<string>() };
     const tried: string[] = [];
     for (;;) {
       const connection = board.connect(call);
@@ -117,13 +117,13 @@ describe('after failures', () => {
     let nowMs = 0;
     const board = boardWith([route(vip, forward(target(a), target(b)))], () => nowMs);
     const connect = (): string => {
-      const connection = board.connect({ key, source: '10.1.0.9', failed: new Set() });
+      const connection = board.connect({ key, source: '10.1.0.9', sourcePort: 1, failed: new Set() });
       return connection.type === 'forward' ? connection.target.address : connection.type;
     };
     assert.equal(connect(), a.address);
-    board.failed({ key, source: '10.1.0.9', failed: new Set() }, target(a));
+    board.failed({ key, source: '10.1.0.9', sourcePort: 1, failed: new Set() }, target(a));
     assert.equal(connect(), b.address);
-    board.failed({ key, source: '10.1.0.9', failed: new Set() }, target(b));
+    board.failed({ key, source: '10.1.0.9', sourcePort: 1, failed: new Set() }, target(b));
     assert.equal(connect(), a.address);
     nowMs = 1001;
     assert.equal(connect(), a.address);
@@ -131,7 +131,7 @@ describe('after failures', () => {
 
   test('a client is remembered at the target that answered', () => {
     const board = boardWith([route(vip, forward(target(a, 60), target(b, 60)))]);
-    const call = { key, source: '10.1.0.9', failed: new Set<string>() };
+    const call = { key, source: '10.1.0.9', sourcePort: 1, failed: new Set<string>() };
     const first = board.connect(call);
     assert.ok(first.type === 'forward');
     board.failed(call, first.target);

@@ -4,6 +4,7 @@ import { admits, choose, originOf, rulesFor } from '../routes/decide.ts';
 import type { NodeNetwork, Route, Target } from '../routes/route.ts';
 import { routeKey, targetKey } from '../routes/route.ts';
 import { Pins } from './pins.ts';
+import { prefaceOf } from './preface.ts';
 
 /** What a switchboard is told of a change. */
 export interface SwitchboardChange {
@@ -18,19 +19,23 @@ export interface SwitchboardChange {
 export interface Call {
   readonly key: string;
   readonly source: string;
+  readonly sourcePort: number;
   /** Targets that did not answer, by `targetKey`. */
   readonly failed: Set<string>;
 }
 
+/** Whom a call is to be connected with. */
+export interface Forward {
+  readonly type: 'forward';
+  readonly target: Target;
+  /** Nobody is left to be tried after this target. */
+  readonly isLast: boolean;
+  /** What the target is told before all that the caller says; undefined: nothing. */
+  readonly preface: Uint8Array | undefined;
+}
+
 /** Where a call is to go. */
-export type Connection =
-  | {
-      readonly type: 'forward';
-      readonly target: Target;
-      /** Nobody is left to be tried after this target. */
-      readonly isLast: boolean;
-    }
-  | { readonly type: 'reject' | 'drop' };
+export type Connection = Forward | { readonly type: 'reject' | 'drop' };
 
 export interface SwitchboardOptions {
   readonly random: () => number;
@@ -90,7 +95,9 @@ export class Switchboard {
     });
     this.#pins.set(key, source, target);
     const isLast = untried.length === 1 || failed.size + 1 >= this.#options.mostAttempts;
-    return { type: 'forward', target, isLast };
+    const { proxyProtocol } = route;
+    const preface = proxyProtocol && prefaceOf(proxyProtocol, { ...route, source, sourcePort: call.sourcePort });
+    return { type: 'forward', target, isLast, preface };
   }
 
   /** A target did not answer a call: it is not tried again in it, and others are preferred for a while. */

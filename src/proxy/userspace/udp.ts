@@ -125,7 +125,8 @@ export class UdpRelays implements AsyncDisposable {
     door: Socket,
     { name, key, from }: { readonly name: string; readonly key: string; readonly from: RemoteInfo },
   ): Flow | undefined {
-    const call: Call = { key, source: canonicalAddress(from.address) ?? '', failed: new Set() };
+    const source = canonicalAddress(from.address) ?? '';
+    const call: Call = { key, source, sourcePort: from.port, failed: new Set() };
     const connection = this.#switchboard.connect(call);
     if (connection.type !== 'forward') return undefined;
     if (this.#flows.size >= this.#limits.udpFlows) {

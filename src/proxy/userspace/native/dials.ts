@@ -2,7 +2,7 @@ import type { Target } from '../../routes/route.ts';
 import { targetKey } from '../../routes/route.ts';
 import type { Counters } from '../counters.ts';
 import { dialTimeoutMs, dialTimeoutsMs } from '../options.ts';
-import type { Call, Switchboard } from '../switchboard.ts';
+import type { Call, Forward, Switchboard } from '../switchboard.ts';
 import type { Libc } from './libc.ts';
 import { epoll, isOutOfDescriptors } from './libc.ts';
 import type { Memory } from './memory.ts';
@@ -19,11 +19,16 @@ export interface Caller {
   readonly client: number;
 }
 
-/** A caller, and the target that has to answer. */
-interface Dial {
+/** A caller, and the socket of the target it is connected with, which is told something first. */
+export interface Callee {
   readonly caller: Caller;
-  readonly target: Target;
   readonly backend: number;
+  readonly preface: Uint8Array | undefined;
+}
+
+/** One that has to answer. */
+interface Dial extends Callee {
+  readonly target: Target;
   readonly deadlineMs: number;
 }
 
@@ -35,7 +40,7 @@ export interface DialsOptions {
   readonly counters: Counters;
   readonly now: () => number;
   /** A target has answered. `events` are those of its socket by then. */
-  readonly onConnected: (caller: Caller, backend: number, events: number) => void;
+  readonly onConnected: (callee: Callee, events: number) => void;
   /** Nobody did, or nobody may be asked. */
   readonly onRefused: (caller: Caller) => void;
 }
@@ -69,9 +74,9 @@ export class Dials implements Disposable {
         counters.add(call.failed.size === 0 ? 'refused' : 'failed');
         return onRefused(caller);
       }
-      const { target, isLast } = connection;
+      const { target } = connection;
       const backend = sockets.connect(this.#addressOf(target));
-      if (backend !== -1) return this.#await(caller, { target, backend, isLast });
+      if (backend !== -1) return this.#await(caller, backend, connection);
       // That is nobody's fault but ours.
       if (isOutOfDescriptors(libc.errno())) {
         counters.add('limited');
@@ -89,7 +94,7 @@ export class Dials implements Disposable {
     if ((events & (epoll.error | epoll.hangUp)) !== 0 && this.#options.sockets.hasFailed(fd)) this.#redial(dial);
     else if ((events & (epoll.out | epoll.hangUp)) !== 0) {
       this.#forget(dial);
-      this.#options.onConnected(dial.caller, fd, events);
+      this.#options.onConnected(dial, events);
     }
     return true;
   }
@@ -104,9 +109,10 @@ export class Dials implements Disposable {
     }
   }
 
-  #await(caller: Caller, { target, backend, isLast }: Pick<Dial, 'target' | 'backend'> & { isLast: boolean }): void {
+  #await(caller: Caller, backend: number, { target, isLast, preface }: Forward): void {
     const failures = caller.call.failed.size;
-    const dial = { caller, target, backend, deadlineMs: this.#options.now() + dialTimeoutMs(failures, isLast) };
+    const deadlineMs = this.#options.now() + dialTimeoutMs(failures, isLast);
+    const dial: Dial = { caller, backend, preface, target, deadlineMs };
     this.#dials[backend] = dial;
     this.#waiting[isLast ? dialTimeoutsMs.length - 1 : failures]?.add(dial);
     this.#watchDeadlines();

@@ -48,6 +48,12 @@ export class Direction {
     this.#chunk = chunk;
   }
 
+  /** Has the receiver get something before all that is read. It does not count as read. */
+  precede(shared: Pumping, preface: Uint8Array): void {
+    this.#keep(shared, preface);
+    this.bytes -= preface.length;
+  }
+
   /** Moves what can be moved. */
   pump(shared: Pumping, isLast: boolean): Pumped {
     for (let turn = 0; turn < turns; turn++) {
@@ -100,6 +106,10 @@ export class Direction {
   #hold(shared: Pumping, rest: Uint8Array): void {
     this.canWrite = false;
     this.#chunk = Math.max(4 * least, this.#chunk >> 1);
+    this.#keep(shared, rest);
+  }
+
+  #keep(shared: Pumping, rest: Uint8Array): void {
     this.#rest = allocateWith(shared.libc, rest);
     this.#restAt = 0;
     shared.held += rest.length;

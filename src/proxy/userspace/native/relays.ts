@@ -2,7 +2,7 @@
 import type { Counters } from '../counters.ts';
 import type { UserspaceLimits } from '../options.ts';
 import type { Call, Switchboard } from '../switchboard.ts';
-import type { Caller } from './dials.ts';
+import type { Callee } from './dials.ts';
 import { Dials } from './dials.ts';
 import { Direction } from './flow.ts';
 import type { Pumping } from './flow.ts';
@@ -77,7 +77,7 @@ export class Relays implements Disposable {
       ...options,
       sockets: this.#sockets,
       poller: this.#poller,
-      onConnected: (caller, backend, events) => this.#join(caller, backend, events),
+      onConnected: (callee, events) => this.#join(callee, events),
       onRefused: ({ door, client }) => {
         this.#leave(door);
         this.#reset(client);
@@ -137,13 +137,16 @@ export class Relays implements Disposable {
       }
       counters.add('open');
       this.#perAddress.set(door.address, own + 1);
-      const call: Call = { key: door.key, source: printSocketAddress(this.#peer.bytes), failed: new Set() };
+      const { bytes } = this.#peer;
+      const source = printSocketAddress(bytes);
+      const call: Call = { key: door.key, source, sourcePort: bytes.readUInt16BE(2), failed: new Set() };
       this.#dials.begin({ door, call, client });
     }
   }
 
-  #join({ door, client }: Caller, backend: number, events: number): void {
+  #join({ caller: { door, client }, backend, preface }: Callee, events: number): void {
     const up = new Direction(client, backend, firstChunk);
+    if (preface !== undefined) up.precede(this.#shared, preface);
     const down = new Direction(backend, client, firstChunk);
     const pair: Pair = { door, client, backend, up, down };
     this.#pairs[client] = pair;

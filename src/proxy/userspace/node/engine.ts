@@ -92,7 +92,7 @@ export class NodeEngine implements Engine {
     this.#perAddress.set(address, own + 1);
     client.once('close', () => this.#leave(client, address));
     const source = canonicalAddress(client.remoteAddress ?? '') ?? '';
-    this.#dial(client, { key, source, failed: new Set() });
+    this.#dial(client, { key, source, sourcePort: client.remotePort ?? 0, failed: new Set() });
   }
 
   #leave(client: Socket, address: string): void {
@@ -112,7 +112,7 @@ export class NodeEngine implements Engine {
       this.#counters.add(call.failed.size === 0 ? 'refused' : 'failed');
       return void client.resetAndDestroy();
     }
-    const { target, isLast } = connection;
+    const { target, isLast, preface } = connection;
     const { address: host, port } = target;
     const backend = connect({ host, port, allowHalfOpen: true, noDelay: true, ...keepAlive });
     const giveUp = (error?: NodeJS.ErrnoException): void => {
@@ -148,6 +148,7 @@ export class NodeEngine implements Engine {
       clearTimeout(timer);
       backend.off('error', giveUp);
       client.off('close', abandon);
+      if (preface !== undefined) backend.write(preface);
       join(client, backend);
     });
   }
