@@ -1,3 +1,4 @@
+import { messageOf } from '../../api/thrown.ts';
 import type { Key } from '../../client/key.ts';
 import type { Member } from '../member/member.ts';
 import type { Delivery } from '../project/export-conditions.ts';
@@ -64,7 +65,7 @@ export class Deliveries {
   failed(key: Key, member: string, { failures, error }: Failure): boolean {
     if (failures !== lagsAfter) return false;
     const lagging = this.#lagging.get(key) ?? new Map<string, string>();
-    this.#lagging.set(key, lagging.set(member, messageOf(error)));
+    this.#lagging.set(key, lagging.set(member, messageOf(error).slice(0, longestMessage)));
     return true;
   }
 
@@ -111,9 +112,6 @@ export class Deliveries {
 }
 
 const longestMessage = 300;
-
-const messageOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).slice(0, longestMessage);
 
 const textOf = ({ clusters, delivery }: Delivered): string => JSON.stringify([clusters, delivery]);
 

@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 
+import { messageOf } from '../../../api/thrown.ts';
 import type { Address } from './address.ts';
 
 /** One call. */
@@ -35,7 +36,7 @@ export class Caller implements Disposable {
     try {
       return JSON.parse(answer.text) as unknown;
     } catch (error) {
-      throw new Error(`couldn't get version/kind; json parse error: ${errorText(error)}`, { cause: error });
+      throw new Error(`couldn't get version/kind; json parse error: ${messageOf(error)}`, { cause: error });
     }
   }
 
@@ -91,8 +92,6 @@ async function readAnswer(response: IncomingMessage): Promise<Answer> {
   return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() };
 }
 
-const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
@@ -110,7 +109,7 @@ function reasonOf(error: unknown, signal: AbortSignal): string {
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
       return 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
     default:
-      return errorText(error);
+      return messageOf(error);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Status, StatusDetails } from '../../../api/errors.ts';
 import { internalError, StatusError } from '../../../api/errors.ts';
 import { isJsonObject } from '../../../api/schema/json-object.ts';
+import { messageOf } from '../../../api/thrown.ts';
 import type { Verdict } from './review.ts';
 
 /** The error of a write that a webhook has refused: its Status, made one of a failure. */
@@ -28,4 +29,4 @@ export const uncalled = (name: string, error: unknown): StatusError => internalE
 
 /** What went wrong, as Kubernetes tells it. */
 export const callFailure = (name: string, error: unknown): string =>
-  `failed calling webhook ${JSON.stringify(name)}: ${error instanceof Error ? error.message : String(error)}`;
+  `failed calling webhook ${JSON.stringify(name)}: ${messageOf(error)}`;

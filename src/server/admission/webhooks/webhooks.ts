@@ -7,6 +7,7 @@ import type {
 } from '../../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
 import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
 import type { Kind } from '../../../api/kind.ts';
+import { messageOf } from '../../../api/thrown.ts';
 import type { CacheHub } from '../../cache/hub.ts';
 import type { ResourceCache } from '../../cache/resource-cache.ts';
 import { addressOf } from './address.ts';
@@ -138,5 +139,5 @@ export class Webhooks implements Disposable {
 }
 
 function rethrow(doing: string, error: unknown): never {
-  throw new Error(`${doing}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  throw new Error(`${doing}: ${messageOf(error)}`, { cause: error });
 }
