@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ObjectMeta } from '../../../metadata.ts';
 import { serviceKind } from './kind.ts';
-import type { Service } from './schema.ts';
+import type { Service, ServicePort } from './schema.ts';
 import type { Written } from './service.fixture.ts';
 import { contextWith, written } from './service.fixture.ts';
 
@@ -105,6 +105,32 @@ for (const { name, spec, metadata, want } of warnings) {
     assert.deepEqual(serviceKind.warnings(written(spec, metadata), undefined, contextWith()), want);
   });
 }
+
+const aliasOf = (...ports: readonly ServicePort[]): Service =>
+  written({ type: 'ExternalName', externalName: 'shop.example.org', ports });
+const tlsPorts: readonly { readonly port: ServicePort; readonly isWarned: boolean }[] = [
+  { port: { port: 443 }, isWarned: true },
+  { port: { name: 'https', port: 8443 }, isWarned: true },
+  { port: { name: 'https-admin', port: 8443 }, isWarned: true },
+  { port: { port: 8443, appProtocol: 'https' }, isWarned: true },
+  { port: { port: 8443, appProtocol: 'kubernetes.io/wss' }, isWarned: true },
+  { port: { name: 'http', port: 80, appProtocol: 'http' }, isWarned: false },
+  { port: { name: 'postgres', port: 5432 }, isWarned: false },
+];
+for (const { port, isWarned } of tlsPorts) {
+  test(`EXT-8 an alias with port ${JSON.stringify(port)} is ${isWarned ? '' : 'not '}warned of the certificate`, () => {
+    const want =
+      'spec.ports[1]: the certificate that TLS clients find is that of "shop.example.org", not of this Service: let them ask for that name';
+    const service = aliasOf({ name: 'plain', port: 8080 }, port);
+    assert.deepEqual(serviceKind.warnings(service, undefined, contextWith()), isWarned ? [want] : []);
+  });
+}
+
+test('EXT-8 an alias is warned of the certificate when it becomes one, and not again', () => {
+  const alias = aliasOf({ port: 443 });
+  assert.equal(serviceKind.warnings(alias, written({ ports: [{ port: 443 }] }), contextWith()).length, 1);
+  assert.deepEqual(serviceKind.warnings(alias, alias, contextWith()), []);
+});
 
 test('a client cannot set the status on create', () => {
   const service = balancer({ ip: '192.0.2.1' });

@@ -1,12 +1,12 @@
 import { addressWarnings, cidrWarnings } from '../../../address-errors.ts';
 import { isHeadless } from './exposure.ts';
-import type { Service } from './schema.ts';
+import type { Service, ServicePort } from './schema.ts';
 
 const deprecatedHints =
   'annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead';
 
 /** What an author should know about a Service that is accepted. */
-export function warningsFor(service: Service): string[] {
+export function warningsFor(service: Service, old: Service | undefined): string[] {
   const { metadata, spec } = service;
   const warnings: string[] = [];
   if (metadata.annotations?.['service.kubernetes.io/topology-aware-hints'] !== undefined) {
@@ -24,6 +24,7 @@ export function warningsFor(service: Service): string[] {
   if (!isAlias && spec.externalName !== undefined && spec.externalName !== '') {
     warnings.push('spec.externalName is ignored when spec.type is not "ExternalName"');
   }
+  if (isAlias && old?.spec.type !== 'ExternalName') addCertificate(warnings, service);
   if (spec.trafficDistribution === 'PreferClose') {
     warnings.push('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"');
   }
@@ -52,3 +53,18 @@ function addHeadless(warnings: string[], { spec }: Service): void {
   // Kubernetes 1.34 warns of the default as well, for every headless Service; later versions do not.
   if (spec.sessionAffinity !== 'None') ignored('spec.SessionAffinity');
 }
+
+/** An alias changes the address that clients reach, not the name that they compare with the certificate found there. */
+function addCertificate(warnings: string[], { spec }: Service): void {
+  const index = spec.ports?.findIndex(isForTls) ?? -1;
+  if (index < 0) return;
+  const { externalName = '' } = spec;
+  warnings.push(
+    `spec.ports[${index}]: the certificate that TLS clients find is that of "${externalName}", not of this Service: let them ask for that name`,
+  );
+}
+
+const tlsProtocols: readonly string[] = ['https', 'tls', 'ssl', 'wss', 'grpcs', 'kubernetes.io/wss'];
+
+const isForTls = ({ name = '', port, protocol = 'TCP', appProtocol = '' }: ServicePort): boolean =>
+  protocol === 'TCP' && (port === 443 || tlsProtocols.includes(appProtocol) || /^(https|tls)(-|$)/.test(name));
