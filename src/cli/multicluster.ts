@@ -15,6 +15,11 @@ const lease = 'fairlead-multicluster';
 const flags: readonly Flag[] = [
   { name: 'members', value: 'FILE', description: 'the clusters of the set; see `fairlead mcs join`' },
   {
+    name: 'target',
+    value: 'ID,…',
+    description: 'the clusters to write to, by an agent of their own; the others are only read. Default: all',
+  },
+  {
     name: 'conflicts',
     value: 'POLICY',
     description: 'what becomes of an ImportedService about which clusters disagree: Withdraw, OldestWins or Quarantine',
@@ -49,13 +54,20 @@ export const part: Part = {
   alone: (settings) => async () => {
     const path = readFlag(settings, 'members', nonEmpty, '');
     if (path === '') throw new UsageError('which clusters? pass --members FILE; `fairlead mcs join` writes one');
-    const options = readOptions(settings);
+    const targets = readFlag(settings, 'target', parseTargets, undefined);
+    const options = readOptions(settings, targets);
     const { readMembers, followMembers } = await import('./mcs/follow-members.ts');
     const first = await readMembers(path);
+    const { aimedAt, checkTargets } = await import('./mcs/targets.ts');
+    checkTargets(targets, first, path);
     const { startMulticluster } = await import('../multicluster/multicluster.ts');
     return (context) => {
       const members: MulticlusterOptions['members'] = (change, signal) => {
-        const following = followMembers({ path, first, log: context.log }, change, signal);
+        const following = followMembers(
+          { path, first, log: context.log },
+          (entries) => change(aimedAt(targets, entries)),
+          signal,
+        );
         following.catch((error: unknown) => tell(context.log, error));
       };
       return startMulticluster(context, { ...options, members });
@@ -74,16 +86,23 @@ const load =
     return (context) => startMulticluster(context, options(context));
   };
 
-function readOptions(settings: Settings): Omit<MulticlusterOptions, 'members'> {
+function readOptions(settings: Settings, targets?: readonly string[]): Omit<MulticlusterOptions, 'members'> {
   const durationMs = readFlag(settings, 'source-lease-duration', parseLease, 15_000);
   return {
     seedPolicy: readFlag(settings, 'conflicts', oneOf(['Withdraw', 'OldestWins', 'Quarantine']), 'Withdraw'),
     setName: readFlag(settings, 'set-name', nonEmpty, 'fairlead'),
     windowMs: readFlag(settings, 'window', parseGoDuration, 100),
     pulse: { durationMs, renewMs: durationMs / 3 },
-    leaderElection: readElection(settings, lease),
+    // Agents of different clusters may stand for election in one.
+    leaderElection: readElection(settings, [lease, ...(targets ?? [])].join('-')),
     webhook: readWebhook(settings),
   };
+}
+
+function parseTargets(text: string): readonly string[] {
+  const ids = text.split(',').filter((id) => id !== '');
+  if (ids.length === 0) throw new UsageError('expected ids of members, such as prod-eu');
+  return ids.toSorted();
 }
 
 function parseLease(text: string): number {

@@ -217,7 +217,8 @@ class Multicluster implements RunningPart {
     const { log } = this.#context;
     const staying = this.#sync.members.filter(({ options }) => options.isLeaving !== true);
     const sources = new Set(staying.map(({ id }) => id));
-    for (const member of this.#sync.members.filter(({ isReady }) => isReady)) {
+    const ours = this.#sync.members.filter(({ isReady, options }) => isReady && options.isReadOnly !== true);
+    for (const member of ours) {
       try {
         await dropLeases(member, member.options.isLeaving === true ? new Set() : sources, this.#stop.signal);
       } catch (error) {

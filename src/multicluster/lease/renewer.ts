@@ -65,7 +65,8 @@ export class Renewer {
   }
 
   async #renewIn(importer: Member, sources: readonly Member[], signal: AbortSignal): Promise<void> {
-    if (!importer.isReady || importer.options.isLeaving === true) return;
+    const { isLeaving = false, isReadOnly = false } = importer.options;
+    if (!importer.isReady || isLeaving || isReadOnly) return;
     for (const source of sources) {
       const { confirmedAt } = source.pulse;
       if (confirmedAt === undefined) continue;

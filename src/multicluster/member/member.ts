@@ -184,6 +184,7 @@ export class Member implements AsyncDisposable {
 
   /** Makes one write; what it left is in `record` and `actual` at once. Throws what the server refuses. */
   async apply(write: Write, signal: AbortSignal): Promise<void> {
+    if (this.options.isReadOnly === true) throw new Error(`bug: cluster ${this.id} is not ours to write to`);
     await withDeadline(signal, writeTimeoutMs, (deadline) => this.#apply(write, { signal: deadline }));
   }
 

@@ -18,6 +18,8 @@ export interface MemberOptions {
   readonly keepsSrvNames?: boolean | undefined;
   /** It is about to leave: it exports nothing any more, and what was imported into it goes. */
   readonly isLeaving?: boolean | undefined;
+  /** Somebody else writes to it, such as an agent of its own: it is read, and what it holds is judged. */
+  readonly isReadOnly?: boolean | undefined;
 }
 
 /** How often a member is asked whether it is there, and for how long no answer is no loss. */

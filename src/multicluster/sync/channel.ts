@@ -79,6 +79,14 @@ export class Channel {
     return since === undefined ? undefined : this.#clock.elapsed() - since;
   }
 
+  /** How long a service has been waited for that is not there yet. */
+  waitedMs(key: Key): number {
+    const now = this.#clock.elapsed();
+    const since = this.#since.get(key) ?? now;
+    this.#since.set(key, since);
+    return now - since;
+  }
+
   /** Services that wait to be written. */
   get length(): number {
     return this.#queue.length;

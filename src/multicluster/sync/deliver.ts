@@ -70,6 +70,15 @@ export async function deliver(input: DeliveryInput, signal: AbortSignal): Promis
   throw new Error(`${input.key} does not come to rest in cluster ${member.id}: something else keeps changing it`);
 }
 
+/** How far a service has come in a member that somebody else writes to, by what it holds. */
+export function judge(input: Projection): Delivered {
+  const { member, merged, memory } = input;
+  const { desired, actual } = desiredIn(input);
+  const difference = diff(desired, actual, { now: '', ...(memory && { memory }) });
+  const delivery = deliveryOf(member.facts(), desired, difference);
+  return { delivery, clusters: merged.order, writes: 0, waitMs: 0 };
+}
+
 /** What a member is to hold now, and what it holds. */
 export function desiredIn({ key, merged, member, unknown, lost, silent, memory }: Projection): {
   readonly desired: Desired;
@@ -79,10 +88,10 @@ export function desiredIn({ key, merged, member, unknown, lost, silent, memory }
   const actual = member.actual(key);
   const isWanted = facts.namespaces.has(merged.namespace);
   const shown = merged.views.current ?? merged.views.seed;
+  const { vips, isReadOnly = false } = member.options;
+  // Where somebody else writes, the address is the one that is there.
   const vip: VipState =
-    member.options.vips === undefined || !isWanted
-      ? { state: 'unneeded' }
-      : member.options.vips.addressesFor(key, shown, actual);
+    vips === undefined || isReadOnly || !isWanted ? { state: 'unneeded' } : vips.addressesFor(key, shown, actual);
   const target = {
     member: facts,
     actual,

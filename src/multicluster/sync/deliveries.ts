@@ -69,6 +69,11 @@ export class Deliveries {
     return true;
   }
 
+  /** Whether a member had everything of a service when it was last looked at. */
+  hasAcknowledged(key: Key, member: string): boolean {
+    return this.#taken.get(key)?.get(member)?.delivery.state === 'acknowledged';
+  }
+
   /** Whether a member has taken a service, or failed to often enough. */
   hasTried(key: Key, member: string): boolean {
     return this.#taken.get(key)?.has(member) === true || this.#lagging.get(key)?.has(member) === true;

@@ -10,8 +10,8 @@ import { isSaidExported } from '../project/exports.ts';
 import { exportsOf } from '../record.ts';
 import { hasArrived } from './arrival.ts';
 import type { Channel } from './channel.ts';
-import type { Delivered } from './deliver.ts';
-import { deletedSource, deliver } from './deliver.ts';
+import type { Delivered, Projection } from './deliver.ts';
+import { deletedSource, deliver, judge } from './deliver.ts';
 import type { Failure } from './deliveries.ts';
 import { Deliveries, holdsAnything, isWithdrawn } from './deliveries.ts';
 import { releaseExports, tellExports } from './exports.ts';
@@ -26,6 +26,8 @@ export interface ReconcilerOptions {
   readonly metrics: SyncMetrics;
   readonly clock: Clock;
   readonly log: Logger;
+  /** A service is another than it was thought to be. */
+  readonly changed: (key: Key) => void;
   /** A service needs a look in some members. */
   readonly touch: (key: Key, members: readonly string[]) => void;
 }
@@ -74,24 +76,51 @@ export class Reconciler {
     if (this.#deliveries.failed(key, member, failure)) this.#touchExporters(key);
   }
 
-  /** Makes a member hold what it is to hold of a service. */
+  /** Makes a member hold what it is to hold of a service, or looks how far somebody else has come with that. */
   async run(channel: Channel, key: Key, signal: AbortSignal): Promise<Outcome> {
-    const { services, seats } = this.#options;
+    const { services, seats, changed } = this.#options;
     const { member } = channel;
     const seat = seats.get(member.id);
     // It is touched again when it is ready.
     if (!member.isReady || seat?.joining !== 'done' || problemOf(seat) !== undefined) return;
-    const merged = services.get(key);
-    const version = services.version(key);
+    if (services.isOutOfOrder(key)) changed(key);
+    return member.options.isReadOnly === true ? this.#judge(channel, key) : this.#write(channel, key, signal);
+  }
+
+  /** What somebody else is about to write is waited for: exports do not tell of every endpoint that is on its way. */
+  #judge(channel: Channel, key: Key): Outcome {
+    const { member } = channel;
+    const delivered = judge(this.#projection(member, key));
+    if (delivered.delivery.state === 'pending' && this.#deliveries.hasAcknowledged(key, member.id)) {
+      const leftMs = newMs - channel.waitedMs(key);
+      if (leftMs > 0) return { againAfterMs: leftMs };
+    }
+    this.#acknowledge(channel, key, { ...delivered, version: this.#options.services.version(key) });
+    this.#tidy(member, key);
+    return undefined;
+  }
+
+  #projection(member: Member, key: Key): Projection {
+    const { services, seats } = this.#options;
+    return {
+      key,
+      merged: services.get(key),
+      member,
+      memory: member.memory,
+      unknown: seats.idsOf(({ caches }) => !caches.isSynced),
+      lost: seats.idsOf(({ pulse }) => pulse.state === 'lost'),
+      silent: seats.idsOf(({ pulse }) => pulse.state === 'silent'),
+    };
+  }
+
+  async #write(channel: Channel, key: Key, signal: AbortSignal): Promise<Outcome> {
+    const { member } = channel;
+    const projection = this.#projection(member, key);
+    const { merged } = projection;
+    const version = this.#options.services.version(key);
     const delivered = await deliver(
       {
-        key,
-        merged,
-        member,
-        memory: member.memory,
-        unknown: seats.idsOf(({ caches }) => !caches.isSynced),
-        lost: seats.idsOf(({ pulse }) => pulse.state === 'lost'),
-        silent: seats.idsOf(({ pulse }) => pulse.state === 'silent'),
+        ...projection,
         brake: (write) => this.#brake(channel, merged, write),
         now: () => this.#now(),
         onWrite: (write) => this.#count(member, write),
@@ -109,21 +138,22 @@ export class Reconciler {
 
   #acknowledge(channel: Channel, key: Key, delivered: Delivered & { readonly version: number }): void {
     const { services, metrics } = this.#options;
-    const { id } = channel.member;
+    const { id, options } = channel.member;
     const tookMs = channel.arrived(key);
     if (tookMs !== undefined && delivered.writes > 0) metrics.propagation.observe({ importer: id }, tookMs / 1000);
     const isNews = this.#deliveries.took(key, id, delivered);
     const isLeaving = services.get(key).exporters.some(({ verdict }) => verdict.state === 'leaving');
+    const mayBeGone = delivered.writes > 0 || options.isReadOnly === true;
     // The last one who looks at it tells all: a word for each would be as many writes as there are members.
-    if ((isNews && !this.#isAwaited(key)) || (isLeaving && delivered.writes > 0)) this.#touchExporters(key);
+    if ((isNews && !this.#isAwaited(key)) || (isLeaving && mayBeGone)) this.#touchExporters(key);
   }
 
   #touchExporters(key: Key): void {
-    const { services, touch } = this.#options;
-    touch(
-      key,
-      services.get(key).exporters.map(({ cluster }) => cluster),
-    );
+    const { services, seats, touch } = this.#options;
+    const exporters = services.get(key).exporters.map(({ cluster }) => cluster);
+    // Those of others are told by others.
+    const ours = exporters.filter((id) => seats.get(id)?.member.options.isReadOnly !== true);
+    touch(key, ours);
   }
 
   /** Tells the exports of a member how far the service has come; not 0: that is not known yet, but may be then. */

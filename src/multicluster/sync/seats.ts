@@ -99,6 +99,7 @@ export class Seats {
 export async function takeOver({ member }: Seat, seats: Seats, signal: AbortSignal): Promise<void> {
   const { caches, options } = member;
   options.vips?.adopt([...caches.serviceImports.list(), ...caches.importedServices.list()]);
+  if (options.isReadOnly === true) return seats.checkIdentities();
   for (const lease of await leasesIn(member, signal)) {
     const [source, uid] = [sourceOfLease(lease), lease.metadata.annotations?.[clusterUidAnnotation]];
     if (source !== undefined && uid !== undefined && seats.get(source) !== undefined) seats.remember(source, uid);
@@ -108,6 +109,7 @@ export async function takeOver({ member }: Seat, seats: Seats, signal: AbortSign
 
 /** Tells a member which cluster of the set it is, or that it no longer is one. */
 export async function tellMember({ member, problems }: Seat, setName: string, signal: AbortSignal): Promise<void> {
+  if (member.options.isReadOnly === true) return;
   if (member.options.isLeaving === true) {
     await leaveSet(member, signal);
     await dropLeases(member, new Set(), signal);

@@ -59,7 +59,7 @@ export class Services {
     if (known !== undefined && !this.#stale.has(key)) return known;
     this.#stale.delete(key);
     const { namespace = '', name } = nameFor(key);
-    const incumbents = known?.order ?? this.#incumbents(key);
+    const incumbents = this.#agreed(key) ?? known?.order ?? this.#incumbents(key);
     const guarded = this.#options.members().flatMap((member) => {
       // One that leaves exports nothing any more.
       const record = member.options.isLeaving === true ? undefined : member.record(key);
@@ -100,9 +100,28 @@ export class Services {
     this.#dropped.delete(key);
   }
 
-  /** Who came first before this controller began, as any of the imports remembers it. */
+  /** Whether others have agreed on another order of clusters than the one that `get` gives. */
+  isOutOfOrder(key: Key): boolean {
+    const agreed = this.#agreed(key);
+    if (agreed === undefined) return false;
+    const { order } = this.get(key);
+    const [theirs, ours] = [agreed.filter((id) => order.includes(id)), order.filter((id) => agreed.includes(id))];
+    return theirs.some((id, index) => id !== ours[index]);
+  }
+
+  /**
+   * Where each cluster has an agent of its own, all of them have to agree on who came first, though they learn of exports
+   * in different orders: what the import of the first cluster says that has one.
+   */
+  #agreed(key: Key): readonly string[] | undefined {
+    if (!this.#options.members().some(({ options }) => options.isReadOnly === true)) return undefined;
+    const order = this.#incumbents(key);
+    return order.length > 0 ? order : undefined;
+  }
+
+  /** Who came first before this controller began, as the first of the imports remembers it. */
   #incumbents(key: Key): readonly string[] {
-    for (const member of this.#options.members()) {
+    for (const member of this.#options.members().toSorted(byId)) {
       const incumbents = incumbentsIn(member.actual(key));
       if (incumbents.length > 0) return incumbents;
     }
@@ -134,6 +153,8 @@ export class Services {
     return denials;
   }
 }
+
+const byId = (left: Member, right: Member): number => (left.id < right.id ? -1 : 1);
 
 /** Quotas are counted over all exports of a member, which is not done for every change of one. */
 const quotaMs = 1000;

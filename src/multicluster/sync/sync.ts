@@ -72,6 +72,7 @@ export class Sync {
       metrics: this.metrics,
       clock: this.#clock,
       log: options.log,
+      changed: (key) => this.#changed(key),
       touch: (key, members) => {
         for (const id of members) this.#channels.get(id)?.touch(key);
       },

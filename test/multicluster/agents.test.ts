@@ -1,0 +1,171 @@
+// One controller for all clusters, or an agent in each: the same comes of both, and of both at once.
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join as joinPath } from 'node:path';
+import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+
+import { loadAll } from 'js-yaml';
+
+import type { ClusterRole } from '../../src/api/kinds/rbac/clusterrole/kind.ts';
+import { clusterRoleKind } from '../../src/api/kinds/rbac/clusterrole/kind.ts';
+import type { ClusterRoleBinding } from '../../src/api/kinds/rbac/clusterrolebinding/kind.ts';
+import { clusterRoleBindingKind } from '../../src/api/kinds/rbac/clusterrolebinding/kind.ts';
+import { until } from '../../src/server/testing/until.ts';
+import { root } from '../harness/process.ts';
+import type { Cluster } from './clusters.ts';
+import { entryOf, join, startClusters } from './clusters.ts';
+
+const reader = 'system:serviceaccount:kube-system:fairlead-multicluster-reader';
+
+/** Gives the reader of the example its rights. */
+async function admitReader({ client }: Cluster): Promise<void> {
+  const text = await readFile(joinPath(root, 'examples/rbac/multicluster-reader.yaml'), 'utf8');
+  const [, role, binding] = loadAll(text);
+  // Casts since a file has no types; the server looks.
+  await client.create(clusterRoleKind, role as ClusterRole);
+  await client.create(clusterRoleBindingKind, binding as ClusterRoleBinding);
+}
+
+/** Starts an agent for each of some clusters, which may write to that one alone. */
+async function startAgents(clusters: readonly Cluster[], stack: AsyncDisposableStack): Promise<void> {
+  for (const own of clusters) {
+    const entries = clusters.map((cluster, index) => ({
+      ...entryOf(cluster, index),
+      ...(cluster === own ? {} : { isReadOnly: true, connect: () => cluster.as(reader) }),
+    }));
+    await join([own], stack, { members: (change) => change(entries) }).part.ready;
+  }
+}
+
+const modes: Readonly<Record<string, (clusters: readonly Cluster[], stack: AsyncDisposableStack) => Promise<void>>> = {
+  central: async (clusters, stack) => join(clusters, stack).part.ready,
+  agents: startAgents,
+  'central and agents at once': async (clusters, stack) => {
+    await startAgents(clusters, stack);
+    await join(clusters, stack).part.ready;
+  },
+};
+
+/** What a cluster holds of a service and says of its export, without what differs by chance. */
+async function held(cluster: Cluster, name: string): Promise<unknown> {
+  const current = await cluster.serviceImport(name);
+  const slices = await cluster.imported(name);
+  return {
+    cluster: cluster.id,
+    imported: (await cluster.importedService(name))?.spec,
+    current: current?.spec,
+    clusters: current?.status?.clusters,
+    slices: slices.map(({ metadata: { name: slice }, endpoints, ports }) => ({ slice, endpoints, ports })),
+    seed: await cluster.conditions(name, 'seed'),
+    conditions: await cluster.conditions(name, 'current'),
+  };
+}
+
+const isExported = async (cluster: Cluster, name: string): Promise<boolean> =>
+  (await cluster.conditions(name, 'seed'))['Exported'] === 'True' &&
+  (await cluster.conditions(name, 'current'))['Ready'] === 'True';
+
+async function three(stack: AsyncDisposableStack): Promise<readonly [Cluster, Cluster, Cluster]> {
+  const [east, north, west] = await startClusters(['east', 'north', 'west'], stack);
+  assert.ok(east && north && west);
+  for (const cluster of [east, north, west]) await admitReader(cluster);
+  return [east, north, west];
+}
+
+/** The same story in every mode; what it leaves at each step. */
+async function story(mode: string, stack: AsyncDisposableStack): Promise<readonly unknown[]> {
+  const clusters = await three(stack);
+  const [east, north, west] = clusters;
+  await modes[mode]?.(clusters, stack);
+  const all = (name: string): Promise<readonly unknown[]> => Promise.all(clusters.map((each) => held(each, name)));
+  const have = (name: string, want: Record<string, readonly string[]>): Promise<unknown> =>
+    until(`${name} is ${JSON.stringify(want)}`, async () => {
+      const found = await Promise.all(clusters.map((each) => each.addresses(name)));
+      return found.every((each) => isDeepStrictEqual(each, want));
+    });
+  const steps: unknown[] = [];
+  await west.service('web', ['10.3.0.1']);
+  await west.export('web');
+  await until('west exports', () => isExported(west, 'web'));
+  await have('web', { west: ['10.3.0.1'] });
+  steps.push(await all('web'));
+  await east.service('web', ['10.1.0.1'], { sessionAffinity: 'ClientIP' });
+  await east.export('web');
+  await have('web', { east: ['10.1.0.1'], west: ['10.3.0.1'] });
+  await until('they disagree', async () => (await west.conditions('web', 'current'))['Conflict'] === 'True');
+  await until('both say so', async () => (await isExported(east, 'web')) && (await isExported(west, 'web')));
+  steps.push(await all('web'));
+  await west.slice('web', ['10.3.0.1', '10.3.0.2']);
+  await have('web', { east: ['10.1.0.1'], west: ['10.3.0.1', '10.3.0.2'] });
+  await west.unexport('web');
+  await have('web', { east: ['10.1.0.1'] });
+  await until('it is agreed', async () => (await east.conditions('web', 'current'))['Conflict'] === 'False');
+  for (const shape of ['seed', 'current'] as const)
+    await until('the export is gone', async () => Object.keys(await west.conditions('web', shape)).length === 0);
+  steps.push(await all('web'));
+  await east.unexport('web');
+  for (const each of clusters) {
+    await until('all is gone', async () => (await each.importedService('web')) === undefined);
+    await until('and slices', async () => (await each.imported('web')).length === 0);
+  }
+  await north.service('api', ['10.2.0.1']);
+  await north.export('api');
+  await until('north exports', () => isExported(north, 'api'));
+  steps.push(await all('api'));
+  return steps;
+}
+
+describe('an agent in each cluster', () => {
+  test('comes to the same as one controller for all, and so do both at once (sheet 5.1)', async () => {
+    await using reference = new AsyncDisposableStack();
+    const expected = await story('central', reference);
+    for (const mode of ['agents', 'central and agents at once']) {
+      await using stack = new AsyncDisposableStack();
+      assert.deepEqual(await story(mode, stack), expected, mode);
+    }
+  });
+
+  for (const mode of ['agents', 'central and agents at once']) {
+    test(`${mode}: agree on who came first, and come to rest (sheet 5.4)`, async () => {
+      await using stack = new AsyncDisposableStack();
+      const clusters = await three(stack);
+      await modes[mode]?.(clusters, stack);
+      for (const cluster of clusters) await cluster.service('web', ['10.1.0.1']);
+      await Promise.all(clusters.map((cluster) => cluster.export('web')));
+      for (const cluster of clusters) await until('it is exported', () => isExported(cluster, 'web'));
+      const orders = async (): Promise<readonly string[]> =>
+        Promise.all(
+          clusters.map(async (each) => JSON.stringify((await each.serviceImport('web'))?.status?.clusters ?? [])),
+        );
+      await until('all have one order', async () => {
+        const found = await orders();
+        return new Set(found).size === 1 && found[0]?.includes('west') && found[0].includes('north');
+      });
+      const count = (): number =>
+        clusters.flatMap((each) => each.writes).filter(({ path }) => !/leases|events/.test(path)).length;
+      await delay(300);
+      const before = count();
+      await delay(500);
+      assert.equal(count(), before);
+    });
+  }
+
+  test('MCS-23 an agent that is away is named by the exports of the others, until it is back', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east, north, west] = await three(stack);
+    const entries = (own: Cluster) =>
+      [east, north, west].map((cluster, index) => ({ ...entryOf(cluster, index), isReadOnly: cluster !== own }));
+    for (const own of [east, north]) await join([own], stack, { members: (change) => change(entries(own)) }).part.ready;
+    await east.service('web', ['10.1.0.1']);
+    await east.export('web');
+    await until('north has it', async () => (await north.imported('web')).length === 1);
+    await until('it is taken up', async () => (await east.conditions('web', 'seed'))['Exported'] === 'False');
+    assert.equal(await west.serviceImport('web'), undefined);
+    join([west], stack, { members: (change) => change(entries(west)) });
+    await until('west has it too', () => isExported(east, 'web'));
+    assert.deepEqual(await west.addresses('web'), { east: ['10.1.0.1'] });
+  });
+});
