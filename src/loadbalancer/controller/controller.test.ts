@@ -171,3 +171,14 @@ test('a Service that somebody took the finalizer off leaves nothing behind', asy
   await again.ready;
   await until('its load balancer is gone', () => provider.made.size === 0);
 });
+
+test('LB-22 a load balancer without its Service is removed although the cloud asks for time', async () => {
+  await using server = await testServer();
+  const provider = new Recorder();
+  provider.made.add('uid-of-one-that-went');
+  provider.errors.push(new RetryError('a group is still in use', 5000), new RetryError('again', 5000));
+  await using running = clusterOf(server).run(provider, { clock: hastyClock });
+  await running.ready;
+  await until('nothing is left', () => provider.made.size === 0 || undefined);
+  assert.deepEqual(provider.asked, ['remove gone', 'remove gone', 'remove gone']);
+});

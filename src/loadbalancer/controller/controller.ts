@@ -139,7 +139,7 @@ export class ServiceController {
       const cached = this.#services.get(`${namespace}/${name}`);
       return cached?.metadata.uid === uid && hasFinalizer(cached);
     };
-    return removeOrphans({ ...this.#options, isHeld }, signal);
+    return removeOrphans({ ...this.#options, clock: this.#clock, isHeld }, signal);
   }
 
   #followServices(queue: WorkQueue, { known }: ServiceSync): () => void {
