@@ -6,15 +6,13 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 
-import * as dnsPacket from 'dns-packet';
-
 import { until } from '../../src/server/testing/until.ts';
 import { ask, udpClient } from '../../src/proxy/userspace/echo.fixture.ts';
 import { run } from '../harness/command.ts';
 import type { Fairlead } from '../harness/fairlead.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
-import { unless, unlessInstalled } from '../harness/needs.ts';
+import { unlessInstalled } from '../harness/needs.ts';
 
 /** A Pod that is one for the API only: its address is a real listener's. */
 const pod = (app: string, ip: string, name = `${app}-${ip.replaceAll('.', '-')}`): object => ({
@@ -32,19 +30,7 @@ const service = (name: string, spec: object): object => ({
   spec: { selector: { app: name }, ...spec },
 });
 
-async function bindsLowPorts(): Promise<boolean> {
-  const server = createServer().listen(53, '127.192.250.250');
-  const isBound = await Promise.race([
-    once(server, 'listening').then(() => true),
-    once(server, 'error').then(() => false),
-  ]).catch(() => false);
-  server.close();
-  return isBound;
-}
-
 const skip = unlessInstalled('curl', 'dig');
-const noPort53 = unless((await bindsLowPorts()) ? [] : ['port 53 is reserved']);
-
 describe('connections through fairlead up', { skip }, () => {
   const stack = new AsyncDisposableStack();
   let fairlead: Fairlead;
@@ -142,36 +128,6 @@ describe('connections through fairlead up', { skip }, () => {
     assert.equal(await curl(`http://${ip}:8001/`), 'curl 28', 'LB-7 silence');
     const vip = await clusterIp('east', 'shown');
     assert.equal(await curl(`http://${vip}:8001/`), 'shown', 'the cluster IP does not care');
-  });
-
-  test('LB-9 DNS over UDP and TCP on one port', { skip: noPort53 }, async () => {
-    const at = '127.192.12.1';
-    const reply = (query: Buffer): Buffer => {
-      const { id, questions = [] } = dnsPacket.decode(query);
-      const answers = questions.map(({ name }) => ({ name, type: 'A' as const, ttl: 5, data: '192.0.2.53' }));
-      return dnsPacket.encode({ type: 'response', id: id ?? 0, questions, answers });
-    };
-    const udp = createSocket('udp4').on('message', (query, from) => udp.send(reply(query), from.port, from.address));
-    udp.bind(5300, at);
-    const tcp = createServer((socket) => {
-      socket.once('data', (data: Buffer) => {
-        const answer = reply(data.subarray(2));
-        socket.end(Buffer.concat([Buffer.from([answer.length >> 8, answer.length & 255]), answer]));
-      });
-    }).listen(5300, at);
-    stack.defer(() => void [udp.close(), tcp.close()]);
-    const ports = ['UDP', 'TCP'].map((protocol) => ({
-      name: protocol.toLowerCase(),
-      protocol,
-      port: 53,
-      targetPort: 5300,
-    }));
-    await create('east', service('names', { type: 'LoadBalancer', ports }), pod('names', at));
-    const vip = await clusterIp('east', 'names');
-    const dig = async (...flags: readonly string[]): Promise<string> =>
-      (await run('dig', [`@${vip}`, '+short', '+time=1', '+tries=1', ...flags, 'example.org'])).out.trim();
-    await until('UDP answers', async () => (await dig()) === '192.0.2.53');
-    await until('TCP answers', async () => (await dig('+tcp')) === '192.0.2.53');
   });
 
   test('LB-10 both protocols of a telephone on one port, each at its own Pod port', async () => {
