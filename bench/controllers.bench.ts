@@ -9,11 +9,13 @@ import type { Result } from './api.bench.ts';
 import type { Scale } from './controllers/cluster.ts';
 import { changePods, fill, podsPerService } from './controllers/cluster.ts';
 import type { Program } from './controllers/programs.ts';
-import { SliceWatch } from './controllers/slice-watch.ts';
 import { startFairlead } from './fairlead.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
-import { cpuSecondsOf, residentBytesOf, stopAll } from './process.ts';
+import { cpuSecondsOf, residentBytesOf, settled, stopAll } from './process.ts';
 import type { Running } from './process.ts';
+import { WatchCount } from './watch-count.ts';
+
+const managed = encodeURIComponent('endpointslice.kubernetes.io/managed-by=endpointslice-controller.k8s.io');
 
 /** Measures one program over so many Services with ten Pods each, on a server of its own. */
 export async function measureControllers(
@@ -27,7 +29,10 @@ export async function measureControllers(
   try {
     progress(`${program.name}: filling the cluster`);
     await fill(server.target, scale);
-    const slices = await SliceWatch.open(server.target);
+    const slices = await WatchCount.open(
+      server.target,
+      `/apis/discovery.k8s.io/v1/endpointslices?labelSelector=${managed}`,
+    );
     const kubeconfig = join(directory, 'kubeconfig');
     await writeFile(kubeconfig, kubeconfigFor(server.target));
     progress(`${program.name}: from empty`);
@@ -39,7 +44,7 @@ export async function measureControllers(
     // Services of the server itself have slices that are not theirs to make.
     await slices.until(() => slices.added >= scale.services);
     const seconds = (performance.now() - started) / 1000;
-    await settled(server, pid);
+    await settled(() => server.cpuSeconds() + cpuSecondsOf([pid]));
     const cost = { own: cpuSecondsOf([pid]), theirs: server.cpuSeconds() - before };
     const measured = { server, slices, pid, scale };
     progress(`${program.name}: one change`);
@@ -99,7 +104,7 @@ interface Changed extends Cost {
 
 interface Change {
   readonly server: Running;
-  readonly slices: SliceWatch;
+  readonly slices: WatchCount;
   readonly pid: number;
   readonly count: number;
   readonly scale: Scale;
@@ -111,20 +116,11 @@ async function measureChanges({ server, slices, pid, count, scale }: Change): Pr
   const started = await changePods(server.target, count, scale);
   await slices.until(() => slices.modified - before.writes >= count);
   const ms = performance.now() - started;
-  await settled(server, pid);
+  await settled(() => server.cpuSeconds() + cpuSecondsOf([pid]));
   return {
     ms,
     writes: slices.modified - before.writes,
     own: cpuSecondsOf([pid]) - before.own,
     theirs: server.cpuSeconds() - before.theirs,
   };
-}
-
-/** Resolves when neither process does anything, or a minute later. */
-async function settled(server: Running, pid: number): Promise<void> {
-  for (let last = -1, now = 0, looks = 0; now - last > 0.02 && looks < 120; looks++) {
-    last = server.cpuSeconds() + cpuSecondsOf([pid]);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    now = server.cpuSeconds() + cpuSecondsOf([pid]);
-  }
 }

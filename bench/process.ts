@@ -72,6 +72,15 @@ export function cpuSecondsOf(pids: readonly number[]): number {
   return ticks.reduce((sum, each) => sum + each, 0) / ticksPerSecond;
 }
 
+/** Resolves when what uses these CPU seconds does nothing any more, or a minute later. */
+export async function settled(cpuSeconds: () => number): Promise<void> {
+  for (let last = -1, now = 0, looks = 0; now - last > 0.02 && looks < 120; looks++) {
+    last = cpuSeconds();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    now = cpuSeconds();
+  }
+}
+
 /** CPU seconds of a process, of its children that live, and of those that ended. */
 export function familyCpuSecondsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];

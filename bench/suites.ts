@@ -11,6 +11,7 @@ import { measureDns } from './dns.bench.ts';
 import { startFairlead } from './fairlead.ts';
 import { startKubeApiserver } from './kube-apiserver.ts';
 import { measureLimit } from './limit.bench.ts';
+import { measureLoadBalancers } from './loadbalancer.bench.ts';
 import { measureCost, measureMulticluster } from './multicluster.bench.ts';
 import { costNames, costsOf, rowsOf } from './multicluster/rows.ts';
 import type { Running } from './process.ts';
@@ -100,6 +101,29 @@ async function runDns(progress: Progress): Promise<string> {
   return table(columns, rows);
 }
 
+async function runLoadBalancers(progress: Progress): Promise<string> {
+  const columns = ['', 'all ready, s', 'CPU ms each', 'CPU ms a change', 'writes for it', 'cloud calls for it', 'MB'];
+  const rows: string[][] = [];
+  for (const scale of balancedScales) {
+    const cost = await measureLoadBalancers(scale, progress);
+    rows.push([
+      `${scale.services.toLocaleString('en')} Services, ${scale.cloud ?? 'addresses of a pool'}`,
+      (cost.readyMs / 1000).toFixed(1),
+      ...[cost.readyCpuMs, cost.changeCpuMs, cost.changeWrites, cost.changeCalls].map((value) => value.toFixed(2)),
+      cost.megabytes.toFixed(0),
+    ]);
+  }
+  return table(columns, rows);
+}
+
+/** The same at two sizes each: what a change costs must not grow. */
+const balancedScales = [
+  { services: 1000 },
+  { services: 5000 },
+  { services: 200, cloud: 'azure' },
+  { services: 1000, cloud: 'azure' },
+];
+
 async function runMulticluster(progress: Progress): Promise<string> {
   const standard = { services: 1000, endpoints: 100, perSecond: 100 };
   const aims = { changeP50: 250, changeP99: 1000, exportP99: 3000, restart: 10_000 };
@@ -155,6 +179,7 @@ export const suites: readonly Suite[] = [
   { name: 'abuse', run: runAbuse },
   { name: 'controllers', run: runControllers },
   { name: 'dns', run: runDns },
+  { name: 'loadbalancer', run: runLoadBalancers },
   { name: 'multicluster', run: runMulticluster },
   { name: 'proxy', run: runProxy },
 ];

@@ -1,18 +1,17 @@
-import { Connection } from '../client.ts';
-import type { Target } from '../client.ts';
+import { Connection } from './client.ts';
+import type { Target } from './client.ts';
 
-/** Counts what happens to slices, without reading them. */
-export class SliceWatch {
+/** Counts what happens to the objects of a path, without reading them. */
+export class WatchCount {
   added = 0;
   modified = 0;
   #check = (): void => {};
 
-  static async open(target: Target): Promise<SliceWatch> {
-    const watch = new SliceWatch();
+  static async open(target: Target, path: string): Promise<WatchCount> {
+    const watch = new WatchCount();
     const connection = await Connection.open(target);
     let rest = '';
-    const selector = encodeURIComponent('endpointslice.kubernetes.io/managed-by=endpointslice-controller.k8s.io');
-    connection.stream(`/apis/discovery.k8s.io/v1/endpointslices?watch=true&labelSelector=${selector}`, (chunk) => {
+    connection.stream(`${path}${path.includes('?') ? '&' : '?'}watch=true`, (chunk) => {
       const lines = (rest + chunk.toString('latin1')).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) {
