@@ -114,7 +114,18 @@ export function showStatus(snapshot: Snapshot, only: Key | undefined): Shown {
       state,
     ]),
   ]);
-  return { value: rows, lines, isWell: rows.every(({ isWell }) => isWell) };
+  const exports = [...new Set(rows.map(({ service }) => service))].flatMap((key) => incomplete(snapshot, key));
+  return { value: rows, lines: [...lines, ...exports], isWell: rows.every(({ isWell }) => isWell) };
+}
+
+/** What the exports of a service say that is not everywhere, such as the last answer of a cluster that lags. */
+function incomplete(snapshot: Snapshot, key: Key): readonly string[] {
+  return snapshot.merged(key).exporters.flatMap(({ cluster, record: { seedExport, currentExport } }) => {
+    const conditions = [...(seedExport?.status?.conditions ?? []), ...(currentExport?.status?.conditions ?? [])];
+    const lacking = conditions.filter(({ type, status }) => /^(Exported|Ready)$/.test(type) && status !== 'True');
+    const said = new Set(lacking.map(({ message = '' }) => message));
+    return [...said].map((message) => `${key} of ${cluster}: ${message}`);
+  });
 }
 
 function statusIn(snapshot: Snapshot, key: Key, member: Member) {
@@ -133,6 +144,7 @@ function statusIn(snapshot: Snapshot, key: Key, member: Member) {
     service: key,
     cluster: member.id,
     ips: serviceImport?.spec?.ips ?? (ip === undefined ? [] : [ip]),
+    generation: (serviceImport ?? importedService)?.metadata.generation,
     from: (serviceImport?.status?.clusters ?? importedService?.spec?.clusters ?? []).map(({ cluster }) => cluster),
     ready: endpoints.filter(({ conditions }) => conditions.ready !== false).length,
     total: endpoints.length,
