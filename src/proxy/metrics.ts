@@ -3,6 +3,7 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 
 import type { IpFamily } from '../api/addresses.ts';
 import { collectedGauge } from '../metrics/collected.ts';
+import type { LoopbackObserver } from './beside-loopback.ts';
 import type { NftablesObserver } from './nftables/backend.ts';
 import type { RoutingTable } from './routes/table.ts';
 
@@ -22,7 +23,7 @@ interface MetricSources {
 
 /** What the proxy tells of itself: kube-proxy's metrics, and some of its own under `fairlead_proxy_`. */
 export class ProxyMetrics {
-  readonly observer: NftablesObserver;
+  readonly observer: NftablesObserver & LoopbackObserver;
   readonly #sync: Readonly<Record<'all' | 'full' | 'partial', Histogram<'ip_family'>>>;
   readonly #lastSync: Gauge<'ip_family'>;
   readonly #lastQueued: Gauge<'ip_family'>;
@@ -84,7 +85,7 @@ export class ProxyMetrics {
       labelNames: ['action'],
       registers,
     });
-    this.observer = nftablesObserver(registry);
+    this.observer = { ...nftablesObserver(registry), ...loopbackObserver(registry) };
   }
 
   asked(nowMs: number): void {
@@ -162,7 +163,16 @@ function nftablesObserver(registry: Registry): NftablesObserver {
     help: 'UDP flows that were cut.',
     registers,
   });
+  const anew = zeroed(
+    new Counter({
+      name: 'kubeproxy_sync_proxy_rules_nftables_cleanup_failures_total',
+      help: 'Times that old rules could not be cleared away, and the table was made anew.',
+      labelNames,
+      registers,
+    }),
+  );
   return {
+    anew: () => families.forEach((ip_family) => anew.inc({ ip_family })),
     transaction: (count, duration) => {
       bytes.inc(count);
       seconds.observe(duration);
@@ -172,5 +182,26 @@ function nftablesObserver(registry: Registry): NftablesObserver {
       flows.observe(duration);
       cut.inc(count);
     },
+  };
+}
+
+function loopbackObserver(registry: Registry): LoopbackObserver {
+  const prefix = 'kubeproxy_nftables_localhost_nodeport';
+  const registers = [registry];
+  const listeners = new Gauge({
+    name: `${prefix}_listeners`,
+    help: 'Node ports at loopback.',
+    labelNames,
+    registers,
+  });
+  for (const ip_family of families) listeners.set({ ip_family }, 0);
+  const failures = new Counter({
+    name: `${prefix}_listener_creation_failures_total`,
+    help: 'Listeners at loopback that could not be opened.',
+    registers,
+  });
+  return {
+    loopback: (ip_family, nodePorts) => listeners.set({ ip_family }, nodePorts),
+    unopened: () => failures.inc(),
   };
 }

@@ -9,10 +9,10 @@ export interface ProxyOptions {
   /** What the mode is told. */
   readonly backend?: BackendOptions;
   /**
-   * Where node ports are served: `primary`, the addresses that the Node object says, or every address of the machine in
-   * these ranges. Loopback is never served by nftables. Default: `primary`.
+   * Where node ports are served: every address of the machine in these ranges, and where `primary` is among them, those
+   * that the Node object says. nftables serves loopback only for ranges that are within it. Default: `primary` alone.
    */
-  readonly nodePortAddresses?: 'primary' | readonly string[];
+  readonly nodePortAddresses?: readonly string[];
   /** The addresses of Pods; their clients keep their address. Default: what the Node object says are its Pods'. */
   readonly podRanges?: readonly string[];
   /** Ranges of virtual addresses, beside those that ServiceCIDR objects name. */

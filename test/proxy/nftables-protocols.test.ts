@@ -2,22 +2,24 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
-import type { ServicePort } from '../../src/api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../src/api/kinds/discovery/endpointslice/schema.ts';
 import type { ImportedService } from '../../src/api/kinds/multicluster/supercluster/import.ts';
 import { routesOf } from '../../src/proxy/routes/routes.ts';
 import { unless } from '../harness/needs.ts';
 import { whyNoNamespaces } from './namespaces/cluster.ts';
 import type { PodName, Routed } from './namespaces/routed.ts';
-import { names, node, openBackend, places, pods, service, slices, startRouted } from './namespaces/routed.ts';
-
-/** One number for two protocols. */
-const onBoth = (port: number): ServicePort[] =>
-  (['UDP', 'TCP'] as const).map((protocol) => ({ name: protocol.toLowerCase(), port, protocol }));
-const udpAtA = [
-  ...slices(['podA'], { protocol: 'UDP', portName: 'udp' }),
-  ...slices(['podB'], { protocol: 'TCP', portName: 'tcp' }),
-];
+import {
+  names,
+  node,
+  onBoth,
+  openBackend,
+  places,
+  pods,
+  service,
+  slices,
+  slicesOnBoth,
+  startRouted,
+} from './namespaces/routed.ts';
 
 describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
   let routed: Routed;
@@ -34,7 +36,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
       const { cluster, route } = routed;
       const ports = (['UDP', 'TCP'] as const).map((protocol) => ({ port, protocol }));
       const ingress = places.map(({ balancer }) => ({ ip: balancer, ports }));
-      await route(service({ type: 'LoadBalancer', ports: onBoth(port) }, ingress), udpAtA);
+      await route(service({ type: 'LoadBalancer', ports: onBoth(port) }, ingress), slicesOnBoth('podA', 'podB'));
       for (const address of places.flatMap(({ vip, balancer }) => [vip, balancer])) {
         assert.deepEqual(names([await cluster.client.send(`${port} ${address}`, address, port)]), ['podA']);
         assert.deepEqual(names(await cluster.client.dial(address, port)), ['podB']);

@@ -1,14 +1,19 @@
 // The nftables backend in real namespaces: a node, its Pods, a Pod elsewhere, a client outside. Who reaches whom.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 
 import type { Service } from '../../src/api/kinds/core/service/schema.ts';
 import { unless } from '../harness/needs.ts';
 import { whyNoNamespaces } from './namespaces/cluster.ts';
 import type { PodName, Routed } from './namespaces/routed.ts';
-import { names, places, service, slices, startRouted } from './namespaces/routed.ts';
+import { names, onBoth, places, service, slices, slicesOnBoth, startRouted } from './namespaces/routed.ts';
 
 const quick = { timeoutMs: 300 };
+const loopbackProgram = fileURLToPath(new URL('namespaces/loopback.ts', import.meta.url));
 
 describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
   let routed: Routed;
@@ -109,37 +114,23 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
       test('LB-7 no packet passes to a port that the load balancer could not open, until it does', async () => {
         const { cluster, route } = routed;
         const gated = (error?: string): Service =>
-          service(
+          service({ type: 'LoadBalancer', ports: onBoth(80, 30080) }, [
             {
-              type: 'LoadBalancer',
-              ports: (['TCP', 'UDP'] as const).map((protocol) => ({
-                name: protocol,
-                port: 80,
-                protocol,
-                nodePort: 30080,
-              })),
+              ip: balancer,
+              ports: [
+                { port: 80, protocol: 'TCP' },
+                { port: 80, protocol: 'UDP', ...(error === undefined ? {} : { error }) },
+              ],
             },
-            [
-              {
-                ip: balancer,
-                ports: [
-                  { port: 80, protocol: 'TCP' },
-                  { port: 80, protocol: 'UDP', ...(error === undefined ? {} : { error }) },
-                ],
-              },
-            ],
-          );
-        const both = [
-          ...slices(['podA'], { portName: 'TCP' }),
-          ...slices(['podA'], { portName: 'UDP', protocol: 'UDP' }),
-        ];
+          ]);
+        const both = slicesOnBoth('podA', 'podB');
         const send = (to: string, port: number): Promise<string> =>
           cluster.client.send(`gate ${Math.random()}`, to, port);
         await route(gated('MixedProtocolNotSupported'), both);
         const before = await cluster.podA.heard();
         assert.equal(await send(balancer, 80), 'silence');
         assert.equal(await cluster.podA.heard(), before, 'nothing arrived');
-        assert.deepEqual(names(await cluster.client.dial(balancer, 80)), ['podA'], 'the other port is open');
+        assert.deepEqual(names(await cluster.client.dial(balancer, 80)), ['podB'], 'the other port is open');
         assert.deepEqual(names([await send(vip, 80), await send(nodeAddress, 30080)]), ['podA']);
         await route(gated('MixedProtocolNotSupported'), both, { lbPortGate: 'ignore' });
         assert.deepEqual(names([await send(balancer, 80)]), ['podA'], 'as kube-proxy does, where that is asked for');
@@ -159,4 +150,19 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
       });
     });
   }
+
+  test('node ports at loopback are listened on, where the kernel does not translate', async () => {
+    const { node } = routed.cluster;
+    const [command, ...args] = node.within(process.execPath);
+    const proxy = spawn(command, [...args, loopbackProgram], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const ended = once(proxy, 'exit');
+    const [line] = await once(createInterface({ input: proxy.stdout }), 'line');
+    assert.equal(line, '[]', 'nothing is in the way');
+    for (const address of ['127.0.0.1', '::1']) {
+      assert.deepEqual(names([await node.send(`loopback ${address}`, address, 30080)]), ['podA']);
+      assert.deepEqual(names(await node.dial(address, 30080)), ['podB']);
+    }
+    proxy.stdin.end();
+    assert.deepEqual(await ended, [0, null]);
+  });
 });

@@ -14,7 +14,7 @@ export const proxyFlags: readonly Flag[] = [
   {
     name: 'nodeport-addresses',
     value: 'CIDR,…',
-    description: 'where node ports are served: ranges of addresses of this machine, or primary',
+    description: 'where node ports are served: ranges of addresses of this machine, primary, localhost, all',
     default: 'primary',
   },
   { name: 'cluster-cidr', value: 'CIDR,…', description: 'addresses of Pods; by default what the Node says' },

@@ -25,12 +25,7 @@ export function proxyOptionsOf(settings: Settings): ProxyOptions {
     nodeName: readFlag(settings, 'hostname-override', parseName, hostname().toLowerCase()),
     mode: readFlag(settings, 'proxy-mode', oneOf(modeNames), 'nftables'),
     backend: { userspace: userspaceOptionsOf(settings) },
-    nodePortAddresses: readFlag<'primary' | readonly string[]>(
-      settings,
-      'nodeport-addresses',
-      (text) => (text === 'primary' ? text : parseRanges(text)),
-      'primary',
-    ),
+    nodePortAddresses: readFlag<readonly string[]>(settings, 'nodeport-addresses', parseNodePortAddresses, ['primary']),
     ...(podRanges === undefined ? {} : { podRanges }),
     ...(serviceRanges === undefined ? {} : { serviceRanges }),
     masqueradeAll: readFlag(settings, 'masquerade-all', parseBoolean, false),
@@ -66,6 +61,17 @@ function userspaceOptionsOf(settings: Settings): UserspaceOptions {
       ...(udpIdleMs === undefined ? {} : { udpIdleMs }),
     },
   };
+}
+
+/** What words of kube-proxy stand for, where ranges are expected. */
+const namedRanges: Readonly<Record<string, string>> = {
+  localhost: '127.0.0.0/8,::1/128',
+  all: '0.0.0.0/0,::/0',
+};
+
+function parseNodePortAddresses(text: string): readonly string[] {
+  const words = text.split(',').map((word) => word.trim());
+  return words.flatMap((word) => (word === 'primary' ? [word] : parseRanges(namedRanges[word] ?? word)));
 }
 
 function parseRanges(text: string): readonly string[] {

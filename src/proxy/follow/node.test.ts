@@ -31,12 +31,14 @@ test('node ports are served at the first address of each family, inside before o
   assert.deepEqual(thisNode(around()).nodePortAddresses, ['192.0.2.1', '2001:db8::1']);
 });
 
-test('node ports are served at the machine’s addresses in ranges, but for loopback', () => {
-  const ports = (nodePortAddresses: readonly string[]): readonly string[] =>
+test('node ports are served at the machine’s addresses in ranges, at loopback where that is meant', () => {
+  const ports = (...nodePortAddresses: readonly string[]): readonly string[] =>
     thisNode(around({ nodePortAddresses })).nodePortAddresses;
-  assert.deepEqual(ports(['0.0.0.0/0']), ['192.0.2.1', '192.0.2.77']);
-  assert.deepEqual(ports(['192.0.2.64/26', '::/0']), ['192.0.2.77', '2001:db8::1']);
-  assert.deepEqual(ports(['127.0.0.0/8']), []);
+  assert.deepEqual(ports('0.0.0.0/0'), ['192.0.2.1', '192.0.2.77']);
+  assert.deepEqual(ports('192.0.2.64/26', '::/0'), ['192.0.2.77', '2001:db8::1']);
+  assert.deepEqual(ports('127.0.0.0/8', '::1/128'), ['127.0.0.1', '::1']);
+  assert.deepEqual(ports('127.0.0.2/32'), ['127.0.0.2']);
+  assert.deepEqual(ports('primary', '127.0.0.0/8'), ['192.0.2.1', '2001:db8::1', '127.0.0.1']);
 });
 
 test('a node that is not known has no labels', () => {

@@ -1,7 +1,7 @@
 // What this machine is to the network, from its Node object and its own addresses.
 import { networkInterfaces } from 'node:os';
 
-import type { IpFamily } from '../../api/addresses.ts';
+import type { Cidr, IpFamily } from '../../api/addresses.ts';
 import {
   bitsOf,
   canonicalAddress,
@@ -55,23 +55,24 @@ const canonical = (ranges: readonly string[]): readonly string[] =>
   [...new Set(ranges.flatMap((range) => canonicalCidr(range) ?? []))].sort();
 
 function nodePortAddresses({ node, machineAddresses, options }: Surroundings): readonly string[] {
-  const wanted = options.nodePortAddresses ?? 'primary';
-  if (wanted === 'primary') return primaryAddresses(node);
+  const wanted = options.nodePortAddresses ?? ['primary'];
   const ranges = wanted.flatMap((range) => parseCidr(range) ?? []);
+  // The kernel does not translate what is sent to loopback; listeners there are for who asks for them.
+  const isMeant = (range: Cidr, address: string): boolean =>
+    options.mode !== 'nftables' || !isLoopback(address) || isLoopback(printAddress(range.family, range.network));
   const inRanges = machineAddresses.flatMap((text) => {
     const address = parseAddress(text);
-    return address !== undefined && ranges.some((range) => contains(range, address))
-      ? [canonicalAddress(text) ?? text]
-      : [];
+    const canon = canonicalAddress(text);
+    if (address === undefined || canon === undefined) return [];
+    return ranges.some((range) => contains(range, address) && isMeant(range, canon)) ? [canon] : [];
   });
   // Every address of 127.0.0.0/8 is there to be listened on, though interfaces name one: a range of one is that address.
   const single = ranges
     .filter(({ family, prefixLength }) => prefixLength === bitsOf(family))
     .map(({ family, network }) => printAddress(family, network))
     .filter(isLoopback);
-  const all = [...new Set([...inRanges, ...single])].sort();
-  // The kernel does not translate what is sent to loopback.
-  return options.mode === 'nftables' ? all.filter((address) => !isLoopback(address)) : all;
+  const primary = wanted.includes('primary') ? primaryAddresses(node) : [];
+  return [...new Set([...primary, ...[...inRanges, ...single].sort()])];
 }
 
 /**

@@ -15,6 +15,8 @@ export interface NftablesObserver {
   transaction?(bytes: number, seconds: number): void;
   /** The lasting nft process was started again. */
   restart?(): void;
+  /** What was there could not be brought up to date, and was made anew. */
+  anew?(): void;
   /** UDP flows were looked at, and so many cut. */
   flows?(cut: number, seconds: number): void;
 }
@@ -96,6 +98,7 @@ export class NftablesBackend implements Backend {
       await this.#transact(commands, (all) => this.#nft.load(all));
     } catch (error) {
       if (!(error instanceof NftablesError) || error.code !== 'nft-failed') throw error;
+      this.#observer.anew?.();
       // What is there may be of another version, or somebody's edit. Making it anew is one transaction, too, and only
       // forgets which clients were where.
       const anew = this.#rulesets.flatMap((ruleset) => {

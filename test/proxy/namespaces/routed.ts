@@ -3,6 +3,7 @@ import type {
   LoadBalancerIngress,
   Protocol,
   Service,
+  ServicePort,
   ServiceSpec,
 } from '../../../src/api/kinds/core/service/schema.ts';
 import type { Endpoint, EndpointSlice } from '../../../src/api/kinds/discovery/endpointslice/schema.ts';
@@ -14,7 +15,7 @@ import { RoutingTable } from '../../../src/proxy/routes/table.ts';
 import type { Cluster } from './cluster.ts';
 import { startCluster } from './cluster.ts';
 
-const network: NodeNetwork = {
+export const network: NodeNetwork = {
   addresses: new Set(['192.0.2.1', '10.1.0.1', '10.1.1.1', '127.0.0.1']),
   podRanges: ['10.1.0.0/24', '2001:db8:1::/64'],
   serviceRanges: ['10.96.0.0/16', '2001:db8:96::/112'],
@@ -90,6 +91,21 @@ export function service(spec: Partial<ServiceSpec> = {}, ingress?: readonly Load
     status: { loadBalancer: { ingress: [...(ingress ?? places.map(({ balancer }) => ({ ip: balancer })))] } },
   };
 }
+
+/** One number for two protocols. */
+export const onBoth = (port: number, nodePort?: number): ServicePort[] =>
+  (['UDP', 'TCP'] as const).map((protocol) => ({
+    name: protocol.toLowerCase(),
+    port,
+    protocol,
+    ...(nodePort === undefined ? {} : { nodePort }),
+  }));
+
+/** The slices for it: one Pod answers over UDP, one over TCP. */
+export const slicesOnBoth = (overUdp: PodName, overTcp: PodName): readonly EndpointSlice[] => [
+  ...slices([overUdp], { protocol: 'UDP', portName: 'udp' }),
+  ...slices([overTcp], { protocol: 'TCP', portName: 'tcp' }),
+];
 
 /** Who answered, each once. */
 export const names = (answers: readonly string[]): readonly string[] =>
