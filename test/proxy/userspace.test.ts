@@ -1,4 +1,4 @@
-// Connections to the addresses of Services of `fairlead up`, by curl and dig, without root where ports allow it.
+// Connections to the addresses of Services of `fairlead up`, by curl, without root.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ const service = (name: string, spec: object): object => ({
   spec: { selector: { app: name }, ...spec },
 });
 
-const skip = unlessInstalled('curl', 'dig');
+const skip = unlessInstalled('curl');
 describe('connections through fairlead up', { skip }, () => {
   const stack = new AsyncDisposableStack();
   let fairlead: Fairlead;
@@ -94,6 +94,27 @@ describe('connections through fairlead up', { skip }, () => {
     for (let count = 0; count < 5; count++) assert.equal(await curl(url), 'two');
     await k('east', ['delete', 'service', 'web']);
     await until('it is refused again', async () => (await curl(url)) === 'curl 7');
+  });
+
+  test('what cannot be served is an Event of its Service that says what to do, and is served when it can be', async () => {
+    await web('127.192.16.1', 'late');
+    const holder = createServer().listen(8000, '127.64.16.16');
+    await once(holder, 'listening');
+    const ports = [
+      { name: 'web', port: 8000, targetPort: 8080 },
+      { name: 'signal', port: 2905, protocol: 'SCTP' },
+    ];
+    await create('east', service('late', { clusterIP: '127.64.16.16', ports }), pod('late', '127.192.16.1'));
+    const messages = ['get', 'events', '--field-selector', 'involvedObject.name=late,reason=NotServed,type=Warning'];
+    await until('both are told', async () => {
+      const told = await k('east', [...messages, '-o', 'jsonpath={.items[*].message}']);
+      return (
+        told.includes('127.64.16.16:8000/TCP: another program has that port: stop it') &&
+        told.includes('127.64.16.16:2905/SCTP: listeners carry TCP and UDP; use nftables')
+      );
+    });
+    holder.close();
+    await until('it answers', async () => (await curl('http://127.64.16.16:8000/')) === 'late');
   });
 
   test('node ports are at an address of each cluster', async () => {

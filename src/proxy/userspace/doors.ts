@@ -124,7 +124,8 @@ export class Doors implements AsyncDisposable {
   #retryLater(): void {
     this.#cancelRetry?.();
     this.#cancelRetry = undefined;
-    const due = Math.min(...Array.from(this.#doors.values(), (door) => (door.problem ? door.retryMs : Infinity)));
+    let due = Infinity;
+    for (const { problem, retryMs } of this.#doors.values()) if (problem !== undefined) due = Math.min(due, retryMs);
     if (due === Infinity || this.#isClosed) return;
     const { clock } = this.#options;
     this.#cancelRetry = clock.after(Math.max(10, due - clock.elapsed()), () => {

@@ -10,6 +10,7 @@ import type { Route } from '../routes/route.ts';
 import { routeKey } from '../routes/route.ts';
 import { RoutingTable } from '../routes/table.ts';
 import { forward, route, target } from './echo.fixture.ts';
+import { dialTimeoutMs } from './options.ts';
 import { Pins } from './pins.ts';
 import { postureOf, Switchboard } from './switchboard.ts';
 
@@ -111,6 +112,14 @@ describe('after failures', () => {
       board.failed(call, connection.target);
     }
     assert.deepEqual(tried.toSorted(), [a.address, b.address, c.address]);
+  });
+
+  test('each that is tried has more time than the one before, and the last that can be has most', () => {
+    assert.deepEqual(
+      [0, 1, 2, 3].map((failures) => dialTimeoutMs(failures, failures === 3)),
+      [250, 500, 1000, 5000],
+    );
+    assert.equal(dialTimeoutMs(0, true), 5000, 'there is only one');
   });
 
   test('one that failed is passed over for a second, unless there is nobody else', () => {

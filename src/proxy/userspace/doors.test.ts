@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { ManualClock } from '../../client/testing/clocks.ts';
+import type { Route } from '../routes/route.ts';
+import { Doors } from './doors.ts';
+import { forward, route, target } from './echo.fixture.ts';
+import type { DoorPlace } from './engine.ts';
+
+const somewhere = forward(target({ address: '10.1.0.1', port: 80 }));
+const web = route('10.96.0.1', somewhere);
+
+/** Doors whose addresses are taken by others as told, and a list of what was done. */
+function stand(): { clock: ManualClock; doors: Doors; taken: Set<string>; done: string[] } {
+  const clock = new ManualClock(0);
+  const taken = new Set<string>();
+  const done: string[] = [];
+  const open = ({ address }: Route, { isMute }: DoorPlace): Promise<{ close(): Promise<void> }> => {
+    const how = `${address} ${isMute ? 'mute' : 'open'}`;
+    if (taken.has(address)) {
+      done.push(`${how} fails at ${clock.elapsed()}`);
+      return Promise.reject(new Error('taken'));
+    }
+    done.push(how);
+    return Promise.resolve({ close: () => Promise.resolve(void done.push(`${address} closed`)) });
+  };
+  const explain = ({ address }: Route): string => `${address} is taken`;
+  return { clock, doors: new Doors({ open, explain, clock, random: () => 1 }), taken, done };
+}
+
+test('one that is taken is tried again, ever more seldom, and opened when it is free', async () => {
+  const { clock, doors, taken, done } = stand();
+  taken.add(web.address);
+  await doors.replace([web]);
+  assert.deepEqual(doors.problems(), [{ owner: web.owner, text: '10.96.0.1 is taken' }]);
+  await clock.advance(120_000);
+  const tries = done.map((each) => Number(each.split(' ').at(-1)) / 1000);
+  assert.deepEqual(tries, [0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5, 61.5, 91.5]);
+  taken.clear();
+  await clock.advance(30_000);
+  assert.equal(done.at(-1), '10.96.0.1 open');
+  assert.deepEqual(doors.problems(), []);
+  await doors[Symbol.asyncDispose]();
+});
+
+test('an address is held as its route asks: open, silent, or left to the kernel', async () => {
+  const { doors, done } = stand();
+  const become = (change: Partial<Route>): Promise<void> =>
+    doors.apply({ removed: [web], added: [{ ...web, ...change }] });
+  await become({});
+  await become({ action: forward(target({ address: '10.1.0.2', port: 80 })) });
+  assert.deepEqual(done.splice(0), ['10.96.0.1 open'], 'other endpoints need no other door');
+  // External traffic under policy Local, without an endpoint on this node: nobody there, and nobody answers.
+  await become({ action: { type: 'drop' } });
+  assert.deepEqual(done.splice(0), ['10.96.0.1 closed', '10.96.0.1 mute']);
+  await become({ action: { type: 'drop' }, near: { action: somewhere, masquerade: 'always' } });
+  assert.deepEqual(done.splice(0), ['10.96.0.1 closed', '10.96.0.1 open'], 'clients on this node are served');
+  await become({ action: { type: 'reject' } });
+  assert.deepEqual(done.splice(0), ['10.96.0.1 closed']);
+  await doors.apply({ removed: [web], added: [] });
+  assert.deepEqual(done, []);
+  await doors[Symbol.asyncDispose]();
+});
+
+test('what is no longer wanted is closed first: another may need its port', async () => {
+  const { doors, done } = stand();
+  const other = route('10.96.0.2', somewhere);
+  await doors.replace([web]);
+  await doors.replace([other]);
+  assert.deepEqual(done, ['10.96.0.1 open', '10.96.0.1 closed', '10.96.0.2 open']);
+  await doors[Symbol.asyncDispose]();
+});
