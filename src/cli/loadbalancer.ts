@@ -72,6 +72,16 @@ export const part: Part = {
   fairlead loadbalancer --provider aws --cluster-name east --aws-subnets subnet-0a1b,subnet-0c2d`,
   health: 10_360,
   flags,
+  actions: {
+    orphans: {
+      usage: '[flags]',
+      summary: 'name the load balancers whose Service is gone; changes nothing',
+      run: async (call) => {
+        const { showOrphans } = await import('./lb/orphans.ts');
+        return showOrphans(call, readOptions(call.settings), readAws(call.settings));
+      },
+    },
+  },
   alone(settings) {
     const [options, aws] = [readOptions(settings), readAws(settings)];
     if (options.pools.length === 0 && aws === undefined)

@@ -80,7 +80,11 @@ function announcing(
   return new AnnouncingProvider(provider, new Announcer({ interfaceName, lifetimeMs, clock, log }));
 }
 
-function providerFor({ client }: PartContext, options: LoadBalancerOptions): LoadBalancerProvider {
+/** What gives load balancers: a pool, a simulated cloud, or AWS. */
+export function providerFor(
+  { client }: Pick<PartContext, 'client'>,
+  options: LoadBalancerOptions,
+): LoadBalancerProvider {
   const { pools, simulation, aws, gates = gatesWith(), clock, random } = options;
   const isMixingAllowed = gates.enabled('MixedProtocolLBService');
   if (aws !== undefined) return new AwsProvider({ ...aws, isMixingAllowed });
