@@ -121,6 +121,15 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       assert.deepEqual(await found(), []);
     });
 
+    test('LB-23 with the gate off a Service that mixes already goes on, and can be changed', async () => {
+      await during(serviceWith('80/TCP 81/UDP'), async () => {
+        const changed = serviceWith('80/TCP 82/UDP');
+        const { refusal } = await patiently(() => providerOf('east', false).ensure(changed, nodes, signal));
+        assert.equal(refusal, undefined);
+        assert.match((await found()).join('\n'), /^82\/UDP → UDP 30082 at /m);
+      });
+    });
+
     /** Changes the ports of one Service, and holds what is then open against them. */
     const walk = (...sets: readonly string[]): Promise<void> =>
       during(serviceWith('53/TCP', sharesPorts), async ({ status: { ingress } }) => {

@@ -63,7 +63,8 @@ export class AwsProvider implements LoadBalancerProvider {
     const { refusal, ports } = planned;
     if (refusal !== undefined)
       return { status: { ingress: refusedAt(places, ports, refusal.message) }, refusal, events };
-    assertServes(balancer);
+    // What is told of one that was made now would not be told by those who find it.
+    assertServes(balancer, found.balancer === undefined ? events : []);
     return { status: { ingress: places.map((place) => ingressWith(place, ports)) }, events };
   }
 
@@ -144,10 +145,13 @@ function assertUnprotected(balancer: FoundBalancer | undefined): void {
 }
 
 /** A load balancer is written into the status when it serves; until then its time is waited for. */
-function assertServes(balancer: FoundBalancer | undefined): asserts balancer is FoundBalancer {
+function assertServes(
+  balancer: FoundBalancer | undefined,
+  events: readonly Happening[],
+): asserts balancer is FoundBalancer {
   if (balancer === undefined) throw new Error('AWS made a load balancer and did not say which');
   const { name, state, reason } = balancer;
-  if (state === 'provisioning') throw new RetryError(`AWS is setting up load balancer ${name}`, provisioningMs);
+  if (state === 'provisioning') throw new RetryError(`AWS is setting up load balancer ${name}`, provisioningMs, events);
   if (state === 'failed')
     throw new Error(`AWS could not set up load balancer ${name}: ${reason || 'it does not say why'}`);
 }

@@ -182,3 +182,16 @@ test('LB-22 a load balancer without its Service is removed although the cloud as
   await until('nothing is left', () => provider.made.size === 0 || undefined);
   assert.deepEqual(provider.asked, ['remove gone', 'remove gone', 'remove gone']);
 });
+
+test('a cloud that asks for time is heard: what it has to tell is told', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const provider = new Recorder();
+  const event = { type: 'Normal', reason: 'LoadBalancerCostChange', message: '+16.43 USD a month' } as const;
+  provider.errors.push(new RetryError('it is being set up', 10_000, [event]));
+  await using running = cluster.run(provider, { clock: hastyClock });
+  await running.ready;
+  await cluster.create('80/TCP');
+  await until('it is told', async () => (await cluster.reasons()).includes('LoadBalancerCostChange'));
+  await until('an address', () => cluster.address());
+});

@@ -53,9 +53,12 @@ export interface LoadBalancerProvider {
 export class RetryError extends Error {
   readonly code = 'RETRY';
   readonly afterMs: number;
+  /** What to tell about the Service already. */
+  readonly events: readonly Happening[];
 
-  constructor(message: string, afterMs: number) {
+  constructor(message: string, afterMs: number, events: readonly Happening[] = []) {
     super(message);
     this.afterMs = afterMs;
+    this.events = events;
   }
 }

@@ -103,7 +103,11 @@ export class ServiceSync {
     this.#known.set(key, held);
     const { nodes, signature } = this.#options.nodes();
     if (nodes.length === 0 && provider.ignoresNodes !== true) this.tell(held, noNodes);
-    const ensured = await within('failed to ensure load balancer', provider.ensure(held, nodes, signal));
+    const ensuring = within('failed to ensure load balancer', provider.ensure(held, nodes, signal));
+    const ensured = await ensuring.catch((error: unknown) => {
+      if (error instanceof RetryError) for (const event of error.events) this.tell(held, event);
+      throw error;
+    });
     if (ensured === 'elsewhere') return;
     this.#told.set(key, signature);
     await this.#report(key, { held, ensured }, signal);
