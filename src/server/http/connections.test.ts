@@ -22,6 +22,7 @@ before(async () => {
   tls = { ...(await issue(ca, { use: 'server', commonName: 'test', names }, validity)), ca: ca.cert };
 });
 
+const someone = { name: 'someone', uid: '', groups: [] };
 const megabyte = 'x'.repeat(1 << 20);
 
 async function start(connections: Partial<ConnectionLimits> = {}): Promise<Listener> {
@@ -30,7 +31,7 @@ async function start(connections: Partial<ConnectionLimits> = {}): Promise<Liste
     port: 0,
     tls,
     connections,
-    identify: () => ({ name: 'someone', uid: '', groups: [] }),
+    identify: ({ headers }) => (headers.authorization === 'wrong' ? async () => undefined : someone),
     handle: async ({ url }) => jsonReply(200, url === '/large' ? megabyte.repeat(16) : '{}'),
     unauthorized: () => jsonReply(401, '{}'),
     onBug: (error) => assert.fail(String(error)),
@@ -83,6 +84,18 @@ test('a client that asks and does not read is cut off', async () => {
 async function hasEnded(socket: TLSSocket): Promise<boolean> {
   return new Promise((resolve) => socket.write('x', (error) => resolve(error instanceof Error)));
 }
+
+test('an address that shows wrong credentials without end is no longer looked at, unless it is known', async () => {
+  const listener = await start();
+  const session = openSession(listener);
+  const tries = Array.from({ length: 400 }, () => statusOf(session, { ':path': '/', authorization: 'wrong' }));
+  const answers = Map.groupBy(await Promise.all(tries), (status) => status);
+  assert.deepEqual([...answers.keys()], [401, 429]);
+  assert.ok((answers.get(401)?.length ?? 0) >= 200);
+  assert.equal(await statusOf(session, { ':path': '/', authorization: 'right' }), 200);
+  session.close();
+  await listener.close();
+});
 
 test('an HTTP/2 connection at rest is closed', async () => {
   const listener = await start({ idleMs: 50 });

@@ -4,6 +4,8 @@ import type { Socket } from 'node:net';
 import { isImpersonationHeader, readImpersonation } from '../access/identity/impersonation.ts';
 import type { ApiRequest, Reply, User } from '../reply.ts';
 import { textReply } from '../reply.ts';
+import { tooManyRequests } from '../limits/flow-control.ts';
+import { Attempts } from './attempts.ts';
 import { readBody } from './body.ts';
 import type { ConnectionLimits } from './connections.ts';
 import { Connections, defaultConnectionLimits } from './connections.ts';
@@ -15,8 +17,8 @@ export interface ListenerOptions {
   /** 0 picks a free one. */
   readonly port: number;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
-  /** Who the request comes from; undefined: credentials were given and none was right. */
-  identify(request: Incoming): User | undefined | Promise<User | undefined>;
+  /** Who the request comes from, or what finds out; undefined: credentials were given and none was right. */
+  identify(request: Incoming): User | undefined | (() => Promise<User | undefined>);
   /** Must not reject: every failure is a reply. */
   handle(request: ApiRequest): Promise<Reply>;
   /** Told of what should not be able to happen. */
@@ -68,9 +70,11 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   } as Parameters<typeof createSecureServer>[0]); // maxHeaderSize and http1Options timeouts are missing in the types
   const connections = new Connections(server, { ...defaultConnectionLimits, ...options.connections });
 
+  const serving = { ...options, attempts: new Attempts() };
+
   server.on('request', (incoming: Incoming, outgoing: Outgoing) => {
     // Every failure is a reply; what still gets here is a bug, and costs one connection, not the server.
-    serve(incoming, outgoing, options).catch((error: unknown) => {
+    serve(incoming, outgoing, serving).catch((error: unknown) => {
       options.onBug(error);
       outgoing.destroy();
     });
@@ -95,7 +99,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
-async function serve(incoming: Incoming, outgoing: Outgoing, options: ListenerOptions): Promise<void> {
+type Serving = ListenerOptions & { readonly attempts: Attempts };
+
+async function serve(incoming: Incoming, outgoing: Outgoing, options: Serving): Promise<void> {
   if ((incoming.url ?? '').length > maxUrlBytes) {
     incoming.resume();
     writeReply(outgoing, textReply(414, `URI too long: limit is ${maxUrlBytes}\n`), incoming);
@@ -103,13 +109,28 @@ async function serve(incoming: Incoming, outgoing: Outgoing, options: ListenerOp
   }
   const identified = options.identify(incoming);
   // Only a token that is new here takes a while; nobody else waits for a tick.
-  const user = identified instanceof Promise ? await identified : identified;
-  if (user === undefined) {
+  const user = typeof identified === 'object' ? identified : await attempt(incoming, identified, options.attempts);
+  if (user === 'too often' || user === undefined) {
     incoming.resume();
-    writeReply(outgoing, options.unauthorized(requestOf(incoming, outgoing, nobody)), incoming);
+    const isWrong = user === undefined;
+    const reply = isWrong ? options.unauthorized(requestOf(incoming, outgoing, nobody)) : tooManyRequests();
+    writeReply(outgoing, reply, incoming);
     return;
   }
   writeReply(outgoing, await options.handle(requestOf(incoming, outgoing, user)), incoming);
+}
+
+/** Finds out about credentials that are not known to be right, unless their address has shown too many wrong ones. */
+async function attempt(
+  { socket }: Incoming,
+  verify: (() => Promise<User | undefined>) | undefined,
+  attempts: Attempts,
+): Promise<User | undefined | 'too often'> {
+  const address = socket?.remoteAddress ?? '';
+  if (!attempts.take(address)) return 'too often';
+  const user = await verify?.();
+  if (user !== undefined) attempts.giveBack(address);
+  return user;
 }
 
 const nobody: User = { name: '', uid: '', groups: [] };

@@ -31,10 +31,10 @@ export class Authenticator {
   }
 
   /**
-   * The user; anonymous when no credentials were given; undefined when none of those given is right. A promise only
-   * for a token that was not seen before.
+   * The user; anonymous when no credentials were given; undefined when none of those given is right. For a token that
+   * was not seen before, what finds out: it costs more than all else.
    */
-  identify(credentials: Credentials): User | undefined | Promise<User | undefined> {
+  identify(credentials: Credentials): User | undefined | (() => Promise<User | undefined>) {
     const { certificates, accountTokens } = this.#options;
     const { socket } = credentials;
     const byCertificate = socket === undefined ? 'none' : certificates.verdictOf(socket);
@@ -45,7 +45,7 @@ export class Authenticator {
     if (user !== undefined) return user;
     const known = accountTokens.verifyKnown(token);
     if (known !== undefined) return userIn(known);
-    return accountTokens.verify(token, accountTokens.audiences).then(userIn);
+    return async () => userIn(await accountTokens.verify(token, accountTokens.audiences));
   }
 
   /** Whom a token stands for when it is shown to one of `audiences`; to this server, when there are none. */
