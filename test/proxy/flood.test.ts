@@ -11,7 +11,18 @@ import { fileURLToPath } from 'node:url';
 
 import { loadLibc } from '../../src/proxy/userspace/native/libc.ts';
 import type { Route } from '../../src/proxy/routes/route.ts';
-import { ask, forward, named, port, route, serve, target, vips } from '../../src/proxy/userspace/echo.fixture.ts';
+import {
+  ask,
+  forward,
+  named,
+  namedUdp,
+  port,
+  route,
+  serve,
+  target,
+  udpClient,
+  vips,
+} from '../../src/proxy/userspace/echo.fixture.ts';
 import type { UserspaceOptions } from '../../src/proxy/userspace/options.ts';
 import { until } from '../../src/server/testing/until.ts';
 import { unlessInstalled } from '../harness/needs.ts';
@@ -138,3 +149,26 @@ for (const engine of ['native', 'node'] as const) {
     });
   });
 }
+
+test(
+  'datagrams without descriptors: some flows wait, none is mixed up, and it goes on',
+  { skip: unlessInstalled('bash') },
+  async () => {
+    await using relay = new Relay({ engine: 'node', limits: { udpFlows: 10_000, udpIdleMs: 500 } }, 128);
+    await using pod = await namedUdp('127.0.0.1', 'a');
+    const address = vips()();
+    await relay.set(route(address, forward(target(pod)), { protocol: 'UDP' }));
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, async (_, index) => {
+        await using client = await udpClient(address);
+        const answer = await client.ask(String(index));
+        return answer === 'silence' ? answer : answer === `a ${index}`;
+      }),
+    );
+    assert.deepEqual(new Set(answers), new Set([true, 'silence']));
+    await until('there is room again', async () => {
+      await using client = await udpClient(address);
+      return (await client.ask('hi')) === 'a hi';
+    });
+  },
+);
