@@ -1,3 +1,4 @@
+import { defaultTableName } from '../proxy/nftables/table-name.ts';
 import type { ProxyOptions } from '../proxy/options.ts';
 import { UsageError } from './errors.ts';
 import type { LoadPart, Part, PartAction, UpCluster } from './part/part.ts';
@@ -46,14 +47,19 @@ export const part: Part = {
 /** What `up` decides for each of its clusters. */
 const saidByUp = ['healthz-bind-address', 'metrics-bind-address', 'output'];
 
+/** Which cluster of `up` it is, from 1. */
+const numberOf = ({ all = [], name }: UpCluster): number =>
+  Math.max(
+    0,
+    all.findIndex((each) => each.name === name),
+  ) + 1;
+
 /** The address at which the i-th cluster of `up` is a node: clusters may use the same node ports. */
-const nodeAddress = ({ all = [], name }: UpCluster): string =>
-  `127.0.0.${
-    Math.max(
-      0,
-      all.findIndex((each) => each.name === name),
-    ) + 1
-  }`;
+const nodeAddress = (cluster: UpCluster): string => `127.0.0.${numberOf(cluster)}`;
+
+/** Clusters of `up` share the machine, so that each but the first has a table of another name. */
+const tableName = (cluster: UpCluster): string =>
+  numberOf(cluster) === 1 ? defaultTableName : `${defaultTableName}-${numberOf(cluster)}`;
 
 const ownPlaces = (cluster: UpCluster): Pick<ProxyOptions, 'healthCheckHost'> => ({
   healthCheckHost: nodeAddress(cluster),
@@ -63,6 +69,7 @@ const withDefaults = (settings: ReadonlyMap<string, readonly string[]>, cluster:
   new Map([
     ['proxy-mode', ['userspace']],
     ['nodeport-addresses', [`${nodeAddress(cluster)}/32`]],
+    ['nftables-table', [tableName(cluster)]],
     ['cluster-id', [cluster.name]],
     ['min-sync-period', ['10ms']],
     ...settings,

@@ -19,6 +19,12 @@ export const proxyFlags: readonly Flag[] = [
   },
   { name: 'cluster-cidr', value: 'CIDR,…', description: 'addresses of Pods; by default what the Node says' },
   { name: 'service-cidr', value: 'CIDR,…', description: 'virtual addresses, beside those of ServiceCIDR objects' },
+  {
+    name: 'nftables-table',
+    value: 'NAME',
+    description: 'the table that holds the rules; of two proxies on one machine each needs its own',
+    default: 'fairlead-proxy',
+  },
   { name: 'masquerade-all', ...yes, description: 'replace the source of everything sent to a cluster IP (nftables)' },
   {
     name: 'lb-port-gate',

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { parseCidr } from '../../api/addresses.ts';
 import { modes } from '../../proxy/modes.ts';
 import type { ProxyMode } from '../../proxy/modes.ts';
+import { defaultTableName, isTableName } from '../../proxy/nftables/table-name.ts';
 import type { ProxyOptions } from '../../proxy/options.ts';
 import type { UserspaceOptions } from '../../proxy/userspace/options.ts';
 import { UsageError } from '../errors.ts';
@@ -24,7 +25,10 @@ export function proxyOptionsOf(settings: Settings): ProxyOptions {
   return {
     nodeName: readFlag(settings, 'hostname-override', parseName, hostname().toLowerCase()),
     mode: readFlag(settings, 'proxy-mode', oneOf(modeNames), 'nftables'),
-    backend: { userspace: userspaceOptionsOf(settings) },
+    backend: {
+      nftables: { table: readFlag(settings, 'nftables-table', parseTable, defaultTableName) },
+      userspace: userspaceOptionsOf(settings),
+    },
     nodePortAddresses: readFlag<readonly string[]>(settings, 'nodeport-addresses', parseNodePortAddresses, ['primary']),
     ...(podRanges === undefined ? {} : { podRanges }),
     ...(serviceRanges === undefined ? {} : { serviceRanges }),
@@ -79,6 +83,11 @@ function parseRanges(text: string): readonly string[] {
   const wrong = ranges.find((range) => parseCidr(range) === undefined);
   if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} is no range such as 10.0.0.0/8`);
   return ranges;
+}
+
+function parseTable(text: string): string {
+  if (!isTableName(text)) throw new UsageError('expected up to 31 of a-z, 0-9 and -, a letter first');
+  return text;
 }
 
 function parseName(text: string): string {

@@ -9,6 +9,7 @@ import { probe } from './probe.ts';
 import type { ProgramLine } from './program.ts';
 import { Ruleset } from './ruleset.ts';
 import { nftFamily } from './skeleton.ts';
+import { defaultTableName, isTableName } from './table-name.ts';
 
 /** Told of what the backend does, for metrics. */
 export interface NftablesObserver {
@@ -48,8 +49,8 @@ export class NftablesBackend implements Backend {
   }
 
   private constructor(options: NftablesOptions) {
-    const { table = 'fairlead-proxy', families = bothFamilies, nft = ['nft'], conntrack = ['conntrack'] } = options;
-    if (!/^[a-z][a-z0-9-]{0,30}$/.test(table)) {
+    const { table = defaultTableName, families = bothFamilies, nft = ['nft'], conntrack = ['conntrack'] } = options;
+    if (!isTableName(table)) {
       throw new TypeError(`table "${table}" is no name for a table: use up to 31 of a-z, 0-9 and -, a letter first`);
     }
     this.#table = table;
