@@ -9,6 +9,7 @@ import { dropLeases, Renewer } from './lease/renewer.ts';
 import { Member } from './member/member.ts';
 import type { MemberOptions, PulseTimes } from './member/options.ts';
 import { defaultPulse } from './member/options.ts';
+import { SharedEndpoints } from './member/shared-endpoints.ts';
 import type { SyncOptions } from './sync/sync.ts';
 import { Sync } from './sync/sync.ts';
 import { Advisor } from './webhook/advisor.ts';
@@ -54,6 +55,7 @@ class Multicluster implements RunningPart {
   readonly #options: MulticlusterOptions;
   readonly #sync: Sync;
   readonly #clock: Clock;
+  readonly #endpoints = new SharedEndpoints();
   readonly #identity = `${hostname()}_${randomUUID()}`;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -143,6 +145,7 @@ class Multicluster implements RunningPart {
       ...options,
       client: connect(),
       listener: this.#sync.listenerFor(options.id),
+      endpoints: this.#endpoints,
       pulse: this.#options.pulse,
       clock: this.#options.clock,
       onError: (what, error) => log.debug({ cluster: options.id, err: error }, `${what} failed, will try again`),

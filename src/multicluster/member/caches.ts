@@ -24,10 +24,12 @@ import type { Key } from '../../client/key.ts';
 import { keyFor } from '../../client/key.ts';
 import { importNameLabels, isOurSlice, sourceClusterLabel } from '../project/marks.ts';
 import type { Shape } from '../record.ts';
+import type { SharedEndpoints } from './shared-endpoints.ts';
 
 export interface CachesOptions {
   readonly client: Client;
   readonly clock: Clock;
+  readonly endpoints: SharedEndpoints;
   /** Told of what went wrong with a kind; it is tried again. */
   readonly onError: (what: string, error: unknown) => void;
   /** Told when a group turns out to be served, or the caches are complete. */
@@ -72,6 +74,7 @@ export class MemberCaches {
     this.services = new Informer(client, serviceKind, common(serviceKind));
     this.slices = new Informer<EndpointSlice, SliceIndex>(client, endpointSliceKind, {
       ...common(endpointSliceKind),
+      trim: (slice) => options.endpoints.in(trimmed(slice)),
       indexes: { service: sourceOf, import: importsOf, source: sourceClusterOf },
     });
   }

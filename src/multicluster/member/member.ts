@@ -32,12 +32,15 @@ import { Notices } from './notices.ts';
 import type { MemberOptions, PulseTimes } from './options.ts';
 import { defaultPulse } from './options.ts';
 import { Pulse } from './pulse.ts';
+import { SharedEndpoints } from './shared-endpoints.ts';
 import { Unseen } from './unseen.ts';
 
 export interface MemberSetup extends MemberOptions {
   /** The connection that is this member's identity; closed with it. */
   readonly client: Client;
   readonly listener: MemberListener;
+  /** One for all members that are read together; default one of its own. */
+  readonly endpoints?: SharedEndpoints | undefined;
   readonly onError: (what: string, error: unknown) => void;
   readonly pulse?: PulseTimes | undefined;
   readonly clock?: Clock | undefined;
@@ -64,7 +67,15 @@ export class Member implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>;
 
-  constructor({ client, listener, onError, pulse = defaultPulse, clock = systemClock, ...options }: MemberSetup) {
+  constructor({
+    client,
+    listener,
+    endpoints = new SharedEndpoints(),
+    onError,
+    pulse = defaultPulse,
+    clock = systemClock,
+    ...options
+  }: MemberSetup) {
     this.options = options;
     this.client = client;
     this.pulse = new Pulse({
@@ -76,7 +87,7 @@ export class Member implements AsyncDisposable {
         listener.state();
       },
     });
-    this.caches = new MemberCaches({ client, clock, onError, onChange: () => listener.state() });
+    this.caches = new MemberCaches({ client, clock, endpoints, onError, onChange: () => listener.state() });
     this.notices = new Notices(
       new EventRecorder({ client, clock, component, onError: (error) => onError('the write of an Event', error) }),
     );

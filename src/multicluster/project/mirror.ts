@@ -49,7 +49,7 @@ export function mirrorOf(slice: EndpointSlice, rule: MirrorRule): EndpointSlice 
       ownerReferences: rule.owners,
     },
     addressType: slice.addressType,
-    endpoints: (slice.endpoints ?? []).map((endpoint) => importedEndpoint(endpoint, rule)),
+    endpoints: importedEndpoints(slice.endpoints ?? [], rule),
     ports,
   };
 }
@@ -63,21 +63,24 @@ function routedPorts(
   return keepsSrvNames ? routed : routed.map(({ srvServiceName: _dropped, ...port }) => port);
 }
 
+/** Endpoints as others see them; the same list when they see just that, so that all mirrors share it. */
+function importedEndpoints(endpoints: readonly Endpoint[], rule: MirrorRule): readonly Endpoint[] {
+  const imported = endpoints.map((endpoint) => importedEndpoint(endpoint, rule));
+  return imported.every((endpoint, index) => endpoint === endpoints[index]) ? endpoints : imported;
+}
+
 /**
  * An endpoint as others see it. What it runs as is left out: a Pod of that name here is another. Where all addresses are
  * to be published it counts as ready, and `serving` says whether it is. Hints are kept where they say no more than the
  * endpoint's own zone; shares that were worked out for the nodes of one cluster, and names of its nodes, mean nothing in another.
  */
-function importedEndpoint(
-  { targetRef: _pod, deprecatedTopology: _topology, hints, ...endpoint }: Endpoint,
-  rule: MirrorRule,
-): Endpoint {
+function importedEndpoint(original: Endpoint, rule: MirrorRule): Endpoint {
+  const { targetRef, deprecatedTopology, hints, ...endpoint } = original;
+  const conditions = importedConditions(endpoint.conditions, rule);
+  const isPlain = [targetRef, deprecatedTopology, hints].every((each) => each === undefined);
+  if (isPlain && conditions === endpoint.conditions) return original;
   const zones = rule.keepsZones ? (hints?.forZones ?? []).filter(({ name }) => name === endpoint.zone) : [];
-  return {
-    ...endpoint,
-    conditions: importedConditions(endpoint.conditions, rule),
-    ...(zones.length > 0 ? { hints: { forZones: zones } } : {}),
-  };
+  return { ...endpoint, conditions, ...(zones.length > 0 ? { hints: { forZones: zones } } : {}) };
 }
 
 /** Endpoints of a cluster that may be lost are as those about to end: every proxy uses them when there are no others. */
