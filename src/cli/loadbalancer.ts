@@ -1,5 +1,6 @@
 import type { LoadBalancerOptions, SimulationOptions } from '../loadbalancer/loadbalancer.ts';
 import type { Pool } from '../loadbalancer/local/pools.ts';
+import type { PriceBook } from '../loadbalancer/price/book.ts';
 import { parsePool, poolErrors } from '../loadbalancer/local/pools.ts';
 import { eras } from '../loadbalancer/providers/capability.ts';
 import { cloudNamed, clouds } from '../loadbalancer/providers/clouds.ts';
@@ -9,6 +10,7 @@ import { flagError, oneOf, readFlag } from './flags.ts';
 import type { AwsSettings } from './options/aws.ts';
 import { awsFlags, connectAws, readAws } from './options/aws.ts';
 import { parseFeatureGates } from './options/feature-gates.ts';
+import { readPrices } from './options/prices.ts';
 import { parseBoolean } from './part/boolean.ts';
 import { parseGoDuration } from './part/duration.ts';
 import { leaderFlags, readElection } from './part/leader-flags.ts';
@@ -50,6 +52,11 @@ const flags: readonly Flag[] = [
     default: '0',
   },
   ...awsFlags,
+  {
+    name: 'prices',
+    value: 'FILE',
+    description: 'what load balancers of the cloud cost, for Events; see examples/loadbalancer/prices.yaml',
+  },
   { name: 'concurrent-service-syncs', value: 'N', description: 'Services that are worked on at once', default: '4' },
   {
     name: 'refused-entry',
@@ -124,12 +131,14 @@ function readOptions(settings: Settings): LoadBalancerOptions {
   const [problem] = poolErrors(pools);
   if (problem !== undefined) throw new UsageError(problem);
   const simulation = readSimulation(settings);
+  const prices = readFlag<PriceBook | undefined>(settings, 'prices', readPrices, undefined);
   const interfaceName = readFlag<string | undefined>(settings, 'interface', interfaceNamed, undefined);
   return {
     pools,
     workers: readFlag(settings, 'concurrent-service-syncs', workers, 4),
     isRefusalAnEntry: readFlag(settings, 'refused-entry', parseBoolean, true),
     ...(simulation === undefined ? {} : { simulation }),
+    ...(prices === undefined ? {} : { prices }),
     ...(interfaceName === undefined ? {} : { interfaceName }),
   };
 }

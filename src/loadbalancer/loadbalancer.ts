@@ -21,6 +21,7 @@ import type { LoadBalancerProvider } from './controller/provider.ts';
 import { HealthChecks } from './health/checks.ts';
 import type { Pool } from './local/pools.ts';
 import { LocalProvider } from './local/provider.ts';
+import type { PriceBook } from './price/book.ts';
 import type { Era } from './providers/capability.ts';
 import { cloudNamed } from './providers/clouds.ts';
 import type { Misbehaviour } from './simulated/calls.ts';
@@ -43,6 +44,8 @@ export interface LoadBalancerOptions {
   readonly aws?: Omit<AwsOptions, 'isMixingAllowed'> | undefined;
   /** The network interface of this machine that answers for the addresses; left out: none. */
   readonly interfaceName?: string | undefined;
+  /** What load balancers of a cloud cost, for Events; default: list prices. */
+  readonly prices?: PriceBook | undefined;
   readonly gates?: Gates;
   /** How many Services are worked on at once; default 4. */
   readonly workers?: number;
@@ -85,13 +88,14 @@ export function providerFor(
   { client }: Pick<PartContext, 'client'>,
   options: LoadBalancerOptions,
 ): LoadBalancerProvider {
-  const { pools, simulation, aws, gates = gatesWith(), clock, random } = options;
+  const { pools, simulation, aws, prices, gates = gatesWith(), clock, random } = options;
   const isMixingAllowed = gates.enabled('MixedProtocolLBService');
-  if (aws !== undefined) return new AwsProvider({ ...aws, isMixingAllowed });
+  if (aws !== undefined) return new AwsProvider({ ...aws, isMixingAllowed, prices });
   if (simulation === undefined) return new LocalProvider({ pools, isMixingAllowed });
   const cloud = cloudNamed(simulation.cloud);
   if (cloud === undefined) throw new Error(`there is no cloud "${simulation.cloud}"`);
-  return new SimulatedProvider({ ...simulation, cloud, pools, isMixingAllowed, store: storeIn(client), clock, random });
+  const shared = { pools, isMixingAllowed, prices, clock, random };
+  return new SimulatedProvider({ ...simulation, ...shared, cloud, store: storeIn(client) });
 }
 
 /** Runs the service controller over any provider. */

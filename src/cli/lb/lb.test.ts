@@ -23,7 +23,7 @@ test('LB-21 a plan tells of every cloud whether it works, its units, and what th
   assert.match(out, /^aws +clb\* +no +- .* AWS ELB takes TCP only, not UDP$/m);
   assert.match(out, /^azure +standard\* +yes +7 +4→6 of 5 +\+7\.30 +\+7\.30 /m);
   assert.match(out, /^gce +l4-l3 +yes +6 +4→5 of 5 +\+0\.00 +\+0\.00 /m);
-  assert.match(out, /list prices of \d{4}-\d\d/);
+  assert.match(out, /USD are prices of \d{4}-\d\d/);
   assert.match(out, /^azure: the base price is for 5 of the load balancer of the cluster/m);
 });
 
@@ -35,6 +35,13 @@ test('LB-21 a plan is JSON for programs, of the clouds and kinds that are named'
     ['gce/l4-split true', 'oracle/lb false', 'oracle/nlb true'],
   );
   assert.partialDeepStrictEqual(plan.providers[0]?.bill, { unitsBefore: 0, unitsAfter: 2, threshold: { left: 3 } });
+});
+
+test('LB-21 prices of a file come before those of the book', async () => {
+  const prices = join(import.meta.dirname, '../../../examples/loadbalancer/prices.yaml');
+  const { out } = await capture('plan', '-f', example, '--provider', 'openstack', '--prices', prices);
+  assert.match(out, /^openstack +octavia\* +yes +\d+ +0→2 +\+8\.76 +\+0\.00 .*our own cloud$/m);
+  assert.match(out, /USD are prices of 2026-10, 2026-11;/);
 });
 
 test('LB-8 the gate off refuses what mixes', async () => {
@@ -93,6 +100,8 @@ describe('what cannot be planned', () => {
       [['plan', '-f', '/nowhere.yaml'], /cannot read -f \/nowhere\.yaml: ENOENT/],
       [['plan', '-f', example, '--provider', 'acme'], /no provider "acme" \(today\): choose from alibaba, /],
       [['plan', '-f', example, '--other-units', '-1'], /for "--other-units" flag: expected a number/],
+      [['plan', '-f', example, '--prices', '/nowhere.yaml'], /cannot read --prices \/nowhere\.yaml: ENOENT/],
+      [['plan', '-f', example, '--prices', example], /dns\.yaml: there is no "apiVersion": known are alibaba/],
       [['price'], /unknown action "price" of lb/],
     ];
     for (const [args, want] of cases) {

@@ -4,10 +4,12 @@ import { Option } from 'commander';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Era } from '../../loadbalancer/providers/capability.ts';
 import { eras } from '../../loadbalancer/providers/capability.ts';
+import type { PriceBook } from '../../loadbalancer/price/book.ts';
 import { priceBook } from '../../loadbalancer/price/book.ts';
 import { UsageError } from '../errors.ts';
 import { flagError } from '../flags.ts';
 import { parseFeatureGates } from '../options/feature-gates.ts';
+import { readPrices } from '../options/prices.ts';
 import type { Streams } from '../output.ts';
 import { columns, outputFlag, readOutput, rendered } from '../output.ts';
 import type { Row } from './rows.ts';
@@ -20,6 +22,7 @@ interface LbFlags {
   readonly era: Era;
   readonly otherUnits: string;
   readonly featureGates: string;
+  readonly prices?: string;
 }
 
 /** `fairlead lb`: what clouds would make of a Service, and what that costs. Needs no cluster. */
@@ -43,6 +46,7 @@ export function define(command: Command): void {
     .addOption(new Option('--era <ERA>', 'clouds as of July 2020, or today').choices([...eras]).default('today'))
     .option('--other-units <N>', 'plan: rules that other Services have where they count together', '0')
     .option('--feature-gates <LIST>', 'plan: settings such as MixedProtocolLBService=false', '')
+    .option('--prices <FILE>', 'prices of today that you know better, as in examples/loadbalancer/prices.yaml')
     .addOption(outputFlag());
 }
 
@@ -61,6 +65,7 @@ async function showPlans(command: Command, flags: LbFlags, { out }: Streams): Pr
   const options = {
     era: flags.era,
     isMixingAllowed: gates.enabled('MixedProtocolLBService'),
+    prices: pricesOf(flags),
     otherUnits: flagError('other-units', flags.otherUnits, () => wholeNumber(flags.otherUnits)),
   };
   const services = await readServices(flags.filename);
@@ -88,7 +93,7 @@ function footnotes(rows: readonly Row[]): readonly string[] {
     ),
   );
   return [
-    `* what this Service asks for; USD are list prices of ${dates}; ? is for the operator to say`,
+    `* what this Service asks for; USD are prices of ${dates}; ? is for the operator to say`,
     ...Array.from(
       scopes,
       ([provider, { included, scope }]) =>
@@ -101,7 +106,7 @@ async function showProviders(command: Command, flags: LbFlags, { out }: Streams)
   const rows = choicesOf(namesIn(flags.provider), flags.era).map(({ cloud, kind }) => ({
     provider: cloud.name,
     ...kind,
-    price: priceBook[`${cloud.name}/${kind.name}`]?.[kind.era],
+    price: pricesOf(flags)[`${cloud.name}/${kind.name}`]?.[kind.era],
   }));
   const lines = (): readonly string[] =>
     columns([
@@ -120,6 +125,8 @@ async function showProviders(command: Command, flags: LbFlags, { out }: Streams)
   out(await rendered(readOutput(command), rows, lines));
   return 0;
 }
+
+const pricesOf = ({ prices }: LbFlags): PriceBook => (prices === undefined ? priceBook : readPrices(prices));
 
 const mixingWords = { none: 'no', distinctPorts: 'not on one number', samePort: 'yes' } as const;
 

@@ -5,6 +5,7 @@ import { clouds } from '../../loadbalancer/providers/clouds.ts';
 import type { Plan } from '../../loadbalancer/providers/plan.ts';
 import { kindsOf, plan } from '../../loadbalancer/providers/plan.ts';
 import type { Bill } from '../../loadbalancer/price/bill.ts';
+import type { PriceBook } from '../../loadbalancer/price/book.ts';
 import { UsageError } from '../errors.ts';
 
 /** A kind of load balancer to plan for. */
@@ -48,16 +49,17 @@ export interface RowOptions {
   readonly isMixingAllowed: boolean;
   /** Units that other Services have. */
   readonly otherUnits: number;
+  readonly prices: PriceBook;
 }
 
 /** The row of one Service at one kind of load balancer. */
 export function rowFor(
   service: Service,
   { cloud, kind }: Choice,
-  { era, isMixingAllowed, otherUnits }: RowOptions,
+  { era, isMixingAllowed, otherUnits, prices }: RowOptions,
 ): Row {
   const account = { units: { public: otherUnits, internal: cloud.name === 'azure' ? otherUnits : 0 } };
-  const made = plan(cloud, { service, era, kind: kind.name, isMixingAllowed, account });
+  const made = plan(cloud, { service, era, kind: kind.name, isMixingAllowed, account, prices });
   const unverified = kind.unverified === undefined ? [] : [`not confirmed: ${kind.unverified}`];
   const notes = [...made.warnings, ...unverified, ...(made.bill.note === undefined ? [] : [made.bill.note])];
   return {

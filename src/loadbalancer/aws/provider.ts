@@ -3,6 +3,7 @@ import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/s
 import type { Happening } from '../../client/event-series.ts';
 import type { Ensured, LoadBalancerProvider, MadeFor } from '../controller/provider.ts';
 import { RetryError } from '../controller/provider.ts';
+import type { PriceBook } from '../price/book.ts';
 import { ingressWith, refusedAt } from '../providers/ingress.ts';
 import type { Plan } from '../providers/plan.ts';
 import { plan } from '../providers/plan.ts';
@@ -31,6 +32,8 @@ export interface AwsOptions {
   readonly subnets: readonly string[];
   readonly securityGroups: readonly string[];
   readonly isMixingAllowed: boolean;
+  /** Default: those of the book. */
+  readonly prices?: PriceBook | undefined;
 }
 
 const protection = 'deletion_protection.enabled';
@@ -88,11 +91,11 @@ export class AwsProvider implements LoadBalancerProvider {
   }
 
   #plan(service: Service, nodes: readonly Node[], found: Found): { readonly planned: Plan; readonly wanted: Wanted } {
-    const { isMixingAllowed } = this.#options;
+    const { isMixingAllowed, prices } = this.#options;
     const settings = this.#settingsOf(service);
     const cloud = networkLoadBalancers({ settings, balancer: found.balancer });
     const existing = asResources(found);
-    const planned = plan(cloud, { service, nodes, era: 'today', kind: nlbKind, isMixingAllowed, existing });
+    const planned = plan(cloud, { service, nodes, era: 'today', kind: nlbKind, isMixingAllowed, prices, existing });
     // Of a refused plan, only the nodes count.
     const own = planned.refusal === undefined ? planned : { ...planned, resources: [] };
     return { planned, wanted: wantedOf({ owner: this.#ownerOf(service), service, nodes, planned: own, settings }) };

@@ -29,7 +29,7 @@ export interface PlanInput {
   /** What the cloud has for this Service already. */
   readonly existing?: readonly Resource[];
   readonly account?: Account;
-  readonly prices?: PriceBook;
+  readonly prices?: PriceBook | undefined;
 }
 
 /** Why nothing is set up. */
@@ -195,6 +195,6 @@ function eventsOf(refusal: Refusal | undefined, bill: Bill, warnings: readonly s
   const { monthlyChange = 0, unit, unitsBefore, unitsAfter, asOf } = bill;
   if (monthlyChange === 0) return told;
   const sign = monthlyChange > 0 ? '+' : '-';
-  const message = `${sign}${Math.abs(monthlyChange).toFixed(2)} USD a month: ${unit}s ${unitsBefore} → ${unitsAfter} (list prices of ${asOf})`;
+  const message = `${sign}${Math.abs(monthlyChange).toFixed(2)} USD a month: ${unit}s ${unitsBefore} → ${unitsAfter} (prices of ${asOf})`;
   return [...told, { type: 'Normal', reason: 'LoadBalancerCostChange', message }];
 }

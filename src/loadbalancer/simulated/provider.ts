@@ -9,6 +9,7 @@ import { Allocator } from '../local/allocator.ts';
 import type { Pool } from '../local/pools.ts';
 import type { Wishes } from '../local/wishes.ts';
 import { wishesOf } from '../local/wishes.ts';
+import type { PriceBook } from '../price/book.ts';
 import type { Era } from '../providers/capability.ts';
 import type { Account, Cloud } from '../providers/cloud.ts';
 import type { Plan } from '../providers/plan.ts';
@@ -29,6 +30,8 @@ export interface SimulatedOptions extends Misbehaviour {
   /** Where addresses come from, so that traffic reaches them here. */
   readonly pools: readonly Pool[];
   readonly isMixingAllowed: boolean;
+  /** Default: those of the book. */
+  readonly prices?: PriceBook | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
 }
@@ -136,10 +139,11 @@ export class SimulatedProvider implements LoadBalancerProvider {
   }
 
   async #plan(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<Plan> {
-    const { cloud, era, kind, isMixingAllowed } = this.#options;
+    const { cloud, era, kind, isMixingAllowed, prices } = this.#options;
     const state = await this.#describe(service, signal);
     const existing = resourcesOf(state);
-    return plan(cloud, { service, nodes, era, kind, isMixingAllowed, existing, account: this.#accountWithout(state) });
+    const account = this.#accountWithout(state);
+    return plan(cloud, { service, nodes, era, kind, isMixingAllowed, prices, existing, account });
   }
 
   /** Additions first, so that a port that stays is never closed. Gives the address. */
