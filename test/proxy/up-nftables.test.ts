@@ -17,6 +17,16 @@ const members = [
   { name: 'west', range: '10.97.0.0/16', vip: '10.97.0.50', pod: 'far' },
 ] as const;
 
+const getImported = [
+  'get',
+  'importedservices.multicluster.k8s.io',
+  'web',
+  '--ignore-not-found',
+  '-o',
+  'jsonpath={.spec.ip}',
+];
+const withinMs = 20_000;
+
 /** A Service with one endpoint, exported. */
 const objects = ({ vip, pod }: (typeof members)[number]): readonly object[] => [
   {
@@ -65,24 +75,17 @@ test(
     const ask = (context: string, ...args: readonly string[]): string =>
       node.run(kubectl?.path ?? '', '--kubeconfig', fairlead.kubeconfig, '--context', context, ...args);
     const reach = (who: Namespace, address: string, port: number, want: readonly string[]): Promise<unknown> =>
-      until(`${address} leads to ${want.join()}`, async () => {
-        const answers = names(await who.dial(address, port, { count: 40, timeoutMs: 300 }));
-        return answers.join() === want.join();
-      });
+      until(
+        `${address} leads to ${want.join()}`,
+        async () => {
+          const answers = names(await who.dial(address, port, { count: 40, timeoutMs: 300 }));
+          return answers.join() === want.join();
+        },
+        withinMs,
+      );
     for (const { vip, pod } of members) await reach(client, vip, 80, [pod]);
-    const imported = async (cluster: string): Promise<string> => {
-      const get = [
-        'get',
-        'importedservices.multicluster.k8s.io',
-        'web',
-        '--ignore-not-found',
-        '-o',
-        'jsonpath={.spec.ip}',
-      ];
-      let ip = '';
-      await until(`${cluster} imports web`, () => (ip = ask(cluster, ...get)) !== '');
-      return ip;
-    };
+    const imported = (cluster: string): Promise<string> =>
+      until(`${cluster} imports web`, () => ask(cluster, ...getImported) || undefined, withinMs);
     const shared = [await imported('east'), await imported('west')];
     // Addresses of imports are at loopback, where there are listeners.
     for (const address of shared) await reach(node, address, 80, ['far', 'podA']);
