@@ -127,14 +127,16 @@ test('every cloud sets up and takes down a Service with TCP', async () => {
 
 test('LB-22 a storm of Services at a cloud that fails a fifth of its calls ends as it should, without a leak or a hot loop', async () => {
   const seed = Date.now() % 100_000;
-  for (const cloudName of ['azure', 'openstack', 'gce']) {
+  for (const { name: cloudName } of clouds) {
     await using server = await testServer();
-    await weather(clusterOf(server), { cloudName, services: 40, seed });
+    await weather(clusterOf(server), { cloudName, services: 15, seed });
   }
 });
 
 test('LB-22 a controller that is killed between any two writes leaves nothing behind', async () => {
-  for (let killAt = 1; killAt <= 24; killAt++) {
+  for (let killAt = 1; killAt <= 30; killAt++) {
+    // Every cloud has its turns: each makes other things, in another order.
+    const cloud = clouds[killAt % clouds.length]?.name ?? '';
     await using server = await testServer();
     const cluster = clusterOf(server);
     let writes = 0;
@@ -143,7 +145,7 @@ test('LB-22 a controller that is killed between any two writes leaves nothing be
       if (isWrite && ++writes > killAt) throw new Error('killed');
       if (writes > killAt) throw new Error('killed');
     };
-    const first = cluster.start(simulate('openstack'), dead);
+    const first = cluster.start(simulate(cloud), dead);
     await first.ready;
     await cluster.create('80/TCP', { name: 'stays' });
     await cluster.create('53/TCP 53/UDP', { name: 'goes' });
@@ -152,11 +154,11 @@ test('LB-22 a controller that is killed between any two writes leaves nothing be
     await cluster.delete('goes');
     await cluster.quiet(15);
     await first[Symbol.asyncDispose]();
-    await using second = cluster.start(simulate('openstack'));
+    await using second = cluster.start(simulate(cloud));
     await second.ready;
-    await until(`all is well after a kill at write ${killAt}`, async () => {
+    await until(`all is well at ${cloud} after a kill at write ${killAt}`, async () => {
       const isGone = (await cluster.get('goes')) === undefined;
-      return isGone && (await wrongIn(cluster, 'openstack', 'today')).length === 0;
+      return isGone && (await wrongIn(cluster, cloud, 'today')).length === 0;
     });
   }
 });
