@@ -20,6 +20,11 @@ export interface Handler<T> {
 }
 
 export interface InformerOptions<T extends ApiObject, Index extends string = never> extends Selection {
+  /**
+   * The version of the kind to ask for, where servers differ; asked before every list and watch. Versions are views of the
+   * same objects with the same fields, so that one goes on where another ended. Default: that of the kind.
+   */
+  readonly servedAs?: () => Kind<T>;
   /** Ways to find objects beside their key. They run on every change: keep them cheap. */
   readonly indexes?: Indexes<T, Index>;
   /** Makes an object smaller before it is kept; name, namespace, uid and revision must stay. */
@@ -186,14 +191,18 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     };
   }
 
+  get #servedKind(): Kind<T> {
+    return this.#options.servedAs?.() ?? this.#kind;
+  }
+
   async #list(signal: AbortSignal): Promise<void> {
-    const { items, resourceVersion } = await this.#client.list(this.#kind, { ...this.#options, signal });
+    const { items, resourceVersion } = await this.#client.list(this.#servedKind, { ...this.#options, signal });
     this.#replace(items.map(this.#trimmed), resourceVersion);
   }
 
   #watch(signal: AbortSignal, timeoutSeconds: number): AsyncIterable<WatchEvent<T>> {
     const isBeginning = this.#revision === undefined;
-    return this.#client.watch(this.#kind, {
+    return this.#client.watch(this.#servedKind, {
       ...this.#options,
       resourceVersion: this.#revision ?? '',
       ...(isBeginning ? { sendInitialEvents: true } : {}),

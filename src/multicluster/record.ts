@@ -1,7 +1,7 @@
 // What is known of the clusters of a set: what each exports, and what each is. Everything else follows from these.
 import type { IpFamily, Service } from '../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.ts';
-import type { ServiceExport } from '../api/kinds/multicluster/serviceexport/schema.ts';
+import type { McsVersion, ServiceExport } from '../api/kinds/multicluster/serviceexport/schema.ts';
 import type { SuperclusterExport } from '../api/kinds/multicluster/supercluster/export.ts';
 import type { ApiObject } from '../api/metadata.ts';
 import { dnsSubdomainErrors, labelValueErrors } from '../api/names.ts';
@@ -56,6 +56,8 @@ export interface MemberFacts {
   readonly namespaces: { has(namespace: string): boolean };
   /** The shapes of imports whose kinds it serves. */
   readonly serves: { readonly [shape in Shape]: boolean };
+  /** In which version it serves today's kinds; default the newest. */
+  readonly currentVersion?: McsVersion | undefined;
   /** Its proxy knows Services alone: an import is reached by the address of a Service derived from it. */
   readonly hasStockProxy: boolean;
   /** The families its Services can have; undefined: not known. */

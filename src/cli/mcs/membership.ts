@@ -1,9 +1,10 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Kind } from '../../api/kind.ts';
 import { messageOf } from '../../api/thrown.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
-import { serviceImportKind } from '../../api/kinds/multicluster/serviceimport/kind.ts';
+import { serviceImportAlphaKind, serviceImportKind } from '../../api/kinds/multicluster/serviceimport/kind.ts';
 import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { isRefusal } from '../../client/transport.ts';
 import type { Client } from '../../client/client.ts';
@@ -108,15 +109,19 @@ async function drained(member: FileMember, path: string, timeoutMs: number): Pro
 }
 
 async function importsIn(client: Client): Promise<number> {
-  const counts = [serviceImportKind, importedServiceKind].map(async (kind) => {
-    try {
-      return (await client.list(kind)).items.filter(isOurs).length;
-    } catch (error) {
-      if (isRefusal(error, 404)) return 0; // not served there
-      throw error;
-    }
-  });
-  return (await Promise.all(counts)).reduce((sum, each) => sum + each, 0);
+  const current = await countOf(client, serviceImportKind);
+  const older = current === undefined ? await countOf(client, serviceImportAlphaKind) : undefined;
+  return (current ?? older ?? 0) + ((await countOf(client, importedServiceKind)) ?? 0);
+}
+
+/** How many objects of a kind are ours; undefined: it is not served there. */
+async function countOf(client: Client, kind: Kind): Promise<number | undefined> {
+  try {
+    return (await client.list(kind)).items.filter(isOurs).length;
+  } catch (error) {
+    if (isRefusal(error, 404)) return undefined;
+    throw error;
+  }
 }
 
 /** The members and how they are. */

@@ -6,9 +6,7 @@ import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import { serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import { serviceExportKind } from '../../api/kinds/multicluster/serviceexport/kind.ts';
 import type { ServiceExport } from '../../api/kinds/multicluster/serviceexport/schema.ts';
-import { serviceImportKind } from '../../api/kinds/multicluster/serviceimport/kind.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { SuperclusterExport } from '../../api/kinds/multicluster/supercluster/export.ts';
 import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
@@ -24,6 +22,8 @@ import type { Key } from '../../client/key.ts';
 import { keyFor } from '../../client/key.ts';
 import { importNameLabels, isOurSlice, sourceClusterLabel } from '../project/marks.ts';
 import type { Shape } from '../record.ts';
+import type { CurrentKinds } from './current-kinds.ts';
+import { currentVersions, newestKinds } from './current-kinds.ts';
 import type { SharedEndpoints } from './shared-endpoints.ts';
 
 export interface CachesOptions {
@@ -42,8 +42,8 @@ type SliceIndex = 'service' | 'import' | 'source';
 /** Whether a member serves the kinds of a shape; `unknown` until it has said so. */
 type Serving = 'unknown' | 'served' | 'absent';
 
-/** A group that is absent may be installed later; where both are, something is wrong. */
-const askAgainMs = { wrong: 1000, absent: 30_000 };
+/** What is absent may be installed later, and what is served come in another version; where all is absent, something is wrong. */
+const askAgainMs = { wrong: 1000, normal: 30_000 };
 
 /** What is read of a member: one watch a kind, whatever the number of services. */
 export class MemberCaches {
@@ -57,6 +57,7 @@ export class MemberCaches {
   readonly #options: CachesOptions;
   #epoch = new AbortController();
   readonly #serving: Record<Shape, Serving> = { seed: 'unknown', current: 'unknown' };
+  #currentKinds = newestKinds;
 
   constructor(options: CachesOptions) {
     this.#options = options;
@@ -67,9 +68,15 @@ export class MemberCaches {
       onError: (error: unknown) => options.onError(`the watch of ${kind.plural}.${kind.group}`, error),
     });
     this.seedExports = new Informer(client, superclusterExportKind, common(superclusterExportKind));
-    this.currentExports = new Informer(client, serviceExportKind, common(serviceExportKind));
+    this.currentExports = new Informer(client, newestKinds.exports, {
+      ...common(newestKinds.exports),
+      servedAs: () => this.#currentKinds.exports,
+    });
     this.importedServices = new Informer(client, importedServiceKind, common(importedServiceKind));
-    this.serviceImports = new Informer(client, serviceImportKind, common(serviceImportKind));
+    this.serviceImports = new Informer(client, newestKinds.imports, {
+      ...common(newestKinds.imports),
+      servedAs: () => this.#currentKinds.imports,
+    });
     this.namespaces = new Informer(client, namespaceKind, common(namespaceKind));
     this.services = new Informer(client, serviceKind, common(serviceKind));
     this.slices = new Informer<EndpointSlice, SliceIndex>(client, endpointSliceKind, {
@@ -105,35 +112,70 @@ export class MemberCaches {
     return this.#serving[shape] === 'served';
   }
 
+  /** The version in which today's kinds are read and written. */
+  get currentKinds(): CurrentKinds {
+    return this.#currentKinds;
+  }
+
   #of(shape: Shape): readonly Pick<Informer<ApiObject>, 'run' | 'synced' | 'hasSynced'>[] {
     return shape === 'seed' ? [this.seedExports, this.importedServices] : [this.currentExports, this.serviceImports];
   }
 
+  /** Finds out whether a shape is served, and follows its kinds from then on. */
   async #followShape(shape: Shape, signal: AbortSignal): Promise<void> {
-    const { clock, onChange, onError } = this.#options;
-    const kind = shape === 'seed' ? superclusterExportKind : serviceExportKind;
+    const { clock, onChange } = this.#options;
     while (!signal.aborted) {
-      try {
-        this.#serving[shape] = await this.#askServing(kind, signal);
+      const served = await this.#ask(shape, signal);
+      if (served !== undefined) {
+        this.#serving[shape] = served;
         onChange();
-      } catch (error) {
-        if (signal.aborted) return;
-        // Refused or out of reach: unknown, which is not the same as absent.
-        onError(`discovery of ${kind.group}`, error);
       }
       if (this.#serving[shape] === 'served') break;
       const isNormal = this.#serving[shape] === 'absent' && Object.values(this.#serving).includes('served');
-      await sleep(clock, isNormal ? askAgainMs.absent : askAgainMs.wrong, signal);
+      await sleep(clock, isNormal ? askAgainMs.normal : askAgainMs.wrong, signal);
     }
-    await Promise.all(this.#of(shape).map((cache) => this.#fill(cache, signal)));
+    const following = this.#of(shape).map((cache) => this.#fill(cache, signal));
+    await Promise.all([...following, ...(shape === 'current' ? [this.#followVersion(signal)] : [])]);
   }
 
-  async #askServing({ group, version }: Kind, signal: AbortSignal): Promise<Serving> {
+  /** Whether a shape is served now; undefined: it could not be asked, being refused or out of reach, which is not absent. */
+  async #ask(shape: Shape, signal: AbortSignal): Promise<Serving | undefined> {
+    try {
+      const isServed =
+        shape === 'seed' ? await this.#isServed(superclusterExportKind, signal) : await this.#useNewest(signal);
+      return isServed ? 'served' : 'absent';
+    } catch (error) {
+      if (!signal.aborted) this.#options.onError(`discovery of the kinds of shape ${shape}`, error);
+      return undefined;
+    }
+  }
+
+  /** Uses the newest version of today's kinds that is served, from where the last one ended; returns whether there is any. */
+  async #useNewest(signal: AbortSignal): Promise<boolean> {
+    for (const kinds of currentVersions) {
+      if (!(await this.#isServed(kinds.exports, signal))) continue;
+      const isOther = kinds !== this.#currentKinds;
+      this.#currentKinds = kinds;
+      if (isOther) this.reopen();
+      return true;
+    }
+    return false;
+  }
+
+  /** A member may be upgraded while it is followed. Definitions that are gone change nothing: what is known stays. */
+  async #followVersion(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(this.#options.clock, askAgainMs.normal, signal);
+      if (!signal.aborted) await this.#ask('current', signal);
+    }
+  }
+
+  async #isServed({ group, version }: Kind, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#options.client.read(`/apis/${group}/${version}`, { signal });
-      return 'served';
+      return true;
     } catch (error) {
-      if (isRefusal(error, 404)) return 'absent';
+      if (isRefusal(error, 404)) return false;
       throw error;
     }
   }

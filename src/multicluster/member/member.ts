@@ -25,6 +25,7 @@ import { derivedName } from '../project/marks.ts';
 import type { Actual, Write } from '../project/desired.ts';
 import type { ExportRecord, MemberFacts } from '../record.ts';
 import { importsOf, MemberCaches, trimmed } from './caches.ts';
+import { servedAs } from './current-kinds.ts';
 import { withDeadline } from './deadline.ts';
 import { followMember } from './events.ts';
 import type { MemberListener, UnseenWrites } from './events.ts';
@@ -88,9 +89,9 @@ export class Member implements AsyncDisposable {
       },
     });
     this.caches = new MemberCaches({ client, clock, endpoints, onError, onChange: () => listener.state() });
-    this.notices = new Notices(
-      new EventRecorder({ client, clock, component, onError: (error) => onError('the write of an Event', error) }),
-    );
+    const onEventError = (error: unknown): void => onError('the write of an Event', error);
+    const events = new EventRecorder({ client, clock, component, onError: onEventError });
+    this.notices = new Notices((kind, ...rest) => events.record(servedAs(kind, this.caches.currentKinds), ...rest));
     this.#unseen = {
       seedExports: new Unseen<SuperclusterExport>(clock),
       currentExports: new Unseen<ServiceExport>(clock),
@@ -128,6 +129,7 @@ export class Member implements AsyncDisposable {
       // A cluster that leaves is to hold nothing, wherever that is.
       namespaces: { has: (name) => options.isLeaving !== true && this.#hasNamespace(name) },
       serves: { seed: caches.serves('seed'), current: caches.serves('current') },
+      currentVersion: caches.currentKinds.version,
       hasStockProxy: options.vips === undefined,
       acceptsRelaxedNames: options.acceptsRelaxedNames ?? true,
       keepsSrvNames: options.keepsSrvNames ?? false,
@@ -200,8 +202,9 @@ export class Member implements AsyncDisposable {
   }
 
   async #apply(write: Write, options: { readonly signal: AbortSignal }): Promise<void> {
-    const { kind, object, verb } = write;
-    await this.#unseenOf(kind).write(object, async () => {
+    const { object, verb } = write;
+    const kind = servedAs(write.kind, this.caches.currentKinds);
+    await this.#unseenOf(write.kind).write(object, async () => {
       if (verb !== 'delete') return trimmed(await this.client[verb](kind, object, options));
       const { namespace, name = '' } = object.metadata;
       await this.client.delete(kind, { namespace, name }, { ...options, preconditions: write.preconditions });

@@ -11,12 +11,12 @@ import { exportsOf } from '../record.ts';
 
 /** Writes Events about the exports of one member into it. Nobody waits for them, and nothing depends on them. */
 export class Notices {
-  readonly #recorder: EventRecorder;
+  readonly #record: EventRecorder['record'];
   /** An export as it was read → what was said to be left out of it. */
   readonly #dropped = new WeakMap<ApiObject, string>();
 
-  constructor(recorder: EventRecorder) {
-    this.#recorder = recorder;
+  constructor(record: EventRecorder['record']) {
+    this.#record = record;
   }
 
   /** The conditions of an export have been written: what is new in them is told. */
@@ -29,7 +29,7 @@ export class Notices {
       ({ metadata }) => metadata.uid === now.metadata.uid,
     );
     const events = exportEvents(before?.status?.conditions ?? [], now.status?.conditions ?? [], deliveries);
-    for (const event of events) this.#recorder.record(kind, now, event);
+    for (const event of events) this.#record(kind, now, event);
   }
 
   /** Tells what is left out of a service, when it is something else than before. */
@@ -43,7 +43,7 @@ export class Notices {
     ] as const) {
       if (object === undefined || this.#dropped.get(object) === text) continue;
       this.#dropped.set(object, text);
-      for (const event of events) this.#recorder.record(kind, object, event);
+      for (const event of events) this.#record(kind, object, event);
     }
   }
 }

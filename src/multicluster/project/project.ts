@@ -3,6 +3,7 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import type { ApiObject, OwnerReference } from '../../api/metadata.ts';
 import { dns1035LabelErrors } from '../../api/names.ts';
 import type { Merged, View } from '../merge/merged.ts';
+import type { MemberFacts } from '../record.ts';
 import { isDeleting } from '../record.ts';
 import type { VipState } from '../vip/vip.ts';
 import type { Actual, Desired, Refusal, Target } from './desired.ts';
@@ -35,7 +36,7 @@ export function project(merged: Merged, target: Target): Desired {
   const importedService = seed && importedServiceFor(merged, seed, vipOf(seed));
   const isDerived = derivedService !== undefined;
   const serviceImport = current && serviceImportFor(merged, current, { vip: vipOf(current), isDerived });
-  const owners = ownersIn(actual, { seed: importedService, current: serviceImport });
+  const owners = ownersIn(target, { seed: importedService, current: serviceImport });
   const isWaiting = Object.keys(owners).length === 0 && (importedService ?? serviceImport) !== undefined;
   const options = {
     owners,
@@ -143,14 +144,20 @@ function derivedVip({ actual, member: { serviceFamilies } }: Target, { families 
   return { state: 'reserved', ips, families: ipFamilies };
 }
 
-function ownersIn(actual: Actual, wanted: { readonly seed: unknown; readonly current: unknown }): Owners {
+function ownersIn({ actual, member }: Target, wanted: { readonly seed: unknown; readonly current: unknown }): Owners {
   const seed = wanted.seed === undefined ? undefined : ownerOf(actual.importedService, seedOwner);
-  const current = wanted.current === undefined ? undefined : ownerOf(actual.serviceImport, currentOwner);
+  const current = wanted.current === undefined ? undefined : ownerOf(actual.serviceImport, currentOwner(member));
   return { ...(seed && { seed }), ...(current && { current }) };
 }
 
 const seedOwner = { apiVersion: 'multicluster.k8s.io/v1alpha1', kind: 'ImportedService', controller: false };
-const currentOwner = { apiVersion: 'multicluster.x-k8s.io/v1beta1', kind: 'ServiceImport', controller: false };
+
+/** In a version that the member serves: the garbage collector there looks the owner up in it. */
+const currentOwner = ({ currentVersion = 'v1beta1' }: MemberFacts): Omit<OwnerReference, 'name' | 'uid'> => ({
+  apiVersion: `multicluster.x-k8s.io/${currentVersion}`,
+  kind: 'ServiceImport',
+  controller: false,
+});
 
 /** Only what is there can own: a reference needs a uid, and one to a thing that is going would take the slice with it. */
 function ownerOf(

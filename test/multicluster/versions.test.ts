@@ -1,0 +1,90 @@
+// Clusters that serve today's kinds in an older version, or in another from one moment to the next.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { failure } from '../../src/api/errors.ts';
+import { eventKind } from '../../src/api/kinds/core/event/kind.ts';
+import { ManualClock } from '../../src/client/testing/clocks.ts';
+import { MemberCaches } from '../../src/multicluster/member/caches.ts';
+import { SharedEndpoints } from '../../src/multicluster/member/shared-endpoints.ts';
+import { until } from '../../src/server/testing/until.ts';
+import type { Cluster } from './clusters.ts';
+import { join, startClusters } from './clusters.ts';
+
+/** From now on the server of a cluster knows nothing under these paths. */
+function lacks(cluster: Cluster, ...paths: readonly string[]): void {
+  cluster.fault = ({ path }) => {
+    if (paths.some((prefix) => path.startsWith(prefix)))
+      throw failure({ code: 404, reason: 'NotFound', message: 'the server could not find the requested resource' });
+  };
+}
+
+const [seed, alpha, beta] = [
+  '/apis/multicluster.k8s.io',
+  '/apis/multicluster.x-k8s.io/v1alpha1',
+  '/apis/multicluster.x-k8s.io/v1beta1',
+];
+
+test('a cluster that serves v1alpha1 alone exports and imports in it', async () => {
+  await using stack = new AsyncDisposableStack();
+  const [east, old] = await startClusters(['east', 'old'], stack);
+  assert.ok(east && old);
+  lacks(old, seed, beta);
+  const { part } = join([east, old], stack);
+  await part.ready;
+  await old.service('web', ['10.2.0.1']);
+  await old.export('web', ['current']);
+  await east.service('web', ['10.1.0.1']);
+  await east.export('web');
+  for (const cluster of [east, old]) {
+    await until(`${cluster.id} has both`, async () => Object.keys(await cluster.addresses('web')).length === 2);
+    await until('and says so', async () => (await cluster.conditions('web', 'current'))['Ready'] === 'True');
+  }
+  assert.deepEqual((await old.serviceImport('web'))?.status?.clusters?.length, 2);
+  const owners = (await old.imported('web')).flatMap(({ metadata }) => metadata.ownerReferences ?? []);
+  assert.deepEqual([...new Set(owners.map(({ apiVersion }) => apiVersion))], ['multicluster.x-k8s.io/v1alpha1']);
+  await until('events are about the export as it is served', async () => {
+    const { items } = await old.client.list(eventKind, { namespace: 'shop' });
+    const versions = new Set(items.map(({ involvedObject }) => involvedObject.apiVersion));
+    return versions.size === 1 && versions.has('multicluster.x-k8s.io/v1alpha1');
+  });
+  assert.deepEqual(part.problems(), []);
+  await Promise.all([old.unexport('web'), east.unexport('web')]);
+  await until('it is withdrawn', async () => (await old.serviceImport('web')) === undefined);
+  await until('with its slices', async () => (await old.imported('web')).length === 0);
+});
+
+test('a cluster that serves another version is followed in that', async () => {
+  await using stack = new AsyncDisposableStack();
+  const [east] = await startClusters(['east'], stack);
+  assert.ok(east);
+  lacks(east, beta);
+  const clock = new ManualClock();
+  const told: string[] = [];
+  const nothing = (): void => undefined;
+  const endpoints = new SharedEndpoints();
+  const caches = new MemberCaches({ client: east.connect(), clock, endpoints, onError: nothing, onChange: nothing });
+  caches.currentExports.subscribe({ added: ({ metadata }) => told.push(metadata.name ?? '') });
+  const stop = new AbortController();
+  const running = caches.run(stop.signal);
+  stack.defer(async () => {
+    stop.abort();
+    await running;
+  });
+  await east.export('web');
+  await until('it is read', () => caches.isSynced && told.length === 1);
+  assert.equal(caches.currentKinds.version, 'v1alpha1');
+  lacks(east, alpha);
+  east.breakConnections();
+  await until('the version that there is now is used', async () => {
+    await clock.advance(10_000);
+    return caches.currentKinds.version === 'v1beta1';
+  });
+  await east.export('cart');
+  await until('what is new is read', () => told.length === 2);
+  assert.deepEqual(told, ['web', 'cart'], 'nothing is told twice');
+  lacks(east, alpha, beta);
+  await clock.advance(30_000);
+  assert.equal(caches.currentExports.list().length, 2, 'definitions that are gone say nothing of exports');
+});
