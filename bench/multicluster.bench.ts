@@ -70,7 +70,7 @@ async function withJoined<T>(
 }
 
 /** What is measured of a set that is joined: changes, exports, and a controller that begins anew. */
-export async function measureJoined(
+async function measureJoined(
   joined: Joined,
   perSecond: number,
   say: Progress,

@@ -18,6 +18,8 @@ export interface Controller extends AsyncDisposable {
   steady(): Promise<void>;
 }
 
+const steadyMs = 120_000;
+
 /** Starts a controller for the clusters, as production does but for replicas that it could stand against. */
 export async function startController({ kubeconfig, members }: Clusters): Promise<Controller> {
   const port = await freePort();
@@ -41,8 +43,13 @@ export async function startController({ kubeconfig, members }: Clusters): Promis
     residentBytes: () => residentBytesOf(pids),
     writes: async () => sumOf('fairlead_multicluster_writes_total', (await ask('/metrics')) ?? ''),
     async steady() {
-      while ((await ask('/readyz')) === undefined) await delay(20);
-      while (sumOf('fairlead_multicluster_waiting_services', (await ask('/metrics')) ?? '') > 0) await delay(20);
+      const isReady = async (): Promise<boolean> => (await ask('/readyz')) !== undefined;
+      const isWaiting = async (): Promise<boolean> =>
+        sumOf('fairlead_multicluster_waiting_services', (await ask('/metrics')) ?? '') > 0;
+      for (const end = performance.now() + steadyMs; !(await isReady()) || (await isWaiting()); await delay(20)) {
+        if (child.exitCode !== null) throw new Error(`the controller ended with ${child.exitCode}`);
+        if (performance.now() > end) throw new Error(`the controller was not steady within ${steadyMs} ms`);
+      }
     },
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null || child.signalCode !== null) return;

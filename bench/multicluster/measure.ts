@@ -134,6 +134,8 @@ export interface Started<T> extends AsyncDisposable {
   readonly figures: T;
 }
 
+const beginningMs = 300_000;
+
 /** Begins with nothing written, until all exports are everywhere. */
 export async function measureBeginning({
   set,
@@ -143,7 +145,9 @@ export async function measureBeginning({
   const before = set.cpuSeconds();
   const started = performance.now();
   const controller = await startController(set);
-  while (arrivals.exported < services) await delay(20);
+  for (const end = started + beginningMs; arrivals.exported < services; await delay(20)) {
+    if (performance.now() > end) throw new Error(`${arrivals.exported} of ${services} exported in ${beginningMs} ms`);
+  }
   const ms = performance.now() - started;
   await controller.steady();
   const cost = { controller: controller.cpuSeconds(), clusters: set.cpuSeconds() - before };

@@ -7,11 +7,8 @@ import { percentile } from './measure.ts';
 /** A set that was measured, after the aims for it where there are any. */
 export interface Column {
   readonly aims?: Aims;
-  readonly measured: Measured | Simulated;
+  readonly measured: Measured;
 }
-
-/** A set that was not filled by the controller: how long that takes is not known. */
-export type Simulated = Omit<Measured, 'beginning'> & { readonly beginning?: undefined };
 
 /** What a set of some size is to keep; milliseconds but for the writes. */
 export interface Aims {
@@ -22,7 +19,7 @@ export interface Aims {
 }
 
 /** Row → the aim for it. */
-type Row = readonly [name: string, show: (measured: Column['measured']) => string, aim?: (aims: Aims) => string];
+type Row = readonly [name: string, show: (measured: Measured) => string, aim?: (aims: Aims) => string];
 
 const ms = (value: number): string => `${Math.round(value).toLocaleString('en')} ms`;
 const seconds = (value: number): string => `${value.toFixed(1)} s`;
@@ -56,11 +53,10 @@ const rows: readonly Row[] = [
     ({ exports }) => ms(percentile(exports.removed, 0.99)),
     ({ exportP99 }) => atMost(exportP99),
   ],
-  ['from no import to all', ({ beginning }) => (beginning === undefined ? '' : seconds(beginning.ms / 1000))],
+  ['from no import to all', ({ beginning }) => seconds(beginning.ms / 1000)],
   [
     'CPU of that, the controller and the API servers',
-    ({ beginning }) =>
-      beginning === undefined ? '' : `${seconds(beginning.controller)} and ${seconds(beginning.clusters)}`,
+    ({ beginning }) => `${seconds(beginning.controller)} and ${seconds(beginning.clusters)}`,
   ],
   ['a controller begins anew', ({ restart }) => ms(restart.ms), ({ restart }) => atMost(restart)],
   ['writes of that', ({ restart }) => String(restart.writes), () => '0'],
