@@ -1,10 +1,12 @@
 // What `npm start` shows works as it says, without any rights.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { until } from '../../src/server/testing/until.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import type { Fairlead } from '../harness/fairlead.ts';
+import { findKubectls } from '../harness/kubectl.ts';
 import { unless, unlessInstalled } from '../harness/needs.ts';
 import { giveToNobody, NobodysNetwork, whyNotNobody } from '../harness/nobody.ts';
 import { FairleadProcess } from '../harness/process.ts';
@@ -28,6 +30,14 @@ const stories: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   'old-shop, another name of shop (ExternalName)': [/^shop\.demo\.svc\.cluster\.local\.\n127\.64\.\d+\.\d+$/],
 };
+
+/** Types the line that tells kubectl of the clusters, and then what kubectl needs to be typed for. */
+async function tryKubectl(network: NobodysNetwork, { process: { out } }: Fairlead): Promise<void> {
+  const [line = ''] = /export KUBECONFIG=.*/.exec(out) ?? [];
+  const [kubectl] = await findKubectls();
+  const { out: printed, err } = await network.run(['bash', '-c', `${line}; '${kubectl?.path}' -n demo get pods`]);
+  assert.match(printed, /^NAME .*\nshop-1 +1\/1 +Running .*\nshop-2 +1\/1 +Running .*\n$/, err);
+}
 
 /** Types everything under each title, in a shell, until it prints what it must. */
 async function tryAll(network: NobodysNetwork, { process: { out } }: Fairlead): Promise<void> {
@@ -54,7 +64,7 @@ test('what the demo says to try works for nobody, also after a restart and a sud
   using network = new NobodysNetwork();
   const { within } = network;
   const start = async (): Promise<Fairlead> => {
-    const fairlead = await startFairlead(directory.path, ['up', '--demo'], { within });
+    const fairlead = await startFairlead(join(directory.path, 'my clusters'), ['up', '--demo'], { within });
     await fairlead.process.prints(/old-shop\.demo.*\n/);
     return fairlead;
   };
@@ -68,6 +78,7 @@ test('what the demo says to try works for nobody, also after a restart and a sud
   }
   await using last = await start();
   await tryAll(network, last);
+  await tryKubectl(network, last);
   await using elsewhere = await temporaryDirectory();
   await giveToNobody(elsewhere.path);
   const again = new FairleadProcess(['up', '--demo', '--port-base', '0', '--data-dir', elsewhere.path], { within });

@@ -66,11 +66,11 @@ function manifest(
   return { source: 'the demo', apiVersion, kind, name, namespace, object };
 }
 
-/** What a Pod says of itself once its process serves. */
-export const readyStatus = ({ address }: DemoPod): object => ({
+/** What a Pod says of itself once its process serves, since when. */
+export const readyStatus = ({ address }: DemoPod, startedAt: string): object => ({
   phase: 'Running',
   podIP: address,
   podIPs: [{ ip: address }],
   conditions: [{ type: 'Ready', status: 'True' }],
-  containerStatuses: [{ ...container, imageID: '', ready: true, restartCount: 0 }],
+  containerStatuses: [{ ...container, imageID: '', ready: true, restartCount: 0, state: { running: { startedAt } } }],
 });

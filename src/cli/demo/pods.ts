@@ -36,11 +36,12 @@ function letGo(child: ChildProcess): void {
 
 /** Writes what an agent on a machine would: the Pod runs, and where. */
 export async function tellReady(api: Transport, pod: DemoPod): Promise<void> {
+  const startedAt = new Date().toISOString().replace(/\.\d+/, ''); // times of the API have no parts of a second
   const answer = await api.request({
     method: 'PATCH',
     path: `/api/v1/namespaces/${demoNamespace}/pods/${pod.name}/status`,
     type: 'application/merge-patch+json',
-    body: JSON.stringify({ status: readyStatus(pod) }),
+    body: JSON.stringify({ status: readyStatus(pod, startedAt) }),
   });
   if (answer.status >= 300) throw new FatalError(`cannot make Pod "${pod.name}" ready: ${refusal(answer).message}`);
 }
