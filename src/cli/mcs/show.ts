@@ -1,9 +1,10 @@
 import { Resolver } from 'node:dns/promises';
 import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
+import { messageOf } from '../../api/thrown.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
 import { explain, explanationText } from '../../multicluster/explain/explain.ts';
-import { planText } from '../../multicluster/explain/plan.ts';
+import { planText, vainReason } from '../../multicluster/explain/plan.ts';
 import { planChange } from '../../multicluster/explain/plan-change.ts';
 import type { DnsAnswer, LeaseState } from '../../multicluster/explain/why.ts';
 import { why, whyText } from '../../multicluster/explain/why.ts';
@@ -27,12 +28,18 @@ const keyOf = (key: Key): { readonly namespace: string; readonly name: string } 
   return { namespace, name };
 };
 
+/** Whose exports are not in what is shown, and why. */
+const unreadLines = ({ members }: Snapshot): readonly string[] =>
+  members
+    .filter(({ isReady }) => !isReady)
+    .map(({ id, pulse }) => `cluster ${id} cannot be read: ${messageOf(pulse.error ?? 'it does not answer')}`);
+
 /** Who exports a service, what is made of it, and every conflict. */
 export function showExplanation(snapshot: Snapshot, key: Key): Shown {
   const explanation = explain(snapshot.merged(key));
   return {
     value: explanation,
-    lines: explanationText(explanation).split('\n'),
+    lines: [...explanationText(explanation).split('\n'), ...unreadLines(snapshot)],
     isWell: explanation.conflicts.length === 0,
   };
 }
@@ -49,7 +56,11 @@ export function showPlan(
     { verb: change.verb, member: snapshot.member(change.cluster) },
     { merged: snapshot.merged(key), members, seedPolicy, now: new Date().toISOString() },
   );
-  return { value: planned, lines: planText(planned).split('\n'), isWell: planned.newConflicts.length === 0 };
+  return {
+    value: planned,
+    lines: [...planText(planned).split('\n'), ...unreadLines(snapshot)],
+    isWell: planned.newConflicts.length === 0 && vainReason(planned) === undefined,
+  };
 }
 
 export interface WhyQuestion {
@@ -115,7 +126,11 @@ export function showStatus(snapshot: Snapshot, only: Key | undefined): Shown {
     ]),
   ]);
   const exports = [...new Set(rows.map(({ service }) => service))].flatMap((key) => incomplete(snapshot, key));
-  return { value: rows, lines: [...lines, ...exports], isWell: rows.every(({ isWell }) => isWell) };
+  return {
+    value: rows,
+    lines: [...lines, ...exports, ...unreadLines(snapshot)],
+    isWell: rows.every(({ isWell }) => isWell),
+  };
 }
 
 /** What the exports of a service say that is not everywhere, such as the last answer of a cluster that lags. */
@@ -139,7 +154,7 @@ function statusIn(snapshot: Snapshot, key: Key, member: Member) {
   const conflicts = snapshot.merged(key).conflicts.length;
   const state = !member.isReady
     ? 'cannot be read'
-    : (problem ?? (pending > 0 ? `${pending} writes behind` : conflicts > 0 ? `${conflicts} conflicts` : 'in sync'));
+    : (problem ?? (pending > 0 ? `${pending} writes behind` : conflicts > 0 ? 'in conflict' : 'in sync'));
   return {
     service: key,
     cluster: member.id,

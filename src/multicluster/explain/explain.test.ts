@@ -119,6 +119,14 @@ describe('F1 plan', () => {
     assert.match(text, /→ {2}withdrawn from all clusters/);
   });
 
+  test('an export that would not count', () => {
+    const planned = plan(web, { before: [], after: withExport([], { ...added, service: undefined }), members });
+    assert.equal(
+      planText(planned),
+      'shop/web\n  nothing would be exported: there is no Service shop/web in cluster west: create it, and the export completes',
+    );
+  });
+
   test('a withdrawal that would end a conflict', () => {
     const planned = plan(web, {
       before: [east, conflicting],
@@ -151,6 +159,8 @@ describe('F14 why', () => {
 
   const notReady = [sourceSlice('a', { endpoints: [endpoint('10.0.0.1', { conditions: { ready: false } })] })];
   const fresh = merge(web, [east]);
+  const eastLost = new Map([['east', 'expired']] as const);
+  const eastAway = [member('east', { isConnected: false }), north];
   const rows: readonly {
     readonly name: string;
     readonly input: WhyInput;
@@ -226,10 +236,20 @@ describe('F14 why', () => {
       says: /none of 1 endpoints is ready/,
     },
     {
-      name: 'MCS-83 the source is lost',
-      input: seen([east], { leases: new Map([['east', 'expired']]) }),
+      name: 'MCS-83 the source is lost, and cannot be asked what it exports',
+      input: {
+        ...seen([east], { leases: eastLost, members: eastAway }),
+        merged: merge(web, []),
+        actual: { ...seen([east]).actual, slices: [] },
+      },
       broken: 'lease',
-      says: /the connection to east is lost/,
+      says: /the connection to east is lost, and its endpoints were removed/,
+    },
+    {
+      name: 'the source is lost, and its endpoints are kept',
+      input: { ...seen([east], { leases: eastLost, members: eastAway }), merged: merge(web, []) },
+      broken: undefined,
+      says: /the connection to east is lost; its endpoints are still used/,
     },
     {
       name: 'DNS does not know the zone',

@@ -158,13 +158,21 @@ const withAddress = (service: Service, before: Service | undefined): Service => 
   spec: { ...service.spec, clusterIPs: before?.spec.clusterIPs ?? [allocatedLater] },
 });
 
+/** Why an export that would be made does not count; undefined: it does, or none would be made. */
+export function vainReason({ before, after }: ExportPlan): string | undefined {
+  const known = new Set(before.exporters.map(({ cluster }) => cluster));
+  return after.exporters.find(({ cluster, state }) => state === 'invalid' && !known.has(cluster))?.message;
+}
+
 /** The plan for a person. */
 export function planText(change: ExportPlan): string {
+  const vain = vainReason(change);
+  if (vain !== undefined) return `${textOf(change)}\n  nothing would be exported: ${vain}`;
   const { before, after, newConflicts, solvedConflicts, importers } = change;
   const rows = importers.map(({ cluster, isReachable, ips, refusals, writes, slices }) => [
     cluster,
     refusals[0]?.message ?? (isReachable ? (ips.length > 0 ? listText(ips) : 'no address') : 'cannot be reached now'),
-    `${slices} slices`,
+    `slices: ${slices}`,
     `${writes.create} created, ${writes.update} changed, ${writes.delete} deleted`,
   ]);
   const views = (['seed', 'current'] as const).map((shape) => [

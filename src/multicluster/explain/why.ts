@@ -102,17 +102,23 @@ export function whyText(reasons: Reasons): string {
 
 function membersStep({ from, members }: WhyInput): Finding {
   if (!from.isConnected) return broken(`cluster ${from.id} cannot be reached: nothing is written to it`);
-  const away = members.filter(({ isConnected, isSynced }) => !isConnected || !isSynced).map(({ id }) => id);
-  if (away.length > 0) return unknown(`${listText(away)} cannot be read now: what they export is as it was last known`);
+  const away = unreadOf(members);
+  if (away.length > 0) return unknown(`${listText(away)} cannot be read now: \`fairlead mcs list\` says why`);
   return ok(`all ${members.length} clusters are read`);
 }
 
+const unreadOf = (members: readonly MemberFacts[]): readonly string[] =>
+  members.filter(({ isConnected, isSynced }) => !isConnected || !isSynced).map(({ id }) => id);
+
 const namesOf = (exporters: readonly Exporter[]): string => listText(exporters.map(({ cluster }) => cluster));
 
-function exportStep({ merged }: WhyInput): Finding {
+function exportStep({ merged, members }: WhyInput): Finding {
   const standing = merged.exporters.filter(({ verdict }) => verdict.state !== 'leaving');
   if (standing.length > 0) return ok(`exported by ${namesOf(standing)}`);
   if (merged.exporters.length > 0) return broken(`the exports of ${namesOf(merged.exporters)} are being deleted`);
+  const away = unreadOf(members);
+  if (away.length > 0)
+    return unknown(`no cluster that can be read exports it; whether ${listText(away)} does is not known`);
   return broken(`no cluster exports ${textOf(merged)}: create a ServiceExport of that name beside the Service`);
 }
 
@@ -180,26 +186,37 @@ function slicesStep({ merged, desired, actual }: WhyInput): Finding {
   const missing = diff(desired, actual, { now: '' }).writes.filter(({ kind }) => kind.kind === 'EndpointSlice').length;
   const behind = missing === 0 ? '' : `; ${missing} slices are still to be written`;
   if (ready > 0) return ok(`${ready} of ${endpoints.length} endpoints are ready, from ${listText(sources)}${behind}`);
+  if (merged.exporters.length === 0) return unknown('there is no export');
   const exported = merged.exporters.flatMap(({ record }) => record.slices.flatMap((slice) => slice.endpoints ?? []));
   if (exported.length === 0) return broken('the exporting clusters have no endpoints: look at their Pods');
   if (!exported.some(isReady)) return broken(`none of ${exported.length} endpoints is ready in the exporting clusters`);
   return broken(`the endpoints have not arrived${behind}`);
 }
 
-function leaseStep({ merged: { order }, leases, from }: WhyInput): Finding {
+function leaseStep({ merged: { order }, actual, leases, from }: WhyInput): Finding {
+  const sources = [...new Set([...order, ...importedFrom(actual)])];
   // A cluster's own endpoints need no connection to it.
-  const others = order.filter((cluster) => cluster !== from.id);
+  const others = sources.filter((cluster) => cluster !== from.id);
   const inState = (...states: readonly LeaseState[]): readonly string[] =>
     others.filter((cluster) => states.includes(leases.get(cluster) ?? 'absent'));
   const expired = inState('expired');
   const suspect = inState('suspect', 'absent');
   if (expired.length > 0) {
-    const text = `the connection to ${listText(expired)} is lost, and its endpoints were removed; they come back with it`;
-    return expired.length === order.length ? broken(text) : ok(`${text}; others are used`);
+    const lost = `the connection to ${listText(expired)} is lost`;
+    if (expired.every((cluster) => hasSlicesOf(cluster, actual))) return ok(`${lost}; its endpoints are still used`);
+    const text = `${lost}, and its endpoints were removed; they come back with it`;
+    return expired.length === sources.length ? broken(text) : ok(`${text}; others are used`);
   }
   if (suspect.length > 0) return unknown(`${listText(suspect)} was not heard of for a while`);
   return ok('all source clusters are alive');
 }
+
+/** Where the import that is there came from, which is all that is known of a source that cannot be read. */
+const importedFrom = ({ serviceImport, importedService }: Actual): readonly string[] =>
+  (serviceImport?.status?.clusters ?? importedService?.spec?.clusters ?? []).map(({ cluster }) => cluster);
+
+const hasSlicesOf = (source: string, { slices }: Actual): boolean =>
+  slices.some((slice) => isOurSlice(slice) && slice.metadata.labels?.[sourceClusterLabel] === source);
 
 function dnsStep({ shape, merged, actual, dns }: WhyInput): Finding {
   if (dns === undefined) return unknown('DNS was not asked');
