@@ -200,6 +200,12 @@ test('LB-11 internal by annotation, and listeners by protocol', () => {
   assert.deepEqual(listeners, ['HTTPS', 'UDP']);
 });
 
+test('one Service for each protocol is advised only where that would help', () => {
+  const says = (cloud: string): string | undefined => planned(cloud, 'today', dns).refusal?.message;
+  assert.match(says('gce') ?? '', /: make one Service for each protocol/);
+  assert.match(says('oracle') ?? '', /: it takes TCP only, so use another kind for the rest/);
+});
+
 test('a quota refuses the whole, and more room would help', () => {
   const ports = Array.from({ length: 11 }, (_, index) => `${index + 1}/TCP`).join(' ');
   const refused = planned('ibm-vpc', 'today', ports);

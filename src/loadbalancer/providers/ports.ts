@@ -57,7 +57,12 @@ function mixingFault(cloud: Cloud, request: Request): Fault | undefined {
   const { ports, kind } = request;
   if (!isMixed(ports) || kind.mixed !== 'none') return undefined;
   const protocols = [...new Set(ports.map(({ protocol }) => protocol))].join(' and ');
-  const message = `${nameOf(cloud, request)} cannot have ${protocols} on one load balancer: make one Service for each protocol`;
+  // One Service for each would not help where one of them is not taken at all.
+  const taken = takenBy(cloud, request);
+  const advice = ports.every(({ protocol }) => taken.includes(protocol))
+    ? 'make one Service for each protocol'
+    : `it takes ${taken.join(' and ')} only, so use another kind for the rest`;
+  const message = `${nameOf(cloud, request)} cannot have ${protocols} on one load balancer: ${advice}`;
   return { code: 'MixedProtocolNotSupported', message };
 }
 
