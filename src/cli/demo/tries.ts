@@ -45,7 +45,7 @@ const stories: readonly Story[] = [
     commands: ([{ names, sip }]) => [
       names && `dig @${names} -p ${ports.dns} +short TXT whoami`,
       names && `dig @${names} -p ${ports.dns} +short +tcp TXT whoami`,
-      sip && `curl telnet://${sip}:${ports.sip}`,
+      sip && `curl telnet://${sip}:${ports.sip} </dev/null`,
     ],
   },
   {

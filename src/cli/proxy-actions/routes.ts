@@ -2,7 +2,7 @@ import type { InspectedOwner, Inspection } from '../../proxy/inspect.ts';
 import { inspect } from '../../proxy/inspect.ts';
 import type { Action, Route } from '../../proxy/routes/route.ts';
 import type { EndpointReason } from '../../proxy/routes/why.ts';
-import { UsageError } from '../errors.ts';
+import { FatalError, UsageError } from '../errors.ts';
 import { oneOf, readFlag } from '../flags.ts';
 import type { OutputFormat } from '../output.ts';
 import { columns, rendered } from '../output.ts';
@@ -22,9 +22,15 @@ export const routes: PartAction['run'] = async ({ args, settings, streams, conne
   const found = await inspect(client, options, namespace === undefined ? {} : { namespace });
   const owners = found.owners.filter(({ owner }) => name === undefined || owner.endsWith(` ${namespace}/${name}`));
   const inspection: Inspection = { ...found, owners };
+  if (filter !== undefined && owners.length === 0) throw new FatalError(nothingOf(namespace, name));
   streams.out(await rendered(format, plain(inspection), () => lines(inspection, options.nodeName)));
   return 0;
 };
+
+const nothingOf = (namespace = '', name: string | undefined): string =>
+  name === undefined
+    ? `there is no Service or import in namespace "${namespace}"`
+    : `there is no Service or import "${name}" in namespace "${namespace}"`;
 
 /** Without sets, which JSON does not know. */
 const plain = ({ owners, conflicts }: Inspection): unknown => ({
