@@ -18,6 +18,8 @@ interface Place {
   readonly pool: Pool;
   readonly range: Range;
   next: bigint;
+  /** How many of its addresses are in use. */
+  used: bigint;
 }
 
 /**
@@ -34,7 +36,7 @@ export class Allocator {
   readonly #shared = new Map<string, Set<string>>();
 
   constructor(pools: readonly Pool[]) {
-    this.#places = pools.flatMap((pool) => pool.ranges.map((range) => ({ pool, range, next: range.first })));
+    this.#places = pools.flatMap((pool) => pool.ranges.map((range) => ({ pool, range, next: range.first, used: 0n })));
   }
 
   /** The addresses of a Service. */
@@ -72,7 +74,10 @@ export class Allocator {
       const uses = this.#uses.get(address);
       const sharingKey = uses?.get(key)?.sharingKey ?? '';
       uses?.delete(key);
-      if (uses?.size === 0) this.#uses.delete(address);
+      if (uses?.size === 0) {
+        this.#uses.delete(address);
+        this.#count(address, -1n);
+      }
       const others = uses === undefined ? [] : [...uses.values()];
       if (!others.some((use) => use.sharingKey === sharingKey)) this.#unshare(sharingKey, address);
     }
@@ -90,12 +95,18 @@ export class Allocator {
     const { key, sharingKey, backendKey } = wishes;
     const use = { ports: new Set(wishes.ports.map(portText)), sharingKey, backendKey };
     for (const address of addresses) {
+      if (!this.#uses.has(address)) this.#count(address, 1n);
       const uses = this.#uses.get(address) ?? new Map<string, Use>();
       this.#uses.set(address, uses.set(key, use));
       if (sharingKey === '') continue;
       this.#shared.set(sharingKey, (this.#shared.get(sharingKey) ?? new Set()).add(address));
     }
     this.#held.set(key, addresses);
+  }
+
+  #count(address: string, change: bigint): void {
+    const place = this.#placeOf(address);
+    if (place !== undefined) place.used += change;
   }
 
   #choose(family: IpFamily, wishes: Wishes): string | Fault {
@@ -139,6 +150,7 @@ export class Allocator {
   #nextFree(place: Place): bigint | undefined {
     const { first, last } = place.range;
     const size = last - first + 1n;
+    if (place.used === size) return undefined; // Services that wait for an address ask again and again
     // Every address that is passed over is in use, so that the walk is never longer than there are uses.
     for (let step = 0n; step < size; step++) {
       const value = first + ((place.next - first + step) % size);
