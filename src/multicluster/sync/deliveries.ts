@@ -120,9 +120,9 @@ const longestMessage = 300;
 
 const textOf = ({ clusters, delivery }: Delivered): string => JSON.stringify([clusters, delivery]);
 
-/** Whether nothing of a source is left of a service in the members that can be reached. */
+/** Whether nothing of a source is left of a service in any member but those that are lost; silence alone is no loss. */
 export const isWithdrawn = (key: Key, source: string, members: readonly Member[]): boolean =>
-  members.filter(({ isReady }) => isReady).every((member) => holdsNothingOf(source, member.actual(key)));
+  members.filter(({ pulse }) => pulse.state !== 'lost').every((member) => holdsNothingOf(source, member.actual(key)));
 
 /** Whether a member holds anything of a service that this controller has written. */
 export function holdsAnything(member: Member, key: Key): boolean {
