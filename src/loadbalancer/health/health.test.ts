@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
@@ -11,6 +11,7 @@ import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
 import { clusterOf } from '../cluster.fixture.ts';
 import { serviceWith } from '../service.fixture.ts';
+import { accepts } from './probe.ts';
 import { healthCheckAnnotation, healthWishOf } from './settings.ts';
 import type { Standing } from './standing.ts';
 import { judged } from './standing.ts';
@@ -47,6 +48,22 @@ test('it takes several failures in a row to fall, and several answers in a row t
   };
   assert.equal(after('+--+---+-++', { isUp: true, doubts: 0 }), 'uuuuuuddddu');
   assert.equal(after('-+-++', { isUp: false, doubts: 0 }), 'ddddu');
+});
+
+test('a probe tells who accepts, ends with its signal, and leaves nothing on it', async () => {
+  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const ending = new AbortController();
+  const probe = (): Promise<boolean> => accepts('127.0.0.1', port, { timeoutMs: 5000, signal: ending.signal });
+  assert.equal(await probe(), true);
+  server.close();
+  await once(server, 'close');
+  assert.equal(await probe(), false);
+  const last = probe();
+  ending.abort();
+  assert.deepEqual([await last, await probe()], [false, false]);
+  assert.equal(getEventListeners(ending.signal, 'abort').length, 0);
 });
 
 const slice = (endpoints: EndpointSlice['endpoints'], ports: EndpointSlice['ports']): EndpointSlice => ({
