@@ -83,10 +83,17 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
   const answers = async (at: string, port: number): Promise<string> =>
     `${await sipOptions('UDP', at, port)} ${await sipOptions('TCP', at, port)}`;
 
+  /** Has addresses of its own: those of the default are also those of any other `fairlead up` on this machine. */
+  const up = async (settings: string, ...flags: readonly string[]): ReturnType<typeof startFairlead> => {
+    const config = join(directory, 'config.yaml');
+    await writeFile(config, `loadbalancer:\n  pool: [test=127.47.30.1-127.47.30.99]\n  ${settings}\n`);
+    return startFairlead(directory, ['up', ...parts, ...flags, '--config', config]);
+  };
+
   before(async () => {
     directory = stack.use(await temporaryDirectory()).path;
     kubectl = (await findKubectls())[0]?.path ?? 'kubectl';
-    fairlead = await startFairlead(directory, ['up', ...parts]);
+    fairlead = await up('');
     stack.defer(() => fairlead.stop());
   });
   after(() => stack.disposeAsync());
@@ -155,7 +162,7 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
   test('LB-23 with the gate off what mixes goes on, can be edited and deleted, on one data directory', async () => {
     const at = await address('sip');
     await fairlead.stop();
-    fairlead = await startFairlead(directory, ['up', ...parts, '--feature-gates', 'MixedProtocolLBService=false']);
+    fairlead = await up('', '--feature-gates', 'MixedProtocolLBService=false');
     await until('it answers again', async () => (await answers(at, 5060)) === 'UDP TCP');
     assert.equal(await address('sip'), at);
     const refused = await ask(['create', '-f', '-'], both('new', 5080, 5070));
@@ -164,7 +171,7 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
     await k(['patch', 'service', 'sip', '--type=json', '-p', JSON.stringify(move)]);
     await until('it has moved', async () => (await answers(at, 5061)) === 'UDP TCP');
     await fairlead.stop();
-    fairlead = await startFairlead(directory, ['up', ...parts]);
+    fairlead = await up('');
     await until('it answers still', async () => (await answers(at, 5061)) === 'UDP TCP');
     await k(['delete', 'service', 'sip']);
     await until('it is gone', async () => (await answers(at, 5061)) === ' ');
@@ -172,10 +179,8 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
 
   test('LB-7 a port that a cloud could not open gets no traffic, and gets it when another cloud can', async () => {
     await fairlead.stop();
-    const config = join(directory, 'config.yaml');
     const simulate = async (cloud: string): Promise<void> => {
-      await writeFile(config, `loadbalancer: { simulate: ${cloud} }\n`);
-      fairlead = await startFairlead(directory, ['up', ...parts, '--config', config]);
+      fairlead = await up(`simulate: ${cloud}`);
     };
     await simulate('gce');
     stack.use(await serveBoth('127.192.30.3', 5070, sipAnswer));
@@ -189,7 +194,7 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
     const condition = '.status.conditions[?(@.type=="LoadBalancerMixedProtocolNotSupported")].status';
     await until('it is refused', async () => (await field('phone', condition)) === 'True');
     assert.equal(await answers(at, 5062), ' TCP');
-    assert.match(await k(['get', 'cloudloadbalancers']), /gce +ccm +default\/phone +127\.32\./);
+    assert.match(await k(['get', 'cloudloadbalancers']), /gce +ccm +default\/phone +127\.47\./);
     await fairlead.stop();
     await simulate('azure');
     await until('it is served', async () => (await field('phone', condition)) === 'False');
