@@ -14,6 +14,7 @@ import { isRefusal } from '../client/transport.ts';
 import { sliceOwners } from './follow/caches.ts';
 import { machineAddresses, nodeNetwork, thisNode } from './follow/node.ts';
 import type { ProxyOptions } from './options.ts';
+import { isOfOneImport } from './routes/derived.ts';
 import { importOwner } from './routes/import.ts';
 import { defaultRouteOptions } from './routes/options.ts';
 import type { Route } from './routes/route.ts';
@@ -83,7 +84,11 @@ export async function inspect(
     routes: routesByOwner.get(owner) ?? [],
     explanation: why(input),
   }));
-  return { owners: owners.sort((a, b) => (a.owner < b.owner ? -1 : 1)), conflicts: table.conflicts() };
+  const serviceByKey = byKey(services);
+  return {
+    owners: owners.sort((a, b) => (a.owner < b.owner ? -1 : 1)),
+    conflicts: table.conflicts().filter((conflict) => !isOfOneImport(conflict, (key) => serviceByKey.get(key))),
+  };
 }
 
 /** The objects of the first version of a kind that there is; none if there is none. */

@@ -24,6 +24,7 @@ import { modes } from './modes.ts';
 import type { ProxyOptions } from './options.ts';
 import { defaultRouteOptions } from './routes/options.ts';
 import type { HealthCheck } from './routes/health-check.ts';
+import { isOfOneImport } from './routes/derived.ts';
 import { RoutingTable } from './routes/table.ts';
 
 export type { ProxyOptions } from './options.ts';
@@ -211,6 +212,7 @@ class RunningProxy implements RunningPart {
   #conflicts(): readonly RouteProblem[] {
     return this.#table
       .conflicts()
+      .filter((conflict) => !isOfOneImport(conflict, (key) => this.#caches.services.get(key)))
       .map(({ key, winner, loser }) => ({ owner: loser, text: `${loser} does not get ${key}: ${winner} has it` }));
   }
 

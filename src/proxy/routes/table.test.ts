@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 
 import { routesOfService } from './arbitrary.fixture.ts';
+import { derivedFromAnnotation, isOfOneImport } from './derived.ts';
 import { endpoint, network, node, service, slice } from './objects.fixture.ts';
 import type { Route } from './route.ts';
 import { routeKey } from './route.ts';
@@ -50,6 +51,24 @@ test('of two that want one address the older one has it, in whatever order they 
     assert.equal(holder(), undefined);
     assert.equal(table.isClusterIp('10.96.0.10'), false);
   }
+});
+
+test('an import and the Service that stands for it do not fight for their address', () => {
+  const conflict = { key: '10.96.0.10 TCP 80', winner: 'Import shop/web', loser: 'Service shop/derived-1' };
+  const annotated = (from: string) => () => ({
+    ...service(),
+    metadata: { name: 'derived-1', namespace: 'shop', annotations: { [derivedFromAnnotation]: from } },
+  });
+  assert.equal(isOfOneImport(conflict, annotated('shop/web')), true);
+  assert.equal(
+    isOfOneImport({ ...conflict, winner: conflict.loser, loser: conflict.winner }, annotated('shop/web')),
+    true,
+  );
+  assert.equal(isOfOneImport(conflict, annotated('shop/cart')), false);
+  assert.equal(
+    isOfOneImport(conflict, () => service()),
+    false,
+  );
 });
 
 test('the changes of a table add up to it, and its order does not matter', () => {

@@ -1,0 +1,19 @@
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { importOwner } from './import.ts';
+import { keyOfOwner } from './service.ts';
+import type { RouteConflict } from './table.ts';
+
+/** On a Service: the import it stands for, at proxies that know no imports. */
+export const derivedFromAnnotation = 'fairlead.dev/derived-from';
+
+/** Whether an import and the Service that stands for it want one address: both lead to the same, and nobody misses it. */
+export function isOfOneImport(
+  { winner, loser }: RouteConflict,
+  serviceOf: (key: string) => Service | undefined,
+): boolean {
+  const standsFor = (owner: string, other: string): boolean => {
+    const from = serviceOf(keyOfOwner(owner))?.metadata.annotations?.[derivedFromAnnotation];
+    return from !== undefined && other === importOwner(from);
+  };
+  return standsFor(winner, loser) || standsFor(loser, winner);
+}
