@@ -1,8 +1,8 @@
 import { dump, loadAll } from 'js-yaml';
 import { messageOf } from '../../api/thrown.ts';
 import { parseCidr } from '../../api/addresses.ts';
-import type { LossPolicy } from '../../multicluster/loss.ts';
-import { lossPolicies } from '../../multicluster/loss.ts';
+import type { LossPolicy } from '../../api/kinds/multicluster/on-source-loss.ts';
+import { lossPolicies } from '../../api/kinds/multicluster/on-source-loss.ts';
 import { clusterIdErrors } from '../../multicluster/record.ts';
 import { UsageError } from '../errors.ts';
 import { yamlError } from '../yaml-error.ts';

@@ -1,5 +1,5 @@
 import type { MemberPolicy } from '../guard/policy.ts';
-import type { LossPolicy } from '../loss.ts';
+import type { LossPolicy } from '../../api/kinds/multicluster/on-source-loss.ts';
 import type { Vips } from './vips.ts';
 
 /** What is said of a member before anything was read from it. */

@@ -4,6 +4,7 @@ import type { Kind, WriteContext } from '../../kind.ts';
 import type { ApiObject } from '../../metadata.ts';
 import { decode } from '../../schema/decode.ts';
 import { clusterPropertyKind } from '../about/clusterproperty/kind.ts';
+import { exportWarnings } from './export-warnings.ts';
 import { serviceExportAlphaKind, serviceExportKind } from './serviceexport/kind.ts';
 import { serviceImportAlphaKind, serviceImportKind } from './serviceimport/kind.ts';
 import { superclusterExportKind } from './supercluster/export.ts';
@@ -118,6 +119,17 @@ test('both versions of an export are one object', () => {
 test('a new export has no status, whatever it claims', () => {
   const claimed = made(serviceExportKind, { status: { conditions: [] } });
   assert.equal(serviceExportKind.prepareForCreate(claimed, context).status, undefined);
+});
+
+test('a wish for lost clusters that means nothing is told when it is made, and not again', () => {
+  const wishing = (wish: string): ApiObject => ({
+    metadata: { name: 'cart', namespace: 'shop', annotations: { 'fairlead.dev/on-source-loss': wish } },
+  });
+  assert.deepEqual(exportWarnings(wishing('Keep'), undefined), []);
+  const told = ['annotation fairlead.dev/on-source-loss: "keep" has no effect: expected Remove, Demote, Keep'];
+  assert.deepEqual(exportWarnings(wishing('keep'), undefined), told);
+  assert.deepEqual(exportWarnings(wishing('keep'), wishing('Keep')), told);
+  assert.deepEqual(exportWarnings(wishing('keep'), wishing('keep')), []);
 });
 
 test('custom resources keep zero values as they were sent', () => {
