@@ -183,6 +183,26 @@ test('LB-22 a load balancer without its Service is removed although the cloud as
   assert.deepEqual(provider.asked, ['remove gone', 'remove gone', 'remove gone']);
 });
 
+test('LB-22 one that cannot be removed keeps no other, and one whose Service is there stays, whatever its name', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const provider = new Recorder();
+  provider.made.add('protected').add('uid-of-one-that-went');
+  provider.errors.push(new Error('it is not to be deleted'));
+  {
+    await using running = cluster.run(provider);
+    await running.ready;
+    await until('one is gone', () => provider.made.size === 1);
+    assert.deepEqual([...provider.made], ['protected']);
+    await cluster.create('80/TCP');
+    await until('an address', () => cluster.address());
+  }
+  await using again = cluster.run(provider);
+  await again.ready;
+  await until('the other is gone', () => !provider.made.has('protected'));
+  assert.deepEqual([...provider.made], [(await cluster.get())?.metadata.uid]);
+});
+
 test('a cloud that asks for time is heard: what it has to tell is told', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);

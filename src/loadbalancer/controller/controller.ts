@@ -20,7 +20,7 @@ import { hasFinalizer, needsCleanup, needsUpdate, wantsLoadBalancer } from './ne
 import type { EligibleNodes } from './nodes.ts';
 import { eligibleNodes, matters } from './nodes.ts';
 import { removeOrphans } from './orphans.ts';
-import type { LoadBalancerProvider, MadeFor } from './provider.ts';
+import type { LoadBalancerProvider } from './provider.ts';
 import { RetryError } from './provider.ts';
 import { ServiceSync } from './service-sync.ts';
 
@@ -135,11 +135,9 @@ export class ServiceController {
   }
 
   #removeOrphans(signal: AbortSignal): Promise<void> {
-    const isHeld = ({ namespace, name, uid }: MadeFor): boolean => {
-      const cached = this.#services.get(`${namespace}/${name}`);
-      return cached?.metadata.uid === uid && hasFinalizer(cached);
-    };
-    return removeOrphans({ ...this.#options, clock: this.#clock, isHeld }, signal);
+    const held = (): ReadonlySet<string> =>
+      new Set(this.#services.list().flatMap((service) => (hasFinalizer(service) && service.metadata.uid) || []));
+    return removeOrphans({ ...this.#options, clock: this.#clock, held }, signal);
   }
 
   #followServices(queue: WorkQueue, { known }: ServiceSync): () => void {

@@ -28,8 +28,8 @@ export interface OrphanSearch {
   readonly client: Client;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Whether a cache knows the Service to hold its load balancer, so that the server need not be asked. */
-  readonly isHeld: (made: MadeFor) => boolean;
+  /** UIDs of Services that a cache knows to hold their load balancer, so that the server need not be asked. */
+  readonly held: () => ReadonlySet<string>;
 }
 
 /**
@@ -49,12 +49,18 @@ export async function removeOrphans(search: OrphanSearch, signal: AbortSignal): 
   }
 }
 
-async function removeAll({ provider, client, log, isHeld }: OrphanSearch, signal: AbortSignal): Promise<void> {
-  const suspects = (await provider.all(signal)).filter((made) => !isHeld(made));
+async function removeAll({ provider, client, log, held }: OrphanSearch, signal: AbortSignal): Promise<void> {
+  const all = await provider.all(signal);
+  const uids = held();
+  const suspects = all.filter(({ uid }) => !uids.has(uid));
   for (const made of await findOrphans(suspects, client, signal)) {
-    const { namespace, name, uid } = made;
-    log.info({ service: `${namespace}/${name}`, uid }, 'a load balancer without its Service is removed');
-    await provider.remove(remains(made), signal);
+    const about = { service: `${made.namespace}/${made.name}`, uid: made.uid };
+    log.info(about, 'a load balancer without its Service is removed');
+    await provider.remove(remains(made), signal).catch((error: unknown) => {
+      if (signal.aborted || error instanceof RetryError) throw error;
+      // Such as one that is protected, which is no reason to leave the others.
+      log.warn({ ...about, err: error }, 'a load balancer without its Service stays until the next start');
+    });
   }
 }
 
