@@ -32,19 +32,23 @@ export async function createObject(
   given: ApiObject,
 ): Promise<Written> {
   const identified = identify(context, resource, request, given);
-  checkNamespace(context, resource, request.namespace, identified.metadata.name || (given.metadata.generateName ?? ''));
+  const { name = '', generateName: prefix = '' } = identified.metadata;
+  checkNamespace(context, resource, request.namespace, name || prefix);
   checkGrants(context, resource, request, { next: identified, old: undefined });
-  const isGenerated = (identified.metadata.name ?? '') === '' && (identified.metadata.generateName ?? '') !== '';
+  const isGenerated = name === '' && prefix !== '';
   let names = isGenerated ? nameAttempts : 1;
   for (let attempt = 0; attempt < claimAttempts; attempt++) {
-    const named = isGenerated
-      ? withMetadata(identified, { name: generateName(identified.metadata.generateName ?? '', context.random) })
-      : identified;
+    const named = isGenerated ? withMetadata(identified, { name: generateName(prefix, context.random) }) : identified;
     const allocation = allocateForCreate(context, resource, named, request.dryRun);
     try {
       const object = validated(context, resource, request, allocation.object);
       const asked = admission(context, resource, request, { operation: 'CREATE', object, old: undefined });
-      if (asked !== undefined) await asked; // a tick more for every write would be a cost for every write
+      // A tick more for every write would be a cost for every write.
+      if (asked !== undefined) {
+        await asked;
+        // They may take their time, and nobody removes what comes into a namespace after its end.
+        checkNamespace(context, resource, request.namespace, name || prefix);
+      }
       refuseRevision(given);
       const outcome = await commitNew(context, resource, request, object, allocation);
       if (outcome !== 'name taken' && outcome !== 'claim lost') return outcome;

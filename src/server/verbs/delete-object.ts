@@ -71,7 +71,7 @@ const writerOf = ({ user, warnings = [] }: Target, options: DeleteOptions): Writ
   subresource: '',
   dryRun: isDryRun(options),
   warnings,
-  sent: options,
+  sent: () => ({ ...options }),
 });
 
 const isDryRun = ({ dryRun = [] }: DeleteOptions): boolean => dryRun.includes('All');

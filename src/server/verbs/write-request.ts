@@ -20,9 +20,12 @@ export interface WriteRequest {
   readonly manager: string | undefined;
   /** Collects what the client should be told beside the answer. */
   readonly warnings: string[];
-  /** The options as they were sent, for webhooks. */
-  readonly sent?: Readonly<Record<string, unknown>>;
+  /** The options as they were sent. Only webhooks want them, and most writes ask none. */
+  readonly sent?: () => SentOptions;
 }
+
+/** CreateOptions, UpdateOptions or DeleteOptions. */
+export type SentOptions = Readonly<Record<string, unknown>>;
 
 /** What a client asks to be written. */
 export const clientRequest = (
@@ -37,14 +40,14 @@ export const clientRequest = (
   dryRun: options.dryRun,
   manager: managerOf(options, request.header('user-agent')),
   warnings,
-  sent: sentOptions(info.query),
+  sent: () => sentOptions(info.query),
 });
 
 /** Which of the endpoints that write the object itself is meant. */
 const subresourceOf = ({ subresource }: ResourceRequest): Subresource =>
   subresource === 'status' || subresource === 'finalize' ? subresource : '';
 
-const sentOptions = (query: URLSearchParams): Record<string, unknown> => ({
+const sentOptions = (query: URLSearchParams): SentOptions => ({
   ...(query.has('dryRun') ? { dryRun: query.getAll('dryRun') } : {}),
   ...Object.fromEntries([...query].filter(([key]) => key === 'fieldManager' || key === 'fieldValidation')),
 });

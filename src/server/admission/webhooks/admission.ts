@@ -23,10 +23,10 @@ const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE:
 export function admission(
   { webhooks }: ServerContext,
   { kind }: Resource,
-  { user, subresource, dryRun, warnings, sent = {} }: Writer,
+  { user, subresource, dryRun, warnings, sent }: Writer,
   change: Change,
 ): Promise<void> | undefined {
   if (webhooks.isIdle || user === undefined) return undefined;
   const options = { kind: optionsKinds[change.operation], apiVersion: 'meta.k8s.io/v1' };
-  return webhooks.admit({ ...change, kind, subresource, user, dryRun, options: { ...sent, ...options } }, warnings);
+  return webhooks.admit({ ...change, kind, subresource, user, dryRun, options: { ...sent?.(), ...options } }, warnings);
 }

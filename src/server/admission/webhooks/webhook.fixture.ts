@@ -23,7 +23,7 @@ export interface TestWebhook extends AsyncDisposable {
 /** What it answers: a response without its uid, or a whole body; a promise that never settles is silence. */
 export type Answerer = (
   request: Question,
-) => object | { readonly body: unknown; readonly status?: number } | Promise<never>;
+) => object | { readonly body: unknown; readonly status?: number } | Promise<object>;
 
 const validity = { now: new Date(), days: 1 };
 const authority = issueCa('webhook-test', validity);

@@ -85,6 +85,18 @@ suite('a webhook', () => {
     assert.deepEqual((await server.ask('POST', maps, map('a'))).warnings, ['299 - "be careful"']);
   });
 
+  test('that takes longer than a namespace lasts puts nothing into it', async () => {
+    await using server = await testServer();
+    await server.ask('POST', '/api/v1/namespaces', map('brief'));
+    await using webhook = await startWebhook(async () => {
+      await server.ask('DELETE', '/api/v1/namespaces/brief');
+      return { allowed: true };
+    });
+    await configure(server, settings(webhook));
+    const { status, body } = await server.ask('POST', '/api/v1/namespaces/brief/configmaps', map('a'));
+    assert.deepEqual([status, body.message], [404, 'namespaces "brief" not found']);
+  });
+
   test('sees every object of a collection that is deleted, and keeps those it wants to', async () => {
     await using webhook = await startWebhook(({ operation, name: named }) => ({
       allowed: operation !== 'DELETE' || named !== 'a',
