@@ -60,6 +60,17 @@ describe('F1 the webhook of a set', () => {
     assert.equal(await registered(east), undefined);
   });
 
+  test('is told by an agent to its own cluster alone', async () => {
+    await using stack = new AsyncDisposableStack();
+    const clusters = await startClusters(['east', 'west'], stack);
+    const [east, west] = clusters;
+    assert.ok(east && west);
+    const entries = clusters.map((cluster, index) => ({ ...entryOf(cluster, index), isReadOnly: cluster === west }));
+    join(clusters, stack, { webhook, members: (change) => change(entries.toReversed()) });
+    await until('it is told', async () => (await registered(east)) !== undefined);
+    assert.deepEqual(west.writes, []);
+  });
+
   test('that cannot listen is a failure that is told', async () => {
     await using stack = new AsyncDisposableStack();
     const [east] = await startClusters(['east'], stack);

@@ -51,7 +51,7 @@ const unsure = (delivery: Delivery): Delivery =>
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  readonly #deliveries = new Deliveries();
+  #deliveries = new Deliveries();
   /** Key → since when it is looked at for the first time by some member. */
   readonly #awaited = new Map<Key, number>();
   /** When this controller began to lead. */
@@ -61,8 +61,10 @@ export class Reconciler {
     this.#options = options;
   }
 
-  /** This controller leads from now on. */
+  /** This controller leads from now on. What members had taken when it last did, another may have changed since. */
   begin(): void {
+    this.#deliveries = new Deliveries();
+    this.#awaited.clear();
     this.#ledSince = this.#options.clock.elapsed();
   }
 

@@ -27,8 +27,9 @@ export class Services {
   readonly #counted = new WeakMap<Member, { readonly denials: ReadonlyMap<Key, Denial>; readonly isDue: boolean }>();
   /** Key → what it came to last. The order in it is what keeps incumbents first. */
   readonly #merged = new Map<Key, Merged>();
-  /** Key → how often it was worked out: of two versions the greater is the later. */
+  /** Key → the version of what it came to: of two versions the greater is the later, also of a service that was forgotten. */
   readonly #versions = new Map<Key, number>();
+  #lastVersion = 0;
   /** Keys whose records have changed since. */
   readonly #stale = new Set<Key>();
   /** Key → what was left out of its records. */
@@ -82,7 +83,7 @@ export class Services {
       { seedPolicy: this.#options.seedPolicy, incumbents },
     );
     this.#merged.set(key, merged);
-    this.#versions.set(key, this.version(key) + 1);
+    this.#versions.set(key, ++this.#lastVersion);
     return merged;
   }
 

@@ -27,7 +27,7 @@ export interface SyncOptions {
   readonly brake?: BrakeOptions | undefined;
   /** What the set is called in the clusters; default `fairlead`. */
   readonly setName?: string | undefined;
-  /** A member takes part, or is to leave, and this controller leads: what else it is to be told. */
+  /** A member that is written to takes part, or is to leave, and this controller leads. Must not reject. */
   readonly onJoined?: (member: Member, signal: AbortSignal) => Promise<void>;
 }
 
@@ -117,10 +117,10 @@ export class Sync {
     const channel = this.#channels.get(id);
     this.#channels.delete(id);
     this.#seats.remove(id);
-    this.#reconciler.forgetMember(id);
     this.metrics.connected.remove({ cluster: id });
     for (const key of keysIn(seat.member)) this.#changed(key);
     await channel?.stop();
+    this.#reconciler.forgetMember(id); // only now: what was under way has been noted until here
     this.#touchAll();
   }
 
@@ -237,7 +237,7 @@ export class Sync {
       // Nothing depends on it but people who look.
       if (!signal.aborted) log.warn({ cluster: id, err: error }, 'could not write the properties of the cluster');
     }
-    await this.#options.onJoined?.(seat.member, signal);
+    if (seat.member.options.isReadOnly !== true) await this.#options.onJoined?.(seat.member, signal);
     for (const { member } of this.#seats.all()) this.#look(member.id);
   }
 }

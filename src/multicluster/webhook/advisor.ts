@@ -25,8 +25,8 @@ export class Advisor implements AsyncDisposable {
   readonly #webhook: Promise<ExportWebhook>;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
-  /** Id → the member that was told. */
-  readonly #told = new Map<string, Member>();
+  /** Member → the term in which it was told: who no longer leads tells nobody anything else. */
+  readonly #told = new WeakMap<Member, AbortSignal>();
 
   constructor(options: AdvisorOptions) {
     this.#options = options;
@@ -43,8 +43,7 @@ export class Advisor implements AsyncDisposable {
       const { log } = this.#options;
       log.warn({ cluster: member.id, err: error }, 'webhook not registered: exports there go on without advice');
     }
-    if (member.options.isLeaving === true) this.#told.delete(member.id);
-    else this.#told.set(member.id, member);
+    this.#told.set(member, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -61,7 +60,15 @@ export class Advisor implements AsyncDisposable {
       await sleep(this.#options.clock, renewMs, signal);
       if (signal.aborted) return;
       const isNew = await webhook.renew().catch(() => false); // tomorrow, then
-      if (isNew) await Promise.all(Array.from(this.#told.values(), (member) => this.introduce(member, signal)));
+      if (isNew) await this.#tellAgain();
     }
+  }
+
+  async #tellAgain(): Promise<void> {
+    const told = this.#options.known().members.flatMap((member) => {
+      const term = this.#told.get(member);
+      return term === undefined || term.aborted ? [] : [{ member, term }];
+    });
+    await Promise.all(told.map(({ member, term }) => this.introduce(member, term)));
   }
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 
 import { validatingWebhookConfigurationKind } from '../../api/kinds/admissionregistration/validatingwebhookconfiguration/kind.ts';
 import type { Member } from '../member/member.ts';
@@ -110,7 +111,7 @@ export class ExportWebhook implements AsyncDisposable {
 /** Whether a server that was told `wanted` and filled in the rest would keep `found`. */
 function isSame(found: Registered, wanted: Registered): boolean {
   const filled = validatingWebhookConfigurationKind.applyDefaults(wanted);
-  return JSON.stringify(found.webhooks) === JSON.stringify(filled.webhooks);
+  return isDeepStrictEqual(found.webhooks, filled.webhooks); // servers order fields as they like
 }
 
 type Registered = ReturnType<typeof configurationOf>;
