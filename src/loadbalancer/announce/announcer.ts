@@ -34,7 +34,7 @@ export class Announcer {
     this.#interface = new NetworkInterface(options.interfaceName, options.lifetimeMs);
   }
 
-  /** A Service has these addresses from now on: resolves when they are answered for. */
+  /** A Service, by its UID, has these addresses from now on: resolves when they are answered for. */
   async hold(service: string, addresses: readonly string[]): Promise<void> {
     const { gained, lost } = this.#claims.set(service, addresses);
     if (gained.length === 0 && lost.length === 0) return;

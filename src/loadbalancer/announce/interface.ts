@@ -43,8 +43,10 @@ export class NetworkInterface {
     try {
       await running;
     } catch (error) {
+      // A cast to what a command that fails has beside its message.
+      const { stderr = '', code } = error as { stderr?: string; code?: string | number };
+      if (code === 'ENOENT') throw new Error('there is no command `ip`: install iproute2', { cause: error });
       // What `ip` said, without its account of the batch.
-      const { stderr = '' } = error as { stderr?: string };
       const [said = ''] = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('Command failed'));
       throw new Error(said.trim() || messageOf(error), { cause: error });
     }

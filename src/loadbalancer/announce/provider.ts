@@ -1,6 +1,5 @@
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
-import { keyOf } from '../../client/key.ts';
 import type { Ensured, LoadBalancerProvider, MadeFor } from '../controller/provider.ts';
 import type { Announcer } from './announcer.ts';
 
@@ -14,9 +13,9 @@ export class AnnouncingProvider implements LoadBalancerProvider {
   readonly ignoresNodes?: true;
   readonly checksHealth?: true;
   readonly #inner: LoadBalancerProvider;
-  readonly #announcer: Announcer;
+  readonly #announcer: Pick<Announcer, 'hold' | 'keep'>;
 
-  constructor(inner: LoadBalancerProvider, announcer: Announcer) {
+  constructor(inner: LoadBalancerProvider, announcer: Pick<Announcer, 'hold' | 'keep'>) {
     this.#inner = inner;
     this.#announcer = announcer;
     this.name = inner.name;
@@ -41,7 +40,9 @@ export class AnnouncingProvider implements LoadBalancerProvider {
     const ensured = await this.#inner.ensure(service, nodes, signal);
     if (ensured === 'elsewhere') return ensured;
     const addresses = (ensured.status.ingress ?? []).flatMap(({ ip = '' }) => ip || []);
-    await this.#announcer.hold(keyOf(service), addresses);
+    // An address that is taken after all were given up would be kept by nobody, and had by two.
+    signal.throwIfAborted();
+    await this.#announcer.hold(uidOf(service), addresses);
     return ensured;
   }
 
@@ -51,10 +52,13 @@ export class AnnouncingProvider implements LoadBalancerProvider {
 
   async remove(service: Service, signal: AbortSignal): Promise<void> {
     await this.#inner.remove(service, signal);
-    await this.#announcer.hold(keyOf(service), []);
+    await this.#announcer.hold(uidOf(service), []);
   }
 
   all(signal: AbortSignal): Promise<readonly MadeFor[]> {
     return this.#inner.all(signal);
   }
 }
+
+/** By this, not by its name: what is left of one that is gone may be removed after another has that name. */
+const uidOf = ({ metadata: { uid = '' } }: Service): string => uid;
