@@ -103,10 +103,11 @@ function footnotes(rows: readonly Row[]): readonly string[] {
 }
 
 async function showProviders(command: Command, flags: LbFlags, { out }: Streams): Promise<number> {
+  const prices = pricesOf(flags);
   const rows = choicesOf(namesIn(flags.provider), flags.era).map(({ cloud, kind }) => ({
     provider: cloud.name,
     ...kind,
-    price: pricesOf(flags)[`${cloud.name}/${kind.name}`]?.[kind.era],
+    price: prices[`${cloud.name}/${kind.name}`]?.[kind.era],
   }));
   const lines = (): readonly string[] =>
     columns([

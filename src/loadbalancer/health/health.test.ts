@@ -51,9 +51,8 @@ test('it takes several failures in a row to fall, and several answers in a row t
 });
 
 test('a probe tells who accepts, ends with its signal, and leaves nothing on it', async () => {
-  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const server = await listen('127.0.0.1');
+  const { port } = server.address() as AddressInfo;
   const ending = new AbortController();
   const probe = (): Promise<boolean> => accepts('127.0.0.1', port, { timeoutMs: 5000, signal: ending.signal });
   assert.equal(await probe(), true);
