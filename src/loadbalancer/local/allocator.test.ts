@@ -60,12 +60,12 @@ test('addresses and pools can be asked for, one of each family', () => {
   const prefers = wishes('p', '80/TCP', { families: ['IPv4', 'IPv6'], isSecondOptional: true });
   assert.equal(given(new Allocator([parsePool('four=192.0.2.9', true)]), prefers), '192.0.2.9');
   const refused: readonly (readonly [Partial<Wishes>, RegExp])[] = [
-    [{ addresses: ['203.0.113.1'] }, /^AddressUnknown: address 203\.0\.113\.1 is in no pool$/],
+    [{ addresses: ['203.0.113.1'] }, /^AddressUnknown: address 203\.0\.113\.1 is in no pool: there is small, special$/],
     [{ addresses: ['here'] }, /^AddressUnknown: "here" is no IPv4 address$|^NoFreeAddress/],
     [{ addresses: ['2001:db8::1'] }, /"2001:db8::1" is no IPv4 address|NoFreeAddress/],
     [{ addresses: ['192.0.2.1', '192.0.2.2'] }, /one IPv4 address can be asked for/],
     [{ addresses: ['192.0.2.2'], pool: 'special' }, /is of pool "small", and pool "special" is asked for/],
-    [{ pool: 'none' }, /^NoFreeAddress: there are no IPv4 addresses in pool "none"/],
+    [{ pool: 'none' }, /^NoFreeAddress: there is no pool "none": there is small, special$/],
     [{ families: ['IPv6'] }, /^NoFreeAddress: all IPv6 addresses/],
   ];
   for (const [changes, want] of refused) assert.match(given(allocator, wishes('d', '80/TCP', changes)), want);

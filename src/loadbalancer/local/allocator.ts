@@ -141,6 +141,9 @@ export class Allocator {
     }
     const where = pool === '' ? 'any automatic pool' : `pool "${pool}"`;
     const code = 'fairlead.dev/NoFreeAddress';
+    const names = this.#poolNames();
+    if (pool !== '' && !names.includes(pool))
+      return fault(code, `there is no pool "${pool}": there is ${names.join(', ') || 'none'}`);
     if (places.length === 0)
       return fault(code, `there are no ${family} addresses in ${where}: add some, or name another`);
     return fault(code, `all ${family} addresses of ${where} are in use: add some, or share one by a sharing key`);
@@ -161,6 +164,10 @@ export class Allocator {
     return undefined;
   }
 
+  #poolNames(): readonly string[] {
+    return [...new Set(this.#places.map(({ pool }) => pool.name))];
+  }
+
   #placeOf(text: string): Place | undefined {
     const address = parseAddress(text);
     if (address === undefined) return undefined;
@@ -172,7 +179,11 @@ export class Allocator {
   /** Why a Service cannot have an address: the rule, and the Service that is in its way. */
   #faultOf(address: string, wishes: Wishes): Fault | undefined {
     const place = this.#placeOf(address);
-    if (place === undefined) return fault('fairlead.dev/AddressUnknown', `address ${address} is in no pool`);
+    if (place === undefined)
+      return fault(
+        'fairlead.dev/AddressUnknown',
+        `address ${address} is in no pool: there is ${this.#poolNames().join(', ') || 'none'}`,
+      );
     if (wishes.pool !== '' && place.pool.name !== wishes.pool) {
       const message = `address ${address} is of pool "${place.pool.name}", and pool "${wishes.pool}" is asked for`;
       return fault('fairlead.dev/AddressUnknown', message);
