@@ -15,6 +15,9 @@ async function capture(args: readonly string[]): Promise<{ code: number; out: st
 const usage: readonly (readonly [args: string, want: string])[] = [
   ['upp', "fairlead: unknown command 'upp' (Did you mean up?)\n"],
   ['up --clustr a', "fairlead: unknown option '--clustr' (Did you mean --cluster?)\n"],
+  ['lb plan --zzz', "fairlead: unknown option '--zzz': see `fairlead lb --help`\n"],
+  ['mcs', "fairlead: missing required argument 'action': see `fairlead mcs --help`\n"],
+  ['--zzz', "fairlead: unknown option '--zzz': see `fairlead --help`\n"],
   ['up --cluster', "fairlead: option '--cluster <NAME>' argument missing\n"],
   ['version extra', "fairlead: too many arguments for 'version'. Expected 0 arguments but got 1: extra.\n"],
   ['gates --feature-gates A', 'fairlead: invalid argument "A" for "--feature-gates" flag: missing bool value for A\n'],

@@ -43,7 +43,7 @@ export async function run(args: readonly string[], streams: Streams): Promise<nu
     return await dispatch(args, streams);
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0; // --help, which is already printed
-    streams.err(`fairlead: ${lineOf(error)}\n`);
+    streams.err(`fairlead: ${lineOf(error)}${helpFor(error, args)}\n`);
     return isUsage(error) ? usageExit : failureExit;
   }
 }
@@ -84,6 +84,18 @@ const quiet = (command: Command, { out }: Streams): Command =>
 
 const isUsage = (error: unknown): boolean =>
   error instanceof CommanderError || (error instanceof Error && 'code' in error && error.code === 'USAGE');
+
+/** Where to look when a command line was not understood, and nothing alike can be suggested. */
+function helpFor(error: unknown, [name = '']: readonly string[]): string {
+  if (!(error instanceof CommanderError) || !unclear.has(error.code) || /Did you mean/.test(error.message)) return '';
+  return `: see \`fairlead ${Object.hasOwn(commands, name) ? `${name} ` : ''}--help\``;
+}
+
+const unclear: ReadonlySet<string> = new Set([
+  'commander.unknownCommand',
+  'commander.unknownOption',
+  'commander.missingArgument',
+]);
 
 /** Commander puts `error: ` in front and a suggestion on a second line. */
 const lineOf = (error: unknown): string =>

@@ -62,7 +62,10 @@ async function uidOf(client: Client, id: string): Promise<string> {
   try {
     return (await client.get(namespaceKind, { name: 'kube-system' })).metadata.uid ?? '';
   } catch (error) {
-    throw new FatalError(`cannot reach cluster "${id}": ${messageOf(error)}`, { cause: error });
+    const hint = isRefusal(error, 401)
+      ? ', it does not know the user of the context: if files of KUBECONFIG have users of one name, pass --kubeconfig'
+      : '';
+    throw new FatalError(`cannot reach cluster "${id}": ${messageOf(error)}${hint}`, { cause: error });
   }
 }
 
