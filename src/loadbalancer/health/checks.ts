@@ -48,6 +48,8 @@ export class HealthChecks {
   readonly #turnstile = new Turnstile(placesForProbes);
   /** Service → ends its checks. */
   readonly #running = new Map<Key, AbortController>();
+  /** Checks that have not ended yet, also of those that were told to. */
+  readonly #watches = new Set<Promise<void>>();
   readonly #slices: Informer<EndpointSlice, 'service'>;
   /** Present once somebody asked for a check: until then slices are none of our business. */
   #following: Promise<void> | undefined;
@@ -76,7 +78,7 @@ export class HealthChecks {
     });
     stop();
     for (const key of this.#running.keys()) this.#end(key);
-    await this.#following;
+    await Promise.all([...this.#watches, this.#following]);
   }
 
   #look(service: Service, signal: AbortSignal): void {
@@ -87,15 +89,15 @@ export class HealthChecks {
       this.#end(key);
       if (wish !== 'none')
         this.#tell(service, warning('HealthCheckInvalid', `Backends are not checked: ${wish.problem}`));
-      if (unhealthyEndpoints(service).size > 0) this.#unmark(service);
+      if (unhealthyEndpoints(service).size > 0) this.#unmark(service, signal);
       return;
     }
     if (this.#running.has(key)) return; // which reads the wish anew in every round
     const own = new AbortController();
     this.#running.set(key, own);
     this.#following ??= this.#slices.run(signal);
-    // It ends by its signal, and reports what goes wrong.
-    void this.#watch(key, AbortSignal.any([signal, own.signal]));
+    const watch = this.#watch(key, AbortSignal.any([signal, own.signal])).finally(() => this.#watches.delete(watch));
+    this.#watches.add(watch);
   }
 
   #end(key: Key): void {
@@ -134,11 +136,15 @@ export class HealthChecks {
       }),
     );
     signal.throwIfAborted();
-    await this.#report(service, targets, after);
+    await this.#report(service, targets, { standings: after, signal });
     return after;
   }
 
-  async #report(service: Service, targets: readonly Target[], standings: ReadonlyMap<string, Standing>): Promise<void> {
+  async #report(
+    service: Service,
+    targets: readonly Target[],
+    { standings, signal }: Omit<Round, 'settings'>,
+  ): Promise<void> {
     const down = targets.filter(({ endpoints: [own = ''] }) => standings.get(own)?.isUp === false);
     const before = unhealthyEndpoints(service);
     const names = down
@@ -146,7 +152,7 @@ export class HealthChecks {
       .toSorted()
       .slice(0, mostNamed);
     if (names.length === before.size && names.every((name) => before.has(name))) return;
-    await this.#mark(service, names);
+    await this.#mark(service, names, signal);
     const failed = names.filter((name) => !before.has(name));
     const left = `${targets.length - down.length} of ${targets.length} answer`;
     if (failed.length > 0)
@@ -155,15 +161,16 @@ export class HealthChecks {
     if (back.length > 0) this.#tell(service, normal('BackendHealthy', `No longer left out: ${listed(back)}; ${left}`));
   }
 
-  async #mark({ metadata: { namespace, name = '', uid } }: Service, endpoints: readonly string[]): Promise<void> {
+  async #mark(service: Service, endpoints: readonly string[], signal: AbortSignal): Promise<void> {
+    const { namespace, name = '', uid } = service.metadata;
     const value = endpoints.length === 0 ? null : endpoints.join(',');
     const body = { metadata: { uid, annotations: { [unhealthyAnnotation]: value } } };
-    await this.#options.client.patch(serviceKind, { namespace, name }, { body });
+    await this.#options.client.patch(serviceKind, { namespace, name }, { body, signal });
   }
 
   /** Nobody looks any more, so that nothing is left out. */
-  #unmark(service: Service): void {
-    this.#mark(service, []).catch((error: unknown) =>
+  #unmark(service: Service, signal: AbortSignal): void {
+    this.#mark(service, [], signal).catch((error: unknown) =>
       this.#options.log.debug({ err: error, service: keyOf(service) }, 'an old finding could not be taken back'),
     );
   }
