@@ -1,0 +1,68 @@
+// The addresses of imported services: for how long they last, how many there are, and for whom.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+
+import { Vips } from '../../src/multicluster/member/vips.ts';
+import { until } from '../../src/server/testing/until.ts';
+import { entryOf, join, startClusters } from './clusters.ts';
+import { reasonOf } from './pair.ts';
+
+describe('addresses', () => {
+  test('MCS-44 an address outlives the controller', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east, west] = await startClusters(['east', 'west'], stack);
+    assert.ok(east && west);
+    const first = stack.use(new AsyncDisposableStack());
+    join([east, west], first);
+    for (const name of ['a', 'b', 'c']) {
+      await east.service(name, ['10.1.0.1']);
+      await east.export(name);
+    }
+    const ips = async (): Promise<unknown> =>
+      Promise.all(['a', 'b', 'c'].map(async (name) => (await west.importedService(name))?.spec?.ip ?? assert.fail()));
+    await until('all are there', async () => (await ips().catch(() => undefined)) !== undefined);
+    const before = await ips();
+    await first.disposeAsync();
+    join([east, west], stack);
+    await east.service('d', ['10.1.0.1']);
+    await east.export('d');
+    await until('a new one comes', async () => (await west.importedService('d')) !== undefined);
+    assert.deepEqual(await ips(), before);
+  });
+
+  test('MCS-45 a full pool is told, and the next service gets what is freed', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east] = await startClusters(['east'], stack);
+    assert.ok(east);
+    const vips = new Vips(['241.0.0.0/31']);
+    join([east], stack, { members: (change) => change([{ ...entryOf(east, 0), vips }]) });
+    for (const name of ['a', 'b', 'web']) {
+      await east.service(name, ['10.1.0.1']);
+      await east.export(name);
+    }
+    await until('one has none', async () => (await reasonOf(east, 'Initialized')) === 'NoFreeAddress');
+    assert.equal(await east.importedService('web'), undefined);
+    await east.unexport('a');
+    await until('now it has', async () => (await east.importedService('web')) !== undefined);
+    await until('and says so', async () => (await reasonOf(east, 'Initialized')) === 'Initialized');
+  });
+
+  test('MCS-41 one address can be for all clusters', async () => {
+    await using stack = new AsyncDisposableStack();
+    const clusters = await startClusters(['east', 'west'], stack);
+    const [east, west] = clusters;
+    assert.ok(east && west);
+    const vips = new Vips(['241.0.0.0/24']);
+    join(clusters, stack, {
+      members: (change) => change(clusters.map((each, index) => ({ ...entryOf(each, index), vips }))),
+    });
+    await east.service('web', ['10.1.0.1']);
+    await east.export('web');
+    await until(
+      'both have it',
+      async () => ((await east.importedService('web')) && (await west.importedService('web'))) !== undefined,
+    );
+    assert.equal((await east.importedService('web'))?.spec?.ip, (await west.importedService('web'))?.spec?.ip);
+  });
+});

@@ -1,0 +1,140 @@
+// Who is of a set, and what becomes of those that are not who they say, change or want too much.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { clusterPropertyKind } from '../../src/api/kinds/about/clusterproperty/kind.ts';
+import { failure } from '../../src/api/errors.ts';
+import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
+import { Vips } from '../../src/multicluster/member/vips.ts';
+import { until } from '../../src/server/testing/until.ts';
+import { entryOf, join, startClusters } from './clusters.ts';
+import { joined, reasonOf } from './pair.ts';
+
+describe('members', () => {
+  test('MCS-3 a cluster says which one of the set it is', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { west } = await joined(stack);
+    const value = async (name: string): Promise<string | undefined> =>
+      (await west.client.find(clusterPropertyKind, { name }))?.spec?.value;
+    await until('it does', async () => (await value('clusterset.k8s.io')) === 'fairlead');
+    assert.equal(await value('cluster.clusterset.k8s.io'), 'west');
+  });
+
+  test('MCS-3 a cluster that says it is another takes no part', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east, west] = await startClusters(['east', 'west'], stack);
+    assert.ok(east && west);
+    await west.client.create(clusterPropertyKind, {
+      metadata: { name: 'cluster.clusterset.k8s.io' },
+      spec: { value: 'north' },
+    });
+    const { part } = join([east, west], stack);
+    await until('it is told', () =>
+      part.problems().some((problem) => problem.startsWith('cluster west says that it is north')),
+    );
+  });
+
+  test('what is beyond the quota of a member, or its namespaces, is told and takes no part (sheet 5.7)', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east] = await startClusters(['east'], stack);
+    assert.ok(east);
+    await east.service('old', ['10.1.0.1']);
+    await east.export('old');
+    await delay(1100); // ages are whole seconds
+    const policy = { maxExports: 1 };
+    join([east], stack, { members: (change) => change([{ ...entryOf(east, 0), policy }]) });
+    await east.service('web', ['10.1.0.1']);
+    await east.export('web');
+    await until('it is told', async () => (await reasonOf(east, 'Initialized')) === 'QuotaExceeded');
+    assert.ok(await east.importedService('old'));
+    assert.equal(await east.importedService('web'), undefined);
+    await delay(1000);
+    await east.unexport('old');
+    await until('it takes its place', async () => (await east.importedService('web')) !== undefined);
+  });
+
+  test('a cluster that comes under the id of another is refused, by the next controller too (sheet 5.8)', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east, west, other] = await startClusters(['east', 'west', 'other'], stack);
+    assert.ok(east && west && other);
+    const first = stack.use(new AsyncDisposableStack());
+    join([east, west], first);
+    await west.service('web', ['10.2.0.1']);
+    await west.export('web');
+    const leased = { namespace: 'kube-system', name: 'multicluster-source-west' };
+    await until('it is known', async () => (await east.client.find(leaseKind, leased)) !== undefined);
+    await until('it is imported', async () => (await east.imported('web')).length === 1);
+    await first.disposeAsync();
+    const entries = [entryOf(east, 0), { ...entryOf(other, 1), id: 'west' }];
+    const { part } = join([east], stack, { members: (change) => change(entries) });
+    const isTold = (): boolean => part.problems().some((problem) => problem.includes('behind id west is another'));
+    await until('it is told', isTold);
+    assert.deepEqual(await east.addresses('web'), { west: ['10.2.0.1'] }, "what came from the old one is the reaper's");
+  });
+
+  test('a member whose settings change goes on, and nothing of it goes meanwhile', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east, west] = await startClusters(['east', 'west'], stack);
+    assert.ok(east && west);
+    await west.service('web', ['10.2.0.1']);
+    await west.export('web');
+    let change: (region: string) => void = () => undefined;
+    const vips = [new Vips(['241.0.0.0/24']), new Vips(['241.1.0.0/24'])];
+    const { part } = join([east, west], stack, {
+      members(tell) {
+        change = (region) =>
+          tell(
+            [east, west].map((each, index) => ({
+              ...entryOf(each, index),
+              vips: vips[index],
+              region,
+              version: region,
+            })),
+          );
+        change('here');
+      },
+    });
+    await part.ready;
+    const regions = async (): Promise<string> =>
+      (await east.imported('web')).map(({ metadata }) => metadata.annotations?.['fairlead.dev/region']).join();
+    await until('it is imported', async () => (await regions()) === 'here');
+    await until('and told', async () => (await reasonOf(west, 'Exported')) === 'Exported');
+    const deletions = (): number =>
+      [east, west].flatMap(({ writes }) => writes).filter(({ method }) => method === 'DELETE').length;
+    change('there');
+    await until('it follows', async () => (await regions()) === 'there');
+    assert.equal(deletions(), 0);
+    assert.deepEqual(part.problems(), []);
+  });
+
+  test('one cluster under two ids takes part once', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east] = await startClusters(['east'], stack);
+    assert.ok(east);
+    const twin = { ...entryOf(east, 1), id: 'twin' };
+    const { part } = join([east], stack, { members: (change) => change([entryOf(east, 0), twin]) });
+    await until('it is told', () =>
+      part.problems().some((problem) => problem === 'east and twin are one cluster: remove one of them'),
+    );
+  });
+
+  test('a cluster that serves one shape alone takes part in that', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east, stock] = await startClusters(['east', 'stock'], stack);
+    assert.ok(east && stock);
+    stock.fault = ({ path }) => {
+      if (path.startsWith('/apis/multicluster.k8s.io'))
+        throw failure({ code: 404, reason: 'NotFound', message: 'not here' });
+    };
+    const { part } = join([east, stock], stack);
+    await part.ready;
+    await stock.service('web', ['10.2.0.1']);
+    await stock.export('web', ['current']);
+    await until('it is imported', async () => (await east.importedService('web')) !== undefined);
+    await until('in the other too', async () => (await stock.imported('web')).length === 1);
+    assert.equal(await stock.importedService('web'), undefined);
+    assert.deepEqual(part.problems(), []);
+  });
+});
