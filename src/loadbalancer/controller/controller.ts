@@ -22,7 +22,7 @@ import { eligibleNodes, matters } from './nodes.ts';
 import { removeOrphans } from './orphans.ts';
 import type { LoadBalancerProvider } from './provider.ts';
 import { RetryError } from './provider.ts';
-import { ServiceSync } from './service-sync.ts';
+import { RefusedError, ServiceSync } from './service-sync.ts';
 
 /** What the controller is given. */
 export interface ServiceControllerOptions {
@@ -108,7 +108,9 @@ export class ServiceController {
       ...(observer === undefined ? {} : { observer }),
       onError: (error, key, failures) => {
         const level = isRefusal(error, 409) ? 'debug' : 'warn';
-        log[level]({ err: error, service: key, failures }, 'the load balancer could not be synced, will try again');
+        // Where in this program a refusal was told helps nobody.
+        const cause = error instanceof RefusedError ? { reason: error.message } : { err: error };
+        log[level]({ ...cause, service: key, failures }, 'the load balancer could not be synced, will try again');
       },
     });
     const stops = [this.#followServices(queue, sync), this.#followNodes(queue, sync)];

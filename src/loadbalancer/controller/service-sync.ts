@@ -30,6 +30,9 @@ export interface ServiceSyncOptions {
   readonly nodes: () => EligibleNodes;
 }
 
+/** The load balancer cannot be as the Service asks for, for now: no fault of this program. */
+export class RefusedError extends Error {}
+
 /** Brings the load balancer of one Service to what the Service asks for. Remembers what it asked for. */
 export class ServiceSync {
   readonly #options: ServiceSyncOptions;
@@ -133,7 +136,7 @@ export class ServiceSync {
   /** What a change of the Service alone can mend is told once and waits for it; the rest is tried again. */
   #refuse(service: Service, refusal: Refusal, isTold: boolean): void {
     const message = `failed to ensure load balancer: ${refusal.message}`;
-    if (!refusal.isFinal) throw new Error(message);
+    if (!refusal.isFinal) throw new RefusedError(message);
     if (!isTold) this.tell(service, syncFailed(message));
   }
 
