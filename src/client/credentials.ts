@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import type { Clock } from './clock.ts';
 import type { ConfigEntry } from './config-entry.ts';
 import { isRecord, pathOf, pemOf, textOf } from './config-entry.ts';
 import { KubeconfigError } from './errors.ts';
 import type { CredentialsContext } from './exec-credentials.ts';
 import { execCredentials } from './exec-credentials.ts';
 import type { Credentials, ServerAccess } from './https.ts';
+import { rereading } from './rereading.ts';
 
 type Source = ServerAccess['credentials'];
 
@@ -17,25 +17,20 @@ export async function credentialsOf(user: ConfigEntry, context: CredentialsConte
   }
   if (isRecord(entry['exec'])) return execCredentials({ entry: entry['exec'], directory: user.directory }, context);
   const tokenFile = textOf(entry, 'tokenFile');
-  if (tokenFile !== undefined) return fromFile(pathOf(user, tokenFile), context.clock);
-  const [cert, key] = [await pemOf(user, 'client-certificate'), await pemOf(user, 'client-key')];
-  const token = textOf(entry, 'token');
-  const fixed: Credentials = {
-    ...(token === undefined ? {} : { token }),
-    ...(cert === undefined || key === undefined ? {} : { cert, key }),
-  };
-  return async () => fixed;
+  if (tokenFile !== undefined) return rereading(() => tokenIn(pathOf(user, tokenFile)), context.clock);
+  const source = rereading(() => tokenAndCertificateOf(user), context.clock);
+  await source(false); // what is missing is told at once
+  return source;
 }
 
-/** Tokens in files are replaced while programs run. */
-const rereadMs = 60_000;
+const tokenIn = async (path: string): Promise<Credentials> => ({ token: (await readFile(path, 'utf8')).trim() });
 
-function fromFile(path: string, clock: Clock): Source {
-  let latest: { readonly token: string; readonly readAt: number } | undefined;
-  return async (isRefused) => {
-    if (latest === undefined || isRefused || clock.elapsed() - latest.readAt >= rereadMs) {
-      latest = { token: (await readFile(path, 'utf8')).trim(), readAt: clock.elapsed() };
-    }
-    return { token: latest.token };
+/** What the entry holds itself, or the files that it names do. */
+async function tokenAndCertificateOf(user: ConfigEntry): Promise<Credentials> {
+  const [cert, key] = [await pemOf(user, 'client-certificate'), await pemOf(user, 'client-key')];
+  const token = textOf(user.entry, 'token');
+  return {
+    ...(token === undefined ? {} : { token }),
+    ...(cert === undefined || key === undefined ? {} : { cert, key }),
   };
 }

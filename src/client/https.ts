@@ -57,7 +57,7 @@ class HttpServer {
   readonly #connections: number;
   #pool: HttpPool | undefined;
   #retired: HttpPool | undefined;
-  #certificate: string | undefined;
+  #certificate: Credentials | undefined;
 
   constructor(access: ServerAccess, { userAgent = 'fairlead', connections = 16 }: HttpsOptions) {
     this.#access = access;
@@ -130,13 +130,23 @@ class HttpServer {
   }
 
   #poolFor(credentials: Credentials): HttpPool {
-    if (this.#pool !== undefined && this.#certificate === credentials.cert) return this.#pool;
+    const { cert, key } = credentials;
+    if (this.#pool !== undefined && this.#certificate?.cert === cert && this.#certificate?.key === key)
+      return this.#pool;
+    let pool: HttpPool;
+    try {
+      pool = new HttpPool(socketsTo(this.#access, credentials), this.#connections);
+    } catch (error) {
+      // A certificate whose key is not replaced yet, or the other way round: the last pair may still do.
+      if (this.#pool !== undefined) return this.#pool;
+      throw error;
+    }
     // What is under way with the last certificate may finish; what is older yet is cut.
     this.#retired?.close();
     this.#retired = this.#pool;
     this.#retired?.retire();
-    this.#certificate = credentials.cert;
-    this.#pool = new HttpPool(socketsTo(this.#access, credentials), this.#connections);
-    return this.#pool;
+    this.#certificate = credentials;
+    this.#pool = pool;
+    return pool;
   }
 }

@@ -77,7 +77,7 @@ test('the files are those of KUBECONFIG, or the one at home', () => {
   assert.deepEqual(kubeconfigPaths({}, '/home/me'), [join('/home/me', '.kube', 'config')]);
 });
 
-test('a token file is read again after a minute, and when its token is refused', async () => {
+test('a token file is read again after ten seconds, and when its token is refused', async () => {
   await using home = await folder();
   await home.write('pki/ca.crt', 'CA');
   await home.write('token', '1\n');
@@ -89,8 +89,41 @@ test('a token file is read again after a minute, and when its token is refused',
   assert.equal(await token(false), '1');
   assert.equal(await token(true), '2');
   await home.write('token', '3');
-  await clock.advance(60_000);
+  await clock.advance(10_000);
   assert.equal(await token(false), '3');
+});
+
+test('credentials follow the kubeconfig, whatever else becomes of it', async () => {
+  await using home = await folder();
+  await home.write('pki/ca.crt', 'CA');
+  const clock = new ManualClock();
+  const write = (content: string): Promise<string> => home.write('config', content);
+  const { credentials } = await readKubeconfig({ paths: [await write(config('{ token: first }'))], clock });
+  const soon = async (): Promise<object> => {
+    await clock.advance(10_000);
+    return credentials(false);
+  };
+  await write(config('{ token: second }'));
+  assert.deepEqual(await credentials(false), { token: 'first' });
+  assert.deepEqual(await credentials(true), { token: 'second' });
+  await home.write('me.key', 'KEY');
+  await home.write('me.crt', 'CERT');
+  await write(config('{ client-certificate: me.crt, client-key: me.key }'));
+  assert.deepEqual(await soon(), { cert: 'CERT', key: 'KEY' });
+  await home.write('me.crt', 'NEW');
+  assert.deepEqual(await soon(), { cert: 'NEW', key: 'KEY' });
+  const good = config('{ token: third }');
+  const useless = {
+    'half written': good.slice(0, 20),
+    'of another server': good.replace('east.example', 'west.example'),
+    'without the context': good.replaceAll('main', 'other'),
+  };
+  for (const [name, content] of Object.entries(useless)) {
+    await write(content);
+    assert.deepEqual(await soon(), { cert: 'NEW', key: 'KEY' }, name);
+  }
+  await write(good.replace('current-context: main', 'current-context: bare'));
+  assert.deepEqual(await soon(), { token: 'third' }, 'another context is current, which is not ours');
 });
 
 test('a program is asked once for all who wait, again when its credentials expire or are refused', async () => {

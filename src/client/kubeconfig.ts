@@ -8,6 +8,7 @@ import { isRecord, pemOf, recordOf, textOf } from './config-entry.ts';
 import { credentialsOf } from './credentials.ts';
 import { KubeconfigError } from './errors.ts';
 import type { ServerAccess } from './https.ts';
+import { rereading } from './rereading.ts';
 
 /** Environment variables, by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -34,28 +35,63 @@ export function kubeconfigPaths(env: Environment, home: string, separator = ':')
   return paths.length > 0 ? paths : [join(home, '.kube', 'config')];
 }
 
-/** How to reach the cluster of a context. Throws a KubeconfigError that says what is missing where. */
+/**
+ * How to reach the cluster of a context. Throws a KubeconfigError that says what is missing where. Credentials follow the
+ * files for as long as these say the same server.
+ */
 export async function readKubeconfig(options: KubeconfigOptions): Promise<ClusterAccess> {
-  const { paths, env = {}, clock = systemClock } = options;
-  const files = (await Promise.all(paths.map(readConfig))).filter((file) => file !== undefined);
-  if (files.length === 0) throw new KubeconfigError(`there is no kubeconfig at ${paths.join(' or ')}`);
-  const contextName = options.context ?? files.map(({ currentContext }) => currentContext).find((name) => name !== '');
-  if (contextName === undefined) throw new KubeconfigError(`no context is current in ${paths.join(', ')}: name one`);
-
-  const context = find(files, 'contexts', contextName, `context "${contextName}"`);
-  const clusterName = textOf(context.entry, 'cluster') ?? '';
-  const userName = textOf(context.entry, 'user') ?? '';
-  const cluster = find(files, 'clusters', clusterName, `cluster "${clusterName}" of context "${contextName}"`);
-  const user: ConfigEntry =
-    userName === ''
-      ? { entry: {}, directory: '.' }
-      : find(files, 'users', userName, `user "${userName}" of context "${contextName}"`);
-  const access = await clusterOf(cluster, clusterName);
+  const { env = {}, clock = systemClock } = options;
+  const first = await readContext(options);
+  const access = await clusterOf(first.cluster, first.clusterName);
+  const sourceOf = async ({ user, userName }: Context) => ({
+    said: JSON.stringify(user),
+    credentials: await credentialsOf(user, { env, clock, userName, cluster: access }),
+  });
+  const source = rereading<Awaited<ReturnType<typeof sourceOf>>>(async (last) => {
+    if (last === undefined) return sourceOf(first);
+    // Another context may be current by now; this is still who asks.
+    const now = await readContext({ ...options, context: first.name });
+    // Credentials for another server are not for this one.
+    const isForUs = textOf(now.cluster.entry, 'server') === access.server;
+    return isForUs && JSON.stringify(now.user) !== last.said ? sourceOf(now) : last;
+  }, clock);
+  await source(false);
   return {
     ...access,
-    context: contextName,
-    namespace: textOf(context.entry, 'namespace') ?? 'default',
-    credentials: await credentialsOf(user, { env, clock, userName, cluster: access }),
+    context: first.name,
+    namespace: first.namespace,
+    credentials: async (isRefused) => (await source(isRefused)).credentials(isRefused),
+  };
+}
+
+/** A context, and what it names. */
+interface Context {
+  readonly name: string;
+  readonly namespace: string;
+  readonly clusterName: string;
+  readonly cluster: ConfigEntry;
+  readonly userName: string;
+  readonly user: ConfigEntry;
+}
+
+async function readContext({ paths, context: wanted }: KubeconfigOptions): Promise<Context> {
+  const files = (await Promise.all(paths.map(readConfig))).filter((file) => file !== undefined);
+  if (files.length === 0) throw new KubeconfigError(`there is no kubeconfig at ${paths.join(' or ')}`);
+  const name = wanted ?? files.map(({ currentContext }) => currentContext).find((current) => current !== '');
+  if (name === undefined) throw new KubeconfigError(`no context is current in ${paths.join(', ')}: name one`);
+  const { entry } = find(files, 'contexts', name, `context "${name}"`);
+  const clusterName = textOf(entry, 'cluster') ?? '';
+  const userName = textOf(entry, 'user') ?? '';
+  return {
+    name,
+    namespace: textOf(entry, 'namespace') ?? 'default',
+    clusterName,
+    cluster: find(files, 'clusters', clusterName, `cluster "${clusterName}" of context "${name}"`),
+    userName,
+    user:
+      userName === ''
+        ? { entry: {}, directory: '.' }
+        : find(files, 'users', userName, `user "${userName}" of context "${name}"`),
   };
 }
 
