@@ -2,7 +2,7 @@ import type { Service, ServicePort } from '../../api/kinds/core/service/schema.t
 import type { Route } from './route.ts';
 
 /** On a Service: `v1` or `v2`, how its endpoints are told who the client is. */
-export const proxyProtocolAnnotation = 'proxy.fairlead.dev/proxy-protocol';
+const proxyProtocolAnnotation = 'proxy.fairlead.dev/proxy-protocol';
 
 /** What its annotation says for the routes of a port. Only connections have a beginning to say it in. */
 export function proxyProtocolOf({ metadata }: Service, { protocol }: ServicePort): Pick<Route, 'proxyProtocol'> {

@@ -5,7 +5,7 @@ import type { ThisNode } from './options.ts';
 
 export const hostnameKey = 'kubernetes.io/hostname';
 export const zoneKey = 'topology.kubernetes.io/zone';
-export const regionKey = 'topology.kubernetes.io/region';
+const regionKey = 'topology.kubernetes.io/region';
 /** Labels of nodes that endpoints can be compared by, the narrowest first. */
 const narrowestFirst: readonly string[] = [hostnameKey, zoneKey, regionKey];
 
