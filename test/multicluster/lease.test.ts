@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
 import type { EndpointSlice } from '../../src/api/kinds/discovery/endpointslice/schema.ts';
 import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
-import { sourceClusterLabel } from '../../src/multicluster/project/marks.ts';
+import { sourceClusterLabel } from '../../src/api/kinds/multicluster/labels.ts';
 import type { ReaperOptions } from '../../src/multicluster/reaper.ts';
 import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';

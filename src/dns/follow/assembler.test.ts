@@ -11,11 +11,11 @@ import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/s
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { parseLabelSelector } from '../../api/selectors/labels.ts';
+import { importNameLabel, seedImportNameLabel, sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { keyOf } from '../../client/key.ts';
 import { ObjectCache } from '../../client/object-cache.ts';
 import { prepare } from '../answer/prepare.ts';
 import type { Name } from '../record.ts';
-import { importNameLabel, seedImportNameLabel, sourceClusterLabel } from '../records/import-model.ts';
 import { openZones } from '../records/open-zones.ts';
 import { endpoint, headless, service, slice, zoneLines } from '../records/records.fixture.ts';
 import type { Zones } from '../records/zones.ts';

@@ -6,8 +6,8 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import { importNameLabel, seedImportNameLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Lister } from '../../client/object-cache.ts';
-import { importNameLabel, seedImportNameLabel } from '../records/import-model.ts';
 
 /** The objects that records are made from. A kind that is not followed has none. */
 export interface Caches {

@@ -5,7 +5,7 @@ import type { Service, ServicePort } from '../../api/kinds/core/service/schema.t
 import { serviceNameLabel, triggerTimeAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
-import { importNameLabel, seedImportNameLabel, sourceClusterLabel } from '../records/import-model.ts';
+import { importNameLabel, seedImportNameLabel, sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { srvNamesAnnotation } from '../records/srv.ts';
 
 /** The fields of an object that are set. */

@@ -4,6 +4,7 @@ import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/s
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
 import { dnsLabelErrors } from '../../api/names.ts';
+import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Name } from '../record.ts';
 import { canonical } from './addresses.ts';
 import type { NamedPort, SrvLabels } from './srv.ts';
@@ -30,13 +31,6 @@ export interface ImportedSlice {
   readonly slice: EndpointSlice;
   readonly cluster: string | undefined;
 }
-
-/** On a slice: the ServiceImport it belongs to. */
-export const importNameLabel = 'multicluster.kubernetes.io/service-name';
-/** On a slice: the ImportedService it belongs to. */
-export const seedImportNameLabel = 'multicluster.kubernetes.io/imported-service-name';
-/** On a slice: the cluster it comes from. */
-export const sourceClusterLabel = 'multicluster.kubernetes.io/source-cluster';
 
 /** The cluster of a slice. Its id is one label, or two: a name, and where that is registered. */
 export function importedSlice(slice: EndpointSlice): ImportedSlice {

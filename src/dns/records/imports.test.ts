@@ -5,13 +5,8 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import type { ServiceImport, ServiceImportSpec } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { ImportedService, ImportedServiceSpec } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
-import {
-  importedSlice,
-  importNameLabel,
-  modelOfImport,
-  modelOfImportedService,
-  sourceClusterLabel,
-} from './import-model.ts';
+import { importNameLabel, sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
+import { importedSlice, modelOfImport, modelOfImportedService } from './import-model.ts';
 import { importRecords, importSliceRecords } from './imports.ts';
 import type { RecordOptions } from './options.ts';
 import type { SliceSettings } from './records.fixture.ts';

@@ -1,10 +1,11 @@
 // Why a service is missing in a cluster: every step from its export to a name that resolves, and the first that is broken.
 import type { Endpoint } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { listText } from '../merge/conflict-text.ts';
 import type { Exporter, Merged } from '../merge/merged.ts';
 import type { Actual, Desired } from '../project/desired.ts';
 import { diff } from '../project/diff.ts';
-import { isOurSlice, sourceClusterLabel } from '../project/marks.ts';
+import { isOurSlice } from '../project/marks.ts';
 import type { MemberFacts, ServiceKey, Shape } from '../record.ts';
 import { textOf } from '../record.ts';
 import { aligned } from './table.ts';

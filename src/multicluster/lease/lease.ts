@@ -1,6 +1,7 @@
 // The lease of a source cluster in an importing one: as long as it is renewed, endpoints from there are good (MCS-80).
 import type { Lease } from '../../api/kinds/coordination/lease/kind.ts';
-import { managedBy, objectManagedByLabel, sourceClusterLabel } from '../project/marks.ts';
+import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
+import { managedBy, objectManagedByLabel } from '../project/marks.ts';
 
 /** Where the leases are: what renews them needs rights there alone. */
 export const leaseNamespace = 'kube-system';

@@ -14,13 +14,14 @@ import type { ImportedService } from '../../api/kinds/multicluster/supercluster/
 import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
 import { Informer } from '../../client/informer.ts';
 import type { Key } from '../../client/key.ts';
 import { keyFor } from '../../client/key.ts';
-import { importNameLabels, isOurSlice, sourceClusterLabel } from '../project/marks.ts';
+import { importNameLabels, isOurSlice } from '../project/marks.ts';
 import type { Shape } from '../record.ts';
 import type { CurrentKinds } from './current-kinds.ts';
 import { currentVersions, newestKinds } from './current-kinds.ts';

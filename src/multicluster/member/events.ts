@@ -5,10 +5,10 @@ import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/s
 import type { SuperclusterExport } from '../../api/kinds/multicluster/supercluster/export.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import { derivedFromAnnotation } from '../../api/kinds/multicluster/labels.ts';
 import type { Handler } from '../../client/informer.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
-import { derivedFromAnnotation } from '../project/marks.ts';
 import type { MemberCaches } from './caches.ts';
 import { importsOf, sourceOf } from './caches.ts';
 import type { Unseen } from './unseen.ts';

@@ -1,8 +1,9 @@
 // How far a service has come in one member, judged by what is there.
+import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { MemberFacts } from '../record.ts';
 import type { Actual, Desired, Difference } from './desired.ts';
 import type { Delivery } from './export-conditions.ts';
-import { isOurSlice, sourceClusterLabel } from './marks.ts';
+import { isOurSlice } from './marks.ts';
 
 /** How far it has come. `difference` is what is still to be written: none of it, and the member has the service. */
 export function deliveryOf(member: MemberFacts, desired: Desired, difference: Difference): Delivery {

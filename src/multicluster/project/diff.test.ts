@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { managedByLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
+import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { merge } from '../merge/merge.ts';
 import { endpoint, http, member, record, sourceSlice, web } from '../records.fixture.ts';
 import type { VipState } from '../vip/vip.ts';
 import { afterWrites, nothingThere, now, settle } from './actual.fixture.ts';
 import type { Actual, Difference } from './desired.ts';
 import { diff } from './diff.ts';
-import { sourceClusterLabel } from './marks.ts';
 import { project } from './project.ts';
 
 const vip: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };

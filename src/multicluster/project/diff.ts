@@ -5,12 +5,13 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import { serviceImportKind } from '../../api/kinds/multicluster/serviceimport/kind.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
+import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { isDeleting } from '../record.ts';
 import type { Changes } from './changes.ts';
 import { diffObject, hasMetadata, noChanges, obstacle, removal, withMetadata } from './changes.ts';
 import { diffDerived } from './derived-diff.ts';
 import type { Actual, Desired, DiffOptions, Difference, ImportStatus, Obstacle, Write } from './desired.ts';
-import { isOurSlice, sourceClusterLabel } from './marks.ts';
+import { isOurSlice } from './marks.ts';
 import { Memory } from './memory.ts';
 import { stated } from './statement.ts';
 

@@ -2,18 +2,13 @@
 import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
+import { derivedFromAnnotation } from '../../api/kinds/multicluster/labels.ts';
 import { srvNamesAnnotation } from '../merge/srv-labels.ts';
 import type { MergedPort, View } from '../merge/merged.ts';
 import type { ServiceKey } from '../record.ts';
 import { textOf } from '../record.ts';
 import type { VipState } from '../vip/vip.ts';
-import {
-  derivedFromAnnotation,
-  derivedName,
-  derivedServiceAnnotation,
-  managedBy,
-  objectManagedByLabel,
-} from './marks.ts';
+import { derivedName, derivedServiceAnnotation, managedBy, objectManagedByLabel } from './marks.ts';
 
 const ourLabel = { [objectManagedByLabel]: managedBy };
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { managedByLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import { importNameLabel, seedImportNameLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { ServiceKey, Shape } from '../record.ts';
 
 /** The value of the managed-by label on slices (MCS-62); nothing with another value is ever changed (MCS-71). */
@@ -12,21 +13,15 @@ export const objectManagedByLabel = 'app.kubernetes.io/managed-by';
 
 /** On a slice: the import of each shape that it belongs to (MCS-63). */
 export const importNameLabels: { readonly [shape in Shape]: string } = {
-  seed: 'multicluster.kubernetes.io/imported-service-name',
-  current: 'multicluster.kubernetes.io/service-name',
+  seed: seedImportNameLabel,
+  current: importNameLabel,
 };
-
-/** On a slice: the id of the cluster it comes from (MCS-64). */
-export const sourceClusterLabel = 'multicluster.kubernetes.io/source-cluster';
 
 /** On a slice: the slice it mirrors, by its name in the source cluster. */
 export const sourceSliceAnnotation = 'fairlead.dev/source-slice';
 
 /** On a ServiceImport: the Service through which a stock proxy serves it. */
 export const derivedServiceAnnotation = 'multicluster.kubernetes.io/derived-service';
-
-/** On a derived Service: the import it stands for, as `namespace/name`. */
-export const derivedFromAnnotation = 'fairlead.dev/derived-from';
 
 /** On an export, until it has been withdrawn everywhere (MCS-21). */
 export const exportFinalizer = 'fairlead.dev/multicluster-export';

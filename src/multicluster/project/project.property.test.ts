@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { merge } from '../merge/merge.ts';
 import type { SeedPolicy } from '../merge/merged.ts';
 import type { ExportRecord } from '../record.ts';
@@ -10,7 +11,7 @@ import type { VipState } from '../vip/vip.ts';
 import { nothingThere, settle } from './actual.fixture.ts';
 import type { Target } from './desired.ts';
 import { Memory } from './memory.ts';
-import { sourceClusterLabel, sourceSliceAnnotation } from './marks.ts';
+import { sourceSliceAnnotation } from './marks.ts';
 
 const vip: fc.Arbitrary<VipState> = fc.constantFrom<VipState>(
   { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] },

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { managedByLabel, serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { merge } from '../merge/merge.ts';
 import { endpoint, headless, http, member, record, service, sourceSlice, web } from '../records.fixture.ts';
 import type { VipState } from '../vip/vip.ts';
 import { nothingThere, settle } from './actual.fixture.ts';
-import { derivedName, importNameLabels, managedBy, sliceName, sourceClusterLabel } from './marks.ts';
+import { derivedName, importNameLabels, managedBy, sliceName } from './marks.ts';
 import { incumbentsIn, project } from './project.ts';
 
 const vip: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };

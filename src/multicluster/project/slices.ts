@@ -2,9 +2,10 @@
 import { managedByLabel, serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { OwnerReference } from '../../api/metadata.ts';
+import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Merged } from '../merge/merged.ts';
 import type { ExportRecord, Shape } from '../record.ts';
-import { importNameLabels, managedBy, sourceClusterLabel } from './marks.ts';
+import { importNameLabels, managedBy } from './marks.ts';
 import type { Memory } from './memory.ts';
 import type { MirrorRule } from './mirror.ts';
 import { mirrorOf } from './mirror.ts';

@@ -1,13 +1,13 @@
 import type { Key } from '../../client/key.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Merged } from '../merge/merged.ts';
 import type { Member } from '../member/member.ts';
 import { deliveryOf } from '../project/delivery.ts';
 import type { Actual, Desired, Write } from '../project/desired.ts';
 import { diff } from '../project/diff.ts';
 import type { Delivery } from '../project/export-conditions.ts';
-import { sourceClusterLabel } from '../project/marks.ts';
 import type { Memory } from '../project/memory.ts';
 import { project } from '../project/project.ts';
 import type { VipState } from '../vip/vip.ts';

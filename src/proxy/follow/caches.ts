@@ -12,11 +12,11 @@ import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/i
 import { serviceCidrKind } from '../../api/kinds/networking/servicecidr/kind.ts';
 import type { ServiceCidr } from '../../api/kinds/networking/servicecidr/schema.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import { importNameLabel, seedImportNameLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Client } from '../../client/client.ts';
 import { Informer } from '../../client/informer.ts';
 import { keyFor } from '../../client/key.ts';
 import { OptionalInformer } from '../../client/optional-informer.ts';
-import { importNameLabel, seedImportNameLabel } from '../routes/candidates.ts';
 import { importOwner } from '../routes/import.ts';
 import { serviceOwner } from '../routes/service.ts';
 

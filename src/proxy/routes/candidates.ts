@@ -4,13 +4,7 @@ import { canonicalText, parseAddress } from '../../api/addresses.ts';
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 import { headlessLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-
-/** On a slice: the ServiceImport it belongs to. */
-export const importNameLabel = 'multicluster.kubernetes.io/service-name';
-/** On a slice: the ImportedService it belongs to. */
-export const seedImportNameLabel = 'multicluster.kubernetes.io/imported-service-name';
-/** On a slice: the cluster it comes from. */
-export const sourceClusterLabel = 'multicluster.kubernetes.io/source-cluster';
+import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 
 /** An endpoint that could be used, and everything that decides whether it is. */
 export interface Candidate {

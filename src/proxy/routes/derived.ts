@@ -1,10 +1,8 @@
 import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { derivedFromAnnotation } from '../../api/kinds/multicluster/labels.ts';
 import { importOwner } from './import.ts';
 import { keyOfOwner } from './service.ts';
 import type { RouteConflict } from './table.ts';
-
-/** On a Service: the import it stands for, at proxies that know no imports. */
-export const derivedFromAnnotation = 'fairlead.dev/derived-from';
 
 /** Whether an import and the Service that stands for it want one address: both lead to the same, and nobody misses it. */
 export function isOfOneImport(

@@ -3,8 +3,9 @@ import { test } from 'node:test';
 
 import * as fc from 'fast-check';
 
+import { derivedFromAnnotation } from '../../api/kinds/multicluster/labels.ts';
 import { routesOfService } from './arbitrary.fixture.ts';
-import { derivedFromAnnotation, isOfOneImport } from './derived.ts';
+import { isOfOneImport } from './derived.ts';
 import { endpoint, network, node, service, slice } from './objects.fixture.ts';
 import type { Route } from './route.ts';
 import { routeKey } from './route.ts';
