@@ -1,11 +1,10 @@
 // Writes to the store in the folder it is given, from several writers at once, and says `key value revision` after each
 // acknowledged commit, which has two keys. It runs until it is killed.
 
-import { writeSync } from 'node:fs';
-
 import { openSqliteStore } from '../sqlite.ts';
 
-const say = (line: string): number => writeSync(1, `${line}\n`);
+// What is not read yet is kept: a write that fails because nobody reads fast enough would end the writer.
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 async function main(path: string): Promise<void> {
   const store = await openSqliteStore({ path });
