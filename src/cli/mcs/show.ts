@@ -1,9 +1,11 @@
 import { Resolver } from 'node:dns/promises';
+import { duration } from '../../api/columns.ts';
 import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
 import { messageOf } from '../../api/thrown.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
 import { explain, explanationText } from '../../multicluster/explain/explain.ts';
+import { waitingSince } from '../../multicluster/explain/lag.ts';
 import { planText, vainReason } from '../../multicluster/explain/plan.ts';
 import { planChange } from '../../multicluster/explain/plan-change.ts';
 import type { DnsAnswer, LeaseState } from '../../multicluster/explain/why.ts';
@@ -111,8 +113,9 @@ async function resolve(key: Key, shape: Shape, server: string): Promise<DnsAnswe
 
 /** How every service stands in every cluster. */
 export function showStatus(snapshot: Snapshot, only: Key | undefined): Shown {
+  const now = Date.now();
   const rows = (only === undefined ? snapshot.keys() : [only]).flatMap((key) =>
-    snapshot.members.map((member) => statusIn(snapshot, key, member)),
+    snapshot.members.map((member) => statusIn(snapshot, key, member, now)),
   );
   const lines = columns([
     ['SERVICE', 'CLUSTER', 'IP', 'FROM', 'READY', 'STATE'],
@@ -143,18 +146,23 @@ function incomplete(snapshot: Snapshot, key: Key): readonly string[] {
   });
 }
 
-function statusIn(snapshot: Snapshot, key: Key, member: Member) {
+const behind = (writes: number, lagMs: number | undefined): string =>
+  `${writes} ${writes === 1 ? 'write' : 'writes'} behind${lagMs === undefined ? '' : `, for ${duration(lagMs)}`}`;
+
+function statusIn(snapshot: Snapshot, key: Key, member: Member, now: number) {
   const { desired, actual } = snapshot.desired(key, member);
   const difference = diff(desired, actual, { now: '' });
   const endpoints = actual.slices.filter(isOurSlice).flatMap((slice) => slice.endpoints ?? []);
   const { serviceImport, importedService } = actual;
   const ip = importedService?.spec?.ip;
   const pending = difference.writes.length;
+  const since = waitingSince(snapshot.merged(key), difference.writes);
+  const lagMs = pending === 0 ? 0 : since === undefined ? undefined : Math.max(0, now - since);
   const [problem] = [...desired.refusals, ...difference.obstacles].map(({ message }) => message);
   const conflicts = snapshot.merged(key).conflicts.length;
   const state = !member.isReady
     ? 'cannot be read'
-    : (problem ?? (pending > 0 ? `${pending} writes behind` : conflicts > 0 ? 'in conflict' : 'in sync'));
+    : (problem ?? (pending > 0 ? behind(pending, lagMs) : conflicts > 0 ? 'in conflict' : 'in sync'));
   return {
     service: key,
     cluster: member.id,
@@ -164,6 +172,8 @@ function statusIn(snapshot: Snapshot, key: Key, member: Member) {
     ready: endpoints.filter(({ conditions }) => conditions.ready !== false).length,
     total: endpoints.length,
     pending,
+    // null: something waits, and its source does not say since when.
+    lagSeconds: lagMs === undefined ? null : lagMs / 1000,
     state,
     isWell: state === 'in sync',
   };

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { triggerTimeAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
+import { merge } from '../merge/merge.ts';
+import { nothingThere, now, settle } from '../project/actual.fixture.ts';
+import type { Actual } from '../project/desired.ts';
+import { diff } from '../project/diff.ts';
+import { project } from '../project/project.ts';
+import type { ExportRecord } from '../record.ts';
+import { endpoint, member, record, service, sourceSlice, web } from '../records.fixture.ts';
+import { waitingSince } from './lag.ts';
+
+const target = {
+  member: member('north'),
+  vip: { state: 'reserved', ips: ['241.0.0.1'], families: ['IPv4'] },
+} as const;
+
+/** Since when a member that holds something waits for what a cluster exports. */
+function since(exported: ExportRecord, actual: Actual): string | undefined {
+  const merged = merge(web, [exported]);
+  const time = waitingSince(merged, diff(project(merged, { ...target, actual }), actual, { now }).writes);
+  return time === undefined ? undefined : new Date(time).toISOString();
+}
+
+/** A cluster with one slice, whose endpoint changed when it says. */
+function exporting(address: string, changedAt?: string): ExportRecord {
+  const slice = sourceSlice('a', { endpoints: [endpoint(address)] });
+  const annotations = changedAt === undefined ? {} : { [triggerTimeAnnotation]: changedAt };
+  return record('east', { day: 2, slices: [{ ...slice, metadata: { ...slice.metadata, annotations } }] });
+}
+
+const before = settle(merge(web, [exporting('10.0.0.1')]), { ...target, actual: nothingThere }).actual;
+const changed = '2026-02-01T10:00:00.25Z';
+
+const cases: readonly { name: string; given: [ExportRecord, Actual]; want: string | undefined }[] = [
+  { name: 'nothing waits', given: [exporting('10.0.0.1', changed), before], want: undefined },
+  {
+    name: 'an endpoint waits since it changed',
+    given: [exporting('10.0.0.2', changed), before],
+    want: '2026-02-01T10:00:00.250Z',
+  },
+  { name: 'one of which nobody says when it changed', given: [exporting('10.0.0.2'), before], want: undefined },
+  {
+    name: 'an import waits since the export',
+    given: [exporting('10.0.0.1'), nothingThere],
+    want: '2026-01-02T00:00:00.000Z',
+  },
+  {
+    name: 'or since there is a Service',
+    given: [
+      { ...exporting('10.0.0.1'), service: service({}, { creationTimestamp: '2026-01-03T00:00:00Z' }) },
+      nothingThere,
+    ],
+    want: '2026-01-03T00:00:00.000Z',
+  },
+];
+for (const { name, given, want } of cases) test(`F6 lag: ${name}`, () => assert.equal(since(...given), want));

@@ -1,0 +1,46 @@
+// How long a member has lacked what the sources have.
+import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
+import { triggerTimeAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import type { Merged } from '../merge/merged.ts';
+import type { Write } from '../project/desired.ts';
+import { sourceSliceAnnotation } from '../project/marks.ts';
+import { exportedAt } from '../record.ts';
+
+/**
+ * Since when the oldest of these writes waits, in milliseconds by the clock of its source: an endpoint since the moment
+ * that its slice names, an import since the service is exported. undefined: nothing waits, or no source says since when.
+ */
+export function waitingSince(merged: Merged, writes: readonly Write[]): number | undefined {
+  const times = writes.map((write) => changedAt(merged, write)).filter((time) => !Number.isNaN(time));
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+function changedAt(merged: Merged, { verb, kind, object }: Write): number {
+  if (kind === endpointSliceKind) {
+    const source = sourceOf(merged, object);
+    const { annotations, creationTimestamp } = source?.metadata ?? {};
+    // When it was made says nothing of later changes.
+    return Date.parse(annotations?.[triggerTimeAnnotation] ?? (verb === 'create' ? (creationTimestamp ?? '') : ''));
+  }
+  return verb === 'create' ? firstExported(merged) : NaN;
+}
+
+/** The slice that a slice of a member is to mirror. */
+function sourceOf({ exporters }: Merged, { metadata: { labels, annotations } }: ApiObject): EndpointSlice | undefined {
+  const exporter = exporters.find(({ cluster }) => cluster === labels?.[sourceClusterLabel]);
+  return exporter?.record.slices.find(({ metadata }) => metadata.name === annotations?.[sourceSliceAnnotation]);
+}
+
+/** When the service could first be imported: somewhere there was an export, and the Service. */
+function firstExported({ exporters, order }: Merged): number {
+  const times = exporters
+    .filter(({ cluster }) => order.includes(cluster))
+    .map(({ record }) => {
+      const exported = exportedAt(record);
+      return Math.max(Date.parse(exported), Date.parse(record.service?.metadata.creationTimestamp ?? exported));
+    });
+  return times.length === 0 ? NaN : Math.min(...times);
+}
