@@ -124,7 +124,8 @@ export class ServiceSync {
     const { refusal } = ensured;
     // The newest there is: a status that was written since is not written again.
     const newest = this.#options.newest(key) ?? held;
-    const isTold = newest.status.conditions?.some(({ message }) => message === refusal?.message) === true;
+    const conditions = newest.status.conditions ?? [];
+    const isTold = refusal !== undefined && conditions.some(({ message }) => message === refusal.message);
     if (!isTold) for (const event of ensured.events) this.tell(held, event);
     if (refusal === undefined) this.tell(held, normal('EnsuredLoadBalancer', 'Ensured load balancer'));
     const { ingress = [] } = ensured.status;
