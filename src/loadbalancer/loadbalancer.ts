@@ -16,6 +16,7 @@ import { AnnouncingProvider } from './announce/provider.ts';
 import type { AwsOptions } from './aws/provider.ts';
 import { AwsProvider } from './aws/provider.ts';
 import { ServiceController } from './controller/controller.ts';
+import type { ServiceControllerMetrics } from './controller/metrics.ts';
 import { serviceControllerMetrics } from './controller/metrics.ts';
 import type { LoadBalancerProvider } from './controller/provider.ts';
 import { HealthChecks } from './health/checks.ts';
@@ -135,36 +136,22 @@ export function runServiceController(
   const { signal } = stop;
   const failure = Promise.withResolvers<never>();
   const leader = Promise.withResolvers<void>();
-  const { services } = controller;
-  const checks = { client, services, recorder, log, clock, classes: provider.classes };
+  const checks = { client, services: controller.services, recorder, log, clock, classes: provider.classes };
   const act = async (term: AbortSignal): Promise<void> => {
     leader.resolve();
     const acting = [
       controller.act(term),
       ...(provider.checksHealth === true ? [new HealthChecks(checks).run(term)] : []),
     ];
-    await Promise.all(acting).catch((error: unknown) => {
+    await Promise.all(acting).catch(async (error: unknown) => {
       if (!term.aborted) throw error;
+      await Promise.allSettled(acting); // A term is over when nothing of it runs.
     });
   };
-  const lead = async (): Promise<void> => {
-    if (leaderElection === undefined) return act(signal);
-    const { namespace, name } = leaderElection;
-    metrics.leads.set({ name }, 0);
-    const election = new LeaderElection({
-      ...leaderElection,
-      client,
-      lease: { namespace, name },
-      identity: `${hostname()}_${randomUUID()}`,
-      clock,
-      onError: (error) => log.debug({ err: error }, 'the lease could not be read or written, will try again'),
-      onLeader: () => leader.resolve(),
-    });
-    await election.run(async (term) => {
-      metrics.leads.set({ name }, 1);
-      await act(term).finally(() => metrics.leads.set({ name }, 0));
-    }, signal);
-  };
+  const lead = (): Promise<void> =>
+    leaderElection === undefined
+      ? act(signal)
+      : elected(act, { ...leaderElection, client, log, clock, metrics, onLeader: () => leader.resolve() }, signal);
   const following = controller.follow(signal);
   const leading = lead().catch((error: unknown) => failure.reject(error));
   const ready = Promise.all([controller.synced(signal), leader.promise]).then(() => complaints.clear());
@@ -184,4 +171,32 @@ export function runServiceController(
       await recorder.flush();
     },
   };
+}
+
+interface ElectedOptions extends LeaderOptions, Pick<PartContext, 'client' | 'log'> {
+  readonly clock: Clock;
+  readonly metrics: ServiceControllerMetrics;
+  /** Somebody leads. */
+  readonly onLeader: () => void;
+}
+
+/** Acts in the terms in which this process holds the lease, until the signal fires. */
+async function elected(
+  act: (term: AbortSignal) => Promise<void>,
+  options: ElectedOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name, log, metrics } = options;
+  const leads = (isUs: 0 | 1): void => metrics.leads.set({ name }, isUs);
+  leads(0);
+  const election = new LeaderElection({
+    ...options,
+    lease: { namespace, name },
+    identity: `${hostname()}_${randomUUID()}`,
+    onError: (error) => log.debug({ err: error }, 'the lease could not be read or written, will try again'),
+  });
+  await election.run(async (term) => {
+    leads(1);
+    await act(term).finally(() => leads(0));
+  }, signal);
 }
