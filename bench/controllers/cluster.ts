@@ -1,5 +1,6 @@
 // A cluster of Services with ten Pods each, and changes of its Pods.
 
+import { timestamp } from '../../src/api/timestamp.ts';
 import type { Target } from '../client.ts';
 import { send } from '../send.ts';
 
@@ -71,7 +72,7 @@ function statusOf(
   index: number,
   { ready, ip }: { readonly ready: boolean; readonly ip: string },
 ): readonly [string, string, unknown, string] {
-  const lastTransitionTime = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  const lastTransitionTime = timestamp(Date.now());
   const conditions = [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime }];
   const status = { phase: 'Running', podIP: ip, podIPs: [{ ip }], conditions };
   const path = `/api/v1/namespaces/${namespaceOf(service)}/pods/${podName(service, index)}/status`;

@@ -4,6 +4,7 @@ import { eventKind } from '../api/kinds/core/event/kind.ts';
 import type { Event } from '../api/kinds/core/event/schema.ts';
 import type { ObjectReference } from '../api/kinds/core/object-reference.ts';
 import type { ApiObject } from '../api/metadata.ts';
+import { timestamp } from '../api/timestamp.ts';
 import type { Client, Name } from './client.ts';
 import type { Clock, Random } from './clock.ts';
 import { systemClock } from './clock.ts';
@@ -77,7 +78,7 @@ export class EventRecorder {
     const written = this.#written.get(key);
     if (written !== undefined) {
       const { count, message } = series;
-      const body = { count, message, lastTimestamp: timeOf(series.lastMs) };
+      const body = { count, message, lastTimestamp: timestamp(series.lastMs) };
       try {
         await this.#options.client.patch(eventKind, written, { body, type: 'strategic' });
         return;
@@ -116,8 +117,6 @@ function referenceTo(kind: Kind, { metadata }: ApiObject): ObjectReference {
   };
 }
 
-const timeOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
-
 function eventOf(component: string, metadata: Event['metadata'], { about, series }: Pending): Event {
   const { type, reason, message, count, firstMs, lastMs } = series;
   const event: Omit<Event, 'eventTime'> = {
@@ -127,8 +126,8 @@ function eventOf(component: string, metadata: Event['metadata'], { about, series
     reason,
     message: message.slice(0, 1024),
     count,
-    firstTimestamp: timeOf(firstMs),
-    lastTimestamp: timeOf(lastMs),
+    firstTimestamp: timestamp(firstMs),
+    lastTimestamp: timestamp(lastMs),
     source: { component },
     reportingComponent: component,
     reportingInstance: '',

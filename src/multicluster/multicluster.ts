@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { timestamp } from '../api/timestamp.ts';
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { sleep, systemClock } from '../client/clock.ts';
@@ -111,7 +112,7 @@ class Multicluster implements RunningPart {
         services: this.#sync.services,
         members: this.#sync.taking,
         seedPolicy,
-        now: new Date(this.#clock.now()).toISOString(),
+        now: timestamp(this.#clock.now()),
       }),
       clock: this.#clock,
       log: this.#context.log,

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
+import { timestamp } from '../../api/timestamp.ts';
 import type { Transport } from '../../client/transport.ts';
 import { refusal } from '../../client/transport.ts';
 import { FatalError } from '../errors.ts';
@@ -36,7 +37,7 @@ function letGo(child: ChildProcess): void {
 
 /** Writes what an agent on a machine would: the Pod runs, and where. */
 export async function tellReady(api: Transport, pod: DemoPod): Promise<void> {
-  const startedAt = new Date().toISOString().replace(/\.\d+/, ''); // times of the API have no parts of a second
+  const startedAt = timestamp(Date.now());
   const answer = await api.request({
     method: 'PATCH',
     path: `/api/v1/namespaces/${demoNamespace}/pods/${pod.name}/status`,

@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { duration } from '../../api/columns.ts';
 import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
 import { messageOf } from '../../api/thrown.ts';
+import { timestamp } from '../../api/timestamp.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
 import { explain, explanationText } from '../../multicluster/explain/explain.ts';
@@ -56,7 +57,7 @@ export function showPlan(
   const planned = planChange(
     key,
     { verb: change.verb, member: snapshot.member(change.cluster) },
-    { merged: snapshot.merged(key), members, seedPolicy, now: new Date().toISOString() },
+    { merged: snapshot.merged(key), members, seedPolicy, now: timestamp(Date.now()) },
   );
   return {
     value: planned,

@@ -1,6 +1,7 @@
 import { messageOf } from '../../api/thrown.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { timestamp } from '../../api/timestamp.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Happening } from '../../client/event-series.ts';
@@ -159,7 +160,7 @@ export class ServiceSync {
   }
 
   #now(): string {
-    return `${new Date(this.#options.clock.now()).toISOString().slice(0, 19)}Z`;
+    return timestamp(this.#options.clock.now());
   }
 
   #forget(key: Key): void {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { timestamp } from '../../api/timestamp.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
 import type { Outcome } from '../../client/queue.ts';
@@ -267,6 +268,6 @@ export class Reconciler {
   }
 
   #now(): string {
-    return new Date(this.#options.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+    return timestamp(this.#options.clock.now());
   }
 }

@@ -2,6 +2,7 @@ import { isNotFound } from '../../api/errors.ts';
 import { namespaceFinalizer, namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import { timestamp } from '../../api/timestamp.ts';
 import type { Item } from '../cache/item.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { ServerContext } from '../context.ts';
@@ -9,7 +10,7 @@ import type { Resource } from '../resource.ts';
 import { deleteObject } from '../verbs/delete-object.ts';
 import { updateObject } from '../verbs/update-object.ts';
 import type { Subresource } from '../verbs/write-request.ts';
-import { ownRequest, timestamp } from '../verbs/write-request.ts';
+import { ownRequest } from '../verbs/write-request.ts';
 import type { Remaining } from './conditions.ts';
 import { terminationConditions } from './conditions.ts';
 

@@ -6,8 +6,8 @@ import { selfSubjectAccessReviewKind } from '../../api/kinds/authorization/selfs
 import { selfSubjectRulesReviewKind } from '../../api/kinds/authorization/selfsubjectrulesreview/kind.ts';
 import { subjectAccessReviewKind } from '../../api/kinds/authorization/subjectaccessreview/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import { timestamp } from '../../api/timestamp.ts';
 import { reviewSelf, reviewToken } from '../access/identity/reviews.ts';
-import { timestamp } from '../verbs/write-request.ts';
 import { reviewAccess, reviewOwnAccess, reviewOwnRules } from './access.ts';
 import type { Question, Reviewer } from './question.ts';
 

@@ -5,11 +5,11 @@ import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import { timestamp } from '../../api/timestamp.ts';
 import type { Write } from '../../store/store.ts';
 import type { Plan, PlanOptions } from '../allocate/service-allocator.ts';
 import type { ServerContext } from '../context.ts';
 import type { Resource } from '../resource.ts';
-import { timestamp } from './write-request.ts';
 
 /** What an object claims and releases beside itself, to be committed together with it. Only Services do. */
 export interface Allocation {

@@ -5,6 +5,7 @@ import type { ApiObject } from '../../api/metadata.ts';
 import { decode, DecodeError } from '../../api/schema/decode.ts';
 import { goWord } from '../../api/schema/mismatch.ts';
 import { parseYaml, YamlError } from '../../api/schema/yaml.ts';
+import { timestamp } from '../../api/timestamp.ts';
 import type { ServerContext } from '../context.ts';
 import { applyConfiguration } from '../patch/apply.ts';
 import { isObject } from '../patch/json-value.ts';
@@ -19,7 +20,7 @@ import { resetFieldsOf } from './reset-fields.ts';
 import { named, withoutRevision } from './update.ts';
 import { updateObject } from './update-object.ts';
 import type { Written } from './write-request.ts';
-import { clientRequest, timestamp } from './write-request.ts';
+import { clientRequest } from './write-request.ts';
 import type { WriteOptions } from './write-options.ts';
 import { parseWriteOptions } from './write-options.ts';
 

@@ -8,6 +8,7 @@ import { checkNamespace } from '../admission/namespace.ts';
 import type { ServerContext } from '../context.ts';
 import { trackUpdate, withManagedFields } from '../patch/managed.ts';
 import { apiVersionOf } from '../../api/kind.ts';
+import { timestamp } from '../../api/timestamp.ts';
 import type { Resource } from '../resource.ts';
 import { kindSubject, subjectOf } from '../resource.ts';
 import { resetFieldsOf } from './reset-fields.ts';
@@ -15,7 +16,7 @@ import { allocateForCreate } from './allocation.ts';
 import type { Allocation } from './allocation.ts';
 import { dryRunItem, storedValue, writtenItem } from './stored.ts';
 import type { WriteRequest, Written } from './write-request.ts';
-import { timestamp, withMetadata } from './write-request.ts';
+import { withMetadata } from './write-request.ts';
 
 /** How often a generated name that is taken is tried again. */
 const nameAttempts = 8;

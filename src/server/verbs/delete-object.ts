@@ -4,6 +4,7 @@ import { podKind } from '../../api/kinds/core/pod/kind.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { DeleteOptions } from '../../api/options.ts';
+import { timestamp } from '../../api/timestamp.ts';
 import { admission } from '../admission/webhooks/admission.ts';
 import type { Writer } from '../admission/webhooks/admission.ts';
 import type { Item } from '../cache/item.ts';
@@ -15,7 +16,6 @@ import { kindSubject, subjectOf } from '../resource.ts';
 import { releaseOnDelete } from './allocation.ts';
 import { isHeld } from './finalizers.ts';
 import { dryRunItem, servedObject, storedValue, writtenItem } from './stored.ts';
-import { timestamp } from './write-request.ts';
 
 /** What became of a deletion: the object has gone, or is on its way. */
 export interface Deleted {

@@ -4,6 +4,7 @@ import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { validateMetadataUpdate } from '../../api/validate-metadata.ts';
+import { timestamp } from '../../api/timestamp.ts';
 import { checkGrants, requireCreate } from '../access/rbac/writes.ts';
 import { admission } from '../admission/webhooks/admission.ts';
 import { requireNamespace } from '../admission/namespace.ts';
@@ -19,7 +20,7 @@ import { isHeld } from './finalizers.ts';
 import { resetFieldsOf } from './reset-fields.ts';
 import { dryRunItem, servedObject, storedValue, writtenItem } from './stored.ts';
 import type { WriteRequest, Written } from './write-request.ts';
-import { timestamp, withMetadata } from './write-request.ts';
+import { withMetadata } from './write-request.ts';
 
 /** How often a write is tried again after another one came first. */
 const attempts = 64;

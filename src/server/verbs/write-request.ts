@@ -58,9 +58,6 @@ export interface Written {
   readonly created: boolean;
 }
 
-/** RFC 3339 with whole seconds, as metadata has it. */
-export const timestamp = (milliseconds: number): string => `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
-
 /** The object with some of its metadata replaced. */
 export const withMetadata = (object: ApiObject, metadata: Partial<ApiObject['metadata']>): ApiObject => ({
   ...object,
