@@ -62,7 +62,7 @@ async function readyTargets(state: string): Promise<readonly Target[]> {
 }
 
 /** Writes the file of members; resolves with its path. */
-export async function writeMembers(directory: string, kubeconfig: string, count: number): Promise<string> {
+async function writeMembers(directory: string, kubeconfig: string, count: number): Promise<string> {
   const path = join(directory, 'members.json');
   const members = Array.from({ length: count }, (_, index) => ({
     id: clusterId(index),

@@ -27,7 +27,7 @@ const exportGroups = [groups.seed, groups.current];
 export const serviceName = (index: number): string => `s${index}`;
 
 /** A Service, with its slice. */
-export const serviceRequests = (index: number, endpoints: number): readonly Request[] => [
+const serviceRequests = (index: number, endpoints: number): readonly Request[] => [
   [
     'POST',
     `/api/v1/namespaces/${namespace}/services`,

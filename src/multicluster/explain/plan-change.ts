@@ -2,8 +2,12 @@
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
 import { guard } from '../guard/guard.ts';
+import { overQuota } from '../guard/quotas.ts';
 import type { Merged, SeedPolicy } from '../merge/merged.ts';
+import { recordsIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
+import type { Denial, ExportRecord } from '../record.ts';
+import { textOf } from '../record.ts';
 import type { ExportPlan } from './plan.ts';
 import { hypotheticalExport, plan, withExport, withoutExport } from './plan.ts';
 
@@ -35,7 +39,8 @@ export function planChange(
       now,
     },
   );
-  const { record } = guard(added, options.policy ?? {}, { incumbents: merged.order });
+  const { policy = {} } = options;
+  const { record } = guard(added, policy, { incumbents: merged.order, quotaDenial: quotaDenial(member, added) });
   return plan(
     { namespace, name },
     {
@@ -49,4 +54,11 @@ export function planChange(
       })),
     },
   );
+}
+
+/** Why an export would be beyond the quotas of its member, among all that it has. */
+function quotaDenial(member: Member, added: ExportRecord): Denial | undefined {
+  const service = textOf(added);
+  const others = recordsIn(member).filter((record) => textOf(record) !== service);
+  return overQuota([...others, added], member.options.policy ?? {}).get(service);
 }

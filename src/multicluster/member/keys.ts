@@ -1,6 +1,7 @@
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import { isOurSlice } from '../project/marks.ts';
+import type { ExportRecord } from '../record.ts';
 import { importsOf } from './caches.ts';
 import type { Member } from './member.ts';
 
@@ -14,4 +15,11 @@ export function keysIn({ caches }: Member): ReadonlySet<Key> {
   ];
   const slices = caches.slices.list().filter(isOurSlice);
   return new Set([...objects.map(keyOf), ...slices.flatMap(importsOf)]);
+}
+
+/** All that a member exports. */
+export function recordsIn(member: Member): readonly ExportRecord[] {
+  const { seedExports, currentExports } = member.caches;
+  const keys = new Set([...seedExports.list(), ...currentExports.list()].map(keyOf));
+  return [...keys].flatMap((key) => member.record(key) ?? []);
 }

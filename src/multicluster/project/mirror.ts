@@ -2,6 +2,7 @@
 import { regionAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { OwnerReference } from '../../api/metadata.ts';
+import { withoutSrvName } from '../../api/srv-name.ts';
 import type { LossPolicy } from '../../api/kinds/multicluster/on-source-loss.ts';
 import { lossAnnotation } from '../../api/kinds/multicluster/on-source-loss.ts';
 import type { ServiceKey } from '../record.ts';
@@ -60,7 +61,7 @@ function routedPorts(
   { ports: names, keepsSrvNames }: MirrorRule,
 ): readonly EndpointPort[] {
   const routed = names === undefined ? ports : ports.filter(({ name = '' }) => names.includes(name));
-  return keepsSrvNames ? routed : routed.map(({ srvServiceName: _dropped, ...port }) => port);
+  return keepsSrvNames ? routed : routed.map(withoutSrvName);
 }
 
 /** Endpoints as others see them; the same list when they see just that, so that all mirrors share it. */

@@ -17,7 +17,7 @@ export async function hasArrived(member: Member, key: Key, signal: AbortSignal):
 }
 
 /** Whether each of the slices that are there is known, in that revision or a later one. */
-export function areKnown(there: readonly EndpointSlice[], known: readonly EndpointSlice[]): boolean {
+function areKnown(there: readonly EndpointSlice[], known: readonly EndpointSlice[]): boolean {
   const revisions = new Map(known.map((slice) => [slice.metadata.uid, revisionOf(slice)]));
   return there
     .filter((slice) => !isOurSlice(slice))

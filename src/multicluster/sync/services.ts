@@ -1,11 +1,12 @@
 import type { Clock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
-import { keyOf, nameFor } from '../../client/key.ts';
+import { nameFor } from '../../client/key.ts';
 import { guard } from '../guard/guard.ts';
 import type { Dropped, MemberPolicy } from '../guard/policy.ts';
 import { overQuota } from '../guard/quotas.ts';
 import { merge } from '../merge/merge.ts';
 import type { Merged, SeedPolicy } from '../merge/merged.ts';
+import { recordsIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
 import { incumbentsIn } from '../project/project.ts';
 import type { Denial } from '../record.ts';
@@ -143,13 +144,10 @@ export class Services {
   }
 
   #count(member: Member, policy: MemberPolicy): ReadonlyMap<Key, Denial> {
-    const { caches } = member;
-    const keys = new Set([...caches.seedExports.list(), ...caches.currentExports.list()].map(keyOf));
-    const records = [...keys].flatMap((key) => member.record(key) ?? []);
     const before = this.#counted.get(member)?.denials ?? new Map<Key, Denial>();
-    const denials = overQuota(records, policy);
+    const denials = overQuota(recordsIn(member), policy);
     this.#counted.set(member, { denials, isDue: false });
-    const changed = [...keys, ...before.keys()].filter((key) => before.has(key) !== denials.has(key));
+    const changed = [...denials.keys(), ...before.keys()].filter((key) => before.has(key) !== denials.has(key));
     if (changed.length > 0) this.#options.onDenials(changed);
     return denials;
   }
