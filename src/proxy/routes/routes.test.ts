@@ -6,7 +6,6 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import { actionText, endpoint, node, service, slice } from './objects.fixture.ts';
 import type { Route } from './route.ts';
 import { routesOf } from './routes.ts';
-import { healthCheckOf } from './health-check.ts';
 
 /** A route in one line: its frontend, what becomes of connections, and for whom else. */
 function line({ kind, address, protocol, port, action, masquerade, near, sources }: Route): string {
@@ -352,31 +351,4 @@ test('UDP routes know everybody who may still answer, whatever the policy', () =
     node,
   });
   assert.deepEqual([...(route?.serving ?? [])], ['10.1.0.1 53', '10.1.1.1 53', '10.1.0.7 53']);
-});
-
-test('a health check counts the ready endpoints of this node, once each', () => {
-  const given = balancer(
-    {
-      externalTrafficPolicy: 'Local',
-      healthCheckNodePort: 31000,
-      ports: [
-        { name: 'a', port: 80 },
-        { name: 'b', port: 81 },
-      ],
-    },
-    [],
-  );
-  const ports = [
-    { name: 'a', port: 8080 },
-    { name: 'b', port: 8081 },
-  ];
-  const slices = [slice([here, there, endpoint('10.1.0.2', { node: 'n1', state: 'terminating' })], { ports })];
-  assert.deepEqual(healthCheckOf({ service: given, slices, node }), {
-    owner: 'Service shop/web',
-    namespace: 'shop',
-    name: 'web',
-    port: 31000,
-    localEndpoints: 1,
-  });
-  assert.equal(healthCheckOf({ service: service(), slices, node }), undefined);
 });

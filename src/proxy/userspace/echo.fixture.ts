@@ -138,7 +138,7 @@ export async function udpClient(
   return {
     ask: (text) =>
       new Promise((resolve) => {
-        const timer = setTimeout(() => done('silence'), 300);
+        const timer = setTimeout(() => done('silence'), 1000); // much longer than an answer takes on a busy machine
         const onMessage = (message: Buffer): void => done(message.toString());
         const onError = (error: NodeJS.ErrnoException): void => done(error.code ?? error.message);
         const done = (answer: string): void => {

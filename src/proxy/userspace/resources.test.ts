@@ -1,0 +1,139 @@
+// What the backend takes of the machine, what it cannot have, and what it gives back.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { until } from '../../server/testing/until.ts';
+import { ask, forward, named, network, port, route, serve, target, vips } from './echo.fixture.ts';
+import { engines, Stand } from './stand.fixture.ts';
+
+for (const { engine, skip, open } of engines) {
+  describe(`the ${engine} engine: resources`, { skip }, () => {
+    const vip = vips();
+
+    test('a slow reader holds back the writer, not memory', async () => {
+      await using stand = await open();
+      let sent = 0;
+      await using pod = await serve('127.0.0.1', (socket) => {
+        const chunk = Buffer.alloc(1 << 20);
+        const more = (): void => {
+          while (!socket.destroyed && socket.write(chunk)) sent += chunk.length;
+          sent += chunk.length;
+        };
+        socket.on('drain', more);
+        more();
+      });
+      const address = vip();
+      await stand.set(route(address, forward(target(pod))));
+      const client = connect({ host: address, port });
+      client.pause();
+      await once(client, 'connect');
+      let before = -1;
+      await until('nothing moves any more', async () => {
+        const same = before === sent;
+        before = sent;
+        await delay(100);
+        return same;
+      });
+      assert.ok(sent < 64 << 20, `${sent} bytes were taken from the target`);
+      client.destroy();
+    });
+
+    test('too many connections are reset, of all and of one address', async () => {
+      await using stand = await open({ limits: { connections: 3, connectionsPerAddress: 2 } });
+      await using pod = await named('127.0.0.1', 'a');
+      const [one, two] = [vip(), vip()];
+      await stand.set(...[one, two].map((address) => route(address, forward(target(pod)))));
+      const hold = async (address: string): Promise<() => void> => {
+        const socket = connect({ host: address, port });
+        await once(socket, 'data');
+        return () => socket.destroy();
+      };
+      const held = [await hold(one), await hold(one)];
+      assert.equal(await ask(one), 'ECONNRESET');
+      held.push(await hold(two));
+      assert.equal(await ask(two), 'ECONNRESET');
+      for (const release of held) release();
+      await until('there is room', async () => (await ask(one)) === 'a\nhi');
+      assert.ok((await stand.value('fairlead_proxy_connections_total{outcome="limited"}')) >= 2);
+    });
+
+    test('a port that is taken is told, and opened when it is free', async () => {
+      await using stand = await open();
+      await using pod = await named('127.0.0.1', 'a');
+      const address = vip();
+      const holder = createServer();
+      holder.listen(port, address);
+      await once(holder, 'listening');
+      await stand.set(route(address, forward(target(pod))));
+      assert.match(stand.problems[0] ?? '', /^Service shop\/web is not served at .*another program has that/);
+      holder.close();
+      await until('it is opened', async () => (await ask(address)) === 'a\nhi');
+      assert.deepEqual(stand.problems, []);
+    });
+
+    test('an address that is not here is told with what to do', async () => {
+      await using stand = await open();
+      await stand.set(route('192.0.2.77', forward(target({ address: '127.0.0.1', port: 9 }))));
+      assert.match(stand.problems[0] ?? '', /this machine does not have it.*ip route add local 192\.0\.2\.77 dev lo/);
+    });
+
+    test('where a whole range is not here, that is said once', async () => {
+      await using stand = await open({}, { ...network, serviceRanges: ['192.0.2.0/24'] });
+      const nobody = forward(target({ address: '127.0.0.1', port: 9 }));
+      await stand.set(route('192.0.2.77', nobody), route('192.0.2.78', nobody));
+      assert.equal(stand.problems.length, 1);
+      assert.match(stand.problems[0] ?? '', /^nothing is served in 192\.0\.2\.0\/24: .*local 192\.0\.2\.0\/24 dev lo/);
+    });
+
+    test('no descriptor is left behind', { skip: !existsSync('/proc/self/fd') && 'there is no /proc' }, async () => {
+      await using stand = await open();
+      await using pod = await named('127.0.0.1', 'a');
+      const gone = await named('127.0.0.1', 'gone');
+      await gone[Symbol.asyncDispose]();
+      const address = vip();
+      await stand.set(route(address, forward(target(pod), target(gone))));
+      const count = (): number => readdirSync('/proc/self/fd').length;
+      await ask(address);
+      await until('it is over', async () => (await stand.value('fairlead_proxy_connections')) === 0);
+      await delay(50);
+      const before = count();
+      const all = Array.from({ length: 200 }, async (_, index) => {
+        if (index % 3 > 0) return ask(address);
+        const socket = connect({ host: address, port });
+        socket.on('error', () => {});
+        await once(socket, 'connect');
+        return index % 2 === 0 ? socket.resetAndDestroy() : socket.destroy();
+      });
+      await Promise.all(all);
+      await until('all are closed', () => count() <= before + 2);
+    });
+
+    test('disposing lets connections end, for a while', async () => {
+      const stand = await open({ drainMs: 5000 });
+      await using pod = await named('127.0.0.1', 'a');
+      const address = vip();
+      await stand.set(route(address, forward(target(pod))));
+      const client = connect({ host: address, port });
+      await once(client, 'data');
+      const disposed = stand[Symbol.asyncDispose]();
+      await until('nobody else is accepted', async () => (await ask(address)) === 'ECONNREFUSED');
+      client.end('last');
+      const [last] = (await once(client, 'data')) as [Buffer];
+      assert.equal(last.toString(), 'last');
+      await disposed;
+    });
+  });
+}
+
+test('metrics are those that the README lists', async () => {
+  await using stand = await Stand.open({ engine: 'node' });
+  const text = await stand.metrics.metrics();
+  const made = Array.from(text.matchAll(/^# TYPE (\w+) /gm), ([, name = '']) => name);
+  const page = readFileSync(new URL('README.md', import.meta.url), 'utf8');
+  const listed = Array.from(page.matchAll(/`(fairlead_proxy_\w+)`/g), ([, name = '']) => name);
+  assert.deepEqual(made.toSorted(), listed.toSorted());
+});
