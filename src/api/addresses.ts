@@ -89,6 +89,10 @@ export function canonicalText(text: string, { family, value, hasLeadingZeros, is
 /** The family of an address; undefined if it is none. */
 export const familyOf = (text: string): IpFamily | undefined => parseAddress(text)?.family;
 
+/** The families of addresses, in their order. */
+export const familiesOf = (texts: readonly string[]): readonly IpFamily[] =>
+  texts.flatMap((text) => familyOf(text) ?? []);
+
 /** Reads a CIDR; undefined if it is none. Bits beyond the prefix length may be set. */
 export function parseCidr(text: string): Cidr | undefined {
   const slash = text.indexOf('/');

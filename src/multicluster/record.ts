@@ -58,6 +58,8 @@ export interface MemberFacts {
   readonly serves: { readonly [shape in Shape]: boolean };
   /** In which version it serves today's kinds; default the newest. */
   readonly currentVersion?: McsVersion | undefined;
+  /** Which fields of today's imports its definition has; default all. */
+  readonly importFields?: ImportFields | undefined;
   /** Its proxy knows Services alone: an import is reached by the address of a Service derived from it. */
   readonly hasStockProxy: boolean;
   /** The families its Services can have; undefined: not known. */
@@ -66,6 +68,12 @@ export interface MemberFacts {
   readonly acceptsRelaxedNames: boolean;
   /** Its server keeps `srvServiceName` in slices; one that drops it must not be sent it again and again (MCS-161). */
   readonly keepsSrvNames: boolean;
+}
+
+/** The fields of an import that a server keeps; undefined: all. */
+export interface ImportFields {
+  readonly spec?: ReadonlySet<string> | undefined;
+  readonly status?: ReadonlySet<string> | undefined;
 }
 
 /** The exports of a record, of whichever shape. */

@@ -22,9 +22,10 @@ import { Informer } from '../../client/informer.ts';
 import type { Key } from '../../client/key.ts';
 import { keyFor } from '../../client/key.ts';
 import { importNameLabels, isOurSlice } from '../project/marks.ts';
-import type { Shape } from '../record.ts';
+import type { ImportFields, Shape } from '../record.ts';
 import type { CurrentKinds } from './current-kinds.ts';
 import { currentVersions, newestKinds } from './current-kinds.ts';
+import { importFieldsOf } from './import-fields.ts';
 import type { SharedEndpoints } from './shared-endpoints.ts';
 
 export interface CachesOptions {
@@ -59,6 +60,7 @@ export class MemberCaches {
   #epoch = new AbortController();
   readonly #serving: Record<Shape, Serving> = { seed: 'unknown', current: 'unknown' };
   #currentKinds = newestKinds;
+  #importFields: ImportFields = {};
 
   constructor(options: CachesOptions) {
     this.#options = options;
@@ -118,6 +120,11 @@ export class MemberCaches {
     return this.#currentKinds;
   }
 
+  /** The fields of today's imports that are kept in that version. */
+  get importFields(): ImportFields {
+    return this.#importFields;
+  }
+
   #of(shape: Shape): readonly Pick<Informer<ApiObject>, 'run' | 'synced' | 'hasSynced'>[] {
     return shape === 'seed' ? [this.seedExports, this.importedServices] : [this.currentExports, this.serviceImports];
   }
@@ -155,6 +162,7 @@ export class MemberCaches {
   async #useNewest(signal: AbortSignal): Promise<boolean> {
     for (const kinds of currentVersions) {
       if (!(await this.#isServed(kinds.exports, signal))) continue;
+      this.#importFields = await importFieldsOf(this.#options.client, kinds.imports, signal);
       const isOther = kinds !== this.#currentKinds;
       this.#currentKinds = kinds;
       if (isOther) this.reopen();

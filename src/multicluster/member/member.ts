@@ -130,6 +130,7 @@ export class Member implements AsyncDisposable {
       namespaces: { has: (name) => options.isLeaving !== true && this.#hasNamespace(name) },
       serves: { seed: caches.serves('seed'), current: caches.serves('current') },
       currentVersion: caches.currentKinds.version,
+      importFields: caches.importFields,
       hasStockProxy: options.vips === undefined,
       acceptsRelaxedNames: options.acceptsRelaxedNames ?? true,
       keepsSrvNames: options.keepsSrvNames ?? false,

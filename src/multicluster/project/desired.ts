@@ -56,10 +56,10 @@ export interface Desired extends ServiceKey {
 
 /** What the status of a ServiceImport is to say. */
 export interface ImportStatus {
-  readonly endpointSliceObjects: 'Present';
+  readonly endpointSliceObjects?: 'Present';
   /** By precedence, which is how that order outlives the controller. */
   readonly clusters: readonly { readonly cluster: string }[];
-  readonly conditions: readonly Statement[];
+  readonly conditions?: readonly Statement[];
 }
 
 /** Something that keeps a service from a member. */

@@ -43,7 +43,7 @@ function diffImport(
   const isSettled = changes.add.length === 0 && changes.obstacles.length === 0;
   if (desired === undefined || actual === undefined || status === undefined || !isSettled) return changes;
   const { conditions = [], ...before } = actual.status ?? {};
-  const { conditions: statements, ...wanted } = status;
+  const { conditions: statements = [], ...wanted } = status;
   const changed = stated(statements, conditions, now);
   if (isDeleting(actual) || (changed === undefined && isDeepStrictEqual(before, wanted))) return changes;
   const object: ServiceImport = { ...actual, status: { ...wanted, conditions: changed ?? conditions } };

@@ -2,13 +2,17 @@
 import type { View } from '../merge/merged.ts';
 import type { VipState } from '../vip/vip.ts';
 import type { ImportStatus } from './desired.ts';
+import { keptOf } from './imports.ts';
 import type { Statement } from './statement.ts';
 
-/** The status of a ServiceImport. Slices are written for every import, so they are always there to read. */
-export const importStatusFor = ({ clusters }: View, vip: VipState): ImportStatus => ({
-  endpointSliceObjects: 'Present',
+/** The status of a ServiceImport, in the fields that the member keeps. Slices are written for every import, so they are always there. */
+export const importStatusFor = (
+  { clusters }: View,
+  vip: VipState,
+  fields: ReadonlySet<string> | undefined,
+): ImportStatus => ({
   clusters: clusters.map(({ cluster }) => ({ cluster })),
-  conditions: [readiness(vip)],
+  ...keptOf(fields, { endpointSliceObjects: 'Present' as const, conditions: [readiness(vip)] }),
 });
 
 function readiness(vip: VipState): Statement {

@@ -60,14 +60,27 @@ const nameOf = ({ namespace, name }: ServiceKey): { readonly namespace: string; 
   name,
 });
 
+/** What is kept of fields that came later than their kind; undefined: everything is. */
+export const keptOf = <T extends object>(fields: ReadonlySet<string> | undefined, later: T): Partial<T> =>
+  fields === undefined
+    ? later
+    : // A cast for what is some of the fields of T, each as it was.
+      (Object.fromEntries(Object.entries(later).filter(([name]) => fields.has(name))) as Partial<T>);
+
 export interface ServiceImportInput {
   readonly vip: VipState;
   /** Whether it is served through a derived Service. */
   readonly isDerived: boolean;
+  /** The fields of its spec that the member keeps; undefined: all. */
+  readonly fields?: ReadonlySet<string> | undefined;
 }
 
 /** Today's import; its status is a write of its own, see import-status.ts. */
-export function serviceImportFor(key: ServiceKey, view: View, { vip, isDerived }: ServiceImportInput): ServiceImport {
+export function serviceImportFor(
+  key: ServiceKey,
+  view: View,
+  { vip, isDerived, fields }: ServiceImportInput,
+): ServiceImport {
   const isReserved = vip.state === 'reserved' && view.type !== 'Headless';
   const { sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution } = view;
   return {
@@ -86,11 +99,13 @@ export function serviceImportFor(key: ServiceKey, view: View, { vip, isDerived }
       type: view.type,
       ports: view.ports.map(importedPort),
       ...(isReserved ? { ips: vip.ips } : {}),
-      ipFamilies: isReserved ? vip.families : view.families,
-      ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
-      ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
-      ...(internalTrafficPolicy === undefined ? {} : { internalTrafficPolicy }),
-      ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+      ...keptOf(fields, {
+        ipFamilies: isReserved ? vip.families : view.families,
+        ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
+        ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
+        ...(internalTrafficPolicy === undefined ? {} : { internalTrafficPolicy }),
+        ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+      }),
     },
   };
 }

@@ -129,6 +129,17 @@ describe('imports', () => {
     assert.equal(serving(false, false).desired.refusals[0]?.reason, 'KindNotServed');
   });
 
+  test('a member whose definition lacks fields gets the others, and comes to rest', () => {
+    const importFields = { spec: new Set(['ports', 'ips', 'type']), status: new Set(['clusters']) };
+    const older = { ...target, member: member('old', { importFields, currentVersion: 'v1alpha1' }) };
+    const { actual } = settle(merge(web, [east]), older);
+    assert.ok(actual.serviceImport);
+    assert.deepEqual(Object.keys(actual.serviceImport.spec ?? {}).toSorted(), ['ips', 'ports', 'type']);
+    assert.equal(actual.slices[0]?.metadata.ownerReferences?.at(-1)?.apiVersion, 'multicluster.x-k8s.io/v1alpha1');
+    const serviceImport = { ...actual.serviceImport, status: { clusters: [{ cluster: 'east' }] } };
+    assert.deepEqual(settle(merge(web, [east]), { ...older, actual: { ...actual, serviceImport } }).writes, []);
+  });
+
   test('MCS-161 SRV names are in an annotation of the imports and in the ports of slices', () => {
     const ports = [{ ...http, name: 'kdc', srvServiceName: 'kerberos' }];
     const slices = [

@@ -1,6 +1,7 @@
 // A merged service → what one member is to hold of it.
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ApiObject, OwnerReference } from '../../api/metadata.ts';
+import { familiesOf } from '../../api/addresses.ts';
 import { dns1035LabelErrors } from '../../api/names.ts';
 import type { Merged, View } from '../merge/merged.ts';
 import type { MemberFacts } from '../record.ts';
@@ -35,7 +36,8 @@ export function project(merged: Merged, target: Target): Desired {
   const vipOf = (view: View): VipState => (view.type === 'Headless' ? unneeded : vip);
   const importedService = seed && importedServiceFor(merged, seed, vipOf(seed));
   const isDerived = derivedService !== undefined;
-  const serviceImport = current && serviceImportFor(merged, current, { vip: vipOf(current), isDerived });
+  const fields = member.importFields?.spec;
+  const serviceImport = current && serviceImportFor(merged, current, { vip: vipOf(current), isDerived, fields });
   const owners = ownersIn(target, { seed: importedService, current: serviceImport });
   const isWaiting = Object.keys(owners).length === 0 && (importedService ?? serviceImport) !== undefined;
   const options = {
@@ -51,7 +53,7 @@ export function project(merged: Merged, target: Target): Desired {
     name: merged.name,
     importedService,
     serviceImport,
-    importStatus: current && importStatusFor(current, vipOf(current)),
+    importStatus: current && importStatusFor(current, vipOf(current), member.importFields?.status),
     derivedService,
     slices: isWaiting ? 'later' : mirroredSlices(known, options),
     untouchedClusters,
@@ -124,10 +126,9 @@ const givenVip = ({ vip, actual }: Target): VipState => (vip.state === 'unneeded
 
 /** The address that the imports have: it is not taken from them before there is another (MCS-44). */
 function heldVip({ importedService, serviceImport }: Actual): VipState {
-  const { ip, ipFamily } = importedService?.spec ?? {};
-  const { ips = ip === undefined ? [] : [ip], ipFamilies = ipFamily === undefined ? [] : [ipFamily] } =
-    serviceImport?.spec ?? {};
-  return ips.length === 0 ? { state: 'pending' } : { state: 'reserved', ips, families: ipFamilies };
+  const { ip } = importedService?.spec ?? {};
+  const { ips = ip === undefined ? [] : [ip], ipFamilies: families = familiesOf(ips) } = serviceImport?.spec ?? {};
+  return ips.length === 0 ? { state: 'pending' } : { state: 'reserved', ips, families };
 }
 
 /** The address is that of the derived Service, once it has one. */

@@ -1,4 +1,5 @@
 // What is not known is not gone: a cluster that has not been read yet keeps its part in what was written before.
+import { familiesOf } from '../../api/addresses.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { ClusterSettings, Merged, MergedPort, View } from '../merge/merged.ts';
@@ -68,7 +69,7 @@ function seedViewIn({ spec }: ImportedService): View {
 }
 
 function currentViewIn({ metadata, spec, status }: ServiceImport): View {
-  const { type = 'ClusterSetIP', ports = [], ipFamilies = [], ips: _ips, ...rest } = spec ?? {};
+  const { type = 'ClusterSetIP', ports = [], ips = [], ipFamilies = familiesOf(ips), ...rest } = spec ?? {};
   const { labels = {}, annotations = {} } = metadata;
   return {
     ...rest,
