@@ -75,17 +75,16 @@ function placeProblem({ ports }: Request, { settings, balancer }: Circumstances)
 /** What AWS cannot change without another load balancer, which would have another name. */
 function changeFault({ isInternal }: Request, { settings, balancer }: Circumstances): Fault | undefined {
   if (balancer === undefined) return undefined;
-  const scheme = isInternal ? 'internal' : 'internet-facing';
-  const { securityGroups, elasticAddresses } = settings;
-  const isFixed =
-    balancer.scheme !== scheme
-      ? `it is ${balancer.scheme}`
-      : securityGroups.length > 0 && balancer.securityGroups.length === 0
-        ? 'it was made without security groups'
-        : elasticAddresses.some((address) => !balancer.elasticAddresses.includes(address))
-          ? 'it has other addresses'
-          : undefined;
-  if (isFixed === undefined) return undefined;
-  const message = `AWS cannot change this of load balancer ${balancer.name}: ${isFixed}; delete the Service and make it anew`;
+  const why = whyFixed(balancer, settings, isInternal ? 'internal' : 'internet-facing');
+  if (why === undefined) return undefined;
+  const message = `AWS cannot change this of load balancer ${balancer.name}: ${why}; delete the Service and make it anew`;
   return fault('fairlead.dev/CannotChange', message);
+}
+
+function whyFixed(balancer: FoundBalancer, settings: Settings, scheme: string): string | undefined {
+  if (balancer.scheme !== scheme) return `it is ${balancer.scheme}`;
+  if (settings.securityGroups.length > 0 && balancer.securityGroups.length === 0)
+    return 'it was made without security groups';
+  const isOther = settings.elasticAddresses.some((address) => !balancer.elasticAddresses.includes(address));
+  return isOther ? 'it has other addresses' : undefined;
 }
