@@ -29,7 +29,8 @@ test('an announcement is an ARP request to everybody in which sender and target 
 test('another Service of the same name keeps its address, and who is to end takes none', async () => {
   const claims = new Claims();
   const hold = async (service: string, addresses: readonly string[]) => void claims.set(service, addresses);
-  const provider = new AnnouncingProvider(new Recorder(), { hold, keep: async () => {} });
+  const recorder = new Recorder();
+  const provider = new AnnouncingProvider(recorder, { hold, keep: async () => {} });
   const ending = new AbortController();
   const named = (uid: string) => {
     const { metadata, ...rest } = serviceWith('80/TCP');
@@ -40,6 +41,10 @@ test('another Service of the same name keeps its address, and who is to end take
   assert.deepEqual(claims.addresses, ['192.0.2.1']);
   await provider.remove(named('second'), ending.signal);
   assert.deepEqual(claims.addresses, []);
+  await provider.ensure(named('by hand'), [], ending.signal);
+  recorder.made.clear();
+  assert.equal(await provider.find(named('by hand'), ending.signal), undefined);
+  assert.deepEqual(claims.addresses, [], 'its load balancer was taken away by hand');
   ending.abort();
   await assert.rejects(provider.ensure(named('third'), [], ending.signal), { name: 'AbortError' });
   assert.deepEqual(claims.addresses, []);

@@ -32,8 +32,11 @@ export class AnnouncingProvider implements LoadBalancerProvider {
     await Promise.all([this.#inner.accompany?.(signal), this.#announcer.keep(signal)]);
   }
 
-  find(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined> {
-    return this.#inner.find(service, signal);
+  async find(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined> {
+    const found = await this.#inner.find(service, signal);
+    // What is gone already, such as by hand, is not removed any more.
+    if (found === undefined) await this.#announcer.hold(uidOf(service), []);
+    return found;
   }
 
   async ensure(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<Ensured | 'elsewhere'> {
