@@ -11,6 +11,7 @@ import type { Result } from './api.bench.ts';
 import { Connection } from './client.ts';
 import type { Target } from './client.ts';
 import type { Running } from './process.ts';
+import { median, quantile } from './quantile.ts';
 
 /** Users of the measured server: tokens as in a token file, without the administrator's. */
 export const abuseTokens = ['abuser-token,mallory,11', 'second-token,alice,12', 'part-token,part,13'].join('\n');
@@ -157,7 +158,4 @@ async function phase(as: (token: string) => Target): Promise<readonly number[][]
   );
 }
 
-const quantile = (values: readonly number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? NaN;
 const p99 = (values: readonly number[]): number => quantile(values, 0.99);
-const median = (values: readonly number[]): number => quantile(values, 0.5);

@@ -9,6 +9,7 @@ import { RoutingTable } from '../../src/proxy/routes/table.ts';
 import { startCluster, whyNoNamespaces } from '../../test/proxy/namespaces/cluster.ts';
 import type { Cluster } from '../../test/proxy/namespaces/cluster.ts';
 import { start, stopAll } from '../process.ts';
+import { median } from '../quantile.ts';
 
 /** One way to the same server. */
 export interface PathResult {
@@ -107,8 +108,8 @@ async function measureTurns(cluster: Cluster, ways: readonly Way[]): Promise<rea
     }
   }
   return ways.map((_, index) => ({
-    gigabitsPerSecond: medianOf(bits[index] ?? []) / 1e9,
-    connectionsPerSecond: medianOf(opened[index] ?? []),
+    gigabitsPerSecond: median(bits[index] ?? []) / 1e9,
+    connectionsPerSecond: median(opened[index] ?? []),
   }));
 }
 
@@ -121,5 +122,3 @@ function bitsPerSecond({ podB }: Cluster, { address }: Way): number {
 
 const connectionsPerSecond = ({ podB }: Cluster, { address, port }: Way): number =>
   Number(podB.run(process.execPath, program, 'open', address, String(port), String(seconds))) / seconds;
-
-const medianOf = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0;

@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import type { Result } from '../api.bench.ts';
 import { startFairlead } from '../fairlead.ts';
 import { kubeconfigFor } from '../kubeconfig.ts';
-import { familyCpuSecondsOf, stopAll } from '../process.ts';
+import { familyCpuSecondsOf, settled, stopAll } from '../process.ts';
+import { median } from '../quantile.ts';
 import { begin, endpointsPerService, fill, ownAddresses, Probe, serviceRange } from './cluster.ts';
 import type { Program } from './programs.ts';
 import { fairleadProxy, kubeProxy } from './programs.ts';
@@ -50,7 +51,7 @@ async function measure(program: Program, { probe, kubeconfig, directory, service
     return [
       { name: `${name}, from the start to all rules`, value: coldMs, unit: 'ms' },
       { name: `${name}, CPU of a start`, value: cold * 1000, unit: 'ms' },
-      { name: `${name}, an endpoint changes until connections follow`, value: medianOf(times), unit: 'ms' },
+      { name: `${name}, an endpoint changes until connections follow`, value: median(times), unit: 'ms' },
       { name: `${name}, CPU of a change`, value: (warm * 1000) / times.length, unit: 'ms' },
     ];
   } finally {
@@ -59,16 +60,11 @@ async function measure(program: Program, { probe, kubeconfig, directory, service
   }
 }
 
-const medianOf = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0;
-
 /** CPU seconds of a program and all it started, once it has nothing more to do. */
 async function settledCpu({ pid = 0 }: ChildProcess): Promise<number> {
-  for (let last = familyCpuSecondsOf(pid); ;) {
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    const now = familyCpuSecondsOf(pid);
-    if (now - last <= 0.02) return now;
-    last = now;
-  }
+  const cpu = (): number => familyCpuSecondsOf(pid);
+  await settled(cpu);
+  return cpu();
 }
 
 function makeNetwork(): void {
