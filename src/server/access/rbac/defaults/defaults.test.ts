@@ -243,6 +243,7 @@ describe('the roles of our parts', () => {
 
   for (const [example, count] of [
     ['controllers', 3],
+    ['loadbalancer', 2],
     ['multicluster', 3],
   ] as const) {
     test(`are what examples/rbac/${example}.yaml gives in other clusters`, () => {
