@@ -48,7 +48,7 @@ describe('members', () => {
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
     await until('it is told', async () => (await reasonOf(east, 'Initialized')) === 'QuotaExceeded');
-    assert.ok(await east.importedService('old'));
+    await until('the older is there', async () => (await east.importedService('old')) !== undefined);
     assert.equal(await east.importedService('web'), undefined);
     await delay(1000);
     await east.unexport('old');

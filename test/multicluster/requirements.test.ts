@@ -8,6 +8,7 @@ import { failure } from '../../src/api/errors.ts';
 import { namespaceKind } from '../../src/api/kinds/core/namespace/kind.ts';
 import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
+import { defaultPulse } from '../../src/multicluster/member/options.ts';
 import { until } from '../../src/server/testing/until.ts';
 import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
 import { joined, reasonOf, web } from './pair.ts';
@@ -44,9 +45,10 @@ describe('exports', () => {
 
   test('MCS-21 the export stays until it is withdrawn everywhere, but for clusters that are away', async () => {
     await using stack = new AsyncDisposableStack();
-    const { east, west } = await joined(stack);
+    // Neither silence on a busy machine nor an export of the other shape is to let it go.
+    const { east, west } = await joined(stack, { pulse: defaultPulse });
     await east.service('web', ['10.1.0.1']);
-    await east.export('web');
+    await east.export('web', ['seed']);
     await until('it is imported', async () => (await reasonOf(east, 'Exported')) === 'Exported');
     const { finalizers } = (await east.client.get(superclusterExportKind, web)).metadata;
     assert.deepEqual(finalizers, ['fairlead.dev/multicluster-export']);
@@ -55,7 +57,7 @@ describe('exports', () => {
       if (method === 'DELETE' && path.includes('endpointslices'))
         throw failure({ code: 503, reason: 'x', message: 'busy' });
     };
-    await east.unexport('web');
+    await east.client.delete(superclusterExportKind, web);
     await delay(200);
     assert.ok(await east.client.find(superclusterExportKind, web), 'it waits');
     west.reconnect();

@@ -11,7 +11,8 @@ import { exportFinalizer } from '../project/marks.ts';
 
 export interface ExportsInput {
   readonly key: Key;
-  readonly merged: Merged;
+  /** The service as it is now: an export that is deleted while it is told must not be let go for what it was before. */
+  readonly merged: () => Merged;
   /** The cluster whose exports are told. */
   readonly member: Member;
   readonly progress: () => Progress;
@@ -25,8 +26,9 @@ const mostSteps = 3;
 
 /** Tells the exports of a cluster how far the service has come. */
 export async function tellExports(input: ExportsInput, signal: AbortSignal): Promise<void> {
-  const { key, merged, member, progress, dropped, onWrite } = input;
+  const { key, member, progress, dropped, onWrite } = input;
   for (let step = 0; step < mostSteps; step++) {
+    const merged = input.merged();
     const exporter = merged.exporters.find(({ cluster }) => cluster === member.id);
     const record = member.record(key);
     if (exporter === undefined || record === undefined) return;

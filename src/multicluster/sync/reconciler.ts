@@ -17,6 +17,7 @@ import type { Failure } from './deliveries.ts';
 import { Deliveries, holdsAnything, isWithdrawn } from './deliveries.ts';
 import { releaseExports, tellExports } from './exports.ts';
 import type { SyncMetrics } from './metrics.ts';
+import { Patience } from './patience.ts';
 import type { Seats } from './seats.ts';
 import { problemOf } from './seats.ts';
 import type { Services } from './services.ts';
@@ -33,9 +34,8 @@ export interface ReconcilerOptions {
   readonly touch: (key: Key, members: readonly string[]) => void;
 }
 
-/** Members that have not taken a service by then lag: after it was first looked at, and after a controller began. */
-const patienceMs = 1000;
-const newMs = 10_000;
+/** Changes that somebody else has not written by then are told. */
+const othersMs = 10_000;
 
 /** What has not been read of a source comes over its watch; this is for when it does not. */
 const unreadMs = 1000;
@@ -53,20 +53,17 @@ const unsure = (delivery: Delivery): Delivery =>
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   #deliveries = new Deliveries();
-  /** Key → since when it is looked at for the first time by some member. */
-  readonly #awaited = new Map<Key, number>();
-  /** When this controller began to lead. */
-  #ledSince = 0;
+  readonly #patience: Patience;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
+    this.#patience = new Patience(options.clock);
   }
 
   /** This controller leads from now on. What members had taken when it last did, another may have changed since. */
   begin(): void {
     this.#deliveries = new Deliveries();
-    this.#awaited.clear();
-    this.#ledSince = this.#options.clock.elapsed();
+    this.#patience.begin();
   }
 
   /** A member is no longer of the set. */
@@ -95,7 +92,7 @@ export class Reconciler {
     const { member } = channel;
     const delivered = judge(this.#projection(member, key));
     if (delivered.delivery.state === 'pending' && this.#deliveries.hasAcknowledged(key, member.id)) {
-      const leftMs = newMs - channel.waitedMs(key);
+      const leftMs = othersMs - channel.waitedMs(key);
       if (leftMs > 0) return { againAfterMs: leftMs };
     }
     this.#acknowledge(channel, key, { ...delivered, version: this.#options.services.version(key) });
@@ -140,15 +137,14 @@ export class Reconciler {
   }
 
   #acknowledge(channel: Channel, key: Key, delivered: Delivered & { readonly version: number }): void {
-    const { services, metrics } = this.#options;
+    const { metrics } = this.#options;
     const { id, options } = channel.member;
     const tookMs = channel.arrived(key);
     if (tookMs !== undefined && delivered.writes > 0) metrics.propagation.observe({ importer: id }, tookMs / 1000);
     const isNews = this.#deliveries.took(key, id, delivered);
-    const isLeaving = services.get(key).exporters.some(({ verdict }) => verdict.state === 'leaving');
     const mayBeGone = delivered.writes > 0 || options.isReadOnly === true;
     // The last one who looks at it tells all: a word for each would be as many writes as there are members.
-    if ((isNews && !this.#isAwaited(key)) || (isLeaving && mayBeGone)) this.#touchExporters(key);
+    if ((isNews && !this.#isAwaited(key)) || (mayBeGone && this.#isLeaving(key))) this.#touchExporters(key);
   }
 
   #touchExporters(key: Key): void {
@@ -161,15 +157,16 @@ export class Reconciler {
 
   /** Tells the exports of a member how far the service has come; not 0: that is not known yet, but may be then. */
   async #tell(member: Member, key: Key, signal: AbortSignal): Promise<number> {
-    const { services, seats, clock } = this.#options;
+    const { services, seats } = this.#options;
     if (!member.isExported(key)) return 0;
-    const waited = this.#waited(key);
-    if (waited !== undefined && clock.elapsed() < waited.dueAt) return waited.dueAt - clock.elapsed();
+    const isWaiting = this.#isWaiting(key);
+    const leftMs = isWaiting ? this.#patience.leftMs(key) : 0;
+    if (leftMs > 0) return leftMs;
     const isComplete = await this.#isComplete(member, key, signal);
     await tellExports(
       {
         key,
-        merged: services.get(key),
+        merged: () => services.get(key),
         member,
         progress: () => ({
           deliveries: this.#deliveries.of(key, member.id, this.#staying()).map(isComplete ? same : unsure),
@@ -181,8 +178,7 @@ export class Reconciler {
       },
       signal,
     );
-    // Ever more rarely: who lags is told, not how each of them comes along.
-    if (waited !== undefined) return Math.max(patienceMs, clock.elapsed() - waited.since);
+    if (isWaiting) return this.#patience.againMs(key);
     return isComplete ? 0 : unreadMs;
   }
 
@@ -196,20 +192,16 @@ export class Reconciler {
     return this.#staying().some((each) => each.isReady && !this.#deliveries.hasTried(key, each.id));
   }
 
-  /**
-   * Since when members are waited for that have not looked at a service yet, and when they lag; undefined: there are
-   * none, or the export is to go. A controller that has just begun does not know what members have, and must not say that
-   * they lack it.
-   */
-  #waited(key: Key): { readonly since: number; readonly dueAt: number } | undefined {
-    const isLeaving = this.#options.services.get(key).exporters.some(({ verdict }) => verdict.state === 'leaving');
-    if (isLeaving || !this.#isAwaited(key)) {
-      this.#awaited.delete(key);
-      return undefined;
-    }
-    const since = this.#awaited.get(key) ?? this.#options.clock.elapsed();
-    this.#awaited.set(key, since);
-    return { since, dueAt: Math.max(since + patienceMs, this.#ledSince + newMs) };
+  /** Whether such members are waited for; not where an export is to go. */
+  #isWaiting(key: Key): boolean {
+    const isWaiting = !this.#isLeaving(key) && this.#isAwaited(key);
+    if (!isWaiting) this.#patience.forget(key);
+    return isWaiting;
+  }
+
+  /** Whether some export of a service is to go. */
+  #isLeaving(key: Key): boolean {
+    return this.#options.services.get(key).exporters.some(({ verdict }) => verdict.state === 'leaving');
   }
 
   /**
@@ -244,7 +236,7 @@ export class Reconciler {
     }
     if (exporters.length > 0 || members.some((each) => holdsAnything(each, key))) return;
     services.forget(key);
-    this.#awaited.delete(key);
+    this.#patience.forget(key);
     this.#deliveries.forget(key);
   }
 
