@@ -25,8 +25,7 @@ export function parseSelection(kind: Kind, query: URLSearchParams): Selection {
 }
 
 const selects = (item: Item, labels: LabelSelector, readers: readonly ((item: Item) => boolean)[]): boolean =>
-  (labels.length === 0 || matchesLabels(labels, item.object.metadata.labels)) &&
-  readers.every((matches) => matches(item));
+  (labels.length === 0 || matchesLabels(labels, item.labels)) && readers.every((matches) => matches(item));
 
 function fieldReader(kind: Kind, { path, equal, value }: FieldRequirement): (item: Item) => boolean {
   const read = readerFor(kind, path);

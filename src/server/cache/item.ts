@@ -8,6 +8,7 @@ export class Item {
   readonly entry: Entry;
   readonly #layout: Layout;
   #parsed: WeakRef<ApiObject> | undefined;
+  #labels: Labels | undefined;
 
   constructor(entry: Entry, layout: Layout) {
     this.entry = entry;
@@ -33,6 +34,11 @@ export class Item {
     return object;
   }
 
+  /** Its labels, kept from when they are first asked for: who lists by labels asks for those of every object. */
+  get labels(): Labels {
+    return (this.#labels ??= this.object.metadata.labels ?? noLabels);
+  }
+
   /** The object as JSON; `revision` differs from its own when it tells of a deletion. */
   json(revision: number = this.entry.revision): string {
     return withRevision(this.#layout, this.entry.value, revision);
@@ -43,6 +49,10 @@ export class Item {
     return asListItem(this.#layout, this.entry.value, this.entry.revision);
   }
 }
+
+type Labels = Readonly<Record<string, string>>;
+
+const noLabels: Labels = {};
 
 const revised = (object: ApiObject, revision: number): ApiObject => ({
   ...object,
