@@ -2,6 +2,7 @@
 // costs, and how long a controller needs from nothing and when it begins anew.
 //   node bench/multicluster.bench.ts            3 clusters, 1,000 services of 100 endpoints, 100 changes a second
 //   node bench/multicluster.bench.ts 10 1000 100 50
+//   node bench/multicluster.bench.ts 100 5000 10 100 5     a service is imported by 5 of 100 clusters
 
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -61,8 +62,8 @@ async function withJoined<T>(
   const say = (text: string): void => progress(`${scale.clusters} clusters, ${scale.services} services: ${text}`);
   say('filling');
   await using set = await startClusters(scale.clusters);
-  await makeNamespaces(set.targets);
-  await fill(set.targets, { from: 0, to: scale.services, endpoints: scale.endpoints, isExported: true });
+  await makeNamespaces(set.targets, scale);
+  await fill(set.targets, scale, { from: 0, to: scale.services, isExported: true });
   using arrivals = await Arrivals.of(set.targets);
   say('from nothing');
   await using first = await measureBeginning({ ...scale, set, arrivals });
@@ -96,10 +97,12 @@ async function restarted(set: Clusters, { controller }: Joined): Promise<Restart
 }
 
 if (import.meta.main) {
-  const [clusters = 3, services = 1000, endpoints = 100, perSecond = 100] = process.argv.slice(2).map(Number);
+  const [clusters = 3, services = 1000, endpoints = 100, perSecond = 100, importers = clusters] = process.argv
+    .slice(2)
+    .map(Number);
   const { rowsOf } = await import('./multicluster/rows.ts');
   const { table } = await import('./table.ts');
-  const measured = await measureMulticluster({ clusters, services, endpoints, perSecond }, (text) =>
+  const measured = await measureMulticluster({ clusters, services, endpoints, perSecond, importers }, (text) =>
     console.error(text),
   );
   console.log(table(['', 'measured'], rowsOf([{ measured }])));

@@ -8,7 +8,7 @@ import type { Clusters } from './clusters.ts';
 import type { Controller } from './controller.ts';
 import { startController } from './controller.ts';
 import type { Scale } from './objects.ts';
-import { ask, changeRequest, exportRequests, fill, serviceName, unexportRequests } from './objects.ts';
+import { ask, changeRequest, exportRequests, fill, importersOf, serviceName, unexportRequests } from './objects.ts';
 
 /** CPU seconds of the controller, and of the clusters meanwhile. */
 export interface Cost {
@@ -56,7 +56,7 @@ export async function measureChanges(
   joined: Joined,
   { round, count, perSecond }: Pace & { readonly round: number },
 ): Promise<Changes> {
-  const { set, controller, arrivals, services, endpoints, clusters } = joined;
+  const { set, controller, arrivals, services, clusters } = joined;
   const connections = await Promise.all(set.targets.map((target) => Connection.open(target)));
   const waits: Promise<number>[] = [];
   const before = await controller.writes();
@@ -64,12 +64,12 @@ export async function measureChanges(
     await paced({ count, perSecond }, async (turn) => {
       const index = (turn * 7) % services;
       const address = `10.${200 + round}.${turn >> 8}.${turn & 255}`;
-      waits.push(arrivals.until(address, clusters));
-      await ask(connections[index % clusters], changeRequest(index, address, endpoints));
+      waits.push(arrivals.until(address, importersOf(joined)));
+      await ask(connections[index % clusters], changeRequest(index, address, joined));
     });
     await Promise.all(waits);
   });
-  const writes = ((await controller.writes()) - before) / count / clusters;
+  const writes = ((await controller.writes()) - before) / count / importersOf(joined);
   for (const connection of connections) connection.close();
   return { ...cost, writes, times: sorted(await Promise.all(waits)) };
 }
@@ -83,9 +83,9 @@ export interface Exports {
 
 /** Exports services that were there, one after the other, and then takes them back. */
 export async function measureExports(joined: Joined, { count, perSecond }: Pace): Promise<Exports> {
-  const { set, controller, arrivals, services, endpoints, clusters } = joined;
+  const { set, controller, arrivals, services, clusters } = joined;
   const connections = await Promise.all(set.targets.map((target) => Connection.open(target)));
-  await fill(set.targets, { from: services, to: services + count, endpoints, isExported: false });
+  await fill(set.targets, joined, { from: services, to: services + count, isExported: false });
   const each = async (
     what: string,
     { until, requests }: { until: number; requests: typeof exportRequests },
@@ -94,7 +94,7 @@ export async function measureExports(joined: Joined, { count, perSecond }: Pace)
     await paced({ count, perSecond }, async (turn) => {
       const index = services + turn;
       waits.push(arrivals.until(`${what} ${serviceName(index)}`, until));
-      for (const request of requests(index)) await ask(connections[index % clusters], request);
+      for (const request of requests(index, joined)) await ask(connections[index % clusters], request);
     });
     return sorted(await Promise.all(waits));
   };
@@ -103,7 +103,7 @@ export async function measureExports(joined: Joined, { count, perSecond }: Pace)
   await controller.steady();
   const writes = ((await controller.writes()) - before) / count;
   // Gone are the import in each cluster, and the export.
-  const removed = await each('gone', { until: clusters + 1, requests: unexportRequests });
+  const removed = await each('gone', { until: importersOf(joined) + 1, requests: unexportRequests });
   for (const connection of connections) connection.close();
   return { exported, removed, writes };
 }

@@ -9,9 +9,16 @@ export interface Scale {
   readonly services: number;
   /** Of each service, all in one slice. */
   readonly endpoints: number;
+  /** How many clusters have the namespace of a service, and so import it; default all of them. */
+  readonly importers?: number;
 }
 
-export const namespace = 'shop';
+export const importersOf = ({ clusters, importers = clusters }: Scale): number => importers;
+
+/** Neighbours share a namespace. */
+const namespaceIn = (cluster: number, scale: Scale): string => `shop-${Math.floor(cluster / importersOf(scale))}`;
+const namespaceOf = (service: number, scale: Scale): string => namespaceIn(service % scale.clusters, scale);
+
 export const groups = {
   seed: 'multicluster.k8s.io/v1alpha1',
   current: 'multicluster.x-k8s.io/v1beta1',
@@ -21,40 +28,48 @@ export const groups = {
 /** A request as `Connection.request` takes it. */
 type Request = readonly [method: string, path: string, body?: string, type?: string];
 
-const inShop = (group: string, plural: string): string => `/apis/${group}/namespaces/${namespace}/${plural}`;
+const pathOf = (group: string, plural: string, namespace: string): string =>
+  `/apis/${group}/namespaces/${namespace}/${plural}`;
 const exportGroups = [groups.seed, groups.current];
 
 export const serviceName = (index: number): string => `s${index}`;
 
 /** A Service, with its slice. */
-const serviceRequests = (index: number, endpoints: number): readonly Request[] => [
+const serviceRequests = (index: number, scale: Scale): readonly Request[] => [
   [
     'POST',
-    `/api/v1/namespaces/${namespace}/services`,
+    `/api/v1/namespaces/${namespaceOf(index, scale)}/services`,
     JSON.stringify({ metadata: { name: serviceName(index) }, spec: { ports: [{ name: 'http', port: 80 }] } }),
   ],
-  ['POST', inShop(groups.slices, 'endpointslices'), JSON.stringify(slice(index, addressesOf(index, endpoints)))],
+  [
+    'POST',
+    pathOf(groups.slices, 'endpointslices', namespaceOf(index, scale)),
+    JSON.stringify(slice(index, addressesOf(index, scale))),
+  ],
 ];
 
 /** Exports in both shapes. */
-export const exportRequests = (index: number): readonly Request[] =>
+export const exportRequests = (index: number, scale: Scale): readonly Request[] =>
   exportGroups.map((apiVersion) => {
     const object = { apiVersion, kind: 'ServiceExport', metadata: { name: serviceName(index) } };
-    return ['POST', inShop(apiVersion, 'serviceexports'), JSON.stringify(object)];
+    return ['POST', pathOf(apiVersion, 'serviceexports', namespaceOf(index, scale)), JSON.stringify(object)];
   });
 
-export const unexportRequests = (index: number): readonly Request[] =>
-  exportGroups.map((group) => ['DELETE', `${inShop(group, 'serviceexports')}/${serviceName(index)}`]);
+export const unexportRequests = (index: number, scale: Scale): readonly Request[] =>
+  exportGroups.map((group) => [
+    'DELETE',
+    `${pathOf(group, 'serviceexports', namespaceOf(index, scale))}/${serviceName(index)}`,
+  ]);
 
 /** Another address in the place of the first. */
-export const changeRequest = (index: number, address: string, endpoints: number): Request => [
+export const changeRequest = (index: number, address: string, scale: Scale): Request => [
   'PUT',
-  `${inShop(groups.slices, 'endpointslices')}/${serviceName(index)}-abc`,
-  JSON.stringify(slice(index, [address, ...addressesOf(index, endpoints).slice(1)])),
+  `${pathOf(groups.slices, 'endpointslices', namespaceOf(index, scale))}/${serviceName(index)}-abc`,
+  JSON.stringify(slice(index, [address, ...addressesOf(index, scale).slice(1)])),
 ];
 
-const addressesOf = (service: number, count: number): readonly string[] =>
-  Array.from({ length: count }, (_, index) => `10.${service >> 8}.${service & 255}.${index + 1}`);
+const addressesOf = (service: number, { endpoints }: Scale): readonly string[] =>
+  Array.from({ length: endpoints }, (_, index) => `10.${service >> 8}.${service & 255}.${index + 1}`);
 
 const slice = (index: number, addresses: readonly string[]): object => ({
   metadata: {
@@ -76,23 +91,24 @@ const slice = (index: number, addresses: readonly string[]): object => ({
 
 const writers = 8;
 
-/** Makes the namespace in every cluster. */
-export async function makeNamespaces(targets: readonly Target[]): Promise<void> {
-  const body = JSON.stringify({ metadata: { name: namespace } });
-  await Promise.all(targets.map((target) => send(target, [['POST', '/api/v1/namespaces', body]])));
+/** Makes the namespace of every cluster. */
+export async function makeNamespaces(targets: readonly Target[], scale: Scale): Promise<void> {
+  const body = (cluster: number): string => JSON.stringify({ metadata: { name: namespaceIn(cluster, scale) } });
+  await Promise.all(targets.map((target, cluster) => send(target, [['POST', '/api/v1/namespaces', body(cluster)]])));
 }
 
 /** Makes services from one number to another, and exports them unless told not to. */
 export async function fill(
   targets: readonly Target[],
-  { from, to, endpoints, isExported }: { from: number; to: number; endpoints: number; isExported: boolean },
+  scale: Scale,
+  { from, to, isExported }: { from: number; to: number; isExported: boolean },
 ): Promise<void> {
   let next = from;
   const work = async (): Promise<void> => {
     const connections = await Promise.all(targets.map((target) => Connection.open(target)));
     for (let index = next++; index < to; index = next++) {
       const connection = connections[index % targets.length];
-      const requests = [...serviceRequests(index, endpoints), ...(isExported ? exportRequests(index) : [])];
+      const requests = [...serviceRequests(index, scale), ...(isExported ? exportRequests(index, scale) : [])];
       for (const request of requests) await ask(connection, request);
     }
     for (const connection of connections) connection.close();

@@ -3,6 +3,7 @@
 import type { Measured } from '../multicluster.bench.ts';
 import type { Changes } from './measure.ts';
 import { percentile } from './measure.ts';
+import { importersOf } from './objects.ts';
 
 /** A set that was measured, after the aims for it where there are any. */
 export interface Column {
@@ -44,7 +45,10 @@ const rows: readonly Row[] = [
   ],
   ['the same, p99', ({ changes }) => ms(percentile(changes.times, 0.99)), ({ changeP99 }) => atMost(changeP99)],
   ['writes for a change, in each cluster', ({ changes }) => changes.writes.toFixed(2), () => '≤ 1.1'],
-  ...costNames.map((name, each): Row => [name, ({ changes, clusters }) => costsOf(changes, clusters)[each] ?? '']),
+  ...costNames.map((name, each): Row => [
+    name,
+    (measured) => costsOf(measured.changes, importersOf(measured))[each] ?? '',
+  ]),
   ['a new export, until it is Exported, p50', ({ exports }) => ms(percentile(exports.exported, 0.5))],
   ['the same, p99', ({ exports }) => ms(percentile(exports.exported, 0.99)), ({ exportP99 }) => atMost(exportP99)],
   ['writes for a new export, in all clusters', ({ exports }) => exports.writes.toFixed(1)],
