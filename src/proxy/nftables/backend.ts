@@ -73,8 +73,11 @@ export class NftablesBackend implements Backend {
   }
 
   async apply(change: RouteChange): Promise<void> {
-    const commands = this.#rulesets.flatMap((ruleset) => ruleset.apply(change));
-    await this.#transact(commands, (all) => this.#nft.run(all));
+    const changes = this.#rulesets.map((ruleset) => ruleset.apply(change));
+    for (const step of ['before', 'now', 'later'] as const) {
+      const commands = changes.flatMap((each) => each[step]);
+      if (commands.length > 0) await this.#transact(commands, (all) => this.#nft.run(all));
+    }
     await this.#cut(watchedIn(change));
   }
 

@@ -30,7 +30,7 @@ export class Ruleset {
   }
 
   /** The commands for a change. Routes of the other family are none of its business. */
-  apply(change: RouteChange): readonly string[] {
+  apply(change: RouteChange): ChangeCommands {
     const edit: Edit = { gone: [], come: [], shared: new Map() };
     const removed = new Map(
       change.removed.filter((route) => this.#isOwn(route)).map((route) => [routeKey(route), route]),
@@ -45,7 +45,14 @@ export class Ruleset {
     this.#settleShared(edit);
     const { gone, come } = edit;
     const verdicts = new Set(come.flatMap(({ value }) => value ?? []));
-    return [...this.#newChains(verdicts), ...this.#commands('delete', gone), ...this.#commands('add', come)];
+    const replaced = new Set(come.map(nameOf));
+    const isLater = (element: Element): boolean => followedSets.has(element.set) && !replaced.has(nameOf(element));
+    const now = gone.filter((element) => !isLater(element));
+    return {
+      before: this.#newChains(verdicts),
+      now: [...this.#commands('delete', now), ...this.#commands('add', come)],
+      later: this.#commands('delete', gone.filter(isLater)),
+    };
   }
 
   /** Takes these routes as all there are, without a command: `full` follows. */
@@ -174,6 +181,29 @@ export class Ruleset {
     return batches.commands();
   }
 }
+
+/**
+ * The commands for a change, in up to three transactions. A packet that passes while one is committed sees rules of before
+ * it and elements of after it, or a verdict of before and a slot of after: what verdicts lead to is there before them, and what
+ * nothing leads to any more goes when no such packet is left.
+ */
+export interface ChangeCommands {
+  readonly before: readonly string[];
+  readonly now: readonly string[];
+  readonly later: readonly string[];
+}
+
+/** Sets that are looked up after something else has led there. */
+const followedSets: ReadonlySet<SetName> = new Set([
+  'slots-tcp',
+  'slots-udp',
+  'slots-sctp',
+  'draw',
+  'ids-tcp',
+  'ids-udp',
+  'ids-sctp',
+  'hairpin',
+]);
 
 const nameOf = ({ set, key }: Element): string => `${set} ${key}`;
 
