@@ -10,6 +10,7 @@ import { load, probe, untilAnswered } from './dns/dnsperf.ts';
 import type { DnsServer, Served } from './dns/servers.ts';
 import { startCoreDns, startFairleadDns, startKnot } from './dns/servers.ts';
 import { startFairlead } from './fairlead.ts';
+import { kubeconfigFor } from './kubeconfig.ts';
 import type { Running } from './process.ts';
 
 /** What one server did with one size of a cluster. */
@@ -76,19 +77,8 @@ function peers(served: Served, ours: DnsServer): readonly (() => Promise<DnsServ
 }
 
 async function describe(cluster: Running, directory: string): Promise<Served> {
-  const { host, port, token } = cluster.target;
   const kubeconfig = join(directory, 'kubeconfig');
-  await writeFile(
-    kubeconfig,
-    JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'Config',
-      'current-context': 'bench',
-      contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],
-      clusters: [{ name: 'bench', cluster: { server: `https://${host}:${port}`, 'insecure-skip-tls-verify': true } }],
-      users: [{ name: 'bench', user: { token } }],
-    }),
-  );
+  await writeFile(kubeconfig, kubeconfigFor(cluster.target));
   return { directory, kubeconfig, context: 'bench', sample: hostOf(0) };
 }
 
