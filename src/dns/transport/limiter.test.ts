@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import fc from 'fast-check';
+
 import { ClientLimiter } from './limiter.ts';
 
 test('a client may burst, then keeps to its rate', () => {
@@ -14,6 +16,22 @@ test('a client may burst, then keeps to its rate', () => {
   const second = allowed(1010, 2010);
   assert.ok(second >= 108 && second <= 112, String(second));
   assert.equal(allowed(3000, 3010), 10);
+});
+
+test('a burst at one moment is whole, whatever the clock says', () => {
+  const clock = fc.double({ min: 0, max: 1e10, noNaN: true });
+  fc.assert(
+    fc.property(
+      clock,
+      fc.double({ min: 0.01, max: 1000, noNaN: true }),
+      fc.integer({ min: 1, max: 50 }),
+      (now, perSecond, burst) => {
+        const limiter = new ClientLimiter({ perSecond, burst });
+        const answers = Array.from({ length: burst + 5 }, () => limiter.allows(1, now));
+        assert.equal(answers.filter(Boolean).length, burst);
+      },
+    ),
+  );
 });
 
 test('1000 clients that ask little are hardly ever limited by one that floods', () => {

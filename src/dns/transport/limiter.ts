@@ -22,7 +22,8 @@ export class ClientLimiter {
 
   constructor({ perSecond, burst = perSecond }: RateLimit) {
     this.#intervalMs = 1000 / perSecond;
-    this.#burstMs = burst * this.#intervalMs;
+    // A hair more than the burst: sums of times are rounded, and the last of a burst must not fall to that.
+    this.#burstMs = (burst + 0.001) * this.#intervalMs;
   }
 
   /** Whether a client, given as any number of 32 bits, may once more. */
