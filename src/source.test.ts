@@ -45,7 +45,7 @@ function importsIn(text: string, path: string): string[] {
 }
 
 const folderOf = (path: string): string => (path.includes('/') ? (path.split('/', 1)[0] ?? '') : '');
-const isTest = (path: string): boolean => /\.(test|contract|bench)\.ts$/.test(path);
+const isTest = (path: string): boolean => /\.(test|contract|bench|fixture)\.ts$/.test(path);
 
 function allowed(path: string): readonly string[] | 'everything' {
   const folder = folderOf(path);
@@ -63,6 +63,13 @@ test('imports point one way: api ← store ← server, api ← client ← parts 
       .filter((target) => folderOf(target) !== folderOf(path) && !folders.includes(folderOf(target)))
       .map((target) => `${path} imports ${target}`);
   });
+  assert.deepEqual(wrong, []);
+});
+
+test('what is for tests is imported by tests alone', () => {
+  const wrong = files.flatMap(({ path, imports }) =>
+    isTest(path) ? [] : imports.filter(isTest).map((target) => `${path} imports ${target}`),
+  );
   assert.deepEqual(wrong, []);
 });
 

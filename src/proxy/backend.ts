@@ -16,6 +16,8 @@ export interface RouteChange {
 export interface RouteProblem {
   /** Whose route it is, such as `Service shop/web`; left out: it is not about one. */
   readonly owner?: string;
+  /** In a word, as an Event of the owner has it; left out: `NotServed`. */
+  readonly reason?: string;
   /** What is wrong and what to do about it, a sentence. */
   readonly text: string;
 }

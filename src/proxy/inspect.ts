@@ -14,9 +14,10 @@ import { isRefusal } from '../client/transport.ts';
 import { sliceOwners } from './follow/caches.ts';
 import { machineAddresses, nodeNetwork, thisNode } from './follow/node.ts';
 import type { ProxyOptions } from './options.ts';
+import { routeOptionsOf } from './options.ts';
 import { isOfOneImport } from './routes/derived.ts';
 import { importOwner } from './routes/import.ts';
-import { defaultRouteOptions } from './routes/options.ts';
+import { proxyProtocolProblem } from './routes/proxy-protocol.ts';
 import type { Route } from './routes/route.ts';
 import type { RouteInput, RouteSource } from './routes/routes.ts';
 import { routesOf } from './routes/routes.ts';
@@ -32,6 +33,8 @@ export interface InspectedOwner {
   readonly owner: string;
   /** Those it gets: what an older owner has is not among them. */
   readonly routes: readonly Route[];
+  /** What it asks for and does not get, each with what to do. */
+  readonly problems: readonly string[];
   readonly explanation: Explanation;
 }
 
@@ -58,7 +61,7 @@ export async function inspect(
   ]);
   const surroundings = { node: nodes[0], machineAddresses: machineAddresses(), serviceCidrs, options };
   const node = thisNode(surroundings);
-  const routeOptions = { lbPortGate: options.lbPortGate ?? defaultRouteOptions.lbPortGate };
+  const routeOptions = routeOptionsOf(options);
   const sources = new Map<string, { readonly source: RouteSource; readonly since: string }>();
   for (const service of services) {
     const since = service.metadata.creationTimestamp ?? '';
@@ -82,6 +85,7 @@ export async function inspect(
   const owners = Array.from(inputs, ([owner, input]) => ({
     owner,
     routes: routesByOwner.get(owner) ?? [],
+    problems: problemsOf(input, routesByOwner.get(owner)),
     explanation: why(input),
   }));
   const serviceByKey = byKey(services);
@@ -89,6 +93,11 @@ export async function inspect(
     owners: owners.sort((a, b) => (a.owner < b.owner ? -1 : 1)),
     conflicts: table.conflicts().filter((conflict) => !isOfOneImport(conflict, (key) => serviceByKey.get(key))),
   };
+}
+
+function problemsOf(input: RouteInput, routes: readonly Route[] = []): readonly string[] {
+  const problem = 'service' in input ? proxyProtocolProblem(input.service, routes) : undefined;
+  return problem === undefined ? [] : [problem.text];
 }
 
 /** The objects of the first version of a kind that there is; none if there is none. */

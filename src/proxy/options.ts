@@ -1,4 +1,6 @@
 import type { BackendOptions, ProxyMode } from './modes.ts';
+import type { RouteOptions } from './routes/options.ts';
+import { defaultRouteOptions } from './routes/options.ts';
 
 /** How a proxy works. */
 export interface ProxyOptions {
@@ -30,3 +32,9 @@ export interface ProxyOptions {
   /** Where health checks of load balancers are answered. Default: every address. */
   readonly healthCheckHost?: string;
 }
+
+/** How routes are made under these options. */
+export const routeOptionsOf = ({ mode, lbPortGate = defaultRouteOptions.lbPortGate }: ProxyOptions): RouteOptions => ({
+  lbPortGate,
+  relays: mode === 'nftables' ? 'loopback' : 'everywhere',
+});

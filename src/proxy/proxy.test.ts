@@ -5,121 +5,10 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 
-import { Client } from '../client/client.ts';
-import { inProcess } from '../client/in-process.ts';
-import type { RunningPart } from '../client/part.ts';
-import type { TestServer } from '../server/testing/server.ts';
 import { testServer } from '../server/testing/server.ts';
 import { until } from '../server/testing/until.ts';
-import type { Backend, RouteChange, RouteProblem, RoutingState } from './backend.ts';
-import { inspect } from './inspect.ts';
-import type { ProxyOptions } from './options.ts';
 import { startProxy } from './proxy.ts';
-import { actionText } from './routes/objects.fixture.ts';
-import type { Route } from './routes/route.ts';
-import { routeKey } from './routes/route.ts';
-
-/** A backend that remembers what it was told, and fails when told to. */
-class Recorder implements Backend {
-  readonly calls: string[] = [];
-  readonly routes = new Map<string, Route>();
-  failures = 0;
-  state: RoutingState | undefined;
-
-  async replace(state: RoutingState): Promise<void> {
-    this.calls.push('replace');
-    this.#failOrGoOn();
-    this.routes.clear();
-    for (const [key, route] of state.routes) this.routes.set(key, route);
-    this.state = state;
-  }
-
-  async apply({ removed, added }: RouteChange): Promise<void> {
-    this.calls.push(`apply -${removed.length} +${added.length}`);
-    this.#failOrGoOn();
-    for (const route of removed) assert.ok(this.routes.delete(routeKey(route)), 'what is removed was there');
-    for (const route of added) this.routes.set(routeKey(route), route);
-  }
-
-  wrong: readonly RouteProblem[] = [];
-
-  problems(): readonly RouteProblem[] {
-    return this.wrong;
-  }
-
-  async cleanup(): Promise<void> {}
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.calls.push('disposed');
-  }
-
-  /** Every route in one line. */
-  get lines(): readonly string[] {
-    return Array.from(this.routes, ([key, { action }]) => `${key} → ${actionText(action)}`).sort();
-  }
-
-  #failOrGoOn(): void {
-    if (this.failures === 0) return;
-    this.failures--;
-    throw new Error('the backend is not well');
-  }
-}
-
-const core = '/api/v1/namespaces/default';
-const discovery = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
-
-async function post(server: TestServer, url: string, body: unknown): Promise<void> {
-  const answer = await server.ask('POST', url, { body });
-  assert.ok(answer.status < 300, answer.text);
-}
-
-const service = (name: string, clusterIP: string, spec: object = {}): object => ({
-  metadata: { name },
-  spec: { clusterIP, ports: [{ port: 80, targetPort: 8080 }], ...spec },
-});
-
-const slice = (name: string, addresses: readonly string[], labels: object): object => ({
-  metadata: { name, labels },
-  addressType: 'IPv4',
-  ports: [{ port: 8080, protocol: 'TCP', name: '' }],
-  endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true }, nodeName: 'n1' })),
-});
-
-interface Running extends AsyncDisposable {
-  readonly server: TestServer;
-  readonly backend: Recorder;
-  readonly proxy: RunningPart;
-  readonly metrics: Registry;
-}
-
-async function startAll(
-  options: Partial<ProxyOptions> = {},
-  prepare?: (server: TestServer) => Promise<void>,
-): Promise<Running> {
-  const server = await testServer();
-  await prepare?.(server);
-  const backend = new Recorder();
-  const metrics = new Registry();
-  const user = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
-  const client = new Client(inProcess((request) => server.handle({ ...request, user })));
-  const proxy = startProxy(
-    { client, log: pino({ level: 'silent' }), metrics },
-    { nodeName: 'n1', mode: 'nftables', minSyncPeriodMs: 1, healthCheckHost: '127.0.0.1', ...options },
-    { addresses: () => ['192.0.2.1', '127.0.0.1'], openBackend: async () => backend },
-  );
-  return {
-    server,
-    backend,
-    proxy,
-    metrics,
-    async [Symbol.asyncDispose]() {
-      await proxy[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
-    },
-  };
-}
-
-const web = { 'kubernetes.io/service-name': 'web' };
+import { clientOf, core, discovery, post, service, slice, startAll, web } from './running.fixture.ts';
 
 test('what is there is made at once and as a whole, then each change', async () => {
   await using running = await startAll({}, async (server) => {
@@ -155,25 +44,6 @@ test('MCS-107 imports are routed beside Services, from slices of their own', asy
   };
   await post(server, discovery, slice('imported', ['10.2.0.1'], labels));
   await until('the import is routed', () => backend.lines.includes('10.128.0.5 TCP 80 → 10.2.0.1:8080'));
-});
-
-test('what would be routed can be asked for, with why', async () => {
-  await using server = await testServer();
-  await post(server, `${core}/services`, service('web', '10.0.0.10'));
-  await post(server, `${core}/services`, service('names', 'None'));
-  await post(server, discovery, slice('web-1', ['10.1.0.1'], web));
-  const user = { name: 'admin', uid: '', groups: ['system:masters'] };
-  const client = new Client(inProcess((request) => server.handle({ ...request, user })));
-  const { owners, conflicts } = await inspect(client, { nodeName: 'n1', mode: 'nftables' }, { namespace: 'default' });
-  assert.deepEqual(conflicts, []);
-  const found = owners.find(({ owner }) => owner === 'Service default/web');
-  assert.deepEqual(found?.routes.map(routeKey), ['10.0.0.10 TCP 80']);
-  assert.deepEqual(
-    found?.explanation.endpoints.map(({ address, reason }) => `${address}: ${reason}`),
-    ['10.1.0.1: ready'],
-  );
-  const headless = owners.find(({ owner }) => owner === 'Service default/names');
-  assert.match(headless?.explanation.unrouted ?? '', /headless/);
 });
 
 test('a failure is told, and everything is made again until it holds', async () => {
@@ -245,36 +115,10 @@ test('a node that is about to go says so to load balancers, and goes on with its
   await says('');
 });
 
-test('what keeps a route from working is an Event of its Service, once', async () => {
-  await using running = await startAll({}, (server) => post(server, `${core}/services`, service('web', '10.0.0.10')));
-  const { server, backend, proxy } = running;
-  const text = 'Service default/web is not served at 10.0.0.10:80/TCP: another program has that port';
-  backend.wrong = [
-    { owner: 'Service default/web', text },
-    { owner: 'Import default/web', text: 'nobody' },
-  ];
-  await proxy.ready;
-  await post(server, `${core}/services`, service('other', '10.0.0.11'));
-  const eventsOf = async (reason: string): Promise<string> =>
-    (await server.ask('GET', `${core}/events?fieldSelector=reason=${reason}`)).text;
-  await until('the other is routed', () => backend.lines.length === 3);
-  await until('it is told', async () => (await eventsOf('NotServed')).includes(text));
-  const { items } = JSON.parse(await eventsOf('NotServed')) as { items: readonly { count: number; type: string }[] };
-  assert.deepEqual(
-    items.map(({ type, count }) => [type, count]),
-    [['Warning', 1]],
-  );
-});
-
 test('a backend that cannot work makes the start fail, with its reason', async () => {
   await using server = await testServer();
-  const user = { name: 'admin', uid: '', groups: ['system:masters'] };
   await using proxy = startProxy(
-    {
-      client: new Client(inProcess((request) => server.handle({ ...request, user }))),
-      log: pino({ level: 'silent' }),
-      metrics: new Registry(),
-    },
+    { client: clientOf(server), log: pino({ level: 'silent' }), metrics: new Registry() },
     { nodeName: 'n1', mode: 'nftables' },
     { openBackend: () => Promise.reject(new Error('nftables may not be changed')) },
   );

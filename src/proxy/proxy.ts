@@ -22,7 +22,7 @@ import { TriggerTimes } from './follow/trigger-times.ts';
 import { ProxyMetrics } from './metrics.ts';
 import { modes } from './modes.ts';
 import type { ProxyOptions } from './options.ts';
-import { defaultRouteOptions } from './routes/options.ts';
+import { routeOptionsOf } from './options.ts';
 import type { HealthCheck } from './routes/health-check.ts';
 import { isOfOneImport } from './routes/derived.ts';
 import { RoutingTable } from './routes/table.ts';
@@ -103,7 +103,7 @@ class RunningProxy implements RunningPart {
     this.#follower = new Follower({
       caches: this.#caches,
       table: this.#table,
-      routeOptions: { lbPortGate: options.lbPortGate ?? defaultRouteOptions.lbPortGate },
+      routeOptions: routeOptionsOf(options),
       onChange: (what) => {
         this.#metrics.changed(what);
         this.#ask();
@@ -185,7 +185,7 @@ class RunningProxy implements RunningPart {
     this.#metrics.synced(how, (this.#clock.elapsed() - started) / 1000, this.#clock.now());
     for (const { family, atMs } of triggers) this.#metrics.programmed(family, (this.#clock.now() - atMs) / 1000);
     this.#checks.retry();
-    this.#complaints.tell([...this.#conflicts(), ...backend.problems()]);
+    this.#complaints.tell([...this.#conflicts(), ...this.#follower.problems(), ...backend.problems()]);
     this.#synced.resolve();
   }
 

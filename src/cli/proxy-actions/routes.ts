@@ -1,6 +1,7 @@
 import type { InspectedOwner, Inspection } from '../../proxy/inspect.ts';
 import { inspect } from '../../proxy/inspect.ts';
 import type { Action, Route } from '../../proxy/routes/route.ts';
+import { placeText } from '../../proxy/routes/route.ts';
 import type { EndpointReason } from '../../proxy/routes/why.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import { oneOf, readFlag } from '../flags.ts';
@@ -50,20 +51,22 @@ export function lines({ owners, conflicts }: Inspection, nodeName: string): read
   ];
 }
 
-function ownerLines({ owner, routes: own, explanation }: InspectedOwner): readonly string[] {
+function ownerLines({ owner, routes: own, problems, explanation }: InspectedOwner): readonly string[] {
   if (explanation.unrouted !== undefined) return [`${owner}: not routed: ${explanation.unrouted}`];
   return [
     owner,
     ...columns(own.map(routeRow)).map((line) => `  ${line}`),
+    ...problems.map((text) => `  ${text}`),
     ...columns(explanation.endpoints.map(endpointRow)).map((line) => `    ${line}`),
     ...explanation.ignoredSlices.map((text) => `    slice ${text}`),
   ];
 }
 
 const routeRow = (route: Route): readonly string[] => [
-  `${route.address.includes(':') ? `[${route.address}]` : route.address}:${route.port}/${route.protocol}`,
+  `${placeText(route)}/${route.protocol}`,
   route.kind,
   `→ ${actionText(route.action)}${route.near === undefined ? '' : `; from this node → ${actionText(route.near.action)}`}` +
+    `${route.proxyProtocol === undefined ? '' : `; PROXY protocol ${route.proxyProtocol}`}` +
     `${route.sources === undefined ? '' : `; only from ${route.sources.join(', ') || 'nowhere'}`}`,
 ];
 
@@ -71,10 +74,9 @@ function actionText(action: Action): string {
   switch (action.type) {
     case 'forward':
       return action.targets
-        .map(({ address, port, stickySeconds }) => {
-          const sticky = stickySeconds === 0 ? '' : ` (sticky ${stickySeconds} s)`;
-          return `${address.includes(':') ? `[${address}]` : address}:${port}${sticky}`;
-        })
+        .map(
+          (target) => `${placeText(target)}${target.stickySeconds === 0 ? '' : ` (sticky ${target.stickySeconds} s)`}`,
+        )
         .join(', ');
     case 'reject':
       return 'refused: nobody is behind it';
@@ -83,18 +85,10 @@ function actionText(action: Action): string {
   }
 }
 
-const endpointRow = ({
-  address,
-  port,
-  protocol,
-  portName,
-  cluster,
-  usedBy,
-  reason,
-}: EndpointReason): readonly string[] => [
-  usedBy.length > 0 ? 'used' : 'not used',
-  `${address}:${port}/${protocol}`,
-  portName === '' ? '-' : portName,
-  cluster === undefined ? '' : `cluster ${cluster}`,
-  reason,
+const endpointRow = (endpoint: EndpointReason): readonly string[] => [
+  endpoint.usedBy.length > 0 ? 'used' : 'not used',
+  `${placeText(endpoint)}/${endpoint.protocol}`,
+  endpoint.portName === '' ? '-' : endpoint.portName,
+  endpoint.cluster === undefined ? '' : `cluster ${endpoint.cluster}`,
+  endpoint.reason,
 ];

@@ -41,9 +41,9 @@ export class Complaints {
     for (const problem of fresh) this.#record(problem);
   }
 
-  #record({ owner = '', text: message }: RouteProblem): void {
+  #record({ owner = '', reason = 'NotServed', text: message }: RouteProblem): void {
     const { service: find, events } = this.#options;
     const service = find(keyOfOwner(owner));
-    if (service !== undefined) events.record(serviceKind, service, { type: 'Warning', reason: 'NotServed', message });
+    if (service !== undefined) events.record(serviceKind, service, { type: 'Warning', reason, message });
   }
 }

@@ -5,6 +5,8 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import type { ApiObject } from '../../api/metadata.ts';
 import { keyOf } from '../../client/key.ts';
 import type { Handler } from '../../client/informer.ts';
+import type { RouteProblem } from '../backend.ts';
+import { proxyProtocolProblem } from '../routes/proxy-protocol.ts';
 import type { RouteInput } from '../routes/routes.ts';
 import { routesOf } from '../routes/routes.ts';
 import type { RouteOptions, ThisNode } from '../routes/options.ts';
@@ -32,6 +34,8 @@ export class Follower {
   readonly #options: FollowerOptions;
   /** Owner → what of it changed last. */
   readonly #dirty = new Map<string, 'service' | 'endpoint'>();
+  /** Owner → what it asks for and does not get. Nearly always empty. */
+  readonly #problems = new Map<string, RouteProblem>();
   #node: ThisNode | undefined;
 
   constructor(options: FollowerOptions) {
@@ -62,6 +66,11 @@ export class Follower {
     return count;
   }
 
+  /** What Services ask for and do not get. */
+  problems(): Iterable<RouteProblem> {
+    return this.#problems.values();
+  }
+
   /** Brings the table up to date with the caches, as this node sees them. */
   update(node: ThisNode): void {
     // What is near may be another matter now, for everybody.
@@ -90,11 +99,14 @@ export class Follower {
   #work(owner: string, node: ThisNode): void {
     const { table, onHealthCheck } = this.#options;
     const input = this.#inputOf(owner, node);
-    table.set(owner, input === undefined ? [] : routesOf(input), input === undefined ? '' : createdAt(input));
-    if (owner.startsWith('Service ')) {
-      const check = input !== undefined && 'service' in input ? healthCheckOf(input) : undefined;
-      onHealthCheck(owner, check);
-    }
+    const routes = input === undefined ? [] : routesOf(input);
+    table.set(owner, routes, input === undefined ? '' : createdAt(input));
+    if (!owner.startsWith('Service ')) return;
+    const isThere = input !== undefined && 'service' in input;
+    onHealthCheck(owner, isThere ? healthCheckOf(input) : undefined);
+    const problem = isThere ? proxyProtocolProblem(input.service, routes) : undefined;
+    if (problem === undefined) this.#problems.delete(owner);
+    else this.#problems.set(owner, problem);
   }
 
   #markAll(): void {

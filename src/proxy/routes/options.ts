@@ -16,7 +16,9 @@ export interface RouteOptions {
    * kube-proxy does.
    */
   readonly lbPortGate: 'status' | 'ignore';
+  /** Where listeners relay connections, and can add to them: at every address, or at loopback beside rules of the kernel. */
+  readonly relays: 'everywhere' | 'loopback';
 }
 
 /** What holds unless told otherwise. */
-export const defaultRouteOptions: RouteOptions = { lbPortGate: 'status' };
+export const defaultRouteOptions: RouteOptions = { lbPortGate: 'status', relays: 'everywhere' };

@@ -68,6 +68,10 @@ export const routeKey = ({ address, protocol, port }: Pick<Route, 'address' | 'p
 /** How a target is named where it is one of several. */
 export const targetKey = ({ address, port }: Pick<Target, 'address' | 'port'>): string => `${address} ${port}`;
 
+/** An address and port as people write them. */
+export const placeText = ({ address, port }: Pick<Route, 'address' | 'port'>): string =>
+  `${address.includes(':') ? `[${address}]` : address}:${port}`;
+
 /** What a backend must know of the node and the networks around it, beside the routes. */
 export interface NodeNetwork {
   /** Every address of the node itself, loopback included, canonical text. */

@@ -323,23 +323,6 @@ test('session affinity is how long a client comes back: three hours unless told'
   assert.equal(seconds({ sessionAffinity: 'ClientIP', sessionAffinityConfig }), 7);
 });
 
-test('endpoints are told of clients by the PROXY protocol where an annotation says so, over TCP', () => {
-  const told = (asked: string): readonly (string | undefined)[] => {
-    const given = service({
-      ports: [
-        { name: 'tcp', port: 80 },
-        { name: 'udp', port: 80, protocol: 'UDP' },
-      ],
-    });
-    const annotations = { 'proxy.fairlead.dev/proxy-protocol': asked };
-    const marked = { ...given, metadata: { ...given.metadata, annotations } };
-    return routesOf({ service: marked, slices: both, node }).map(({ proxyProtocol }) => proxyProtocol);
-  };
-  assert.deepEqual(told('v1'), ['v1', undefined]);
-  assert.deepEqual(told('v2'), ['v2', undefined]);
-  assert.deepEqual(told('v3'), [undefined, undefined]);
-});
-
 test('UDP routes know everybody who may still answer, whatever the policy', () => {
   const [route] = routesOf({
     service: service({ ports: [{ port: 53, protocol: 'UDP' }], internalTrafficPolicy: 'Local' }),

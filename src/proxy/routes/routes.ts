@@ -16,12 +16,16 @@ export type RouteSource =
 export type RouteInput = RouteSource & {
   readonly slices: readonly EndpointSlice[];
   readonly node: ThisNode;
-  readonly options?: RouteOptions;
+  /** Default: `defaultRouteOptions`. */
+  readonly options?: Partial<RouteOptions>;
 };
 
 /** The routes of one Service or import on this node. */
 export function routesOf(input: RouteInput): readonly Route[] {
-  const { slices, node, options = defaultRouteOptions } = input;
-  if ('service' in input) return serviceRoutes({ service: input.service, slices, node, options });
+  const { slices, node } = input;
+  if ('service' in input) {
+    const options = { ...defaultRouteOptions, ...input.options };
+    return serviceRoutes({ service: input.service, slices, node, options });
+  }
   return importRoutes({ ...input.import, slices, node });
 }

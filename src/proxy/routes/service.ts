@@ -10,7 +10,7 @@ import { candidatesIn } from './candidates.ts';
 import { healthyAmong } from './health.ts';
 import type { RouteOptions, ThisNode } from './options.ts';
 import { isOpen } from './port-gate.ts';
-import { proxyProtocolOf } from './proxy-protocol.ts';
+import { withProxyProtocol } from './proxy-protocol.ts';
 import type { Route } from './route.ts';
 import type { Selection } from './selection.ts';
 import { select } from './selection.ts';
@@ -46,9 +46,10 @@ export function serviceRoutes(input: ServiceInput): readonly Route[] {
   const { service } = input;
   if (whyUnrouted(service) !== undefined) return [];
   const families = new Set(clusterAddresses(service.spec).flatMap((address) => familyOf(address) ?? []));
-  return [...families].flatMap((family) =>
+  const routes = [...families].flatMap((family) =>
     (service.spec.ports ?? []).flatMap((port) => portRoutes(port, family, input)),
   );
+  return withProxyProtocol(routes, service, input.options);
 }
 
 /** The endpoints of one port, chosen. */
@@ -71,7 +72,7 @@ export function clusterAddresses({ clusterIPs, clusterIP }: Service['spec']): re
 interface PortContext extends ServiceInput {
   readonly port: ServicePort;
   readonly selection: Selection;
-  readonly base: Pick<Route, 'owner' | 'portName' | 'family' | 'protocol' | 'port' | 'serving' | 'proxyProtocol'>;
+  readonly base: Pick<Route, 'owner' | 'portName' | 'family' | 'protocol' | 'port' | 'serving'>;
   readonly actions: PolicyActions;
 }
 
@@ -85,7 +86,6 @@ function portRoutes(port: ServicePort, family: IpFamily, input: ServiceInput): r
     protocol,
     port: port.port,
     ...servingIf(protocol, selection),
-    ...proxyProtocolOf(input.service, port),
   };
   const context = { ...input, port, selection, base, actions: actionsOf(selection, input) };
   return [

@@ -6,6 +6,7 @@ import type { Registry } from 'prom-client';
 import { systemClock } from '../../client/clock.ts';
 import type { Backend, RouteChange, RouteProblem, RoutingState } from '../backend.ts';
 import type { Route } from '../routes/route.ts';
+import { placeText } from '../routes/route.ts';
 import { Doors } from './doors.ts';
 import type { DoorPlace, Engine, OpenDoor } from './engine.ts';
 import { describe } from './metrics.ts';
@@ -114,9 +115,9 @@ function only(protocol: Route['protocol'], change: SwitchboardChange): Switchboa
 
 const isUnsupported = ({ protocol }: Route): boolean => protocol !== 'TCP' && protocol !== 'UDP';
 
-const unsupported = ({ owner, address, port, protocol }: Route): RouteProblem => ({
-  owner,
-  text: `${owner} is not served at ${address}:${port}/${protocol}: listeners carry TCP and UDP; use nftables`,
+const unsupported = (route: Route): RouteProblem => ({
+  owner: route.owner,
+  text: `${route.owner} is not served at ${placeText(route)}/${route.protocol}: listeners carry TCP and UDP; use nftables`,
 });
 
 /** The default limits, or what the descriptors of this process allow if that is less; some are left for the rest. */

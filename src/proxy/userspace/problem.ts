@@ -1,20 +1,17 @@
 import { contains, parseAddress, parseCidr } from '../../api/addresses.ts';
 import type { Route } from '../routes/route.ts';
+import { placeText } from '../routes/route.ts';
 
 /**
  * Why the address of a route could not be held, and what to do about it. Where whole ranges of virtual addresses are not
  * this machine's, the sentence is about the range, and the same for all in it.
  */
-export function doorProblem(
-  { owner, address, port, protocol }: Route,
-  error: unknown,
-  serviceRanges: readonly string[],
-): string {
+export function doorProblem(route: Route, error: unknown, serviceRanges: readonly string[]): string {
+  const { owner, address, protocol } = route;
   const code = codeOf(error);
   const range = code === 'EADDRNOTAVAIL' ? rangeOf(address, serviceRanges) : undefined;
   if (range !== undefined) return `nothing is served in ${range}: ${reasonOf(code, range, error)}`;
-  const where = `${address.includes(':') ? `[${address}]` : address}:${port}/${protocol}`;
-  return `${owner} is not served at ${where}: ${reasonOf(code, address, error)}`;
+  return `${owner} is not served at ${placeText(route)}/${protocol}: ${reasonOf(code, address, error)}`;
 }
 
 function rangeOf(address: string, ranges: readonly string[]): string | undefined {

@@ -120,7 +120,7 @@ export interface Routed extends AsyncDisposable {
   readonly route: (
     service: Service | undefined,
     slices?: readonly EndpointSlice[],
-    options?: RouteOptions,
+    options?: Partial<RouteOptions>,
   ) => Promise<void>;
 }
 

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { until } from '../../server/testing/until.ts';
+import { inspect } from '../inspect.ts';
+import { clientOf, core, post, service, startAll } from '../running.fixture.ts';
+
+test('what keeps a route from working is an Event of its Service, once', async () => {
+  await using running = await startAll({}, (server) => post(server, `${core}/services`, service('web', '10.0.0.10')));
+  const { server, backend, proxy } = running;
+  const text = 'Service default/web is not served at 10.0.0.10:80/TCP: another program has that port';
+  backend.wrong = [
+    { owner: 'Service default/web', text },
+    { owner: 'Import default/web', text: 'nobody' },
+  ];
+  await proxy.ready;
+  await post(server, `${core}/services`, service('other', '10.0.0.11'));
+  const eventsOf = async (reason: string): Promise<string> =>
+    (await server.ask('GET', `${core}/events?fieldSelector=reason=${reason}`)).text;
+  await until('the other is routed', () => backend.lines.length === 3);
+  await until('it is told', async () => (await eventsOf('NotServed')).includes(text));
+  const { items } = JSON.parse(await eventsOf('NotServed')) as { items: readonly { count: number; type: string }[] };
+  assert.deepEqual(
+    items.map(({ type, count }) => [type, count]),
+    [['Warning', 1]],
+  );
+});
+
+test('a PROXY protocol that cannot be given is an Event of its Service, once, and a line of what is routed', async () => {
+  const metadata = { name: 'web', annotations: { 'proxy.fairlead.dev/proxy-protocol': 'v2' } };
+  await using running = await startAll({}, (server) =>
+    post(server, `${core}/services`, { ...service('web', '10.0.0.10'), metadata }),
+  );
+  const { server, backend, proxy } = running;
+  await proxy.ready;
+  const eventsNow = async (): Promise<readonly string[]> => {
+    const { text } = await server.ask('GET', `${core}/events?fieldSelector=reason=ProxyProtocolIgnored`);
+    const { items } = JSON.parse(text) as { items: readonly { type: string; count: number; message: string }[] };
+    return items.map(({ type, count, message }) => `${type} ${count} ${message}`);
+  };
+  const annotate = (value: string): Promise<unknown> =>
+    server.ask('PATCH', `${core}/services/web`, {
+      body: { metadata: { annotations: { 'proxy.fairlead.dev/proxy-protocol': value } } },
+      type: 'application/merge-patch+json',
+    });
+  await until('it is told', async () => (await eventsNow()).length === 1);
+  const [line = ''] = await eventsNow();
+  assert.match(line, /^Warning 1 Service default\/web: .* ignored at 10\.0\.0\.10:80, .*use --proxy-mode userspace/);
+  const { owners } = await inspect(clientOf(server), { nodeName: 'n1', mode: 'nftables' });
+  const shown = owners.find(({ owner }) => owner === 'Service default/web');
+  assert.deepEqual(shown?.problems, [line.slice('Warning 1 '.length)]);
+  // Other syncs do not tell it again; another mistake does.
+  await post(server, `${core}/services`, service('other', '10.0.0.11'));
+  await until('the other is routed', () => backend.lines.includes('10.0.0.11 TCP 80 → reject'));
+  await annotate('v3');
+  await until('that is told', async () => (await eventsNow()).length === 2);
+  assert.ok((await eventsNow()).includes(line), 'the first was told once');
+});
