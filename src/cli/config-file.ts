@@ -10,22 +10,32 @@ export type Sections = ReadonlyMap<string, readonly Flag[]>;
 
 const noSections: Sections = new Map();
 
+export interface ReadConfigOptions {
+  /** None by default. */
+  readonly sections?: Sections | undefined;
+  /** What the file says, where that was read already. */
+  readonly text?: string | undefined;
+}
+
 /** Reads a file of flags. Errors name the file and the key. */
 export async function readConfigFile(
   path: string,
   flags: readonly Flag[],
-  sections: Sections = noSections,
+  { sections, text }: ReadConfigOptions = {},
 ): Promise<Settings> {
-  let text: string;
+  const content = text ?? (await readContent(path));
   try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    throw new UsageError(`cannot read --config ${path}: ${messageOf(error)}`, { cause: error });
-  }
-  try {
-    return parseConfig(text, flags, sections);
+    return parseConfig(content, flags, sections);
   } catch (error) {
     throw yamlError(path, error);
+  }
+}
+
+async function readContent(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`cannot read --config ${path}: ${messageOf(error)}`, { cause: error });
   }
 }
 

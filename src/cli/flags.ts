@@ -21,18 +21,21 @@ export function addFlags(command: Command, flags: readonly Flag[]): void {
   command.option('--config <FILE>', 'YAML file with the flags as keys; flags given here win');
 }
 
-/** Everything given on the command line, over what the file of `--config` gives, which may have `sections` besides. */
+/**
+ * Everything given on the command line, over what the file of `--config` gives, which may have `sections` besides; its
+ * `text` where that was read already.
+ */
 export async function readSettings(
   command: Command,
   flags: readonly Flag[],
-  sections?: () => Promise<Sections>,
+  { sections, text }: { readonly sections?: () => Promise<Sections>; readonly text?: string } = {},
 ): Promise<Settings> {
   const given = command.opts<Record<string, true | string | readonly string[] | undefined>>();
   const settings = new Map<string, readonly string[]>();
   if (typeof given['config'] === 'string') {
     const { readConfigFile } = await import('./config-file.ts');
-    for (const [name, values] of await readConfigFile(given['config'], flags, await sections?.()))
-      settings.set(name, values);
+    const file = await readConfigFile(given['config'], flags, { sections: await sections?.(), text });
+    for (const [name, values] of file) settings.set(name, values);
   }
   for (const flag of flags) {
     const values = given[camelCase(flag.name)];

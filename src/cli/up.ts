@@ -35,7 +35,7 @@ The file of --config may have a section for each part, such as "dns:", with the 
 }
 
 export async function execute(command: Command, { out, err }: Streams): Promise<number> {
-  const options = readUpOptions(await readSettings(command, upFlags, partSections));
+  const options = readUpOptions(await readSettings(command, upFlags, { sections: partSections }));
   if (options.missing.length > 0) err(`fairlead: parts not built yet: ${options.missing.join(', ')}\n`);
   const manifests = await readAll(options.apply);
   const parts = [...options.parts].filter((name) => name !== 'server' && builtParts.has(name));

@@ -1,33 +1,43 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
+import { settleMs } from '../settled-text.ts';
 import { followMembers, readMembers } from './follow-members.ts';
 
 test('members follow their file, and stay as they were while it is wrong or away', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'fairlead-members-'));
   t.after(() => rm(directory, { recursive: true }));
   const path = join(directory, 'members.yaml');
-  await writeFile(path, 'members: [{ id: east }]');
-  const told: string[] = [];
-  const stop = new AbortController();
-  const options = { path, first: await readMembers(path), log: pino({ level: 'silent' }), everyMs: 5 };
-  const following = followMembers(options, (entries) => told.push(entries.map(({ id }) => id).join()), stop.signal);
-  const until = async (count: number): Promise<void> => {
-    for (let tries = 0; told.length < count && tries < 500; tries++) await delay(5);
+  const put = async (text: string): Promise<void> => {
+    await writeFile(`${path}.new`, text);
+    await rename(`${path}.new`, path);
   };
-  await writeFile(path, 'members: [');
-  await delay(30);
+  await put('members: [{ id: east }]');
+  const told: string[] = [];
+  const stream = new PassThrough({ encoding: 'utf8' });
+  let logged = '';
+  stream.on('data', (text: string) => (logged += text));
+  const logs = async (pattern: RegExp): Promise<void> => {
+    while (!pattern.test(logged)) await once(stream, 'data');
+  };
+  const stop = new AbortController();
+  const options = { path, first: await readMembers(path), log: pino(stream), everyMs: 5 };
+  const following = followMembers(options, (entries) => told.push(entries.map(({ id }) => id).join()), stop.signal);
+  await put('members: [');
+  await logs(/the members stay as they were: .*members\.yaml:\d/);
   await rm(path);
-  await delay(30);
+  await logs(/the members stay as they were: .*ENOENT/);
   assert.deepEqual(told, ['east']);
-  await writeFile(path, 'members: [{ id: east }, { id: west }]');
-  await until(2);
-  await writeFile(path, 'members: [{ id: east }, { id: west }] # the same');
-  await delay(30);
+  await put('members: [{ id: east }, { id: west }]');
+  await logs(/the members have changed/);
+  await put('members: [{ id: east }, { id: west }] # the same');
+  await delay(4 * settleMs); // nothing is to happen
   assert.deepEqual(told, ['east', 'east,west']);
   stop.abort();
   await following;

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { messageOf } from '../../api/thrown.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import { UsageError } from '../errors.ts';
+import { settledText, textOf } from '../settled-text.ts';
 import { entriesOf } from './entries.ts';
 import type { MembersFile } from './members-file.ts';
 import { parseMembers } from './members-file.ts';
@@ -35,11 +36,15 @@ export async function followMembers(
   signal: AbortSignal,
 ): Promise<void> {
   let [known, complaint] = [JSON.stringify(first), ''];
+  const readText = textOf(path);
+  let text: string | undefined;
   change(entriesOf(first, path));
   try {
     for await (const _ of every(everyMs, undefined, { signal, ref: false })) {
       try {
-        const next = await readMembers(path);
+        // One that is written in place is empty for a moment, which is no reason to let all members go.
+        text = await settledText(readText, text);
+        const next = text === undefined ? await readMembers(path) : parseMembers(text, path);
         complaint = '';
         if (JSON.stringify(next) === known) continue;
         known = JSON.stringify(next);

@@ -19,8 +19,8 @@ import { countProbes } from './probe-counts.ts';
 export interface AloneOptions {
   readonly part: Part;
   readonly settings: Settings;
-  /** Reads the settings again. */
-  readonly read: () => Promise<Settings>;
+  /** Reads the settings again, with this text in the configuration file. */
+  readonly read: (text: string) => Promise<Settings>;
   readonly configFile: string | undefined;
   readonly health: readonly HealthPlace[];
   readonly logLevel: LogLevel;
@@ -36,7 +36,7 @@ export async function runAlone(options: AloneOptions): Promise<number> {
   using stop = listenForStop(process, (code) => process.exit(code));
   const log = await createLog(logLevel);
   using _memory = returnMemoryWhenIdle();
-  using followed = followSettings({ path: options.configFile, read: options.read, log });
+  using followed = followSettings({ path: options.configFile, first: settings, read: options.read, log });
   const load = part.alone(settings, followed.changes);
   const [access, start] = await Promise.all([readClusterAccess(settings, process.env), load()]);
   const processMetrics = new Registry();

@@ -33,7 +33,7 @@ export function partCommand(part: Part): CommandModule {
       return runAlone({
         part,
         settings,
-        read: () => readSettings(command, flags),
+        read: (text) => readSettings(command, flags, { text }),
         configFile: command.opts<{ readonly config?: string }>().config,
         health: typeof part.health === 'number' ? [placeOf(settings, part.health)] : part.health(settings),
         logLevel: readFlag(settings, 'log-level', oneOf(logLevels), 'info'),

@@ -9,11 +9,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { readConfigFile } from '../config-file.ts';
 import type { Settings } from '../settings.ts';
+import { settleMs } from '../settled-text.ts';
 import { followSettings } from './followed-settings.ts';
 
 const flags = [{ name: 'ttl', value: 'SECONDS', description: '' }];
 
-async function follow(): Promise<
+/** Puts a file in the place of another at once. */
+async function replace(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, text);
+  await rename(`${file}.new`, file);
+}
+
+async function follow(found = 'ttl: 1\n'): Promise<
   {
     readonly file: string;
     readonly told: (string | undefined)[];
@@ -24,19 +31,19 @@ async function follow(): Promise<
 > {
   const folder = await mkdtemp(join(tmpdir(), 'fairlead-settings-'));
   const file = join(folder, 'config.yaml');
-  await writeFile(file, 'ttl: 1\n');
+  await writeFile(file, found);
   const stream = new PassThrough({ encoding: 'utf8' });
   let logged = '';
   stream.on('data', (text: string) => (logged += text));
   const told: (string | undefined)[] = [];
-  const read = (): Promise<Settings> => readConfigFile(file, flags);
-  const followed = followSettings({ path: file, read, log: pino(stream), everyMs: 5 });
+  const read = (text: string): Promise<Settings> => readConfigFile(file, flags, { text });
+  const first: Settings = new Map([['ttl', ['1']]]);
+  const followed = followSettings({ path: file, first, read, log: pino(stream), everyMs: 5 });
   followed.changes((settings) => {
     const ttl = settings.get('ttl')?.[0];
     if (ttl === '13') throw new Error('13 is refused');
     told.push(ttl);
   });
-  await delay(100); // what is there at the beginning has been seen
   return {
     file,
     told,
@@ -53,44 +60,39 @@ async function follow(): Promise<
 
 test('other settings are told, and only those', async () => {
   await using followed = await follow();
-  await delay(30);
+  await delay(2 * settleMs); // nothing is to happen
   assert.deepEqual(followed.told, []);
-  await writeFile(followed.file, 'ttl: 2\n');
+  await replace(followed.file, 'ttl: 2\n');
+  await followed.logs(/the configuration has changed/);
+  assert.deepEqual(followed.told, ['2']);
+});
+
+test('what changed while the part began is told too', async () => {
+  await using followed = await follow('ttl: 2\n');
   await followed.logs(/the configuration has changed/);
   assert.deepEqual(followed.told, ['2']);
 });
 
 test('a file with an error changes nothing, and the next good one does', async () => {
   await using followed = await follow();
-  await writeFile(followed.file, 'tll: 2\n');
+  await replace(followed.file, 'tll: 2\n');
   await followed.logs(/the configuration stays as it was: .*unknown key \\"tll\\"/);
-  await writeFile(followed.file, 'ttl: [\n');
+  await replace(followed.file, 'ttl: [\n');
   await followed.logs(/the configuration stays as it was: .*config\.yaml:\d/);
-  await writeFile(followed.file, 'ttl: 13\n');
+  await replace(followed.file, 'ttl: 13\n');
   await followed.logs(/the configuration stays as it was: 13 is refused/);
   assert.deepEqual(followed.told, []);
-  await writeFile(followed.file, 'ttl: 3\n');
+  await replace(followed.file, 'ttl: 3\n');
   await followed.logs(/the configuration has changed/);
   assert.deepEqual(followed.told, ['3']);
-});
-
-test('a file that is written in pieces counts when it is whole', async () => {
-  await using followed = await follow();
-  await writeFile(followed.file, '');
-  await delay(20);
-  await writeFile(followed.file, 'ttl: 13\n');
-  await delay(20);
-  await writeFile(followed.file, 'ttl: 5\n');
-  await followed.logs(/the configuration has changed/);
-  assert.deepEqual(followed.told, ['5']);
 });
 
 test('a file that is away is being replaced, as a mounted ConfigMap is', async () => {
   await using followed = await follow();
   await rename(followed.file, `${followed.file}.old`);
-  await delay(30);
+  await delay(2 * settleMs); // nothing is to happen
   assert.equal(followed.logged(), '');
-  await writeFile(followed.file, 'ttl: 4\n');
+  await replace(followed.file, 'ttl: 4\n');
   await followed.logs(/the configuration has changed/);
   assert.deepEqual(followed.told, ['4']);
 });
@@ -98,6 +100,7 @@ test('a file that is away is being replaced, as a mounted ConfigMap is', async (
 test('without a file nothing ever changes', () => {
   using followed = followSettings({
     path: undefined,
+    first: new Map(),
     read: () => assert.fail('not read'),
     log: pino({ level: 'silent' }),
   });
