@@ -86,7 +86,7 @@ export async function inspect(
     owner,
     routes: routesByOwner.get(owner) ?? [],
     problems: problemsOf(input, routesByOwner.get(owner)),
-    explanation: why(input),
+    explanation: why(input, routesByOwner.get(owner) ?? []),
   }));
   const serviceByKey = byKey(services);
   return {

@@ -8,6 +8,34 @@ import { routesOf } from '../../proxy/routes/routes.ts';
 import { why } from '../../proxy/routes/why.ts';
 import { lines } from './routes.ts';
 
+test('an endpoint says at which addresses it is used, where that is not all', () => {
+  const spec = {
+    type: 'LoadBalancer',
+    externalTrafficPolicy: 'Local',
+    ports: [{ port: 80, nodePort: 30080 }],
+  } as const;
+  const annotations = { 'loadbalancer.fairlead.dev/unhealthy-endpoints': '10.1.0.1:8080/TCP' };
+  const input = {
+    service: service(spec, { annotations, ingress: [{ ip: '198.51.100.7' }] }),
+    slices: [
+      slice([
+        endpoint('10.1.0.1', { node: 'n1' }),
+        endpoint('10.1.0.2', { node: 'n1' }),
+        endpoint('10.1.1.1', { node: 'n2' }),
+        endpoint('10.1.1.2', { state: 'not-ready' }),
+      ]),
+    ],
+    node,
+  };
+  const owner = { owner: 'Service shop/web', routes: routesOf(input), problems: [], explanation: why(input) };
+  assert.deepEqual(lines({ owners: [owner], conflicts: [] }, 'n1').slice(-4), [
+    '    partly    10.1.0.1:8080/TCP  -    at clusterIP, nodePort; ready; it does not answer the load balancer',
+    '    used      10.1.0.2:8080/TCP  -    ready',
+    '    partly    10.1.1.1:8080/TCP  -    at clusterIP; from this node at loadBalancer, nodePort; ready; not on this node, as policy Local asks',
+    '    not used  10.1.1.2:8080/TCP  -    not ready',
+  ]);
+});
+
 test('PROXY protocol: routes that have it say so, and where it is asked for in vain there is a line', () => {
   const shown = (asked: string): string => {
     const given = service({}, { annotations: { 'proxy.fairlead.dev/proxy-protocol': asked } });

@@ -86,9 +86,25 @@ function actionText(action: Action): string {
 }
 
 const endpointRow = (endpoint: EndpointReason): readonly string[] => [
-  endpoint.usedBy.length > 0 ? 'used' : 'not used',
+  useText(endpoint),
   `${placeText(endpoint)}/${endpoint.protocol}`,
   endpoint.portName === '' ? '-' : endpoint.portName,
   endpoint.cluster === undefined ? '' : `cluster ${endpoint.cluster}`,
-  endpoint.reason,
+  reasonText(endpoint),
 ];
+
+function useText({ usedAt, usedNearAt, unusedAt }: EndpointReason): 'used' | 'partly' | 'not used' {
+  if (usedAt.length + usedNearAt.length === 0) return 'not used';
+  return usedNearAt.length + unusedAt.length === 0 ? 'used' : 'partly';
+}
+
+/** The addresses at which an endpoint is used, if not at all of them, and why. */
+function reasonText(endpoint: EndpointReason): string {
+  const { usedAt, usedNearAt, reason } = endpoint;
+  if (useText(endpoint) !== 'partly') return reason;
+  const places = [
+    ...(usedAt.length === 0 ? [] : [`at ${usedAt.join(', ')}`]),
+    ...(usedNearAt.length === 0 ? [] : [`from this node at ${usedNearAt.join(', ')}`]),
+  ];
+  return [...places, reason].join('; ');
+}

@@ -16,3 +16,18 @@ export function healthyAmong(
   const healthy = candidates.filter(({ address, port }) => !unhealthy.has(endpointText(address, port, protocol)));
   return healthy.length < candidates.length && healthy.some(({ ready }) => ready) ? healthy : candidates;
 }
+
+/** What a load balancer's checks of an endpoint come to, in words; undefined: they found nothing. */
+export function healthNote(of: {
+  readonly candidate: Candidate;
+  /** All of the port. */
+  readonly among: readonly Candidate[];
+  readonly service: Service;
+  readonly protocol: Protocol;
+}): string | undefined {
+  const { candidate, among, service, protocol } = of;
+  const { address, port } = candidate;
+  if (!unhealthyEndpoints(service).has(endpointText(address, port, protocol))) return undefined;
+  const isLeftOut = !healthyAmong(among, service, protocol).includes(candidate);
+  return `it does not answer the load balancer${isLeftOut ? '' : ', and nobody ready does'}`;
+}

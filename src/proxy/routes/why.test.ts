@@ -6,7 +6,10 @@ import type { RouteInput } from './routes.ts';
 import { why } from './why.ts';
 
 const reasons = (input: RouteInput): readonly string[] =>
-  why(input).endpoints.map(({ address, usedBy, reason }) => `${address} ${usedBy.join('+') || 'unused'}: ${reason}`);
+  why(input).endpoints.map(({ address, usedAt, usedNearAt, reason }) => {
+    const uses = [...usedAt, ...usedNearAt.map((kind) => `near ${kind}`)];
+    return `${address} ${uses.join('+') || 'unused'}: ${reason}`;
+  });
 
 test('each endpoint is told with why it is used or not', () => {
   const slices = [
@@ -20,24 +23,64 @@ test('each endpoint is told with why it is used or not', () => {
     ]),
   ];
   assert.deepEqual(reasons({ service: service(), slices, node }), [
-    "10.1.0.1 Cluster+Local: hinted to this node's zone",
-    "10.1.0.2 Local: hinted to zone b, not to this node's a; policy Local uses it",
+    "10.1.0.1 clusterIP: hinted to this node's zone",
+    "10.1.0.2 unused: hinted to zone b, not to this node's a",
     "10.1.0.3 unused: hinted to zone b, c, not to this node's a",
     '10.1.0.4 unused: not ready',
     '10.1.0.5 unused: terminating, and others are ready',
     '10.1.0.6 unused: terminating, and no longer serving',
+  ]);
+  assert.deepEqual(reasons({ service: service({ internalTrafficPolicy: 'Local' }), slices, node }).slice(0, 3), [
+    "10.1.0.1 clusterIP: hinted to this node's zone",
+    "10.1.0.2 clusterIP: hinted to zone b, not to this node's a; policy Local uses it",
+    "10.1.0.3 unused: hinted to zone b, c, not to this node's a",
   ]);
 });
 
 test('endpoints that terminate are told apart by what they stand in for', () => {
   const terminating = endpoint('10.1.0.5', { node: 'n1', state: 'terminating' });
   assert.deepEqual(reasons({ service: service(), slices: [slice([terminating])], node }), [
-    '10.1.0.5 Cluster+Local: terminating, but still serving, and nothing is ready',
+    '10.1.0.5 clusterIP: terminating, but still serving, and nothing is ready',
   ]);
   const slices = [slice([terminating, endpoint('10.1.1.1', { node: 'n2' })])];
-  assert.deepEqual(reasons({ service: service(), slices, node }), [
-    '10.1.0.5 Local: terminating, but still serving, and nothing on this node is ready',
-    '10.1.1.1 Cluster: ready',
+  assert.deepEqual(reasons({ service: service({ internalTrafficPolicy: 'Local' }), slices, node }), [
+    '10.1.0.5 clusterIP: terminating, and others are ready; policy Local uses it',
+    '10.1.1.1 unused: ready; not on this node, as policy Local asks',
+  ]);
+});
+
+test('under an external policy Local, who is elsewhere is used by clients of this node', () => {
+  const spec = { type: 'NodePort', externalTrafficPolicy: 'Local', ports: [{ port: 80, nodePort: 30080 }] } as const;
+  const slices = [slice([endpoint('10.1.0.1', { node: 'n1' }), endpoint('10.1.1.1', { node: 'n2' })])];
+  assert.deepEqual(reasons({ service: service(spec), slices, node }), [
+    '10.1.0.1 clusterIP+nodePort: ready',
+    '10.1.1.1 clusterIP+near nodePort: ready; not on this node, as policy Local asks',
+  ]);
+});
+
+test('who does not answer the load balancer is told to be left out there, and there alone', () => {
+  const balanced = (...unhealthy: readonly string[]): RouteInput => ({
+    service: service(
+      { type: 'LoadBalancer' },
+      {
+        ingress: [{ ip: '198.51.100.7' }],
+        annotations: { 'loadbalancer.fairlead.dev/unhealthy-endpoints': unhealthy.join(',') },
+      },
+    ),
+    slices: [slice([endpoint('10.1.0.1', { forZones: ['a'] }), endpoint('10.1.0.2', { forZones: ['b'] })])],
+    node,
+  });
+  assert.deepEqual(reasons(balanced()), [
+    "10.1.0.1 clusterIP+loadBalancer: hinted to this node's zone",
+    "10.1.0.2 unused: hinted to zone b, not to this node's a",
+  ]);
+  assert.deepEqual(reasons(balanced('10.1.0.1:8080/TCP')), [
+    "10.1.0.1 clusterIP: hinted to this node's zone; it does not answer the load balancer",
+    "10.1.0.2 loadBalancer: hinted to zone b, not to this node's a; the load balancer uses it: nearer ones do not answer it",
+  ]);
+  assert.deepEqual(reasons(balanced('10.1.0.1:8080/TCP', '10.1.0.2:8080/TCP')), [
+    "10.1.0.1 clusterIP+loadBalancer: hinted to this node's zone; it does not answer the load balancer, and nobody ready does",
+    "10.1.0.2 unused: hinted to zone b, not to this node's a; it does not answer the load balancer, and nobody ready does",
   ]);
 });
 
@@ -61,7 +104,7 @@ test('MCS-133 topology keys are told with the cluster they are of', () => {
     slice([endpoint('10.4.0.1', { zone: 'd' })], { cluster: 'north' }),
   ];
   assert.deepEqual(reasons({ import: { key: 'shop/web', imported, serviceImport: undefined }, slices, node }), [
-    "10.2.0.1 Cluster: shares this node's topology.kubernetes.io/zone",
+    "10.2.0.1 clusterIP: shares this node's topology.kubernetes.io/zone",
     "10.2.0.2 unused: its topology.kubernetes.io/zone is b, not this node's a",
     '10.3.0.1 unused: no topology key of cluster west matches this node',
     '10.4.0.1 unused: there are endpoints in other clusters that are nearer',

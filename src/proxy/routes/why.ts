@@ -4,16 +4,20 @@ import { familyOf } from '../../api/addresses.ts';
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 import type { Candidate } from './candidates.ts';
 import { isFallback } from './candidates.ts';
+import { healthNote } from './health.ts';
 import { importAddresses, importPorts, selectForImport } from './import.ts';
 import type { ThisNode } from './options.ts';
+import type { Route } from './route.ts';
 import type { RouteInput } from './routes.ts';
+import { routesOf } from './routes.ts';
 import { clusterAddresses, selectForPort, whyUnrouted } from './service.ts';
 import type { Selection } from './selection.ts';
-import { isLocal } from './selection.ts';
 import { topologyValue, zoneKey } from './topology.ts';
+import type { UsedPort, Uses } from './uses.ts';
+import { usesIn } from './uses.ts';
 
 /** One endpoint of one port, and what is made of it. */
-export interface EndpointReason {
+export interface EndpointReason extends Uses {
   readonly portName: string;
   readonly protocol: Protocol;
   readonly address: string;
@@ -23,8 +27,6 @@ export interface EndpointReason {
   /** The cluster its slice is from; undefined: this one. */
   readonly cluster: string | undefined;
   readonly slice: string;
-  /** Which traffic policies use it: none, if it is not used at all. */
-  readonly usedBy: readonly ('Cluster' | 'Local')[];
   readonly reason: string;
 }
 
@@ -37,36 +39,32 @@ export interface Explanation {
   readonly ignoredSlices: readonly string[];
 }
 
-interface Port {
-  readonly name: string;
-  readonly protocol: Protocol;
+interface Port extends UsedPort {
   readonly selection: Selection;
 }
 
-/** Explains what is made of each endpoint on this node. */
-export function why(input: RouteInput): Explanation {
+/** Explains what is made of each endpoint on this node; `routes` are those of the input. */
+export function why(input: RouteInput, routes: readonly Route[] = routesOf(input)): Explanation {
   const unrouted = unroutedReason(input);
   if (unrouted !== undefined) return { unrouted, endpoints: [], ignoredSlices: [] };
-  const endpoints = portsOf(input).flatMap(({ name, protocol, selection }) =>
-    selection.candidates.map((candidate): EndpointReason => {
-      const usedBy = [
-        ...(selection.cluster.includes(candidate) ? (['Cluster'] as const) : []),
-        ...(selection.local.includes(candidate) ? (['Local'] as const) : []),
-      ];
+  const endpoints = portsOf(input).flatMap((port) => {
+    const usesOf = usesIn(routes, port);
+    return port.selection.candidates.map((candidate): EndpointReason => {
+      const uses = usesOf(candidate);
       return {
-        portName: name,
-        protocol,
+        portName: port.name,
+        protocol: port.protocol,
         address: candidate.address,
         port: candidate.port,
         nodeName: candidate.nodeName,
         zone: candidate.endpoint.zone,
         cluster: candidate.cluster,
         slice: candidate.slice.metadata.name ?? '',
-        usedBy,
-        reason: usedBy.includes('Cluster') ? whyUsed(candidate, selection) : whyNot(candidate, selection, input.node),
+        ...uses,
+        reason: reasonOf({ candidate, port, uses, input }),
       };
-    }),
-  );
+    });
+  });
   return { endpoints, ignoredSlices: ignoredSlices(input, endpoints) };
 }
 
@@ -85,6 +83,7 @@ function portsOf(input: RouteInput): readonly Port[] {
       (spec.ports ?? []).map((port) => ({
         name: port.name ?? '',
         protocol: port.protocol ?? 'TCP',
+        family,
         selection: selectForPort(port, family, input),
       })),
     );
@@ -94,9 +93,44 @@ function portsOf(input: RouteInput): readonly Port[] {
     importPorts(source).map((port) => ({
       name: port.name,
       protocol: port.protocol,
+      family,
       selection: selectForImport(port, family, { ...source, slices, node }),
     })),
   );
+}
+
+/** What a reason is made of. */
+interface Case {
+  readonly candidate: Candidate;
+  readonly port: Port;
+  readonly uses: Uses;
+  readonly input: RouteInput;
+}
+
+function reasonOf({ candidate, port, uses, input }: Case): string {
+  const { selection } = port;
+  const [isNear, isHere] = [selection.cluster.includes(candidate), selection.local.includes(candidate)];
+  const reason = isNear ? whyUsed(candidate, selection) : whyNot(candidate, selection, input.node);
+  const isUsed = uses.usedAt.length > 0;
+  const kinds = [...uses.usedAt, ...uses.usedNearAt, ...uses.unusedAt];
+  const checks =
+    'service' in input && kinds.includes('loadBalancer')
+      ? healthNote({ candidate, among: selection.candidates, service: input.service, protocol: port.protocol })
+      : undefined;
+  return [
+    reason,
+    ...(isNear && !isHere && asksLocal(input) ? ['not on this node, as policy Local asks'] : []),
+    ...(!isNear && isHere && isUsed ? ['policy Local uses it'] : []),
+    ...(!isNear && !isHere && isUsed ? ['the load balancer uses it: nearer ones do not answer it'] : []),
+    ...(checks === undefined ? [] : [checks]),
+  ].join('; ');
+}
+
+/** Whether connections to any address of it go to endpoints of this node alone. */
+function asksLocal(input: RouteInput): boolean {
+  if ('import' in input) return input.import.serviceImport?.spec?.internalTrafficPolicy === 'Local';
+  const { internalTrafficPolicy, externalTrafficPolicy } = input.service.spec;
+  return internalTrafficPolicy === 'Local' || externalTrafficPolicy === 'Local';
 }
 
 function whyUsed({ cluster = '', ready }: Candidate, { hints, keyed, clusterTerminates }: Selection): string {
@@ -111,12 +145,8 @@ function whyNot(candidate: Candidate, selection: Selection, node: ThisNode): str
   const { ready, serving, terminating, cluster = '' } = candidate;
   if (!ready && !terminating) return 'not ready';
   if (!ready && !serving) return 'terminating, and no longer serving';
-  const { hints, keyed, clusterTerminates, local } = selection;
-  if (!ready && isFallback(candidate) && !clusterTerminates) {
-    return local.includes(candidate)
-      ? 'terminating, but still serving, and nothing on this node is ready'
-      : 'terminating, and others are ready';
-  }
+  const { hints, keyed, clusterTerminates } = selection;
+  if (!ready && isFallback(candidate) && !clusterTerminates) return 'terminating, and others are ready';
   if (keyed.has(cluster)) {
     const key = keyed.get(cluster);
     if (key === undefined) return `no topology key of cluster ${cluster} matches this node`;
@@ -126,8 +156,7 @@ function whyNot(candidate: Candidate, selection: Selection, node: ThisNode): str
   }
   if (hints === 'PreferSameNode') return `hinted to ${names(candidate.endpoint.hints?.forNodes)}, not to this node`;
   const zone = node.labels?.[zoneKey] ?? '';
-  const reason = `hinted to zone ${names(candidate.endpoint.hints?.forZones)}, not to this node's ${zone}`;
-  return isLocal(candidate, node) ? `${reason}; policy Local uses it` : reason;
+  return `hinted to zone ${names(candidate.endpoint.hints?.forZones)}, not to this node's ${zone}`;
 }
 
 const names = (hints: readonly { readonly name: string }[] = []): string => hints.map(({ name }) => name).join(', ');
