@@ -161,14 +161,14 @@ test(
     const answers = await Promise.all(
       Array.from({ length: 200 }, async (_, index) => {
         await using client = await udpClient(address);
-        const answer = await client.ask(String(index));
+        const answer = await client.ask(String(index), 3000);
         return answer === 'silence' ? answer : answer === `a ${index}`;
       }),
     );
     assert.deepEqual(new Set(answers), new Set([true, 'silence']));
     await until('there is room again', async () => {
       await using client = await udpClient(address);
-      return (await client.ask('hi')) === 'a hi';
+      return (await client.ask('hi', 500)) === 'a hi';
     });
   },
 );

@@ -8,9 +8,9 @@ import type { Action, NodeNetwork, Route, Target } from '../routes/route.ts';
 
 /** Loopback addresses that no other test has; every one of 127.0.0.0/8 can be listened on. */
 export function vips(): () => string {
-  const [a, b] = [Math.floor(Math.random() * 250), Math.floor(Math.random() * 250)];
+  const [a, b] = [100 + Math.floor(Math.random() * 128), Math.floor(Math.random() * 256)];
   let next = 1;
-  return () => `127.${120 + (a % 8)}.${b}.${next++}`;
+  return () => `127.${a}.${b}.${next++}`;
 }
 
 export const port = 20_080;
@@ -130,15 +130,15 @@ export function ask(
 export async function udpClient(
   host: string,
   at = port,
-): Promise<AsyncDisposable & { ask(text: string): Promise<string> }> {
+): Promise<AsyncDisposable & { ask(text: string, withinMs?: number): Promise<string> }> {
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
   socket.on('error', () => {});
   socket.connect(at, host);
   await once(socket, 'connect');
   return {
-    ask: (text) =>
+    ask: (text, withinMs = 10_000) =>
       new Promise((resolve) => {
-        const timer = setTimeout(() => done('silence'), 1000); // much longer than an answer takes on a busy machine
+        const timer = setTimeout(() => done('silence'), withinMs);
         const onMessage = (message: Buffer): void => done(message.toString());
         const onError = (error: NodeJS.ErrnoException): void => done(error.code ?? error.message);
         const done = (answer: string): void => {
