@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
 
+import { ec2Actions } from './aws/ec2.ts';
 import { actions } from './aws/elb.ts';
 import { knownAnnotations } from './aws/settings.ts';
 import { serviceControllerMetrics } from './controller/metrics.ts';
@@ -40,7 +41,7 @@ test('names of clouds and of their kinds are words', () => {
 test('every call to AWS, and every annotation for it, is listed', () => {
   const page = read('../../docs/loadbalancers.md');
   assert.deepEqual(
-    actions.filter((action) => !new RegExp(`^(.* )?${action}( .*)?$`, 'm').test(page)),
+    [...actions, ...ec2Actions].filter((action) => !new RegExp(`^(.* )?${action}( .*)?$`, 'm').test(page)),
     [],
   );
   const words = knownAnnotations.map((word) => word.replace(/^healthcheck(?=-(?!protocol))/, ''));

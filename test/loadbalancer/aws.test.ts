@@ -74,7 +74,7 @@ describe('load balancers of AWS', () => {
     k(['patch', 'service', 'web', '--type=merge', '-p', JSON.stringify({ spec })]);
   const waits = (condition: string): Promise<string> =>
     k(['wait', 'service/web', `--for=${condition}`, '--timeout=30s']);
-  const found = (): Promise<readonly string[]> => inventory(peer.elb);
+  const found = (): Promise<readonly string[]> => inventory(peer);
   /** What goes while it is looked at is looked at again. */
   const leadsTo = (want: readonly string[]): Promise<boolean> =>
     eventually(`AWS has ${want.length} lines`, async () => {
@@ -85,6 +85,7 @@ describe('load balancers of AWS', () => {
     'network internet-facing for default/web',
     `80/TCP → TCP 30080 at ${nodes}, checked by TCP traffic-port`,
     `53/UDP → UDP 30053 at ${nodes}, checked by TCP 30080`,
+    'in 53/udp from 0.0.0.0/0, 80/tcp from 0.0.0.0/0',
   ];
 
   test('LB-3 a Service gets a host name, with every port in its status', async () => {
@@ -145,7 +146,7 @@ describe('load balancers of AWS', () => {
     await part.stop('SIGKILL');
     await k(['patch', 'service', 'web', '--type=merge', '-p', '{"metadata":{"finalizers":[]}}']);
     await k(['delete', 'service', 'web', '--timeout=30s']);
-    assert.equal((await found()).length, 3);
+    assert.equal((await found()).length, 4);
     await start();
     await leadsTo([]);
     assert.doesNotMatch(part.err, /forbidden/i);

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 
 import type { Peer } from '../../src/loadbalancer/aws/aws.contract.ts';
 import { awsContract } from '../../src/loadbalancer/aws/aws.contract.ts';
-import { connectElb } from '../../src/loadbalancer/aws/elb.ts';
+import { connect } from '../../src/loadbalancer/aws/connect.ts';
 import { anyCredentials } from '../../src/loadbalancer/aws/standin/peer.fixture.ts';
 import { find } from '../harness/needs.ts';
 
@@ -34,9 +34,8 @@ async function motoPeer(): Promise<Peer> {
   const subnets = idsIn(await askEc2(endpoint, { Action: 'DescribeSubnets' }), 'subnetId');
   const images = idsIn(await askEc2(endpoint, { Action: 'DescribeImages', 'Owner.1': 'amazon' }), 'imageId');
   const run = { Action: 'RunInstances', MinCount: '3', MaxCount: '3', ImageId: images[0] ?? '' };
-  const elb = await connectElb({ region, endpoint, maxAttempts: 1 });
   return {
-    elb,
+    ...(await connect({ region, endpoint, maxAttempts: 1 })),
     subnets: subnets.slice(0, 2),
     instances: idsIn(await askEc2(endpoint, run), 'instanceId').toSorted(),
     [Symbol.asyncDispose]: stop,

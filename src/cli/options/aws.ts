@@ -1,5 +1,5 @@
 import { messageOf } from '../../api/thrown.ts';
-import type { ElbOptions } from '../../loadbalancer/aws/elb.ts';
+import type { Aws, ConnectOptions } from '../../loadbalancer/aws/connect.ts';
 import type { AwsOptions } from '../../loadbalancer/aws/provider.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import { oneOf, readFlag } from '../flags.ts';
@@ -26,10 +26,15 @@ export const awsFlags: readonly Flag[] = [
   { name: 'aws-subnets', value: 'ID,...', description: 'for load balancers of Services that name no subnets' },
   { name: 'aws-security-groups', value: 'ID,...', description: 'for load balancers of Services that name none' },
   { name: 'aws-endpoint', value: 'URL', description: 'another address of its API, such as that of an emulator' },
+  {
+    name: 'aws-ec2-endpoint',
+    value: 'URL',
+    description: 'another one of EC2; default --aws-endpoint, if there is one',
+  },
 ];
 
 /** What is asked of AWS. */
-export type AwsSettings = Omit<AwsOptions, 'elb' | 'isMixingAllowed'> & ElbOptions;
+export type AwsSettings = Omit<AwsOptions, keyof Aws | 'isMixingAllowed'> & ConnectOptions;
 
 /** What flags ask of AWS; undefined when load balancers are others'. */
 export function readAws(settings: Settings): AwsSettings | undefined {
@@ -49,16 +54,17 @@ export function readAws(settings: Settings): AwsSettings | undefined {
     securityGroups: ids('aws-security-groups', 'sg'),
     ...(text('aws-region') === '' ? {} : { region: text('aws-region') }),
     ...(settings.has('aws-endpoint') ? { endpoint: readFlag(settings, 'aws-endpoint', url, '') } : {}),
+    ...(settings.has('aws-ec2-endpoint') ? { ec2Endpoint: readFlag(settings, 'aws-ec2-endpoint', url, '') } : {}),
   };
 }
 
 /** What the provider is made of. */
 export async function connectAws(aws: AwsSettings): Promise<Omit<AwsOptions, 'isMixingAllowed'>> {
-  const { connectElb } = await import('../../loadbalancer/aws/elb.ts');
-  const elb = await connectElb(aws).catch((error: unknown) => {
+  const { connect } = await import('../../loadbalancer/aws/connect.ts');
+  const ways = await connect(aws).catch((error: unknown) => {
     throw new FatalError(messageOf(error), { cause: error });
   });
-  return { ...aws, elb };
+  return { ...aws, ...ways };
 }
 
 function listOf(text: string, kind: string): readonly string[] {

@@ -7,14 +7,13 @@ import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Ensured } from '../controller/provider.ts';
 import { tcpUdpListener } from '../providers/aws/kinds.ts';
 import { serviceWith } from '../service.fixture.ts';
-import type { Elb } from './elb.ts';
+import type { Aws } from './connect.ts';
 import { groupsIn, inventory } from './inventory.fixture.ts';
 import { patiently } from './patience.fixture.ts';
 import { AwsProvider } from './provider.ts';
 
-/** Somebody who speaks ELBv2, with an account that has nothing but these. */
-export interface Peer extends AsyncDisposable {
-  readonly elb: Elb;
+/** Somebody who speaks ELBv2 and EC2, with an account that has nothing but these. */
+export interface Peer extends Aws, AsyncDisposable {
   readonly subnets: readonly string[];
   /** Three that run. */
   readonly instances: readonly string[];
@@ -47,7 +46,9 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
     let nodes: readonly Node[];
     const providerOf = (cluster: string, isMixingAllowed = true): AwsProvider =>
       new AwsProvider({ ...peer, cluster, securityGroups: [], isMixingAllowed });
-    const found = (): Promise<readonly string[]> => inventory(peer.elb);
+    const found = (): Promise<readonly string[]> => inventory(peer);
+    const listeners = async (): Promise<readonly string[]> =>
+      (await found()).filter((line) => /^\d+\/\S+ → /.test(line));
     before(async () => {
       peer = await start();
       provider = providerOf('east');
@@ -76,6 +77,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
           'network internet-facing for default/web',
           `80/TCP → TCP 30080 at ${one} ${two}, checked by TCP traffic-port`,
           `81/UDP → UDP 30081 at ${one} ${two}, checked by TCP 30080`,
+          'in 80/tcp from 0.0.0.0/0, 81/udp from 0.0.0.0/0',
         ]);
         const [entry] = status.ingress ?? [];
         assert.match(entry?.hostname ?? '', /\.elb\./);
@@ -100,9 +102,8 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
 
     test('LB-12 TCP and UDP on one number are one listener when asked for', async () => {
       await during(serviceWith('53/TCP 53/UDP 443/TCP', sharesPorts), async ({ status }) => {
-        const [, ...listeners] = await found();
         assert.deepEqual(
-          listeners.map((line) => line.split(' at ')[0]),
+          (await listeners()).map((line) => line.split(' at ')[0]),
           ['53/TCP_UDP → TCP_UDP 30053', '443/TCP → TCP 30443'],
         );
         assert.equal(status.ingress?.[0]?.portStatuses?.filter(({ ready }) => ready).length, 3);
@@ -137,10 +138,12 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
         for (const ports of sets) {
           const { status } = await ensure(serviceWith(ports, sharesPorts));
           assert.equal(status.ingress?.[0]?.hostname, hostname, ports);
-          const [, ...listeners] = await found();
-          const open = listeners.map((line) => line.split(' ')[0] ?? '').flatMap(split);
+          const lines = await listeners();
+          const open = lines.map((line) => line.split(' ')[0] ?? '').flatMap(split);
           assert.deepEqual(open.toSorted(), ports.split(' ').toSorted());
-          assert.equal((await groupsIn(peer.elb)).length, listeners.length);
+          assert.equal((await groupsIn(peer.elb)).length, lines.length);
+          const rules = open.map((port) => `${port.toLowerCase()} from 0.0.0.0/0`).toSorted();
+          assert.equal((await found()).at(-1), `in ${rules.join(', ')}`, 'and clients come in at these alone');
         }
       });
 
@@ -174,9 +177,9 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
           [two, three].flatMap((id) => nodeAt(id ?? '')),
           signal,
         );
-        const [, ...listeners] = await found();
-        assert.equal(listeners.length, 2);
-        for (const line of listeners) {
+        const lines = await listeners();
+        assert.equal(lines.length, 2);
+        for (const line of lines) {
           assert.ok(line.includes(`at ${two} ${three},`), line);
           assert.ok(!line.includes(one ?? ''), line);
         }
@@ -230,12 +233,46 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
         const other = providerOf('west');
         assert.deepEqual(await other.all(signal), []);
         await other.remove(service, signal);
-        assert.equal((await found()).length, 2, 'and not removed by another');
+        assert.equal((await found()).length, 3, 'and not removed by another');
       });
     });
 
+    test('ranges of clients are rules of its security group, and a change of them is one', async () => {
+      const from = (...ranges: readonly string[]): Service =>
+        serviceWith('53/TCP 53/UDP', { ...sharesPorts, spec: { loadBalancerSourceRanges: ranges } });
+      const rules = async (): Promise<string> => (await found()).at(-1) ?? '';
+      await during(from('192.0.2.7/24', '198.51.100.0/25'), async () => {
+        const [one, two] = ['192.0.2.0/24', '198.51.100.0/25'];
+        const both = [`53/tcp from ${one}`, `53/tcp from ${two}`, `53/udp from ${one}`, `53/udp from ${two}`];
+        assert.equal(await rules(), `in ${both.join(', ')}`);
+        await ensure(from('198.51.100.0/25', '2001:db8::/32'));
+        const next = ['tcp', 'udp'].flatMap((each) => [`53/${each} from ${two}`, `53/${each} from 2001:db8::/32`]);
+        assert.equal(await rules(), `in ${next.join(', ')}`);
+        await ensure(from());
+        assert.equal(await rules(), 'in 53/tcp from 0.0.0.0/0, 53/udp from 0.0.0.0/0');
+      });
+    });
+
+    test('a load balancer that gets security groups of others gives up its own, and gets it back', async () => {
+      const tags = { owner: 'somebody' };
+      const vpc = await peer.ec2.vpcOf(peer.subnets[0] ?? '', signal);
+      const named = await peer.ec2.createSecurityGroup({ name: 'of-others', description: 'test', vpc, tags }, signal);
+      const other = serviceWith('80/TCP', { annotations: { [`${prefix}-security-groups`]: named } });
+      const groups = async (): Promise<readonly string[] | undefined> =>
+        (await peer.elb.describeLoadBalancers({})).LoadBalancers?.[0]?.SecurityGroups;
+      await during(serviceWith('80/TCP'), async () => {
+        const own = await found();
+        await ensure(other);
+        assert.deepEqual(await groups(), [named]);
+        assert.deepEqual(await found(), own.slice(0, -1), 'its own is gone');
+        await ensure(serviceWith('80/TCP'));
+        assert.deepEqual(await found(), own);
+      });
+      await patiently(() => peer.ec2.deleteSecurityGroup(named, signal));
+    });
+
     test('what is removed twice is gone', async () => {
-      await during(serviceWith('80/TCP'), () => provider.remove(serviceWith('80/TCP'), signal));
+      await during(serviceWith('80/TCP'), () => patiently(() => provider.remove(serviceWith('80/TCP'), signal)));
     });
   });
 }

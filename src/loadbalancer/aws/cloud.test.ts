@@ -16,12 +16,12 @@ import { settingsOf } from './settings.ts';
 import { wantedOf } from './wanted.ts';
 
 const prefix = 'service.beta.kubernetes.io/aws-load-balancer-';
-const annotated = (annotations: Readonly<Record<string, string>>, ports = '80/TCP'): Service =>
-  serviceWith(ports, { annotations: withPrefix({ subnets: 'subnet-a', ...annotations }) });
+const annotated = (annotations: Readonly<Record<string, string>>, ports = '80/TCP', spec: Spec = {}): Service =>
+  serviceWith(ports, { annotations: withPrefix({ subnets: 'subnet-a', ...annotations }), spec });
+type Spec = NonNullable<ServiceChanges['spec']>;
 const withPrefix = (annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(annotations).map(([word, value]) => [`${prefix}${word}`, value]));
-const placed = (spec: ServiceChanges['spec']): Service =>
-  serviceWith('80/TCP', { annotations: withPrefix({ subnets: 'subnet-a' }), ...(spec === undefined ? {} : { spec }) });
+const placed = (spec: Spec): Service => annotated({}, '80/TCP', spec);
 
 const nodes = [nodeAt('i-0a')];
 const planned = (service: Service, balancer?: FoundBalancer): Plan =>
@@ -42,7 +42,11 @@ const refused: readonly (readonly [Service, RegExp])[] = [
   [annotated({ 'healthcheck-port': 'http' }), /expected a port or traffic-port/],
   [annotated({ 'eip-allocations': 'eipalloc-a,eipalloc-b' }), /has 2 addresses for 1 subnets: one each/],
   [annotated({ 'ip-address-type': 'dualstack' }, '53/UDP'), /dualstack, with which AWS NLB takes UDP only after/],
-  [placed({ loadBalancerSourceRanges: ['192.0.2.0/24'] }), /ranges of clients are for security groups to keep/],
+  [
+    annotated({ 'security-groups': 'sg-0a' }, '80/TCP', { loadBalancerSourceRanges: ['192.0.2.0/24'] }),
+    /security groups that are named have rules of their own: drop the ranges of clients, or the groups/,
+  ],
+  [placed({ loadBalancerSourceRanges: ['192.0.2.0'] }), /"192\.0\.2\.0" is no range of clients: expected a CIDR/],
   [placed({ loadBalancerIP: '192.0.2.1' }), /drop spec\.loadBalancerIP/],
   [placed({ ipFamilies: ['IPv6'] }), /over IPv4: add IPv4 to spec\.ipFamilies/],
   [placed({ ports: [{ port: 80 }], allocateLoadBalancerNodePorts: false }), /sends to node ports/],
@@ -59,6 +63,10 @@ const existing = balancerOf({ LoadBalancerName: 'fl-web', Scheme: 'internal' }, 
 const fixed: readonly (readonly [Service, RegExp])[] = [
   [annotated({}), /cannot change this of load balancer fl-web: it is internal; delete the Service and make it anew/],
   [annotated({ scheme: 'internal', 'security-groups': 'sg-a' }), /it was made without security groups/],
+  [
+    annotated({ scheme: 'internal' }, '80/TCP', { loadBalancerSourceRanges: ['192.0.2.0/24'] }),
+    /it was made without security groups/,
+  ],
   [annotated({ scheme: 'internal', 'eip-allocations': 'eipalloc-a' }), /it has other addresses/],
 ];
 for (const [service, message] of fixed)
@@ -92,7 +100,14 @@ test('a certificate ends TLS at the listener, and targets are spoken to as asked
   const owner = { cluster: 'east', namespace: 'default', name: 'web', uid: 'uid' };
   const linesFor = (more: Readonly<Record<string, string>>): readonly string[] => {
     const service = annotated({ ...certificate, ...more }, '80/TCP 443/TCP');
-    const wanted = wantedOf({ owner, service, nodes, planned: planned(service), settings: settingsOf(service) });
+    const wanted = wantedOf({
+      owner,
+      service,
+      nodes,
+      planned: planned(service),
+      settings: settingsOf(service),
+      keepsSecurityGroup: true,
+    });
     return wanted.listeners.map(
       ({ port, protocol }, index) => `${port} ${protocol} to ${wanted.groups[index]?.protocol}`,
     );

@@ -3,8 +3,9 @@ import type { Cloud, Request } from '../providers/cloud.ts';
 import { aws } from '../providers/aws/cloud.ts';
 import type { Fault } from '../providers/fault.ts';
 import { fault } from '../providers/fault.ts';
-import { sourceRanges } from '../providers/units.ts';
+import { canonicalCidr } from '../../api/addresses.ts';
 import type { FoundBalancer } from './found.ts';
+import { keepsSecurityGroup, narrowRanges } from './security-group.ts';
 import type { Settings } from './settings.ts';
 import { annotationProblem, unknownAnnotations } from './settings.ts';
 import { instanceOf } from './wanted.ts';
@@ -27,9 +28,11 @@ export const networkLoadBalancers = (around: Circumstances): Cloud => ({
     .map((kind) => ({ ...kind, title: 'NLB', needsNodePorts: true })),
   choose: () => nlbKind,
   check: (request) => check(request, around) ?? aws.check?.(request),
-  // Security groups are given, not made.
+  // Those that are named are not made.
   resources: (request, units) =>
-    aws.resources(request, units).filter(({ type }) => !['SecurityGroup', 'SecurityGroupRule'].includes(type)),
+    aws
+      .resources(request, units)
+      .filter(({ type }) => !type.startsWith('SecurityGroup') || keepsSecurityGroup(around.settings, around.balancer)),
   warnings: ({ service, nodes }) => [
     ...unknownAnnotations(service).map((name) => `annotation ${name} means nothing here`),
     ...nodes
@@ -43,8 +46,13 @@ function check(request: Request, around: Circumstances): Fault | undefined {
   const { service } = request;
   const problem = annotationProblem(service) ?? placeProblem(request, around);
   if (problem !== undefined) return fault('fairlead.dev/InvalidAnnotation', problem);
-  if (sourceRanges(request).some((range) => range !== '0.0.0.0/0' && range !== '::/0')) {
-    const message = 'ranges of clients are for security groups to keep: drop them, and name groups that have them';
+  const ranges = narrowRanges(service);
+  const wrong = ranges.find((range) => canonicalCidr(range) === undefined);
+  if (wrong !== undefined || (ranges.length > 0 && around.settings.securityGroups.length > 0)) {
+    const message =
+      wrong === undefined
+        ? 'security groups that are named have rules of their own: drop the ranges of clients, or the groups'
+        : `"${wrong}" is no range of clients: expected a CIDR such as 192.0.2.0/24`;
     return fault('fairlead.dev/UnsupportedSourceRanges', message);
   }
   if ((service.spec.loadBalancerIP ?? '') !== '') {
@@ -73,9 +81,13 @@ function placeProblem({ ports }: Request, { settings, balancer }: Circumstances)
 }
 
 /** What AWS cannot change without another load balancer, which would have another name. */
-function changeFault({ isInternal }: Request, { settings, balancer }: Circumstances): Fault | undefined {
+function changeFault({ service, isInternal }: Request, { settings, balancer }: Circumstances): Fault | undefined {
   if (balancer === undefined) return undefined;
-  const why = whyFixed(balancer, settings, isInternal ? 'internal' : 'internet-facing');
+  const needsGroups = settings.securityGroups.length > 0 || narrowRanges(service).length > 0;
+  const why =
+    needsGroups && balancer.securityGroups.length === 0
+      ? 'it was made without security groups'
+      : whyFixed(balancer, settings, isInternal ? 'internal' : 'internet-facing');
   if (why === undefined) return undefined;
   const message = `AWS cannot change this of load balancer ${balancer.name}: ${why}; delete the Service and make it anew`;
   return fault('fairlead.dev/CannotChange', message);
@@ -83,8 +95,6 @@ function changeFault({ isInternal }: Request, { settings, balancer }: Circumstan
 
 function whyFixed(balancer: FoundBalancer, settings: Settings, scheme: string): string | undefined {
   if (balancer.scheme !== scheme) return `it is ${balancer.scheme}`;
-  if (settings.securityGroups.length > 0 && balancer.securityGroups.length === 0)
-    return 'it was made without security groups';
   const isOther = settings.elasticAddresses.some((address) => !balancer.elasticAddresses.includes(address));
   return isOther ? 'it has other addresses' : undefined;
 }

@@ -1,31 +1,33 @@
 // Reads what is at AWS. Names say where to look, and tags whose it is.
 import type { Listener, LoadBalancer, TargetGroup } from '@aws-sdk/client-elastic-load-balancing-v2';
 import type { MadeFor } from '../controller/provider.ts';
-import type { Elb } from './elb.ts';
+import type { Aws } from './connect.ts';
 import { isGone } from './errors.ts';
 import type { Found, FoundBalancer, FoundGroup, FoundListener } from './found.ts';
 import type { Owner } from './names.ts';
-import { asRecord, balancerName, familyPrefix, madeFor, prefixOf } from './names.ts';
+import { asRecord, balancerName, familyPrefix, filtersFor, madeFor, prefixOf } from './names.ts';
 
-/** A client, and until when it is used. */
-export interface Session {
-  readonly elb: Elb;
+/** The ways to AWS, and until when they are gone. */
+export interface Session extends Aws {
   readonly signal: AbortSignal;
 }
 
 /** Everything that is there for a Service, also what a crash left without a load balancer. */
 export async function describe(session: Session, owner: Owner): Promise<Found> {
-  const { elb, signal: abortSignal } = session;
+  const { elb, ec2, signal: abortSignal } = session;
+  const [securityGroup] = await ec2.securityGroups({ 'group-name': balancerName(owner) }, abortSignal);
   const [balancer] = await balancersNamed(session, balancerName(owner));
   const groups = await groupsWith(session, prefixOf(owner));
   const arns = [...(balancer === undefined ? [] : [arnOf(balancer)]), ...groups.map(groupArn)];
   const tags = await tagsOf(session, arns);
-  const stranger = arns.find((arn) => madeFor(owner.cluster, tags.get(arn) ?? {})?.uid !== owner.uid);
+  if (securityGroup !== undefined) tags.set(securityGroup.id, securityGroup.tags);
+  const stranger = Array.from(tags.keys()).find((id) => madeFor(owner.cluster, tags.get(id) ?? {})?.uid !== owner.uid);
   if (stranger !== undefined) throw notOurs(stranger, owner);
   const found: FoundGroup[] = [];
   // One after another: an account has few calls a second, and other Services wait for theirs.
   for (const group of groups) found.push(await groupOf(session, group, tags.get(groupArn(group)) ?? {}));
-  if (balancer === undefined) return { groups: found, listeners: [] };
+  const guard = securityGroup === undefined ? {} : { securityGroup };
+  if (balancer === undefined) return { ...guard, groups: found, listeners: [] };
   const LoadBalancerArn = arnOf(balancer);
   const listeners = await pagesOf(
     (Marker) => elb.describeListeners({ LoadBalancerArn, Marker }, { abortSignal }),
@@ -33,6 +35,7 @@ export async function describe(session: Session, owner: Owner): Promise<Found> {
   );
   const { Attributes } = await elb.describeLoadBalancerAttributes({ LoadBalancerArn }, { abortSignal });
   return {
+    ...guard,
     balancer: balancerOf(balancer, tags.get(LoadBalancerArn) ?? {}, asRecord(Attributes)),
     groups: found,
     listeners: listeners.map(listenerOf),
@@ -45,7 +48,9 @@ export async function owners(session: Session, cluster: string): Promise<readonl
   const balancers = (await balancersNamed(session)).filter(({ LoadBalancerName }) => isNamedByUs(LoadBalancerName));
   const groups = await groupsWith(session, familyPrefix);
   const tags = await tagsOf(session, [...balancers.map(arnOf), ...groups.map(groupArn)]);
-  const found = Array.from(tags.values()).flatMap((each) => madeFor(cluster, each) ?? []);
+  const securityGroups = await session.ec2.securityGroups(filtersFor(cluster), session.signal);
+  const all = [...tags.values(), ...securityGroups.map((group) => group.tags)];
+  const found = all.flatMap((each) => madeFor(cluster, each) ?? []);
   return Array.from(new Map(found.map((owner) => [owner.uid, owner])).values());
 }
 
@@ -80,7 +85,7 @@ async function groupsWith({ elb, signal: abortSignal }: Session, prefix: string)
 async function tagsOf(
   { elb, signal: abortSignal }: Session,
   arns: readonly string[],
-): Promise<ReadonlyMap<string, Readonly<Record<string, string>>>> {
+): Promise<Map<string, Readonly<Record<string, string>>>> {
   const parts = Array.from({ length: Math.ceil(arns.length / 20) }, (_, part) => arns.slice(part * 20, part * 20 + 20));
   const tags = new Map<string, Readonly<Record<string, string>>>();
   for (const ResourceArns of parts) {

@@ -11,9 +11,14 @@ const throttlings = new Set(['Throttling', 'ThrottlingException', 'TooManyReques
 
 /** What we knew is not so any more: what is there is looked at again. */
 const stale = new Set([
+  'DependencyViolation', // of a security group, until the last of its load balancer is gone
   'DuplicateListenerException',
   'DuplicateLoadBalancerNameException',
   'DuplicateTargetGroupNameException',
+  'InvalidGroup.Duplicate',
+  'InvalidGroup.NotFound',
+  'InvalidPermission.Duplicate',
+  'InvalidPermission.NotFound',
   'ListenerNotFoundException',
   'LoadBalancerNotFoundException',
   'ResourceInUseException',
@@ -25,9 +30,12 @@ const nameOf = (error: unknown): string => (error instanceof Error ? error.name 
 
 /** Something is not there: success for those who wanted it gone. */
 export const isGone = (error: unknown): boolean =>
-  ['ListenerNotFoundException', 'LoadBalancerNotFoundException', 'TargetGroupNotFoundException'].includes(
-    nameOf(error),
-  );
+  [
+    'InvalidGroup.NotFound',
+    'ListenerNotFoundException',
+    'LoadBalancerNotFoundException',
+    'TargetGroupNotFoundException',
+  ].includes(nameOf(error));
 
 /** A target cannot be registered, so that none of its call was. */
 export const isInvalidTarget = (error: unknown): boolean => nameOf(error) === 'InvalidTargetException';

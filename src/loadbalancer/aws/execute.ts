@@ -29,33 +29,51 @@ export async function execute(session: Session, steps: readonly Step[], found: F
   return { ...(walk.balancer === undefined ? {} : { balancer: walk.balancer }), refused: walk.refused };
 }
 
+type Creation = Extract<Step, { readonly call: 'CreateSecurityGroup' }>;
+
 /** One way through steps, which learns ARNs as it goes. */
 class Walk {
   readonly #session: Session;
   /** Name → ARN. */
   readonly #groups: Map<string, string>;
+  /** Name → ID. */
+  readonly #securityGroups = new Map<string, string>();
   readonly refused = new Map<string, string>();
   balancer: FoundBalancer | undefined;
 
   constructor(session: Session, found: Found) {
     this.#session = session;
     this.balancer = found.balancer;
+    if (found.securityGroup !== undefined) this.#securityGroups.set(found.securityGroup.name, found.securityGroup.id);
     this.#groups = new Map(found.groups.map(({ name, arn }) => [name, arn]));
   }
 
   async make(step: Step): Promise<unknown> {
-    const { elb, signal: abortSignal } = this.#session;
-    const until = { abortSignal };
+    const { elb, ec2, signal } = this.#session;
+    const until = { abortSignal: signal };
     switch (step.call) {
+      case 'CreateSecurityGroup':
+        return this.#createSecurityGroup(step);
+      case 'CreateTags':
+        return ec2.addTags(step.id, step.tags, signal);
+      case 'AuthorizeSecurityGroupIngress':
+        return ec2.authorizeIngress(this.#securityGroup(step.group), step.rules, signal);
+      case 'RevokeSecurityGroupIngress':
+        return ec2.revokeIngress(this.#securityGroup(step.group), step.rules, signal);
+      case 'DeleteSecurityGroup':
+        return unlessGone(ec2.deleteSecurityGroup(step.id, signal));
       case 'CreateLoadBalancer': {
-        const { LoadBalancers: [made] = [] } = await elb.createLoadBalancer(step.input, until);
+        const SecurityGroups = step.input.SecurityGroups?.map((name) => this.#securityGroup(name));
+        const { LoadBalancers: [made] = [] } = await elb.createLoadBalancer({ ...step.input, SecurityGroups }, until);
         this.balancer = made === undefined ? undefined : balancerOf(made, {}, {});
         return;
       }
       case 'SetSubnets':
         return elb.setSubnets({ ...this.#ofBalancer(), ...step.input }, until);
-      case 'SetSecurityGroups':
-        return elb.setSecurityGroups({ ...this.#ofBalancer(), SecurityGroups: [...step.groups] }, until);
+      case 'SetSecurityGroups': {
+        const SecurityGroups = step.groups.map((name) => this.#securityGroup(name));
+        return elb.setSecurityGroups({ ...this.#ofBalancer(), SecurityGroups }, until);
+      }
       case 'SetIpAddressType':
         return elb.setIpAddressType({ ...this.#ofBalancer(), IpAddressType: step.addressType }, until);
       case 'AddTags':
@@ -97,6 +115,17 @@ class Walk {
       case 'DeleteTargetGroup':
         return unlessGone(elb.deleteTargetGroup({ TargetGroupArn: step.arn }, until));
     }
+  }
+
+  async #createSecurityGroup({ group: name, description, subnet, tags }: Creation): Promise<void> {
+    const { ec2, signal } = this.#session;
+    const vpc = this.balancer?.vpc ?? (await ec2.vpcOf(subnet, signal));
+    this.#securityGroups.set(name, await ec2.createSecurityGroup({ name, description, vpc, tags }, signal));
+  }
+
+  /** The ID of one that goes by its name; others go by their ID. */
+  #securityGroup(name: string): string {
+    return this.#securityGroups.get(name) ?? name;
   }
 
   /** One instance that does not run makes AWS refuse the whole call: then each is tried alone, and the others serve. */
@@ -147,6 +176,7 @@ async function unlessGone(removal: Promise<unknown>): Promise<void> {
 
 function textOf(step: Step): string {
   if ('arn' in step) return `${step.call} ${step.arn}`;
+  if ('id' in step) return `${step.call} ${step.id}`;
   if ('group' in step) return `${step.call} ${step.group}`;
   return step.call;
 }

@@ -27,7 +27,7 @@ const providerAt = (peer: StandInPeer): AwsProvider =>
 async function outcomeOf(service: Service): Promise<readonly string[]> {
   await using peer = await standInPeer();
   await patiently(() => providerAt(peer).ensure(service, nodesOf(peer), signal));
-  return await inventory(peer.elb);
+  return await inventory(peer);
 }
 
 const nodesOf = ({ instances }: StandInPeer) => instances.map(nodeAt);
@@ -66,9 +66,13 @@ for (const [when, failure] of crashes) {
     const calls = await failingEach(failure, async (peer, fail) => {
       await fail(() => providerAt(peer).ensure(before, nodesOf(peer), signal));
       await patiently(() => providerAt(peer).ensure(before, nodesOf(peer), signal));
-      assert.deepEqual((await inventory(peer.elb)).toSorted(), want.toSorted());
+      assert.deepEqual((await inventory(peer)).toSorted(), want.toSorted());
     });
-    assert.equal(calls, 7, 'the load balancer, and a group, its nodes and a listener for each port');
+    assert.equal(
+      calls,
+      9,
+      'a security group, its rules, the load balancer, and a group, its nodes and a listener a port',
+    );
   });
 
   test(`LB-22 a crash at any call of a change, ${when}, leads to the same, and ports that stay are always open`, async () => {
@@ -80,25 +84,25 @@ for (const [when, failure] of crashes) {
       account.mustServe = [80];
       await fail(() => providerAt(peer).ensure(after, nodesOf(peer), signal));
       await patiently(() => providerAt(peer).ensure(after, nodesOf(peer), signal));
-      assert.deepEqual((await inventory(peer.elb)).toSorted(), want.toSorted());
+      assert.deepEqual((await inventory(peer)).toSorted(), want.toSorted());
       assert.deepEqual([...account.balancers.keys()], [arn], 'of the same load balancer');
     });
-    assert.equal(calls, 8, 'two groups, their nodes and listeners, and what is not needed any more');
+    assert.equal(calls, 10, 'rules, two groups, their nodes and listeners, and what is not needed any more');
   });
 
   test(`LB-22 a crash at any call that makes or removes it, ${when}, leaves nothing once it is removed`, async () => {
     await failingEach(failure, async (peer, fail) => {
       await fail(() => providerAt(peer).ensure(before, nodesOf(peer), signal));
       await patiently(() => providerAt(peer).remove(before, signal));
-      assert.deepEqual(await inventory(peer.elb), []);
+      assert.deepEqual(await inventory(peer), []);
     });
     await failingEach(failure, async (peer, fail) => {
       await patiently(() => providerAt(peer).ensure(before, nodesOf(peer), signal));
       await fail(() => patiently(() => providerAt(peer).remove(before, signal)));
-      const hasAny = (await inventory(peer.elb)).length > 0;
+      const hasAny = (await inventory(peer)).length > 0;
       assert.equal((await providerAt(peer).all(signal)).length, hasAny ? 1 : 0, 'what is left is found by its tags');
       await patiently(() => providerAt(peer).remove(before, signal));
-      assert.deepEqual(await inventory(peer.elb), []);
+      assert.deepEqual(await inventory(peer), []);
     });
   });
 }
@@ -154,7 +158,7 @@ test('an instance that does not run is told of, and the others get traffic', asy
   const told = events.filter(({ reason }) => reason === 'TargetNotRegistered').map(({ message }) => message);
   assert.equal(told.length, 1);
   assert.match(told[0] ?? '', /^AWS does not send traffic to i-0b: .*not in a running state/);
-  assert.match((await inventory(peer.elb))[1] ?? '', / at i-0a i-0c,/);
+  assert.match((await inventory(peer))[1] ?? '', / at i-0a i-0c,/);
 });
 
 test('what others made under our name is not touched', async () => {

@@ -1,5 +1,5 @@
 import type { OpenPort, Resource } from '../providers/resource.ts';
-import type { ElbProtocol } from './wanted.ts';
+import { protocolsOf } from './protocol.ts';
 
 /** A load balancer that is there. */
 export interface FoundBalancer {
@@ -50,8 +50,27 @@ export interface FoundListener {
   readonly tlsPolicy: string;
 }
 
+/** Clients of a range may reach ports. */
+export interface Rule {
+  /** In words of EC2: `tcp`, or `-1` for all. */
+  readonly protocol: string;
+  readonly from: number;
+  readonly to: number;
+  /** A CIDR in its canonical form. */
+  readonly source: string;
+}
+
+export interface FoundSecurityGroup {
+  readonly id: string;
+  readonly name: string;
+  readonly rules: readonly Rule[];
+  readonly tags: Readonly<Record<string, string>>;
+}
+
 /** What is at AWS for a Service. */
 export interface Found {
+  /** The one that was made for it; those that were named are the load balancer's. */
+  readonly securityGroup?: FoundSecurityGroup;
   readonly balancer?: FoundBalancer;
   readonly groups: readonly FoundGroup[];
   readonly listeners: readonly FoundListener[];
@@ -61,8 +80,8 @@ export interface Found {
 export const nothing: Found = { groups: [], listeners: [] };
 
 /** Whether there is anything left of a load balancer. */
-export const isNothing = ({ balancer, groups, listeners }: Found): boolean =>
-  balancer === undefined && groups.length === 0 && listeners.length === 0;
+export const isNothing = ({ securityGroup, balancer, groups, listeners }: Found): boolean =>
+  securityGroup === undefined && balancer === undefined && groups.length === 0 && listeners.length === 0;
 
 /** What is open, as the planner that all clouds share knows it. */
 export const asResources = ({ listeners }: Found): readonly Resource[] =>
@@ -72,13 +91,3 @@ export const asResources = ({ listeners }: Found): readonly Resource[] =>
     serves: protocolsOf(protocol).map((each): OpenPort => ({ protocol: each, port })),
     settings: {},
   }));
-
-const served: Readonly<Record<ElbProtocol, readonly OpenPort['protocol'][]>> = {
-  TCP: ['TCP'],
-  TLS: ['TCP'],
-  UDP: ['UDP'],
-  TCP_UDP: ['TCP', 'UDP'],
-};
-
-const protocolsOf = (protocol: string): readonly OpenPort['protocol'][] =>
-  protocol in served ? served[protocol as ElbProtocol] : []; // A cast that `in` has checked.

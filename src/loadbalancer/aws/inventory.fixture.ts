@@ -1,9 +1,14 @@
 import type { LoadBalancer, TargetGroup } from '@aws-sdk/client-elastic-load-balancing-v2';
 
+import type { Aws } from './connect.ts';
 import type { Elb } from './elb.ts';
+import type { Rule } from './found.ts';
 
-/** What an account has, in lines: load balancers with their listeners, then groups that nobody sends to. */
-export async function inventory(elb: Elb): Promise<readonly string[]> {
+/**
+ * What an account has, in lines: load balancers with their listeners, then groups that nobody sends to, then security
+ * groups that were made for Services.
+ */
+export async function inventory({ elb, ec2 }: Aws): Promise<readonly string[]> {
   const { LoadBalancers = [] } = await elb.describeLoadBalancers({});
   const groups = new Map((await groupsIn(elb)).map((group) => [group.TargetGroupArn ?? '', group]));
   const lines: string[] = [];
@@ -16,8 +21,15 @@ export async function inventory(elb: Elb): Promise<readonly string[]> {
     }
   }
   const stray = Array.from(groups.values()).filter(({ LoadBalancerArns = [] }) => LoadBalancerArns.length === 0);
-  return [...lines, ...stray.map(({ TargetGroupName }) => `nobody → ${TargetGroupName}`)];
+  const used = new Set(LoadBalancers.flatMap(({ SecurityGroups = [] }) => SecurityGroups));
+  const guards = (
+    await ec2.securityGroups({ 'tag-key': 'fairlead.dev/service-uid' }, new AbortController().signal)
+  ).map(({ id, rules }) => `${used.has(id) ? 'in' : 'unused: in'} ${rules.map(ruleText).toSorted().join(', ')}`);
+  return [...lines, ...stray.map(({ TargetGroupName }) => `nobody → ${TargetGroupName}`), ...guards];
 }
+
+const ruleText = ({ protocol, from, to, source }: Rule): string =>
+  `${from === to ? from : `${from}-${to}`}/${protocol} from ${source}`;
 
 /** All, however many come at once. */
 export async function groupsIn(elb: Elb): Promise<readonly TargetGroup[]> {

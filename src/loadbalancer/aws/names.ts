@@ -1,7 +1,6 @@
 // How what belongs to a Service is called at AWS, and what tells whose it is.
 import { createHash } from 'node:crypto';
 
-import type { Tag } from '@aws-sdk/client-elastic-load-balancing-v2';
 import type { MadeFor } from '../controller/provider.ts';
 
 /** A Service of a cluster. */
@@ -42,6 +41,12 @@ export const tagsFor = (owner: Owner): Readonly<Record<string, string>> => ({
   [uidTag]: owner.uid,
 });
 
+/** What finds everything of a cluster that has tags to be searched by. */
+export const filtersFor = (cluster: string): Readonly<Record<string, string>> => ({
+  [`tag:${clusterTag(cluster)}`]: 'owned',
+  'tag-key': uidTag,
+});
+
 /** The Service of this cluster that something was made for, as its tags say. */
 export function madeFor(cluster: string, tags: Readonly<Record<string, string>>): MadeFor | undefined {
   const [namespace = '', name = ''] = (tags[serviceTag] ?? '').split('/');
@@ -51,7 +56,7 @@ export function madeFor(cluster: string, tags: Readonly<Record<string, string>>)
 }
 
 /** Tags as the SDK has them. */
-export const asTags = (tags: Readonly<Record<string, string>>): Tag[] =>
+export const asTags = (tags: Readonly<Record<string, string>>): { Key: string; Value: string }[] =>
   Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
 
 /** Tags or attributes of the SDK as we have them. */

@@ -8,15 +8,16 @@ import { ingressWith, refusedAt } from '../providers/ingress.ts';
 import type { Plan } from '../providers/plan.ts';
 import { plan } from '../providers/plan.ts';
 import { networkLoadBalancers, nlbKind } from './cloud.ts';
+import type { Aws } from './connect.ts';
 import type { Session } from './describe.ts';
 import { describe, owners } from './describe.ts';
-import type { Elb } from './elb.ts';
 import { explained, provisioningMs } from './errors.ts';
 import type { Executed } from './execute.ts';
 import { execute } from './execute.ts';
 import type { Found, FoundBalancer } from './found.ts';
 import { asResources, isNothing } from './found.ts';
 import type { Owner } from './names.ts';
+import { keepsSecurityGroup } from './security-group.ts';
 import type { Settings } from './settings.ts';
 import { settingsOf } from './settings.ts';
 import type { Step } from './steps.ts';
@@ -24,8 +25,7 @@ import { removalSteps, stepsTo, targetSteps } from './steps.ts';
 import type { Wanted } from './wanted.ts';
 import { wantedOf } from './wanted.ts';
 
-export interface AwsOptions {
-  readonly elb: Elb;
+export interface AwsOptions extends Aws {
   /** Tells load balancers of this cluster from those of others in the same account. */
   readonly cluster: string;
   /** For Services that name none. */
@@ -98,7 +98,10 @@ export class AwsProvider implements LoadBalancerProvider {
     const planned = plan(cloud, { service, nodes, era: 'today', kind: nlbKind, isMixingAllowed, prices, existing });
     // Of a refused plan, only the nodes count.
     const own = planned.refusal === undefined ? planned : { ...planned, resources: [] };
-    return { planned, wanted: wantedOf({ owner: this.#ownerOf(service), service, nodes, planned: own, settings }) };
+    const isKept = keepsSecurityGroup(settings, found.balancer);
+    const owner = this.#ownerOf(service);
+    const wanted = wantedOf({ owner, service, nodes, planned: own, settings, keepsSecurityGroup: isKept });
+    return { planned, wanted };
   }
 
   /** What a Service does not say, flags do. */
@@ -117,7 +120,8 @@ export class AwsProvider implements LoadBalancerProvider {
   }
 
   #session(signal: AbortSignal): Session {
-    return { elb: this.#options.elb, signal };
+    const { elb, ec2 } = this.#options;
+    return { elb, ec2, signal };
   }
 
   #ownerOf({ metadata: { namespace = '', name = '', uid = '' } }: Service): Owner {

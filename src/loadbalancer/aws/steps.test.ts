@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import type { Found, FoundBalancer, FoundGroup, FoundListener } from './found.ts';
+import type { Found, FoundBalancer, FoundGroup, FoundListener, FoundSecurityGroup, Rule } from './found.ts';
 import { nothing } from './found.ts';
 import type { Step } from './steps.ts';
 import { removalSteps, stepsTo, targetSteps } from './steps.ts';
@@ -78,12 +78,27 @@ const foundFor = (ports: string, changes: Partial<Found> = {}): Found => ({
   ...changes,
 });
 
+const rule = (port: number, source = '0.0.0.0/0'): Rule => ({ protocol: 'tcp', from: port, to: port, source });
+
+/** What is wanted with a security group that has these rules. */
+const guarded = (...rules: readonly Rule[]): Partial<Wanted> => ({
+  securityGroups: ['web'],
+  securityGroup: { name: 'web', description: 'clients of web', rules },
+});
+
+const guard = (...rules: readonly Rule[]): FoundSecurityGroup => ({ id: 'sg-1', name: 'web', rules, tags });
+const behind = { ...balancer, securityGroups: ['sg-1'] };
+
 /** A step in a few words. */
 function words(step: Step): string {
   if (step.call === 'CreateTargetGroup') return `${step.call} ${step.input.Name}`;
   if (step.call === 'RegisterTargets' || step.call === 'DeregisterTargets')
     return `${step.call} ${step.group} ${step.targets.join(',')}`;
+  if ('rules' in step)
+    return `${step.call} ${step.rules.map(({ from, source }) => `${from} from ${source}`).join(', ')}`;
+  if (step.call === 'SetSecurityGroups') return `${step.call} ${step.groups.join()}`;
   if ('group' in step) return `${step.call} ${step.group}`;
+  if ('id' in step) return `${step.call} ${step.id}`;
   return 'arn' in step ? `${step.call} ${step.arn}` : step.call;
 }
 
@@ -147,7 +162,7 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
     ),
     [
       'SetSubnets',
-      'SetSecurityGroups',
+      'SetSecurityGroups sg-2',
       'SetIpAddressType',
       'ModifyLoadBalancerAttributes',
       'AddTags arn:web',
@@ -162,13 +177,64 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
     ),
     [],
   ],
+  ['subnets that nobody names stay as they are', stepsTo(wantedFor('80/TCP', { subnets: [] }), foundFor('80/TCP')), []],
   [
-    'subnets and security groups that nobody names stay as they are',
+    'a security group of its own comes first, with its rules',
+    stepsTo(wantedFor('80/TCP', guarded(rule(80))), nothing).slice(0, 3),
+    ['CreateSecurityGroup web', 'AuthorizeSecurityGroupIngress 80 from 0.0.0.0/0', 'CreateLoadBalancer'],
+  ],
+  [
+    'a crash left a security group without rules',
+    stepsTo(wantedFor('80/TCP', guarded(rule(80))), { ...nothing, securityGroup: guard() }).slice(0, 2),
+    ['AuthorizeSecurityGroupIngress 80 from 0.0.0.0/0', 'CreateLoadBalancer'],
+  ],
+  [
+    'a security group is as wanted',
     stepsTo(
-      wantedFor('80/TCP', { subnets: [] }),
-      foundFor('80/TCP', { balancer: { ...balancer, securityGroups: ['sg-1'] } }),
+      wantedFor('80/TCP', guarded(rule(80))),
+      foundFor('80/TCP', { balancer: behind, securityGroup: guard(rule(80)) }),
     ),
     [],
+  ],
+  [
+    'other ports: clients are let in before a port opens, and shut out after one closes',
+    stepsTo(
+      wantedFor('443/TCP', guarded(rule(443))),
+      foundFor('80/TCP', { balancer: behind, securityGroup: guard(rule(80)) }),
+    ),
+    [
+      'AuthorizeSecurityGroupIngress 443 from 0.0.0.0/0',
+      'CreateTargetGroup 443/TCP',
+      'RegisterTargets 443/TCP i-1,i-2',
+      'CreateListener 443/TCP',
+      'DeleteListener arn:listener:80/TCP',
+      'DeleteTargetGroup arn:group:80/TCP',
+      'RevokeSecurityGroupIngress 80 from 0.0.0.0/0',
+    ],
+  ],
+  [
+    'other clients',
+    stepsTo(
+      wantedFor('80/TCP', guarded(rule(80, '192.0.2.0/24'))),
+      foundFor('80/TCP', { balancer: behind, securityGroup: guard(rule(80), { ...rule(22), to: 23 }) }),
+    ),
+    [
+      'AuthorizeSecurityGroupIngress 80 from 192.0.2.0/24',
+      'RevokeSecurityGroupIngress 80 from 0.0.0.0/0, 22 from 0.0.0.0/0',
+    ],
+  ],
+  [
+    'groups are named instead: its own goes when it is not used any more',
+    stepsTo(
+      wantedFor('80/TCP', { securityGroups: ['sg-2'] }),
+      foundFor('80/TCP', { balancer: behind, securityGroup: guard(rule(80)) }),
+    ),
+    ['SetSecurityGroups sg-2', 'DeleteSecurityGroup sg-1'],
+  ],
+  [
+    'groups are not named any more',
+    stepsTo(wantedFor('80/TCP', guarded(rule(80))), foundFor('80/TCP', { balancer: behind })),
+    ['CreateSecurityGroup web', 'AuthorizeSecurityGroupIngress 80 from 0.0.0.0/0', 'SetSecurityGroups web'],
   ],
   [
     'another check and another attribute of a group',
@@ -195,8 +261,13 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
   ],
   [
     'all goes',
-    removalSteps(foundFor('80/TCP')),
-    ['DeleteListener arn:listener:80/TCP', 'DeleteLoadBalancer arn:web', 'DeleteTargetGroup arn:group:80/TCP'],
+    removalSteps(foundFor('80/TCP', { securityGroup: guard(rule(80)) })),
+    [
+      'DeleteListener arn:listener:80/TCP',
+      'DeleteLoadBalancer arn:web',
+      'DeleteTargetGroup arn:group:80/TCP',
+      'DeleteSecurityGroup sg-1',
+    ],
   ],
 ];
 for (const [name, steps, want] of cases) {

@@ -8,6 +8,8 @@ import type {
 } from '@aws-sdk/client-elastic-load-balancing-v2';
 import type { Found, FoundBalancer, FoundGroup, FoundHealth, FoundListener } from './found.ts';
 import { asTags } from './names.ts';
+import type { SecurityGroupStep } from './security-group.ts';
+import { closingSteps, openingSteps } from './security-group.ts';
 import type { HealthCheck } from './settings.ts';
 import type { Wanted, WantedGroup, WantedListener } from './wanted.ts';
 
@@ -18,9 +20,10 @@ type Places = Pick<CreateLoadBalancerInput, 'Subnets' | 'SubnetMappings'>;
 
 /**
  * One call. What only an earlier one tells is left out and filled in: the ARN and the VPC of the load balancer, and the
- * ARN of the group that `group` names.
+ * ARN of the group that `group` names; and the ID of the security group that is ours, which goes by its name.
  */
 export type Step =
+  | SecurityGroupStep
   | { readonly call: 'CreateLoadBalancer'; readonly input: CreateLoadBalancerInput }
   | { readonly call: 'SetSubnets'; readonly input: Places }
   | { readonly call: 'SetSecurityGroups'; readonly groups: readonly string[] }
@@ -59,8 +62,10 @@ export function stepsTo(wanted: Wanted, found: Found): readonly Step[] {
   const groupOf = (name: string): FoundGroup | undefined => found.groups.find((group) => group.name === name);
   const isWanted = ({ name }: FoundGroup): boolean => wanted.groups.some((group) => group.name === name);
   const kept = found.groups.filter(isWanted);
+  const [subnet = ''] = wanted.subnets;
   return [
-    ...balancerSteps(wanted, found.balancer),
+    ...openingSteps(wanted.securityGroup, found.securityGroup, { tags: wanted.tags, subnet }),
+    ...balancerSteps(wanted, found),
     ...tagSteps(wanted.tags, [...(found.balancer === undefined ? [] : [found.balancer]), ...kept]),
     ...wanted.groups.flatMap((group) => groupSteps(group, wanted, groupOf(group.name))),
     ...wanted.groups.flatMap(({ name }) => registrations(name, wanted.targets, groupOf(name)?.targets ?? [])),
@@ -72,6 +77,7 @@ export function stepsTo(wanted: Wanted, found: Found): readonly Step[] {
       .map(({ arn }) => ({ call: 'DeleteListener', arn }) as const),
     ...kept.flatMap(({ name, targets }) => deregistrations(name, wanted.targets, targets)),
     ...found.groups.filter((group) => !isWanted(group)).map(({ arn }) => ({ call: 'DeleteTargetGroup', arn }) as const),
+    ...closingSteps(wanted.securityGroup, found.securityGroup),
   ];
 }
 
@@ -81,17 +87,19 @@ export const targetSteps = (targets: readonly string[], { groups }: Found): read
   ...groups.flatMap((group) => deregistrations(group.name, targets, group.targets)),
 ];
 
-/** The steps that leave nothing. A group cannot go while a listener sends to it. */
-export const removalSteps = ({ balancer, groups, listeners }: Found): readonly Step[] => [
+/** The steps that leave nothing. Groups cannot go while a listener sends to them, or a load balancer has them. */
+export const removalSteps = ({ securityGroup, balancer, groups, listeners }: Found): readonly Step[] => [
   ...listeners.map(({ arn }) => ({ call: 'DeleteListener', arn }) as const),
   ...(balancer === undefined ? [] : [{ call: 'DeleteLoadBalancer', arn: balancer.arn } as const]),
   ...groups.map(({ arn }) => ({ call: 'DeleteTargetGroup', arn }) as const),
+  ...closingSteps(undefined, securityGroup),
 ];
 
-function balancerSteps(wanted: Wanted, found: FoundBalancer | undefined): readonly Step[] {
-  const attributes = differing(wanted.attributes, found?.attributes ?? {});
+function balancerSteps(wanted: Wanted, { balancer, securityGroup }: Found): readonly Step[] {
+  const attributes = differing(wanted.attributes, balancer?.attributes ?? {});
+  const named = wanted.securityGroups.map((name) => (name === securityGroup?.name ? securityGroup.id : name));
   return [
-    ...(found === undefined ? [creation(wanted)] : balancerChanges(wanted, found)),
+    ...(balancer === undefined ? [creation(wanted)] : balancerChanges({ ...wanted, securityGroups: named }, balancer)),
     ...stepIf(!isEmpty(attributes), { call: 'ModifyLoadBalancerAttributes', attributes }),
   ];
 }

@@ -5,10 +5,10 @@ import type { Plan } from '../providers/plan.ts';
 import type { Resource } from '../providers/resource.ts';
 import type { Owner } from './names.ts';
 import { balancerName, groupName, tagsFor } from './names.ts';
+import type { ElbProtocol } from './protocol.ts';
+import type { WantedSecurityGroup } from './security-group.ts';
+import { securityGroupFor } from './security-group.ts';
 import type { HealthCheck, Settings } from './settings.ts';
-
-/** Protocols that listeners and target groups of network load balancers have. */
-export type ElbProtocol = 'TCP' | 'UDP' | 'TCP_UDP' | 'TLS';
 
 /** Nodes behind one listener. */
 export interface WantedGroup {
@@ -30,14 +30,17 @@ export interface WantedListener {
   readonly tlsPolicy?: string;
 }
 
-/** Everything that is to be. Empty lists of subnets and security groups leave what is. */
+/** Everything that is to be. An empty list of subnets leaves what is. */
 export interface Wanted {
   readonly name: string;
   readonly scheme: 'internal' | 'internet-facing';
   readonly addressType: 'ipv4' | 'dualstack';
   readonly subnets: readonly string[];
   readonly elasticAddresses: readonly string[];
+  /** IDs, or the name of the one below. */
   readonly securityGroups: readonly string[];
+  /** The one that is ours to keep, where none is named. */
+  readonly securityGroup?: WantedSecurityGroup;
   readonly tags: Readonly<Record<string, string>>;
   readonly attributes: Readonly<Record<string, string>>;
   readonly groups: readonly WantedGroup[];
@@ -52,6 +55,7 @@ export interface WantedInput {
   readonly nodes: readonly Node[];
   readonly planned: Plan;
   readonly settings: Settings;
+  readonly keepsSecurityGroup: boolean;
 }
 
 /** The port at which every node's proxy tells whether it is well (KEP-3836). */
@@ -59,19 +63,23 @@ const proxyHealth = { protocol: 'HTTP', port: '10256', path: '/healthz' } as con
 
 /** What a plan means at AWS. */
 export function wantedOf(input: WantedInput): Wanted {
-  const { owner, nodes, planned, settings } = input;
+  const { owner, service, nodes, planned, settings, keepsSecurityGroup } = input;
   const units = planned.resources.filter(({ type }) => type === 'Listener').map((unit) => portOf(input, unit));
+  const listeners = units.map(({ listener }) => listener);
+  const { isDualStack } = settings;
+  const guard = keepsSecurityGroup ? securityGroupFor(owner, service, { listeners, isDualStack }) : undefined;
   return {
     name: balancerName(owner),
     scheme: planned.isInternal ? 'internal' : 'internet-facing',
-    addressType: settings.isDualStack ? 'dualstack' : 'ipv4',
+    addressType: isDualStack ? 'dualstack' : 'ipv4',
     subnets: settings.subnets,
     elasticAddresses: settings.elasticAddresses,
-    securityGroups: settings.securityGroups,
+    securityGroups: guard === undefined ? settings.securityGroups : [guard.name],
+    ...(guard === undefined ? {} : { securityGroup: guard }),
     tags: { ...settings.tags, ...tagsFor(owner) },
     attributes: settings.balancerAttributes,
     groups: units.map(({ group }) => group),
-    listeners: units.map(({ listener }) => listener),
+    listeners,
     targets: nodes
       .filter((node) => hasLabels(node, settings.nodeLabels))
       .flatMap((node) => instanceOf(node) ?? [])

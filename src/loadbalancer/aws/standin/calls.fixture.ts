@@ -1,7 +1,8 @@
 // The calls of ELBv2 that the adapter makes, over the records of an account.
+import type { Account } from './account.fixture.ts';
+import { setHealth } from './account.fixture.ts';
 import { balancerOutput, groupOutput, listenerOutput } from './output.fixture.ts';
-import type { Account, BalancerRecord, GroupRecord } from './records.fixture.ts';
-import { setHealth } from './records.fixture.ts';
+import type { BalancerRecord, GroupRecord } from './records.fixture.ts';
 import type { Input, Output } from './wire.fixture.ts';
 import { asPairs, ElbError, pairsIn, structures, text, texts } from './wire.fixture.ts';
 
@@ -83,6 +84,7 @@ export const calls: Readonly<Record<string, Call>> = {
     const balancer = ofBalancer(account, input);
     if (balancer.securityGroups.length === 0)
       throw new ElbError('InvalidConfigurationRequest', 'it was created without security groups');
+    account.securityGroups.assertThere(texts(input, 'SecurityGroups'));
     balancer.securityGroups = texts(input, 'SecurityGroups');
     return {};
   },

@@ -1,5 +1,5 @@
 import type { Peer } from '../aws.contract.ts';
-import { connectElb } from '../elb.ts';
+import { connect } from '../connect.ts';
 import { StandIn } from './server.fixture.ts';
 
 /** The stand-in, and the SDK that speaks to it. */
@@ -19,7 +19,7 @@ export async function standInPeer(): Promise<StandInPeer> {
   const standIn = await StandIn.start();
   return {
     standIn,
-    elb: await connectElb({ region: 'eu-central-1', endpoint: standIn.endpoint, maxAttempts: 1 }),
+    ...(await connect({ region: 'eu-central-1', endpoint: standIn.endpoint, maxAttempts: 1 })),
     subnets: ['subnet-0a', 'subnet-0b'],
     instances: ['i-0a', 'i-0b', 'i-0c'],
     [Symbol.asyncDispose]: () => standIn[Symbol.asyncDispose](),

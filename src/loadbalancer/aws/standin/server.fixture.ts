@@ -1,5 +1,5 @@
-// Stands in for ELBv2 of AWS: its protocol over a socket, so that the SDK is what speaks to it, and its rules as far as
-// they matter. It can fail, lose answers, ask for time, and tell late what it has.
+// Stands in for ELBv2 and EC2 of AWS: their protocols over a socket, so that the SDK is what speaks to it, and their rules
+// as far as they matter. It can fail, lose answers, ask for time, and tell late what it has.
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -7,8 +7,10 @@ import type { AddressInfo } from 'node:net';
 import { text as bodyOf } from 'node:stream/consumers';
 
 import { calls } from './calls.fixture.ts';
-import { Account } from './records.fixture.ts';
-import { answerXml, ElbError, errorXml, readForm, text } from './wire.fixture.ts';
+import { Account } from './account.fixture.ts';
+import { ec2Calls } from './security-groups.fixture.ts';
+import type { Input } from './wire.fixture.ts';
+import { answerXml, ec2AnswerXml, ec2ErrorXml, ElbError, errorXml, readForm, text } from './wire.fixture.ts';
 
 /** How a call fails. */
 export interface Failure {
@@ -55,25 +57,29 @@ export class StandIn implements AsyncDisposable {
     const action = text(input, 'Action');
     this.asked.push(action);
     const failure = this.disturb(action, this.asked.length);
-    const answer =
-      failure?.isDone === false ? undefined : this.#answer(action, () => calls[action]?.(this.account, input));
+    const signedFor = /\/(\w+)\/aws4_request/.exec(request.headers.authorization ?? '')?.[1];
+    const answer = failure?.isDone === false ? undefined : this.#answer(action, input, signedFor);
     if (failure === undefined && answer !== undefined) return void response.writeHead(answer.status).end(answer.body);
     if (failure?.error === undefined) return void request.socket.destroy();
     const { status, code, retryAfter } = failure.error;
     const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-    response.writeHead(status, headers).end(errorXml({ code, message: `${code}: as the test asked` }));
+    const told = { code, message: `${code}: as the test asked` };
+    response.writeHead(status, headers).end(action in ec2Calls ? ec2ErrorXml(told) : errorXml(told));
   }
 
-  #answer(
-    action: string,
-    work: () => Parameters<typeof answerXml>[1],
-  ): { readonly status: number; readonly body: string } {
+  #answer(action: string, input: Input, signedFor = ''): { readonly status: number; readonly body: string } {
+    const ofEc2 = ec2Calls[action];
     try {
-      if (!(action in calls)) throw new ElbError('InvalidAction', `there is no ${action} here`);
-      return { status: 200, body: answerXml(action, work()) };
+      if (signedFor !== (ofEc2 === undefined ? 'elasticloadbalancing' : 'ec2'))
+        throw new ElbError('SignatureDoesNotMatch', `${action} is signed for '${signedFor}'`, 403);
+      if (ofEc2 !== undefined)
+        return { status: 200, body: ec2AnswerXml(action, ofEc2(this.account.securityGroups, input)) };
+      const call = calls[action];
+      if (call === undefined) throw new ElbError('InvalidAction', `there is no ${action} here`);
+      return { status: 200, body: answerXml(action, call(this.account, input)) };
     } catch (error) {
       if (!(error instanceof ElbError)) throw error;
-      return { status: error.status, body: errorXml(error) };
+      return { status: error.status, body: ofEc2 === undefined ? errorXml(error) : ec2ErrorXml(error) };
     }
   }
 

@@ -1,6 +1,6 @@
-// The dialect of ELBv2: parameters of a form in, XML out.
+// The dialects of ELBv2 and EC2: parameters of a form in, XML out.
 
-/** Parameters as they were before they became `Tags.member.1.Key=a`. */
+/** Parameters as they were before they became `Tags.member.1.Key=a`, or `Tag.1.Key=a` at EC2. */
 export interface Input {
   readonly [name: string]: InputValue | undefined;
 }
@@ -34,11 +34,11 @@ export function readForm(text: string): Input {
   return collapse(root) as Input; // A cast: the root is no list.
 }
 
-/** Where a level has nothing but `member`, it is a list. */
+/** Where a level has nothing but numbers, or `member` with them, it is a list. */
 function collapse(value: unknown): InputValue {
   if (typeof value !== 'object' || value === null) return String(value);
-  if ('member' in value && typeof value.member === 'object' && value.member !== null)
-    return Object.values(value.member).map(collapse);
+  if ('member' in value) return collapse(value.member);
+  if (Object.keys(value).every((name) => /^\d+$/.test(name))) return Object.values(value).map(collapse);
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, collapse(each)]));
 }
 
@@ -81,13 +81,25 @@ export const errorXml = ({ code, message }: Pick<ElbError, 'code' | 'message'>):
   `<ErrorResponse xmlns="${space}"><Error><Type>Sender</Type><Code>${code}</Code><Message>${escape(message)}</Message></Error>` +
   `<RequestId>${requestId}</RequestId></ErrorResponse>`;
 
-function xml(value: Output): string {
+const ec2Space = 'http://ec2.amazonaws.com/doc/2016-11-15/';
+
+/** An answer of EC2. */
+export const ec2AnswerXml = (action: string, result: Output): string =>
+  `<?xml version="1.0" encoding="UTF-8"?>\n<${action}Response xmlns="${ec2Space}">` +
+  `<requestId>${requestId}</requestId>${xml(result, 'item')}</${action}Response>`;
+
+/** An answer of EC2 that tells of an error. */
+export const ec2ErrorXml = ({ code, message }: Pick<ElbError, 'code' | 'message'>): string =>
+  `<?xml version="1.0" encoding="UTF-8"?>\n<Response><Errors><Error><Code>${code}</Code><Message>${escape(message)}</Message>` +
+  `</Error></Errors><RequestID>${requestId}</RequestID></Response>`;
+
+function xml(value: Output, item = 'member'): string {
   if (value === undefined) return '';
-  if (Array.isArray(value)) return value.map((each: Output) => `<member>${xml(each)}</member>`).join('');
+  if (Array.isArray(value)) return value.map((each: Output) => `<${item}>${xml(each, item)}</${item}>`).join('');
   if (typeof value !== 'object') return escape(String(value));
   return Object.entries(value)
     .filter(([, each]) => each !== undefined)
-    .map(([name, each]) => `<${name}>${xml(each as Output)}</${name}>`)
+    .map(([name, each]) => `<${name}>${xml(each as Output, item)}</${name}>`)
     .join('');
 }
 

@@ -1,0 +1,47 @@
+// The ways to AWS: its own SDK, which is loaded by those who ask for it and finds credentials by itself.
+import type { ElasticLoadBalancingV2 } from '@aws-sdk/client-elastic-load-balancing-v2';
+import type { Ec2 } from './ec2.ts';
+import { ec2By } from './ec2.ts';
+import type { Elb } from './elb.ts';
+
+/** Left out, the SDK finds them: environment, profile, web identity, the machine's role. */
+export interface ConnectOptions {
+  readonly region?: string | undefined;
+  /** Another address of the service, such as that of an emulator. */
+  readonly endpoint?: string | undefined;
+  /** Another address of EC2; default the one before, if there is one. */
+  readonly ec2Endpoint?: string | undefined;
+  /** How often a call is tried before it has failed; default the SDK's. */
+  readonly maxAttempts?: number;
+}
+
+const sdkPackage = '@aws-sdk/client-elastic-load-balancing-v2';
+
+/** The ways to AWS. */
+export interface Aws {
+  readonly elb: Elb;
+  readonly ec2: Ec2;
+}
+
+/** Connects to AWS. Rejects when the SDK, which is an optional dependency, is not installed. */
+export async function connect({ ec2Endpoint, ...options }: ConnectOptions): Promise<Aws> {
+  const sdk = await import('@aws-sdk/client-elastic-load-balancing-v2').catch((error: unknown) => {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+    if (!isMissing) throw error;
+    throw new Error(`load balancers of AWS need its SDK: npm install ${sdkPackage}`, { cause: error });
+  });
+  const clientOf = ({ region, endpoint, maxAttempts }: ConnectOptions): ElasticLoadBalancingV2 =>
+    new sdk.ElasticLoadBalancingV2({
+      // Several workers share an account's rate: the client slows down before AWS makes it.
+      retryMode: 'adaptive',
+      ...(region === undefined ? {} : { region }),
+      ...(endpoint === undefined ? {} : { endpoint }),
+      ...(maxAttempts === undefined ? {} : { maxAttempts }),
+    });
+  const elb = clientOf(options);
+  await elb.config.region().catch((error: unknown) => {
+    throw new Error('which region of AWS? pass --aws-region, or set AWS_REGION', { cause: error });
+  });
+  // Another client signs for EC2: each goes on to sign for the service that it was first asked to sign for.
+  return { elb, ec2: ec2By(clientOf(options), ec2Endpoint ?? options.endpoint) };
+}
