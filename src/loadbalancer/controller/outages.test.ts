@@ -88,6 +88,36 @@ test('another Service of the same name has a load balancer of its own, after tha
   assert.deepEqual(provider.asked, ['ensure web held []', 'remove web', 'ensure web held []']);
 });
 
+test('LB-22 what has no Service any more is removed as soon as the cloud lets it be, without another start', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const provider = new Recorder();
+  const clock = new ManualClock(start);
+  provider.made.add('uid-protected').add('uid-other');
+  const away = new Error('the cloud is away');
+  provider.searchErrors.push(away, away);
+  provider.errors.push(new Error('it is protected'));
+  await using running = cluster.run(provider, { clock, random: () => 1 });
+  await running.ready;
+  const searched = async (count: number): Promise<void> => {
+    await until(`${count} searches`, () => provider.searches === count);
+    await settled();
+  };
+  await searched(1);
+  await clock.advance(5000);
+  await searched(2);
+  await clock.advance(9999);
+  await searched(2);
+  assert.equal(provider.made.size, 2, 'nothing is known to be there yet');
+  await clock.advance(1);
+  await until('the one that can be is removed', () => !provider.made.has('uid-other'));
+  assert.deepEqual([...provider.made], ['uid-protected']);
+  await clock.advance(20_000);
+  await until('the other too', () => provider.made.size === 0);
+  await clock.advance(600_000);
+  await searched(4);
+});
+
 test('of two replicas one acts; when it stops the other takes over, and changes nothing that is right', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);

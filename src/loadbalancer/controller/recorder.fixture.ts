@@ -11,6 +11,9 @@ export class Recorder implements LoadBalancerProvider {
   readonly made = new Set<string>();
   /** What the next calls throw, one each. */
   readonly errors: Error[] = [];
+  /** What the next searches for all throw. */
+  readonly searchErrors: Error[] = [];
+  searches = 0;
   isElsewhere = false;
 
   async find(service: Service): Promise<Service['status']['loadBalancer'] | undefined> {
@@ -46,11 +49,13 @@ export class Recorder implements LoadBalancerProvider {
   }
 
   async all(): Promise<{ namespace: string; name: string; uid: string }[]> {
+    this.searches++;
+    this.#fail(this.searchErrors);
     return Array.from(this.made, (uid) => ({ namespace: 'default', name: 'gone', uid }));
   }
 
-  #fail(): void {
-    const error = this.errors.shift();
+  #fail(errors = this.errors): void {
+    const error = errors.shift();
     if (error !== undefined) throw error;
   }
 }
