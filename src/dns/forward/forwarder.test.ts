@@ -6,6 +6,7 @@ import { Registry } from 'prom-client';
 
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
+import { ManualClock } from '../../client/testing/clocks.ts';
 import { rcodes, types } from '../wire/codes.ts';
 import { readMessage } from '../wire/message.ts';
 import { isDown } from './choose.ts';
@@ -33,23 +34,41 @@ class SkippingClock implements Clock {
 interface Given {
   readonly servers: readonly FakeUpstream[];
   readonly forwarder: Forwarder;
-  readonly clock: SkippingClock;
   readonly ask: (name: string, more?: Partial<ResolveOptions>) => Promise<UpstreamAnswer>;
 }
 
-async function withForwarder(
+/** Time stands still unless the test moves it, so that nothing is asked twice because the machine was busy. */
+const withForwarder = (
+  behaviours: readonly Behaviour[],
+  options: Partial<ForwarderOptions>,
+  run: (given: Given & { readonly clock: ManualClock }) => Promise<void>,
+): Promise<void> => {
+  const clock = new ManualClock();
+  return withClock(behaviours, { ...options, clock }, (given) => run({ ...given, clock }));
+};
+
+/** Time goes by. */
+const inRealTime = (
+  behaviours: readonly Behaviour[],
+  options: Partial<ForwarderOptions>,
+  run: (given: Given & { readonly clock: SkippingClock }) => Promise<void>,
+): Promise<void> => {
+  const clock = new SkippingClock();
+  return withClock(behaviours, { ...options, clock }, (given) => run({ ...given, clock }));
+};
+
+async function withClock(
   behaviours: readonly Behaviour[],
   options: Partial<ForwarderOptions>,
   run: (given: Given) => Promise<void>,
 ): Promise<void> {
-  const clock = new SkippingClock();
   const servers = await Promise.all(behaviours.map((behaviour) => FakeUpstream.start(behaviour)));
   const upstreams = servers.map(({ endpoint }) => endpoint);
-  const forwarder = new Forwarder({ upstreams, clock, ...options });
+  const forwarder = new Forwarder({ upstreams, ...options });
   const ask: Given['ask'] = (name, more) =>
     forwarder.resolve({ name, type: types.A, class: 1 }, { dnssecOk: false, checkingDisabled: false, ...more });
   try {
-    await run({ servers, forwarder, clock, ask });
+    await run({ servers, forwarder, ask });
   } finally {
     await forwarder.close();
     for (const server of servers) await server[Symbol.asyncDispose]();
@@ -61,8 +80,8 @@ const asker = (address: string): Partial<ResolveOptions> => ({ asker: { address,
 
 /** Waits until something holds. */
 async function until(holds: () => boolean): Promise<void> {
-  for (let wait = 0; !holds(); wait++) {
-    assert.ok(wait < 400, 'it did not come to hold within two seconds');
+  for (const end = performance.now() + 30_000; !holds();) {
+    assert.ok(performance.now() < end, 'it did not come to hold');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -80,10 +99,10 @@ suite('one question for many', () => {
   test('the next is answered from the cache, until its time is over', async () => {
     await withForwarder([answers('192.0.2.1', 60)], {}, async ({ ask, servers, clock }) => {
       await ask('www.example.org');
-      clock.skip(20_000);
+      await clock.advance(20_000);
       const cached = await ask('www.example.org');
       assert.ok((cached.answers[0]?.ttl ?? 0) <= 40);
-      clock.skip(41_000);
+      await clock.advance(41_000);
       assert.equal((await ask('www.example.org')).answers[0]?.ttl, 60);
       assert.equal(servers[0]?.asked('www.example.org').length, 2);
     });
@@ -119,7 +138,7 @@ suite('one question for many', () => {
   test('a popular answer is renewed before its time, once', async () => {
     await withForwarder([answers('192.0.2.1', 100)], {}, async ({ ask, servers, clock, forwarder }) => {
       for (let each = 0; each < 4; each++) await ask('www.example.org');
-      clock.skip(97_000);
+      await clock.advance(97_000);
       const all = await Promise.all(Array.from({ length: 20 }, () => ask('www.example.org')));
       assert.ok(all.every((answer) => answer.stale === undefined));
       await until(() => servers[0]?.asked('www.example.org').length === 2);
@@ -138,30 +157,29 @@ suite('one question for many', () => {
 });
 
 suite('no stalls, over real sockets', () => {
-  const table: readonly { name: string; first: Behaviour; typical: number }[] = [
-    { name: 'the first upstream is dead', first: silent, typical: 200 },
-    { name: 'the first upstream loses half', first: loses(2, answers('192.0.2.9')), typical: 200 },
-    { name: 'the first upstream is slow', first: slow(900, answers('192.0.2.9')), typical: 200 },
-    { name: 'the first upstream says SERVFAIL', first: answersCode(2), typical: 100 },
-    { name: 'the first upstream says REFUSED', first: answersCode(5), typical: 100 },
+  /** Clients give up after five seconds; race.test.ts has the exact times, by a clock of its own. */
+  const patienceMs = 5000;
+  const table: readonly { name: string; first: Behaviour }[] = [
+    { name: 'the first upstream is dead', first: silent },
+    { name: 'the first upstream loses half', first: loses(2, answers('192.0.2.9')) },
+    { name: 'the first upstream is slow', first: slow(900, answers('192.0.2.9')) },
+    { name: 'the first upstream says SERVFAIL', first: answersCode(2) },
+    { name: 'the first upstream says REFUSED', first: answersCode(5) },
     {
       name: 'the first upstream does not recurse',
       first: (arrival) => {
         const authorities = [{ type: 'NS' as const, name: 'org', ttl: 60, data: 'ns.example.org' }];
         arrival.send(reply(arrival, [], { authorities, flags: 0 }));
       },
-      typical: 100,
     },
     {
       name: 'the first upstream sends garbage',
       first: (arrival) => arrival.send(Buffer.from('garbage')),
-      typical: 200,
     },
   ];
-  for (const { name, first, typical } of table) {
-    // The bound for each leaves room for a machine that is busy with other tests; race.test.ts has the exact times.
-    test(`${name}: 40 questions, typically answered within ${typical} ms, and none stalls`, async () => {
-      await withForwarder([first, answers('192.0.2.1')], {}, async ({ ask }) => {
+  for (const { name, first } of table) {
+    test(`${name}: 40 questions, all are answered, and none stalls`, async () => {
+      await inRealTime([first, answers('192.0.2.1')], {}, async ({ ask }) => {
         const times: number[] = [];
         for (let each = 0; each < 40; each++) {
           const start = performance.now();
@@ -169,22 +187,24 @@ suite('no stalls, over real sockets', () => {
           times.push(performance.now() - start);
         }
         const sorted = times.toSorted((a, b) => a - b);
-        assert.ok((sorted[20] ?? 0) < typical, `the median is ${sorted[20]} ms`);
-        assert.ok((sorted[39] ?? 0) < 1500, `the longest took ${sorted[39]} ms`);
+        assert.ok((sorted[20] ?? 0) < patienceMs / 5, `the median is ${sorted[20]} ms`);
+        assert.ok((sorted[39] ?? 0) < patienceMs, `the longest took ${sorted[39]} ms`);
       });
     });
   }
 
   test('the only upstream loses half: asked again, nobody waits for seconds', async () => {
-    await withForwarder([loses(2, answers('192.0.2.1'))], {}, async ({ ask }) => {
-      const start = performance.now();
-      for (let each = 0; each < 6; each++) assert.equal(addressOf(await ask(`n${each}.example.org`)), '192.0.2.1');
-      assert.ok(performance.now() - start < 3000);
+    await inRealTime([loses(2, answers('192.0.2.1'))], {}, async ({ ask }) => {
+      for (let each = 0; each < 6; each++) {
+        const start = performance.now();
+        assert.equal(addressOf(await ask(`n${each}.example.org`)), '192.0.2.1');
+        assert.ok(performance.now() - start < patienceMs);
+      }
     });
   });
 
   test('one that was down is used again soon after it is back', async () => {
-    await withForwarder([silent, slow(40, answers('192.0.2.2'))], {}, async ({ ask, servers, forwarder, clock }) => {
+    await inRealTime([silent, slow(40, answers('192.0.2.2'))], {}, async ({ ask, servers, forwarder, clock }) => {
       const [first] = forwarder.upstreams;
       for (let each = 0; first !== undefined && !isDown(first.health); each++) {
         await ask(`n${each}.example.org`);
@@ -220,10 +240,10 @@ suite('no stalls, over real sockets', () => {
       fc.asyncProperty(mix, async ({ others, hasGood }) => {
         const behaviours = others.map((name) => broken[name] ?? silent);
         const good = hasGood ? [answers('192.0.2.1')] : [];
-        await withForwarder([...behaviours, ...good], { deadlineMs: hasGood ? 2400 : 500 }, async ({ ask }) => {
+        await inRealTime([...behaviours, ...good], hasGood ? {} : { deadlineMs: 500 }, async ({ ask }) => {
           const start = performance.now();
           const all = await Promise.all([ask('a.example.org'), ask('b.example.org'), ask('c.example.org')]);
-          assert.ok(performance.now() - start < 2500, `${performance.now() - start} ms`);
+          assert.ok(performance.now() - start < patienceMs, `${performance.now() - start} ms`);
           if (hasGood) assert.ok(all.every((answer) => addressOf(answer) === '192.0.2.1'));
           else assert.ok(all.every(({ rcode }) => [0, 2, 5].includes(rcode)));
         });
@@ -246,11 +266,11 @@ suite('no stalls, over real sockets', () => {
   });
 
   test('all upstreams are dead: SERVFAIL before the client gives up', async () => {
-    await withForwarder([silent], { deadlineMs: 300 }, async ({ ask }) => {
+    await inRealTime([silent], { deadlineMs: 300 }, async ({ ask }) => {
       const start = performance.now();
       const answer = await ask('www.example.org');
       assert.equal(answer.rcode, rcodes.SERVFAIL);
-      assert.ok(performance.now() - start < 1000);
+      assert.ok(performance.now() - start < patienceMs);
     });
   });
 });
@@ -263,15 +283,16 @@ suite('answers past their time (RFC 8767)', () => {
       async ({ ask, servers, clock, forwarder }) => {
         await ask('www.example.org');
         for (const server of servers) server.behaviour = silent;
-        clock.skip(10_000);
-        const first = await ask('www.example.org');
+        await clock.advance(10_000);
+        const waiting = ask('www.example.org');
+        await clock.advance(50);
+        const first = await waiting;
         assert.equal(first.stale, true);
         assert.equal(first.answers[0]?.ttl, 30);
+        await clock.advance(150);
         await until(() => forwarder.inFlight === 0);
         const asked = servers[0]?.asked('www.example.org').length;
-        const start = performance.now();
-        assert.equal((await ask('www.example.org')).stale, true);
-        assert.ok(performance.now() - start < 40);
+        assert.equal((await ask('www.example.org')).stale, true, 'without any time going by');
         assert.equal(servers[0]?.asked('www.example.org').length, asked, 'upstreams are left alone for 30 s');
         assert.equal(forwarder.counters.cache.servedStale, 2);
       },
@@ -282,7 +303,7 @@ suite('answers past their time (RFC 8767)', () => {
     await withForwarder([answers('192.0.2.1', 5)], {}, async ({ ask, servers, clock }) => {
       await ask('www.example.org');
       for (const server of servers) server.behaviour = answersCode(2);
-      clock.skip(10_000);
+      await clock.advance(10_000);
       const answer = await ask('www.example.org');
       assert.equal(answer.stale, true);
       assert.equal(addressOf(answer), '192.0.2.1');
@@ -293,7 +314,7 @@ suite('answers past their time (RFC 8767)', () => {
     await withForwarder([answers('192.0.2.1', 5)], {}, async ({ ask, servers, clock }) => {
       await ask('www.example.org');
       for (const server of servers) server.behaviour = answersCode(3);
-      clock.skip(10_000);
+      await clock.advance(10_000);
       assert.equal((await ask('www.example.org')).rcode, rcodes.NXDOMAIN);
       for (const server of servers) server.behaviour = answersCode(2);
       assert.equal((await ask('www.example.org')).rcode, rcodes.SERVFAIL, 'a denied name does not come back');
@@ -315,7 +336,7 @@ suite('limits', () => {
   });
 
   test('a client that asks too often is refused, and others are not', async () => {
-    const policy = new RecursionPolicy({ allow: ['10.0.0.0/8'], perSecond: 5 });
+    const policy = new RecursionPolicy({ allow: ['10.0.0.0/8'], perSecond: 5, clock: new ManualClock() });
     await withForwarder([answers('192.0.2.1')], { policy }, async ({ ask }) => {
       const codes = new Set<number>();
       for (let each = 0; each < 10; each++) codes.add((await ask(`n${each}.example.org`, asker('10.0.0.1'))).rcode);
@@ -331,7 +352,7 @@ suite('limits', () => {
 
   test('one client has so many questions under way, all have so many, and different questions are bounded', async () => {
     const options = { maxWaitingPerClient: 2, maxWaiting: 4, maxInFlight: 3, deadlineMs: 150 };
-    await withForwarder([silent], options, async ({ ask, forwarder }) => {
+    await withForwarder([silent], options, async ({ ask, forwarder, clock }) => {
       const waiting = [ask('www.a.example', asker('10.0.0.1')), ask('www.b.example', asker('10.0.0.1'))];
       assert.equal((await ask('www.c.example', asker('10.0.0.1'))).rcode, rcodes.REFUSED);
       waiting.push(ask('www.c.example', asker('10.0.0.2')));
@@ -347,6 +368,7 @@ suite('limits', () => {
         stranger: 0,
         kind: 0,
       });
+      await clock.advance(150);
       await Promise.all(waiting);
       assert.equal(forwarder.inFlight, 0);
       assert.equal((await ask('www.a.example', asker('10.0.0.3'))).rcode, rcodes.SERVFAIL, 'there is room again');
@@ -357,7 +379,7 @@ suite('limits', () => {
   test('a flood of random names below one domain leaves room for all others', async () => {
     const behaviour: Behaviour = (arrival, server) =>
       arrival.name.endsWith('victim.example') ? undefined : answers('192.0.2.1')(arrival, server);
-    await withForwarder([behaviour], { maxInFlight: 40, deadlineMs: 1000 }, async ({ ask, forwarder }) => {
+    await withForwarder([behaviour], { maxInFlight: 40, deadlineMs: 1000 }, async ({ ask, forwarder, clock }) => {
       const flood = Array.from({ length: 200 }, (_, each) =>
         ask(`x${each}.victim.example`, asker(`10.0.0.${each % 50}`)),
       );
@@ -368,6 +390,7 @@ suite('limits', () => {
         assert.equal(addressOf(await ask(`www.m${each}.example`, asker('10.0.1.1'))), '192.0.2.1');
       }
       assert.equal(forwarder.counters.refused.domain, 190);
+      await clock.advance(1000);
       assert.ok((await Promise.all(flood)).every(({ rcode }) => rcode === rcodes.SERVFAIL));
     });
   });
@@ -433,14 +456,13 @@ suite('loops', () => {
       const looping = asksBack(() => forwarder ?? assert.fail('not yet'), keepsOptions);
       await withForwarder([looping], {}, async (given) => {
         forwarder = given.forwarder;
-        const start = performance.now();
+        // The deadline does not come: no time goes by.
         const answer = await given.ask('www.example.org');
         assert.equal(answer.rcode, rcodes.SERVFAIL);
-        assert.ok(performance.now() - start < 1000, 'not after the deadline');
         assert.ok(forwarder.counters.loops >= 1);
         const server = given.servers[0];
         if (server !== undefined) server.behaviour = answers('192.0.2.1');
-        given.clock.skip(61_000);
+        await given.clock.advance(61_000);
         assert.equal(
           addressOf(await given.ask('other.example.org')),
           '192.0.2.1',
