@@ -132,14 +132,15 @@ test('changes of Pods are gathered for as long as is asked', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await cluster.service('web');
-  await using running = cluster.start({ endpointUpdatesBatchPeriodMs: 300 });
+  await using running = cluster.start({ endpointUpdatesBatchPeriodMs: 1000 });
   await running.ready;
   await until('Endpoints', () => cluster.endpoints('web'));
   await quiet(cluster);
   cluster.takeWrites();
-  for (let index = 1; index <= 5; index++) await cluster.pod(`p${index}`, 'web', { ip: `10.1.0.${index}` });
+  await Promise.all([1, 2, 3, 4, 5].map((index) => cluster.pod(`p${index}`, 'web', { ip: `10.1.0.${index}` })));
   await until('all five', async () => (await cluster.slices('web'))[0]?.endpoints?.length === 5);
-  await quiet(cluster, 400);
+  await until('in Endpoints too', async () => (await cluster.endpoints('web'))?.subsets?.[0]?.addresses?.length === 5);
+  await quiet(cluster);
   const [slice] = await cluster.slices('web');
   assert.deepEqual(cluster.takeWrites(), ['200 PUT endpoints/web', `200 PUT endpointslices/${slice?.metadata.name}`]);
 });

@@ -15,9 +15,10 @@ const user = { name: 'controllers', uid: '', groups: ['system:masters', 'system:
 const clusterOf = (server: TestServer): TestCluster =>
   new TestCluster(() => inProcess((request) => server.handle({ ...request, user })));
 
-// A lease lasts whole seconds: hand-over after a crash takes at least one.
-const times = { leaseDurationMs: 1000, renewDeadlineMs: 600, retryPeriodMs: 100 };
-const standing = (identity: string) => ({ leaderElection: { identity, ...times } });
+// A lease lasts whole seconds: hand-over after a crash takes at least one. One that is released needs none of them.
+const brief = { leaseDurationMs: 1000, renewDeadlineMs: 600, retryPeriodMs: 100 };
+const long = { leaseDurationMs: 60_000, renewDeadlineMs: 40_000, retryPeriodMs: 100 };
+const standing = (identity: string, times = brief) => ({ leaderElection: { identity, ...times } });
 
 const leaderOf = async (cluster: TestCluster): Promise<string | undefined> =>
   (await cluster.user.find(leaseKind, { namespace: 'kube-system', name: 'fairlead-controllers' }))?.spec.holderIdentity;
@@ -26,9 +27,9 @@ test('of two processes one acts, and the other takes over when it ends, without 
   await using server = await testServer();
   const cluster = clusterOf(server);
   for (const name of ['a', 'b', 'c']) await cluster.service(name);
-  const first = cluster.start(standing('first'), { who: 'first' });
+  const first = cluster.start(standing('first', long), { who: 'first' });
   await first.ready;
-  await using second = cluster.start(standing('second'), { who: 'second' });
+  await using second = cluster.start(standing('second', long), { who: 'second' });
   await second.ready;
   assert.deepEqual(second.problems(), []);
   await until('three placeholders', async () => (await cluster.slices('c')).length === 1);

@@ -129,11 +129,12 @@ export class TestCluster {
     return found === undefined ? undefined : `${found.status} ${found.reason}`;
   }
 
-  /** Resolves when nothing was written for a while. */
-  async quiet(ms = 60): Promise<void> {
-    for (let before = -1; before !== this.writes.length;) {
+  /** Resolves when nothing was written for so many turns of the event loop, of which a machine that stands still has none. */
+  async quiet(turns = 60): Promise<void> {
+    for (let [still, before] = [0, -1]; still < turns; still++) {
+      if (before !== this.writes.length) still = 0;
       before = this.writes.length;
-      await delay(ms);
+      await delay(1);
     }
   }
 

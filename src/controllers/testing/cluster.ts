@@ -163,10 +163,11 @@ interface WatchedOptions extends Required<ProcessOptions> {
 const withDead = (signal: AbortSignal | undefined, dead: AbortSignal): AbortSignal =>
   signal === undefined ? dead : AbortSignal.any([signal, dead]);
 
-/** Resolves when nothing was written for a while. */
-export async function quiet(cluster: TestCluster, ms = 60): Promise<void> {
-  for (let before = -1; before !== cluster.writes.length;) {
+/** Resolves when nothing was written for so many turns of the event loop, of which a machine that stands still has none. */
+export async function quiet(cluster: TestCluster, turns = 60): Promise<void> {
+  for (let [still, before] = [0, -1]; still < turns; still++) {
+    if (before !== cluster.writes.length) still = 0;
     before = cluster.writes.length;
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    await new Promise((resolve) => setTimeout(resolve, 1));
   }
 }

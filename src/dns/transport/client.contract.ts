@@ -7,7 +7,7 @@ import { connect, isIPv6 } from 'node:net';
 
 import type { ListenAddress } from './protocol.ts';
 
-const answerTimeoutMs = 5000;
+const answerTimeoutMs = 30_000;
 
 /** Replies by id, over one UDP socket. */
 export class UdpClient implements AsyncDisposable {

@@ -62,6 +62,7 @@ export async function weather(cluster: TestCluster, options: StormOptions): Prom
   await calm(() => wrongIn(cluster, cloudName, 'today'), `seed ${seed}`, deadlineMs);
   const perChange = provider.calls / changes;
   assert.ok(perChange < 40, `${perChange} calls a change (seed ${seed})`);
+  await cluster.quiet();
   const settledAt = provider.calls;
   await cluster.quiet(200);
   assert.equal(provider.calls, settledAt, 'and then nothing is asked any more');

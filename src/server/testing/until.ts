@@ -2,7 +2,7 @@
 export async function until<T>(
   what: string,
   probe: () => Promise<T | undefined> | T | undefined,
-  withinMs = 5000,
+  withinMs = 30_000,
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {

@@ -29,7 +29,7 @@ export class Recorder implements WatchObserver {
 
 /** Waits until something holds; a test must not wait for ever. */
 export async function until(condition: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 5_000;
+  const deadline = Date.now() + 30_000;
   while (!condition()) {
     assert.ok(Date.now() < deadline, `timed out waiting until ${what}`);
     await setImmediate();
