@@ -60,7 +60,7 @@ describe('addresses on an interface', { skip: unless(whyNoNamespaces()) }, () =>
     await part.ready();
   };
   const isOnNode = (): boolean => network.node.run('ip', 'address', 'show', 'dev', 'leaf0').includes(` ${address}/32 `);
-  const asked = async (): Promise<string> => (await network.client.dial(address, 8000))[0] ?? '';
+  const asked = async (): Promise<string> => (await network.client.dial(address, 8000, { timeoutMs: 700 }))[0] ?? '';
 
   test('a neighbour reaches the Service, and unlearns where the address was before', async () => {
     const neighbour = ['neigh', 'replace', address, 'lladdr', '02:00:00:00:00:99', 'dev', 'eth0', 'nud', 'stale'];

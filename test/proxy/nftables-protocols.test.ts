@@ -91,8 +91,8 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
       const { cluster, backend, table, route } = routed;
       const dns = service({ ports: [{ port: 53, protocol: 'UDP' }] });
       const serve = (...of: readonly PodName[]): Promise<void> => route(dns, slices(of, { protocol: 'UDP' }));
-      const asked = async (): Promise<string> =>
-        (await cluster.client.send(`keeps ${family}`, vip, 53)).split(' ')[0] ?? '';
+      const asked = async (patience = {}): Promise<string> =>
+        (await cluster.client.send(`keeps ${family}`, vip, 53, patience)).split(' ')[0] ?? '';
       await serve('podA');
       assert.equal(await asked(), 'podA');
       await backend.replace(table);
@@ -108,7 +108,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
       await serve('far');
       assert.equal(await asked(), 'far');
       await route(undefined);
-      assert.notEqual(await asked(), 'far', 'deleted');
+      assert.notEqual(await asked({ timeoutMs: 300 }), 'far', 'deleted');
       assert.deepEqual(backend.problems(), []);
     });
   }

@@ -31,7 +31,7 @@ function decision(table: RoutingTable, flow: Flow, random: number, pinned?: Pick
 function targetsFor(table: RoutingTable, flow: Flow): readonly (Target | undefined)[] {
   const verdict = decide(table, flow, { random: () => 0 });
   if (verdict.type !== 'forward') return [undefined];
-  const { action } = rulesFor(verdict.route, originOf(table.network, flow.source));
+  const { action } = rulesFor(verdict.route, originOf(table.network, flow));
   if (action.type !== 'forward') return [undefined];
   return action.targets.flatMap((target) => Array.from({ length: target.weight }, () => target));
 }
@@ -160,7 +160,8 @@ test('rules and table decide alike about every client, address and port, after e
       const rulesets = families.map((family) => new Ruleset('t', family));
       const kernels = new Map(families.map((family) => [family, new Kernel()]));
       for (const kernel of kernels.values())
-        kernel.isNode = (address) => originOf({ ...network, podRanges: [] }, address) === 'node';
+        kernel.isNode = (address) =>
+          originOf({ ...network, podRanges: [] }, { source: address, address: '' }) === 'node';
       const load = (): void => {
         for (const ruleset of rulesets) kernels.get(ruleset.family)?.run(ruleset.full(table.network));
       };

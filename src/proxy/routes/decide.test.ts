@@ -57,6 +57,12 @@ const cases: readonly {
     around: { podRanges: [] },
     want: '10.1.1.1',
   },
+  {
+    name: 'who calls an address from that address is the node',
+    source: '203.0.113.5',
+    to: '203.0.113.5',
+    want: '10.1.1.1 masqueraded',
+  },
   { name: 'policy Local is silent to others', source: outsider, to: '203.0.113.5', want: 'drop' },
   { name: 'policy Local serves Pods of this node', source: pod, to: '203.0.113.5', want: '10.1.1.1' },
   { name: 'policy Local serves the node itself', source: self, to: '203.0.113.5', want: '10.1.1.1 masqueraded' },

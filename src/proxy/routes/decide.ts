@@ -51,7 +51,7 @@ export function decide(table: DecisionTable, flow: Flow, circumstances: Circumst
   const route = table.routes.get(routeKey(flow));
   if (route === undefined) return { type: unrouted(table, flow) };
   if (!admits(route, flow.source)) return { type: 'drop', route };
-  const origin = originOf(table.network, flow.source);
+  const origin = originOf(table.network, flow);
   const { action, masquerade } = rulesFor(route, origin);
   if (action.type !== 'forward') return { type: action.type, route };
   const target = choose(action.targets, circumstances);
@@ -79,9 +79,14 @@ export function admits({ sources }: Route, source: string): boolean {
 }
 
 /** Where a client is. */
-export function originOf({ podRanges, addresses }: NodeNetwork, source: string): Origin {
-  const address = parseAddress(source);
-  if (address !== undefined && isInAny(podRanges, address)) return 'pod';
+export function originOf(
+  { podRanges, addresses }: NodeNetwork,
+  { source, address }: Pick<Flow, 'source' | 'address'>,
+): Origin {
+  // Where the kernel has virtual addresses for its own, a client of this machine calls one from that very address.
+  if (source === address) return 'node';
+  const parsed = parseAddress(source);
+  if (parsed !== undefined && isInAny(podRanges, parsed)) return 'pod';
   return addresses.has(source) || isLoopback(source) ? 'node' : 'elsewhere';
 }
 

@@ -83,3 +83,6 @@ export interface NodeNetwork {
   /** Replaces the source of everything sent to a cluster IP. */
   readonly masqueradeAll: boolean;
 }
+
+/** A network that nothing is known of yet. */
+export const nowhere: NodeNetwork = { addresses: new Set(), podRanges: [], serviceRanges: [], masqueradeAll: false };

@@ -5,10 +5,11 @@ import type { Registry } from 'prom-client';
 
 import { systemClock } from '../../client/clock.ts';
 import type { Backend, RouteChange, RouteProblem, RoutingState } from '../backend.ts';
-import type { Route } from '../routes/route.ts';
-import { placeText } from '../routes/route.ts';
+import type { NodeNetwork, Route } from '../routes/route.ts';
+import { nowhere, placeText } from '../routes/route.ts';
 import { Doors } from './doors.ts';
 import type { DoorPlace, Engine, OpenDoor } from './engine.ts';
+import { heardAt } from './heard.ts';
 import { describe } from './metrics.ts';
 import { NativeEngine } from './native/engine.ts';
 import { loadLibc } from './native/libc.ts';
@@ -31,14 +32,15 @@ export class UserspaceBackend implements Backend {
   readonly #udp: UdpRelays;
   readonly #doors: Doors;
   #unsupported: readonly RouteProblem[] = [];
-  #serviceRanges: readonly string[] = [];
+  #network: NodeNetwork = nowhere;
 
   private constructor(engine: Engine, limits: UserspaceLimits, context: UserspaceContext) {
     this.#engine = engine;
     this.#udp = new UdpRelays({ limits });
     this.#doors = new Doors({
       open: (route, place) => this.#open(route, place),
-      explain: (route, error) => doorProblem(route, error, this.#serviceRanges),
+      explain: (route, error) => doorProblem(route, error, this.#network.serviceRanges),
+      heard: (route) => heardAt(route, this.#network),
       clock: systemClock,
       random: Math.random,
     });
@@ -98,7 +100,7 @@ export class UserspaceBackend implements Backend {
 
   /** First what connections go by, then where they arrive: nobody is accepted who cannot be sent on. */
   async #tell(change: SwitchboardChange): Promise<void> {
-    this.#serviceRanges = change.network.serviceRanges;
+    this.#network = change.network;
     this.#udp.change(only('UDP', change));
     await this.#engine.change(only('TCP', change));
   }

@@ -4,8 +4,10 @@ import { test } from 'node:test';
 import { ManualClock } from '../../client/testing/clocks.ts';
 import type { Route } from '../routes/route.ts';
 import { Doors } from './doors.ts';
-import { forward, route, target } from './echo.fixture.ts';
-import type { DoorPlace } from './engine.ts';
+import { forward, network, route, target } from './echo.fixture.ts';
+import type { DoorPlace, OpenDoor } from './engine.ts';
+import type { Heard } from './heard.ts';
+import { heardAt } from './heard.ts';
 
 const somewhere = forward(target({ address: '10.1.0.1', port: 80 }));
 const web = route('10.96.0.1', somewhere);
@@ -15,17 +17,23 @@ function stand(): { clock: ManualClock; doors: Doors; taken: Set<string>; done: 
   const clock = new ManualClock(0);
   const taken = new Set<string>();
   const done: string[] = [];
-  const open = ({ address }: Route, { isMute }: DoorPlace): Promise<{ close(): Promise<void> }> => {
-    const how = `${address} ${isMute ? 'mute' : 'open'}`;
+  const text = (heard: Heard): string =>
+    heard.map((ranges) => ranges.join(',') || 'nobody').join(' and ') || 'everybody';
+  const open = ({ address }: Route, { heard }: DoorPlace): Promise<OpenDoor> => {
+    const how = `${address} hears ${text(heard)}`;
     if (taken.has(address)) {
       done.push(`${how} fails at ${clock.elapsed()}`);
       return Promise.reject(new Error('taken'));
     }
     done.push(how);
-    return Promise.resolve({ close: () => Promise.resolve(void done.push(`${address} closed`)) });
+    return Promise.resolve({
+      hear: (others) => void done.push(`${address} now hears ${text(others)}`),
+      close: () => Promise.resolve(void done.push(`${address} closed`)),
+    });
   };
   const explain = ({ address }: Route): string => `${address} is taken`;
-  return { clock, doors: new Doors({ open, explain, clock, random: () => 1 }), taken, done };
+  const heard = (of: Route): Heard => heardAt(of, network);
+  return { clock, doors: new Doors({ open, explain, heard, clock, random: () => 1 }), taken, done };
 }
 
 test('one that is taken is tried again, ever more seldom, and opened when it is free', async () => {
@@ -38,23 +46,29 @@ test('one that is taken is tried again, ever more seldom, and opened when it is 
   assert.deepEqual(tries, [0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5, 61.5, 91.5]);
   taken.clear();
   await clock.advance(30_000);
-  assert.equal(done.at(-1), '10.96.0.1 open');
+  assert.equal(done.at(-1), '10.96.0.1 hears everybody');
   assert.deepEqual(doors.problems(), []);
   await doors[Symbol.asyncDispose]();
 });
 
-test('an address is held as its route asks: open, silent, or left to the kernel', async () => {
+test('an address is held as its route asks: for all, for some, silent, or left to the kernel', async () => {
   const { doors, done } = stand();
   const become = (change: Partial<Route>): Promise<void> =>
     doors.apply({ removed: [web], added: [{ ...web, ...change }] });
   await become({});
   await become({ action: forward(target({ address: '10.1.0.2', port: 80 })) });
-  assert.deepEqual(done.splice(0), ['10.96.0.1 open'], 'other endpoints need no other door');
+  assert.deepEqual(done.splice(0), ['10.96.0.1 hears everybody'], 'other endpoints need no other door');
   // External traffic under policy Local, without an endpoint on this node: nobody there, and nobody answers.
   await become({ action: { type: 'drop' } });
-  assert.deepEqual(done.splice(0), ['10.96.0.1 closed', '10.96.0.1 mute']);
+  assert.deepEqual(done.splice(0), ['10.96.0.1 now hears nobody']);
   await become({ action: { type: 'drop' }, near: { action: somewhere, masquerade: 'always' } });
-  assert.deepEqual(done.splice(0), ['10.96.0.1 closed', '10.96.0.1 open'], 'clients on this node are served');
+  assert.deepEqual(
+    done.splice(0),
+    ['10.96.0.1 now hears 127.0.0.0/8,::1/128,10.96.0.1/32,127.0.0.1/32'],
+    'clients on this node',
+  );
+  await become({ sources: ['192.0.2.0/24'] });
+  assert.deepEqual(done.splice(0), ['10.96.0.1 now hears 192.0.2.0/24']);
   await become({ action: { type: 'reject' } });
   assert.deepEqual(done.splice(0), ['10.96.0.1 closed']);
   await doors.apply({ removed: [web], added: [] });
@@ -67,6 +81,6 @@ test('what is no longer wanted is closed first: another may need its port', asyn
   const other = route('10.96.0.2', somewhere);
   await doors.replace([web]);
   await doors.replace([other]);
-  assert.deepEqual(done, ['10.96.0.1 open', '10.96.0.1 closed', '10.96.0.2 open']);
+  assert.deepEqual(done, ['10.96.0.1 hears everybody', '10.96.0.1 closed', '10.96.0.2 hears everybody']);
   await doors[Symbol.asyncDispose]();
 });

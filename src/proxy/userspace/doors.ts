@@ -1,16 +1,19 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import type { Clock, Random } from '../../client/clock.ts';
 import { backoffMs } from '../../client/clock.ts';
 import type { RouteProblem } from '../backend.ts';
 import type { Route } from '../routes/route.ts';
 import { routeKey } from '../routes/route.ts';
 import type { DoorPlace, OpenDoor } from './engine.ts';
-import type { Posture } from './switchboard.ts';
-import { postureOf } from './switchboard.ts';
+import type { Heard } from './heard.ts';
+import { isHeld } from './heard.ts';
 
 export interface DoorsOptions {
   readonly open: (route: Route, place: DoorPlace) => Promise<OpenDoor>;
   /** Why an address could not be held, as a person is told. */
   readonly explain: (route: Route, error: unknown) => string;
+  readonly heard: (route: Route) => Heard;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -26,7 +29,7 @@ interface Door {
 
 /** A door that is open, and how. */
 interface Held {
-  readonly posture: Posture;
+  readonly heard: Heard;
   readonly isSticky: boolean;
   readonly door: OpenDoor;
 }
@@ -95,24 +98,24 @@ export class Doors implements AsyncDisposable {
 
   async #hold(key: string, route: Route): Promise<void> {
     const before = this.#doors.get(key);
-    const posture = postureOf(route);
+    const { open, explain, heard: heardAt, clock, random } = this.#options;
     const isSticky = isStickyRoute(route);
-    const isRight = before?.held?.posture === posture && (posture === 'mute' || before.held.isSticky === isSticky);
+    const heard = heardAt(route);
     const fresh = { route, failures: 0, problem: undefined, retryMs: 0 };
-    if (isRight) {
-      this.#doors.set(key, { ...fresh, held: before.held });
+    if (before?.held?.isSticky === isSticky && isHeld(route)) {
+      if (!isDeepStrictEqual(heard, before.held.heard)) before.held.door.hear?.(heard);
+      this.#doors.set(key, { ...fresh, held: { ...before.held, heard } });
       return;
     }
     await before?.held?.door.close();
-    if (posture === 'closed' || this.#isClosed) {
+    if (!isHeld(route) || this.#isClosed) {
       this.#doors.set(key, { ...fresh, held: undefined });
       return;
     }
     const { address, port } = route;
-    const { open, explain, clock, random } = this.#options;
     try {
-      const door = await open(route, { key, address, port, isMute: posture === 'mute', isSticky });
-      this.#doors.set(key, { ...fresh, held: { posture, isSticky, door } });
+      const door = await open(route, { key, address, port, heard, isSticky });
+      this.#doors.set(key, { ...fresh, held: { heard, isSticky, door } });
     } catch (error) {
       const failures = (before?.failures ?? 0) + 1;
       const retryMs = clock.elapsed() + backoffMs(retries, failures, random);

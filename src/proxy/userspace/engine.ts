@@ -1,4 +1,5 @@
 import type { Counters } from './counters.ts';
+import type { Heard } from './heard.ts';
 import type { SwitchboardChange } from './switchboard.ts';
 
 /** An address and port to be held. */
@@ -7,14 +8,15 @@ export interface DoorPlace {
   readonly key: string;
   readonly address: string;
   readonly port: number;
-  /** Nobody is to hear an answer. */
-  readonly isMute: boolean;
+  readonly heard: Heard;
   /** Clients come back to where they were. */
   readonly isSticky: boolean;
 }
 
 /** A door that is open. */
 export interface OpenDoor {
+  /** Hears these from now on. Left out: it cannot tell the kernel, and resets those whom it should not hear. */
+  readonly hear?: (heard: Heard) => void;
   /** Takes no more from it. Connections go on. */
   close(): Promise<void>;
 }

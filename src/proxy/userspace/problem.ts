@@ -32,10 +32,7 @@ function reasonOf(code: string, address: string, error: unknown): string {
         'sysctl net.ipv4.ip_unprivileged_port_start=0'
       );
     case 'EADDRNOTAVAIL':
-      return (
-        'this machine does not have it: let the kernel take it for its own with ' +
-        `\`ip route add local ${address} dev lo\`, or use nftables`
-      );
+      return `this machine does not have it: let the kernel take it for its own with ${owningIt(address)}, or use nftables`;
     case 'EMFILE':
     case 'ENFILE':
       return 'there are no descriptors left: raise `ulimit -n`; every address and port takes one';
@@ -43,6 +40,12 @@ function reasonOf(code: string, address: string, error: unknown): string {
       return code === '' ? String(error) : code;
   }
 }
+
+/** Where a route is enough for IPv4, sockets of IPv6 ask for more. */
+const owningIt = (address: string): string =>
+  address.includes(':')
+    ? `\`ip -6 route add local ${address} dev lo\` and \`sysctl net.ipv6.ip_nonlocal_bind=1\``
+    : `\`ip route add local ${address} dev lo\``;
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';

@@ -78,7 +78,12 @@ for (const { engine, skip, open } of engines) {
     test('an address that is not here is told with what to do', async () => {
       await using stand = await open();
       await stand.set(route('192.0.2.77', forward(target({ address: '127.0.0.1', port: 9 }))));
-      assert.match(stand.problems[0] ?? '', /this machine does not have it.*ip route add local 192\.0\.2\.77 dev lo/);
+      assert.match(
+        stand.problems[0] ?? '',
+        /this machine does not have it.*ip route add local 192\.0\.2\.77 dev lo`, or/,
+      );
+      await stand.set(route('2001:db8::77', forward(target({ address: '::1', port: 9 }))));
+      assert.match(stand.problems[0] ?? '', /ip -6 route add local 2001:db8::77 dev lo` and `sysctl net\.ipv6/);
     });
 
     test('where a whole range is not here, that is said once', async () => {

@@ -2,7 +2,7 @@
 import type { Origin } from '../routes/decide.ts';
 import { admits, choose, originOf, rulesFor } from '../routes/decide.ts';
 import type { NodeNetwork, Route, Target } from '../routes/route.ts';
-import { routeKey, targetKey } from '../routes/route.ts';
+import { nowhere, routeKey, targetKey } from '../routes/route.ts';
 import { Pins } from './pins.ts';
 import { prefaceOf } from './preface.ts';
 
@@ -63,7 +63,7 @@ export class Switchboard {
   readonly #suspects = new Map<string, number>();
   /** Client → where it is. Working that out takes longer than all else about a call. */
   readonly #origins = new Map<string, Origin>();
-  #network: NodeNetwork = { addresses: new Set(), podRanges: [], serviceRanges: [], masqueradeAll: false };
+  #network: NodeNetwork = nowhere;
 
   constructor(options: SwitchboardOptions) {
     this.#options = options;
@@ -84,7 +84,7 @@ export class Switchboard {
     const route = this.#routes.get(key);
     if (route === undefined) return reject;
     if (!admits(route, source)) return drop;
-    const { action } = rulesFor(route, this.#origin(source));
+    const { action } = rulesFor(route, this.#origin(source, route));
     if (action.type !== 'forward') return action.type === 'reject' ? reject : drop;
     if (failed.size >= this.#options.mostAttempts) return reject;
     const untried = failed.size === 0 ? action.targets : action.targets.filter((each) => !failed.has(targetKey(each)));
@@ -120,23 +120,14 @@ export class Switchboard {
     return good.length === 0 ? targets : good;
   }
 
-  #origin(source: string): Origin {
+  #origin(source: string, { address }: Route): Origin {
+    if (source === address) return 'node';
     let origin = this.#origins.get(source);
     if (origin === undefined) {
       if (this.#origins.size >= mostOrigins) this.#origins.clear();
-      origin = originOf(this.#network, source);
+      origin = originOf(this.#network, { source, address });
       this.#origins.set(source, origin);
     }
     return origin;
   }
-}
-
-/** How an address and port are held: listened on; bound and silent; or left to the kernel, which refuses. */
-export type Posture = 'listen' | 'mute' | 'closed';
-
-/** How the address of a route is held. */
-export function postureOf({ action, near }: Route): Posture {
-  const types = new Set([action.type, near?.action.type ?? action.type]);
-  if (types.has('forward')) return 'listen';
-  return types.has('drop') ? 'mute' : 'closed';
 }

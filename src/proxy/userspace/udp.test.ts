@@ -26,7 +26,7 @@ async function openAt(
   { limits, ...options }: Partial<UdpOptions> = {},
 ): Promise<AsyncDisposable & { relays: UdpRelays; door: OpenDoor; set(...routes: readonly Route[]): void }> {
   const relays = new UdpRelays({ ...options, limits: { ...defaultLimits, ...limits } });
-  const door = await relays.open({ key: routeKey(udp(address, { type: 'drop' })), address, port, isMute: false });
+  const door = await relays.open({ key: routeKey(udp(address, { type: 'drop' })), address, port });
   return {
     relays,
     door,

@@ -70,7 +70,7 @@ export class UdpRelays implements AsyncDisposable {
     }
   }
 
-  async open({ key, address, port }: Omit<DoorPlace, 'isSticky'>): Promise<OpenDoor> {
+  async open({ key, address, port }: Pick<DoorPlace, 'key' | 'address' | 'port'>): Promise<OpenDoor> {
     const door = createSocket({ type: address.includes(':') ? 'udp6' : 'udp4', ipv6Only: address.includes(':') });
     door.on('message', (message, from) => this.#receive(door, key, message, from));
     await new Promise<void>((resolve, reject) => {

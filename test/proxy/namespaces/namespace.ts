@@ -51,14 +51,14 @@ export class Namespace implements AsyncDisposable {
     return answered.promise;
   }
 
-  /** Connects once or more, one after the other. */
-  dial(address: string, port: number, { count = 1, timeoutMs = 700 } = {}): Promise<readonly string[]> {
+  /** Connects once or more, one after the other. Whoever expects silence says for how long. */
+  dial(address: string, port: number, { count = 1, timeoutMs = 10_000 } = {}): Promise<readonly string[]> {
     return this.tell({ do: 'dial', address, port, count, timeoutMs });
   }
 
   /** Sends a datagram from a socket of this name. */
-  async send(id: string, address: string, port: number): Promise<string> {
-    const [answer = ''] = await this.tell({ do: 'send', id, address, port, timeoutMs: 700 });
+  async send(id: string, address: string, port: number, { timeoutMs = 10_000 } = {}): Promise<string> {
+    const [answer = ''] = await this.tell({ do: 'send', id, address, port, timeoutMs });
     return answer;
   }
 

@@ -16,7 +16,16 @@ import type { Cluster } from './cluster.ts';
 import { startCluster } from './cluster.ts';
 
 export const network: NodeNetwork = {
-  addresses: new Set(['192.0.2.1', '10.1.0.1', '10.1.1.1', '127.0.0.1']),
+  addresses: new Set([
+    '192.0.2.1',
+    '10.1.0.1',
+    '10.1.1.1',
+    '127.0.0.1',
+    '2001:db8:2::1',
+    '2001:db8:1::1',
+    '2001:db8:3::1',
+    '::1',
+  ]),
   podRanges: ['10.1.0.0/24', '2001:db8:1::/64'],
   serviceRanges: ['10.96.0.0/16', '2001:db8:96::/112'],
   masqueradeAll: false,

@@ -35,7 +35,7 @@ test('a thread that ended is replaced by one that knows everything', { skip }, a
   });
   const only = route(address, forward(target(pod)));
   await engine.change({ isAll: true, removed: [], added: [only], network });
-  await engine.open({ key: routeKey(only), address, port, isMute: false, isSticky: false });
+  await engine.open({ key: routeKey(only), address, port, heard: [], isSticky: false });
   assert.equal(await ask(address), 'a\nhi');
   // No table has such a target: whoever meets it breaks.
   const broken = route(address, forward(target({ address: 'nowhere', port })));

@@ -53,10 +53,11 @@ export class NativeEngine implements Engine {
   }
 
   async open(place: DoorPlace): Promise<OpenDoor> {
-    const fd = this.#sockets.listen(place.address, place.port, place.isMute);
+    const { address, port, heard } = place;
+    const fd = this.#sockets.listen(address, port, heard);
     this.#doors.set(fd, place);
-    if (!place.isMute) await Promise.all(this.#threadsOf(place).map((thread) => tellOpen(thread, fd, place)));
-    return { close: () => this.#close(fd, place) };
+    await Promise.all(this.#threadsOf(place).map((thread) => tellOpen(thread, fd, place)));
+    return { hear: (others) => this.#sockets.hear(fd, address, others), close: () => this.#close(fd, place) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -68,9 +69,7 @@ export class NativeEngine implements Engine {
   async #close(fd: number, place: DoorPlace): Promise<void> {
     if (!this.#doors.delete(fd)) return;
     // Closed while a thread still accepts from it, its number could be another socket's by then.
-    if (!place.isMute) {
-      await Promise.allSettled(this.#threadsOf(place).map((thread) => thread.tell({ kind: 'close', fd })));
-    }
+    await Promise.allSettled(this.#threadsOf(place).map((thread) => thread.tell({ kind: 'close', fd })));
     this.#options.libc.close(fd);
   }
 
@@ -107,7 +106,7 @@ export class NativeEngine implements Engine {
     // Its death is told once, by itself.
     thread.tell({ kind: 'change', change }).catch(() => {});
     for (const [fd, place] of this.#doors) {
-      if (!place.isMute && this.#threadsOf(place).includes(thread)) tellOpen(thread, fd, place).catch(() => {});
+      if (this.#threadsOf(place).includes(thread)) tellOpen(thread, fd, place).catch(() => {});
     }
   }
 }

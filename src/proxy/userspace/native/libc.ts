@@ -74,7 +74,14 @@ export const streamKind = 1 | 0x800 | 0x8_0000;
 /** SOCK_NONBLOCK and SOCK_CLOEXEC, for accept4. */
 export const acceptFlags = 0x800 | 0x8_0000;
 export const levels = { socket: 1, tcp: 6, ipv6: 41 } as const;
-export const socketOptions = { reuseAddress: 2, error: 4, keepAlive: 9, linger: 13, attachFilter: 26 } as const;
+export const socketOptions = {
+  reuseAddress: 2,
+  error: 4,
+  keepAlive: 9,
+  linger: 13,
+  attachFilter: 26,
+  detachFilter: 27,
+} as const;
 export const tcpOptions = { noDelay: 1, keepIdle: 4, keepInterval: 5, keepCount: 6 } as const;
 export const ipv6Only = 26;
 /** MSG_DONTWAIT and MSG_NOSIGNAL. */

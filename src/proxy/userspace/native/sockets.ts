@@ -1,4 +1,6 @@
 // Opening and closing of TCP sockets.
+import type { Heard } from '../heard.ts';
+import { filterBytes, filterSteps } from './filter.ts';
 import type { Libc } from './libc.ts';
 import { errors, families, ipv6Only, levels, socketOptions, streamKind, tcpOptions } from './libc.ts';
 import type { Memory } from './memory.ts';
@@ -26,7 +28,7 @@ export class Sockets {
   }
 
   /** A listener; throws an error whose `code` is the system's. What it accepts has its settings. */
-  listen(address: string, port: number, isMute = false): number {
+  listen(address: string, port: number, heard: Heard = []): number {
     const libc = this.#libc;
     const where = allocateWith(libc, encodeSocketAddress(address, port));
     const family = where.bytes[0] ?? 0;
@@ -43,7 +45,7 @@ export class Sockets {
     set(levels.tcp, tcpOptions.keepIdle, keepAlive.idle);
     set(levels.tcp, tcpOptions.keepInterval, keepAlive.interval);
     set(levels.tcp, tcpOptions.keepCount, keepAlive.count);
-    if (isMute) this.#mute(fd);
+    if (heard.length > 0) this.hear(fd, address, heard);
     if (libc.bind(fd, where.address, where.bytes.length) === 0 && libc.listen(fd, backlog) === 0) return fd;
     const error = systemError(libc);
     libc.close(fd);
@@ -76,16 +78,24 @@ export class Sockets {
     this.#libc.setsockopt(fd, levels.socket, socketOptions.linger, this.#abort.address, 8);
   }
 
-  /** Has the kernel throw away whatever arrives: who connects hears nothing, as from a packet filter. */
-  #mute(fd: number): void {
-    // One instruction of classic BPF, `ret 0`: keep nothing of a packet.
-    const program = allocateWith(this.#libc, Uint8Array.of(6, 0, 0, 0, 0, 0, 0, 0));
-    const filter = new DataView(new ArrayBuffer(16));
-    filter.setUint16(0, 1, true);
-    filter.setBigUint64(8, BigInt(program.address), true);
-    const memory = allocateWith(this.#libc, new Uint8Array(filter.buffer));
-    this.#libc.setsockopt(fd, levels.socket, socketOptions.attachFilter, memory.address, 16);
-    program.bytes[0] = 6; // it has to live until here
+  /**
+   * Has the kernel throw away what others send to a listener. What it accepts goes on as it was accepted. A filter that is too
+   * long for the kernel is none: whom it should not hear is reset then.
+   */
+  hear(fd: number, address: string, heard: Heard): void {
+    const libc = this.#libc;
+    const set = (option: number, value: Memory): number =>
+      libc.setsockopt(fd, levels.socket, option, value.address, value.bytes.length);
+    if (heard.length > 0) {
+      const steps = filterSteps(heard, address.includes(':') ? 'IPv6' : 'IPv4');
+      const program = allocateWith(libc, filterBytes(steps));
+      const view = new DataView(new ArrayBuffer(16));
+      view.setUint16(0, steps.length, true);
+      view.setBigUint64(8, BigInt(program.address), true);
+      const isSet = set(socketOptions.attachFilter, allocateWith(libc, new Uint8Array(view.buffer))) === 0;
+      if (isSet && program.bytes.length > 0) return; // it has to live until here
+    }
+    set(socketOptions.detachFilter, this.#one);
   }
 }
 

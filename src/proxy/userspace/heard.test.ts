@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import * as fc from 'fast-check';
+
+import { contains, parseAddress, parseCidr } from '../../api/addresses.ts';
+import { clients, routesOfService } from '../routes/arbitrary.fixture.ts';
+import { decide } from '../routes/decide.ts';
+import { network } from '../routes/objects.fixture.ts';
+import { RoutingTable } from '../routes/table.ts';
+import type { Heard } from './heard.ts';
+import { heardAt, isHeld } from './heard.ts';
+
+function isHeard(heard: Heard, source: string): boolean {
+  const address = parseAddress(source);
+  assert.ok(address);
+  return heard.every((ranges) =>
+    ranges.some((range) => {
+      const cidr = parseCidr(range);
+      return cidr !== undefined && contains(cidr, address);
+    }),
+  );
+}
+
+test('a door hears everybody but those whose connections are dropped, and is closed where all are refused', () => {
+  fc.assert(
+    fc.property(routesOfService(3), (routes) => {
+      const table = new RoutingTable(network);
+      table.set('Service 3', routes);
+      for (const each of table.routes.values()) {
+        const heard = heardAt(each, network);
+        const verdicts = [...clients[each.family], each.address].map((source) => {
+          const { type } = decide(table, { ...each, source }, { random: () => 0, pinned: undefined });
+          assert.equal(isHeard(heard, source), type !== 'drop', `${source} at ${JSON.stringify(each)}`);
+          return type;
+        });
+        if (!isHeld(each)) assert.ok(verdicts.every((type) => type !== 'forward'));
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
