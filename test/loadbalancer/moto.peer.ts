@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-import type { Peer } from '../../src/loadbalancer/aws/aws.contract.ts';
 import { awsContract } from '../../src/loadbalancer/aws/aws.contract.ts';
 import { connect } from '../../src/loadbalancer/aws/connect.ts';
+import type { Peer } from '../../src/loadbalancer/aws/inventory.fixture.ts';
 import { anyCredentials } from '../../src/loadbalancer/aws/standin/peer.fixture.ts';
 import { find } from '../harness/needs.ts';
 

@@ -36,16 +36,18 @@ test('another Service of the same name keeps its address, and who is to end take
     const { metadata, ...rest } = serviceWith('80/TCP');
     return { ...rest, metadata: { ...metadata, uid } };
   };
-  await provider.ensure(named('second'), [], ending.signal);
+  await provider.ensure(named('second'), { nodes: [], slices: [] }, ending.signal);
   await provider.remove(named('first'), ending.signal);
   assert.deepEqual(claims.addresses, ['192.0.2.1']);
   await provider.remove(named('second'), ending.signal);
   assert.deepEqual(claims.addresses, []);
-  await provider.ensure(named('by hand'), [], ending.signal);
+  await provider.ensure(named('by hand'), { nodes: [], slices: [] }, ending.signal);
   recorder.made.clear();
   assert.equal(await provider.find(named('by hand'), ending.signal), undefined);
   assert.deepEqual(claims.addresses, [], 'its load balancer was taken away by hand');
   ending.abort();
-  await assert.rejects(provider.ensure(named('third'), [], ending.signal), { name: 'AbortError' });
+  await assert.rejects(provider.ensure(named('third'), { nodes: [], slices: [] }, ending.signal), {
+    name: 'AbortError',
+  });
   assert.deepEqual(claims.addresses, []);
 });

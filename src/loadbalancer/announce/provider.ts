@@ -1,6 +1,5 @@
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
-import type { Node } from '../../api/kinds/core/node/schema.ts';
-import type { Ensured, LoadBalancerProvider, MadeFor } from '../controller/provider.ts';
+import type { Backends, Ensured, LoadBalancerProvider, MadeFor } from '../controller/provider.ts';
 import type { Announcer } from './announcer.ts';
 
 /**
@@ -39,8 +38,8 @@ export class AnnouncingProvider implements LoadBalancerProvider {
     return found;
   }
 
-  async ensure(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<Ensured | 'elsewhere'> {
-    const ensured = await this.#inner.ensure(service, nodes, signal);
+  async ensure(service: Service, backends: Backends, signal: AbortSignal): Promise<Ensured | 'elsewhere'> {
+    const ensured = await this.#inner.ensure(service, backends, signal);
     if (ensured === 'elsewhere') return ensured;
     const addresses = (ensured.status.ingress ?? []).flatMap(({ ip = '' }) => ip || []);
     // An address that is taken after all were given up would be kept by nobody, and had by two.
@@ -49,8 +48,8 @@ export class AnnouncingProvider implements LoadBalancerProvider {
     return ensured;
   }
 
-  updateNodes(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<void> {
-    return this.#inner.updateNodes(service, nodes, signal);
+  updateBackends(service: Service, backends: Backends, signal: AbortSignal): Promise<void> {
+    return this.#inner.updateBackends(service, backends, signal);
   }
 
   async remove(service: Service, signal: AbortSignal): Promise<void> {

@@ -2,33 +2,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
-import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import type { Ensured } from '../controller/provider.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { Backends, Ensured } from '../controller/provider.ts';
 import { tcpUdpListener } from '../providers/aws/kinds.ts';
 import { serviceWith } from '../service.fixture.ts';
-import type { Aws } from './connect.ts';
+import { sliceOf, toNodes } from './backends.fixture.ts';
+import type { Peer } from './inventory.fixture.ts';
 import { groupsIn, inventory } from './inventory.fixture.ts';
 import { patiently } from './patience.fixture.ts';
 import { AwsProvider } from './provider.ts';
 
-/** Somebody who speaks ELBv2 and EC2, with an account that has nothing but these. */
-export interface Peer extends Aws, AsyncDisposable {
-  readonly subnets: readonly string[];
-  /** Three that run. */
-  readonly instances: readonly string[];
-}
-
 const { signal } = new AbortController();
 const prefix = 'service.beta.kubernetes.io/aws-load-balancer';
 const sharesPorts = { annotations: { [tcpUdpListener]: 'true' } };
-
-/** A node that is an instance of EC2. */
-export const nodeAt = (instance: string): Node => ({
-  metadata: { name: `node-${instance}` },
-  spec: { providerID: `aws:///eu-central-1a/${instance}` },
-  status: {} as Node['status'], // A cast: nobody asks for it here.
-});
 
 export interface ContractOptions {
   readonly start: () => Promise<Peer>;
@@ -43,7 +30,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
   describe(`AWS load balancers at ${title}`, { skip }, () => {
     let peer: Peer;
     let provider: AwsProvider;
-    let nodes: readonly Node[];
+    let backends: Backends;
     const providerOf = (cluster: string, isMixingAllowed = true): AwsProvider =>
       new AwsProvider({ ...peer, cluster, securityGroups: [], isMixingAllowed });
     const found = (): Promise<readonly string[]> => inventory(peer);
@@ -52,9 +39,10 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
     before(async () => {
       peer = await start();
       provider = providerOf('east');
-      nodes = peer.instances.slice(0, 2).map(nodeAt);
+      backends = toNodes(peer.instances.slice(0, 2));
     });
-    const ensure = (service: Service): Promise<Ensured> => patiently(() => provider.ensure(service, nodes, signal));
+    const ensure = (service: Service, where = backends): Promise<Ensured> =>
+      patiently(() => provider.ensure(service, where, signal));
     after(() => peer[Symbol.asyncDispose]());
 
     /** Makes a load balancer, looks at it, and leaves nothing. */
@@ -117,7 +105,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
     });
 
     test('LB-8 with the gate off a mixed Service that came through is refused', async () => {
-      const { refusal } = await providerOf('east', false).ensure(serviceWith('80/TCP 81/UDP'), nodes, signal);
+      const { refusal } = await providerOf('east', false).ensure(serviceWith('80/TCP 81/UDP'), backends, signal);
       assert.match(refusal?.message ?? '', /MixedProtocolLBService, which is off/);
       assert.deepEqual(await found(), []);
     });
@@ -125,7 +113,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
     test('LB-23 with the gate off a Service that mixes already goes on, and can be changed', async () => {
       await during(serviceWith('80/TCP 81/UDP'), async () => {
         const changed = serviceWith('80/TCP 82/UDP');
-        const { refusal } = await patiently(() => providerOf('east', false).ensure(changed, nodes, signal));
+        const { refusal } = await patiently(() => providerOf('east', false).ensure(changed, backends, signal));
         assert.equal(refusal, undefined);
         assert.match((await found()).join('\n'), /^82\/UDP → UDP 30082 at /m);
       });
@@ -172,17 +160,42 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       const service = serviceWith('80/TCP 53/UDP');
       const [one, two, three] = peer.instances;
       await during(service, async () => {
-        await provider.updateNodes(
-          service,
-          [two, three].flatMap((id) => nodeAt(id ?? '')),
-          signal,
-        );
+        await provider.updateBackends(service, toNodes(peer.instances.slice(1)), signal);
         const lines = await listeners();
         assert.equal(lines.length, 2);
         for (const line of lines) {
           assert.ok(line.includes(`at ${two} ${three},`), line);
           assert.ok(!line.includes(one ?? ''), line);
         }
+      });
+    });
+
+    test('targets are endpoints when asked for: ready ones, at their own ports, as they come and go', async () => {
+      const annotations = { [`${prefix}-nlb-target-type`]: 'ip', ...sharesPorts.annotations };
+      const change = { annotations, spec: { allocateLoadBalancerNodePorts: false } };
+      const service = serviceWith('53/TCP 53/UDP 80/TCP', change);
+      assert.equal(provider.sendsToEndpoints(service), true);
+      const dns = { 'tcp-53': 5353, 'udp-53': 5353 };
+      const to = (...slices: readonly EndpointSlice[]): Backends => ({ nodes: [], slices });
+      const first = to(
+        sliceOf({ ...dns, 'tcp-80': 8080 }, '172.31.0.1', '172.31.0.2 unready'),
+        sliceOf({ ...dns, 'tcp-80': 8081 }, '172.31.0.3'),
+      );
+      await during(serviceWith('53/TCP 53/UDP 80/TCP', sharesPorts), async () => {
+        await ensure(service, first);
+        assert.deepEqual(await listeners(), [
+          '53/TCP_UDP → TCP_UDP 53 at 172.31.0.1:5353 172.31.0.3:5353, checked by TCP traffic-port',
+          '80/TCP → TCP 80 at 172.31.0.1:8080 172.31.0.3:8081, checked by TCP traffic-port',
+        ]);
+        await provider.updateBackends(service, to(sliceOf({ ...dns, 'tcp-80': 8080 }, '172.31.0.2')), signal);
+        const targets = async () => (await listeners()).map((line) => / at (.*),/.exec(line)?.[1]);
+        assert.deepEqual(await targets(), ['172.31.0.2:5353', '172.31.0.2:8080']);
+        await ensure(serviceWith('53/TCP 80/SCTP', change), to(sliceOf(dns, '172.31.0.4')));
+        assert.deepEqual(
+          await targets(),
+          ['172.31.0.4:5353', '172.31.0.2:8080'],
+          'a refused change, as far as it goes',
+        );
       });
     });
 

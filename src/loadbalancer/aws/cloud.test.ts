@@ -7,7 +7,7 @@ import type { Plan } from '../providers/plan.ts';
 import { plan } from '../providers/plan.ts';
 import type { ServiceChanges } from '../service.fixture.ts';
 import { serviceWith } from '../service.fixture.ts';
-import { nodeAt } from './aws.contract.ts';
+import { nodeAt } from './backends.fixture.ts';
 import { networkLoadBalancers, nlbKind } from './cloud.ts';
 import { balancerOf } from './describe.ts';
 import type { FoundBalancer } from './found.ts';
@@ -38,7 +38,16 @@ const refused: readonly (readonly [Service, RegExp])[] = [
   [annotated({ type: 'clb' }), /-type is "clb": expected nlb or external/],
   [annotated({ subnets: 'eu-a' }), /-subnets is "eu-a": expected IDs such as subnet-0a1b/],
   [annotated({ scheme: 'public' }), /expected internal or internet-facing/],
-  [annotated({ 'nlb-target-type': 'ip' }), /expected instance: targets are nodes here/],
+  [annotated({ 'nlb-target-type': 'pod' }), /expected instance or ip/],
+  [
+    annotated({ 'nlb-target-type': 'ip', 'enable-tcp-udp-listener': 'true' }, '53/TCP 53/UDP', {
+      ports: [
+        { port: 53, protocol: 'TCP', targetPort: 5353 },
+        { port: 53, protocol: 'UDP', targetPort: 5354 },
+      ],
+    }),
+    /port 53 is one listener for TCP and UDP, so that both need one target port/,
+  ],
   [annotated({ 'healthcheck-port': 'http' }), /expected a port or traffic-port/],
   [annotated({ 'eip-allocations': 'eipalloc-a,eipalloc-b' }), /has 2 addresses for 1 subnets: one each/],
   [annotated({ 'ip-address-type': 'dualstack' }, '53/UDP'), /dualstack, with which AWS NLB takes UDP only after/],
@@ -88,7 +97,7 @@ test('names are at most 32 characters of those that AWS takes, and stay', () => 
   const names = [
     balancerName(owner),
     balancerName({ ...owner, namespace: 'a', name: 'b' }),
-    groupName(owner, { protocol: 'TCP_UDP', port: 32_767, health: { protocol: 'HTTPS' } }),
+    groupName(owner, { targetType: 'ip', protocol: 'TCP_UDP', port: 65_535, health: { protocol: 'HTTPS' } }),
   ];
   for (const name of names) assert.match(name, /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])$/);
   assert.deepEqual(names[0], balancerName(owner));
@@ -103,7 +112,7 @@ test('a certificate ends TLS at the listener, and targets are spoken to as asked
     const wanted = wantedOf({
       owner,
       service,
-      nodes,
+      backends: { nodes, slices: [] },
       planned: planned(service),
       settings: settingsOf(service),
       keepsSecurityGroup: true,

@@ -1,5 +1,5 @@
 // What of a Service a network load balancer can be made for: the rules of all clouds, and those of this adapter.
-import type { Cloud, Request } from '../providers/cloud.ts';
+import type { Cloud, Port, Request } from '../providers/cloud.ts';
 import { aws } from '../providers/aws/cloud.ts';
 import type { Fault } from '../providers/fault.ts';
 import { fault } from '../providers/fault.ts';
@@ -8,7 +8,7 @@ import type { FoundBalancer } from './found.ts';
 import { keepsSecurityGroup, narrowRanges } from './security-group.ts';
 import type { Settings } from './settings.ts';
 import { annotationProblem, unknownAnnotations } from './settings.ts';
-import { instanceOf } from './wanted.ts';
+import { instanceOf } from './targets.ts';
 
 /** What a plan depends on beside the Service. */
 export interface Circumstances {
@@ -20,12 +20,12 @@ export interface Circumstances {
 /** The kind that TCP and UDP can share a port of. */
 export const nlbKind = 'nlb-lbc';
 
-/** AWS as it is planned for when it is really asked: always a network load balancer, whose targets are nodes. */
+/** AWS as it is planned for when it is really asked: always a network load balancer. */
 export const networkLoadBalancers = (around: Circumstances): Cloud => ({
   ...aws,
   kinds: aws.kinds
     .filter(({ name }) => name === nlbKind)
-    .map((kind) => ({ ...kind, title: 'NLB', needsNodePorts: true })),
+    .map((kind) => ({ ...kind, title: 'NLB', ...(isToNodes(around) ? { needsNodePorts: true } : {}) })),
   choose: () => nlbKind,
   check: (request) => check(request, around) ?? aws.check?.(request),
   // Those that are named are not made.
@@ -35,12 +35,14 @@ export const networkLoadBalancers = (around: Circumstances): Cloud => ({
       .filter(({ type }) => !type.startsWith('SecurityGroup') || keepsSecurityGroup(around.settings, around.balancer)),
   warnings: ({ service, nodes }) => [
     ...unknownAnnotations(service).map((name) => `annotation ${name} means nothing here`),
-    ...nodes
+    ...(isToNodes(around) ? nodes : [])
       .filter((node) => instanceOf(node) === undefined)
       .slice(0, 5)
       .map(({ metadata }) => `node ${metadata.name} gets no traffic: its spec.providerID names no EC2 instance`),
   ],
 });
+
+const isToNodes = ({ settings }: Circumstances): boolean => settings.targetType === 'instance';
 
 function check(request: Request, around: Circumstances): Fault | undefined {
   const { service } = request;
@@ -62,8 +64,20 @@ function check(request: Request, around: Circumstances): Fault | undefined {
   if (service.spec.sessionAffinity === 'ClientIP' && request.l7.size > 0)
     return fault('fairlead.dev/UnsupportedAffinity', 'AWS NLB has no session affinity on ports that end TLS');
   if (!request.families.includes('IPv4'))
-    return fault('fairlead.dev/UnsupportedFamily', 'AWS NLB sends to instances over IPv4: add IPv4 to spec.ipFamilies');
-  return changeFault(request, around);
+    return fault(
+      'fairlead.dev/UnsupportedFamily',
+      'AWS NLB sends to its targets over IPv4: add IPv4 to spec.ipFamilies',
+    );
+  return (isToNodes(around) ? undefined : twinFault(request)) ?? changeFault(request, around);
+}
+
+/** One listener for TCP and UDP sends both to one port of an endpoint. */
+function twinFault({ ports }: Request): Fault | undefined {
+  const targetOf = ({ targetPort, port }: Port): number | string => targetPort ?? port;
+  const twin = ports.find((one) => ports.some((other) => other.port === one.port && targetOf(other) !== targetOf(one)));
+  if (twin === undefined) return undefined;
+  const message = `port ${twin.port} is one listener for TCP and UDP, so that both need one target port`;
+  return fault('fairlead.dev/NodePortMismatch', message);
 }
 
 function placeProblem({ ports }: Request, { settings, balancer }: Circumstances): string | undefined {

@@ -5,6 +5,7 @@ import type { Aws } from './connect.ts';
 import { isGone } from './errors.ts';
 import type { Found, FoundBalancer, FoundGroup, FoundListener } from './found.ts';
 import type { Owner } from './names.ts';
+import { targetText } from './targets.ts';
 import { asRecord, balancerName, familyPrefix, filtersFor, madeFor, prefixOf } from './names.ts';
 
 /** The ways to AWS, and until when they are gone. */
@@ -138,6 +139,7 @@ export function balancerOf(balancer: LoadBalancer, tags: Words, attributes: Word
 
 async function groupOf({ elb, signal: abortSignal }: Session, group: TargetGroup, tags: Words): Promise<FoundGroup> {
   const TargetGroupArn = groupArn(group);
+  const targetType = group.TargetType === 'ip' ? 'ip' : 'instance';
   const [{ Attributes }, { TargetHealthDescriptions = [] }] = await Promise.all([
     elb.describeTargetGroupAttributes({ TargetGroupArn }, { abortSignal }),
     elb.describeTargetHealth({ TargetGroupArn }, { abortSignal }),
@@ -145,6 +147,9 @@ async function groupOf({ elb, signal: abortSignal }: Session, group: TargetGroup
   return {
     arn: TargetGroupArn,
     name: group.TargetGroupName ?? '',
+    targetType,
+    protocol: group.Protocol ?? '',
+    port: group.Port ?? 0,
     health: {
       protocol: group.HealthCheckProtocol ?? '',
       port: group.HealthCheckPort ?? '',
@@ -157,7 +162,7 @@ async function groupOf({ elb, signal: abortSignal }: Session, group: TargetGroup
     tags,
     attributes: asRecord(Attributes),
     targets: TargetHealthDescriptions.flatMap(({ Target, TargetHealth }) =>
-      TargetHealth?.State === 'draining' ? [] : (Target?.Id ?? []),
+      TargetHealth?.State === 'draining' ? [] : targetText(targetType, Target),
     ),
   };
 }

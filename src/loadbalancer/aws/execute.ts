@@ -7,11 +7,12 @@ import { explained, isGone, isInvalidTarget } from './errors.ts';
 import type { Found, FoundBalancer } from './found.ts';
 import { asTags } from './names.ts';
 import type { Step } from './steps.ts';
+import { asTarget } from './targets.ts';
 
 /** What came of it. */
 export interface Executed {
   readonly balancer?: FoundBalancer;
-  /** Instances that AWS did not take, and why. */
+  /** Targets that AWS did not take, and why. */
   readonly refused: ReadonlyMap<string, string>;
 }
 
@@ -99,7 +100,7 @@ class Walk {
       case 'RegisterTargets':
         return this.#register(step.group, step.targets);
       case 'DeregisterTargets': {
-        const Targets = step.targets.map((Id) => ({ Id }));
+        const Targets = step.targets.map(asTarget);
         return elb.deregisterTargets({ ...this.#ofGroup(step.group), Targets }, until);
       }
       case 'CreateListener': {
@@ -128,19 +129,19 @@ class Walk {
     return this.#securityGroups.get(name) ?? name;
   }
 
-  /** One instance that does not run makes AWS refuse the whole call: then each is tried alone, and the others serve. */
+  /** One target, such as an instance that does not run, makes AWS refuse the whole call: then each is tried alone, and the others serve. */
   async #register(group: string, targets: readonly string[]): Promise<void> {
     const { elb, signal: abortSignal } = this.#session;
-    const register = (ids: readonly string[]): Promise<unknown> =>
-      elb.registerTargets({ ...this.#ofGroup(group), Targets: ids.map((Id) => ({ Id })) }, { abortSignal });
+    const register = (some: readonly string[]): Promise<unknown> =>
+      elb.registerTargets({ ...this.#ofGroup(group), Targets: some.map(asTarget) }, { abortSignal });
     try {
       await register(targets);
     } catch (error) {
       if (!isInvalidTarget(error)) throw error;
-      for (const id of targets) {
-        await register([id]).catch((why: unknown) => {
+      for (const target of targets) {
+        await register([target]).catch((why: unknown) => {
           if (!isInvalidTarget(why)) throw why;
-          this.refused.set(id, messageOf(why));
+          this.refused.set(target, messageOf(why));
         });
       }
     }

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { Backends } from '../controller/provider.ts';
 import { RetryError } from '../controller/provider.ts';
 import { tcpUdpListener } from '../providers/aws/kinds.ts';
 import { serviceWith } from '../service.fixture.ts';
-import { nodeAt } from './aws.contract.ts';
+import { toNodes } from './backends.fixture.ts';
 import { inventory } from './inventory.fixture.ts';
 import { patiently } from './patience.fixture.ts';
 import { AwsProvider } from './provider.ts';
@@ -26,11 +27,11 @@ const providerAt = (peer: StandInPeer): AwsProvider =>
 /** What a Service leads to when nothing fails. */
 async function outcomeOf(service: Service): Promise<readonly string[]> {
   await using peer = await standInPeer();
-  await patiently(() => providerAt(peer).ensure(service, nodesOf(peer), signal));
+  await patiently(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
   return await inventory(peer);
 }
 
-const nodesOf = ({ instances }: StandInPeer) => instances.map(nodeAt);
+const backendsOf = ({ instances }: StandInPeer): Backends => toNodes(instances);
 
 /** The connection ends without an answer, before the work or after it: as when one of both is killed. */
 const crashes: readonly (readonly [string, Failure])[] = [
@@ -64,8 +65,8 @@ for (const [when, failure] of crashes) {
   test(`LB-22 a crash at any call that makes a load balancer, ${when}, leads to the same one`, async () => {
     const want = await outcomeOf(before);
     const calls = await failingEach(failure, async (peer, fail) => {
-      await fail(() => providerAt(peer).ensure(before, nodesOf(peer), signal));
-      await patiently(() => providerAt(peer).ensure(before, nodesOf(peer), signal));
+      await fail(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
+      await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
       assert.deepEqual((await inventory(peer)).toSorted(), want.toSorted());
     });
     assert.equal(
@@ -79,11 +80,11 @@ for (const [when, failure] of crashes) {
     const want = await outcomeOf(after);
     const calls = await failingEach(failure, async (peer, fail) => {
       const { account } = peer.standIn;
-      await patiently(() => providerAt(peer).ensure(before, nodesOf(peer), signal));
+      await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
       const [arn] = account.balancers.keys();
       account.mustServe = [80];
-      await fail(() => providerAt(peer).ensure(after, nodesOf(peer), signal));
-      await patiently(() => providerAt(peer).ensure(after, nodesOf(peer), signal));
+      await fail(() => providerAt(peer).ensure(after, backendsOf(peer), signal));
+      await patiently(() => providerAt(peer).ensure(after, backendsOf(peer), signal));
       assert.deepEqual((await inventory(peer)).toSorted(), want.toSorted());
       assert.deepEqual([...account.balancers.keys()], [arn], 'of the same load balancer');
     });
@@ -92,12 +93,12 @@ for (const [when, failure] of crashes) {
 
   test(`LB-22 a crash at any call that makes or removes it, ${when}, leaves nothing once it is removed`, async () => {
     await failingEach(failure, async (peer, fail) => {
-      await fail(() => providerAt(peer).ensure(before, nodesOf(peer), signal));
+      await fail(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
       await patiently(() => providerAt(peer).remove(before, signal));
       assert.deepEqual(await inventory(peer), []);
     });
     await failingEach(failure, async (peer, fail) => {
-      await patiently(() => providerAt(peer).ensure(before, nodesOf(peer), signal));
+      await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
       await fail(() => patiently(() => providerAt(peer).remove(before, signal)));
       const hasAny = (await inventory(peer)).length > 0;
       assert.equal((await providerAt(peer).all(signal)).length, hasAny ? 1 : 0, 'what is left is found by its tags');
@@ -110,10 +111,10 @@ for (const [when, failure] of crashes) {
 test('what is as wanted is looked at, and not written', async () => {
   await using peer = await standInPeer();
   const service = serviceWith('53/TCP 53/UDP 80/TCP', { annotations, spec: { sessionAffinity: 'ClientIP' } });
-  await patiently(() => providerAt(peer).ensure(service, nodesOf(peer), signal));
+  await patiently(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
   peer.standIn.takeWrites();
-  await providerAt(peer).ensure(service, nodesOf(peer), signal);
-  await providerAt(peer).updateNodes(service, nodesOf(peer), signal);
+  await providerAt(peer).ensure(service, backendsOf(peer), signal);
+  await providerAt(peer).updateBackends(service, backendsOf(peer), signal);
   assert.deepEqual(peer.standIn.takeWrites(), []);
 });
 
@@ -126,14 +127,18 @@ test('AWS that asks for time gets it: as long as it says, or five seconds', asyn
     await using peer = await standInPeer();
     peer.standIn.disturb = () => failure;
     const message = /^AWS wants to be asked more slowly: /;
-    await assert.rejects(providerAt(peer).ensure(before, nodesOf(peer), signal), { code: 'RETRY', afterMs, message });
+    await assert.rejects(providerAt(peer).ensure(before, backendsOf(peer), signal), {
+      code: 'RETRY',
+      afterMs,
+      message,
+    });
   }
 });
 
 test('a load balancer that is being set up is asked for every ten seconds, and is not in the status before', async () => {
   await using peer = await standInPeer();
   peer.standIn.account.slowness = { provisioning: 2, hidden: 0, inUse: 0 };
-  const ask = () => providerAt(peer).ensure(before, nodesOf(peer), signal);
+  const ask = () => providerAt(peer).ensure(before, backendsOf(peer), signal);
   const told = await ask().catch((error: unknown) => error);
   assert.ok(told instanceof RetryError);
   assert.match(told.message, /^AWS is setting up load balancer fl-/);
@@ -146,7 +151,7 @@ test('a load balancer that is being set up is asked for every ten seconds, and i
 test('a load balancer that lists do not have yet is not made twice', async () => {
   await using peer = await standInPeer();
   peer.standIn.account.slowness = { provisioning: 0, hidden: 3, inUse: 0 };
-  for (let round = 0; round < 5; round++) await providerAt(peer).ensure(before, nodesOf(peer), signal);
+  for (let round = 0; round < 5; round++) await providerAt(peer).ensure(before, backendsOf(peer), signal);
   assert.equal(peer.standIn.account.balancers.size, 1);
 });
 
@@ -154,7 +159,7 @@ test('an instance that does not run is told of, and the others get traffic', asy
   await using peer = await standInPeer();
   peer.standIn.account.stopped.add('i-0b');
   const service = serviceWith('80/TCP');
-  const { events } = await patiently(() => providerAt(peer).ensure(service, nodesOf(peer), signal));
+  const { events } = await patiently(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
   const told = events.filter(({ reason }) => reason === 'TargetNotRegistered').map(({ message }) => message);
   assert.equal(told.length, 1);
   assert.match(told[0] ?? '', /^AWS does not send traffic to i-0b: .*not in a running state/);
@@ -163,7 +168,7 @@ test('an instance that does not run is told of, and the others get traffic', asy
 
 test('what others made under our name is not touched', async () => {
   await using peer = await standInPeer();
-  await patiently(() => providerAt(peer).ensure(before, nodesOf(peer), signal));
+  await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
   for (const { tags } of peer.standIn.account.balancers.values()) tags.clear();
   peer.standIn.takeWrites();
   await assert.rejects(providerAt(peer).remove(before, signal), /needs, but not its tags: delete it$/);
@@ -176,7 +181,7 @@ test('what is protected from deletion goes on, whole', async () => {
   const service = serviceWith('80/TCP', {
     annotations: { [`${prefix}-attributes`]: 'deletion_protection.enabled=true' },
   });
-  await patiently(() => providerAt(peer).ensure(service, nodesOf(peer), signal));
+  await patiently(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
   peer.standIn.takeWrites();
   await assert.rejects(
     providerAt(peer).remove(service, signal),
@@ -190,7 +195,7 @@ test('an error of AWS says which call it was', async () => {
   peer.standIn.disturb = (action) =>
     action === 'CreateListener' ? { isDone: false, error: { status: 403, code: 'AccessDenied' } } : undefined;
   await assert.rejects(
-    providerAt(peer).ensure(before, nodesOf(peer), signal),
+    providerAt(peer).ensure(before, backendsOf(peer), signal),
     /^Error: CreateListener fl-[0-9a-f]{10}-30080-tcp-tcp: AccessDenied: as the test asked$/,
   );
 });

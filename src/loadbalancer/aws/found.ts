@@ -1,5 +1,6 @@
 import type { OpenPort, Resource } from '../providers/resource.ts';
 import { protocolsOf } from './protocol.ts';
+import type { TargetType } from './targets.ts';
 
 /** A load balancer that is there. */
 export interface FoundBalancer {
@@ -33,10 +34,13 @@ export interface FoundHealth {
 export interface FoundGroup {
   readonly arn: string;
   readonly name: string;
+  readonly targetType: TargetType;
+  readonly protocol: string;
+  readonly port: number;
   readonly health: FoundHealth;
   readonly tags: Readonly<Record<string, string>>;
   readonly attributes: Readonly<Record<string, string>>;
-  /** IDs of those that traffic is sent to; those that are on their way out are not. */
+  /** Those that traffic is sent to; those that are on their way out are not. */
   readonly targets: readonly string[];
 }
 

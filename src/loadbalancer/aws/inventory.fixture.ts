@@ -4,6 +4,13 @@ import type { Aws } from './connect.ts';
 import type { Elb } from './elb.ts';
 import type { Rule } from './found.ts';
 
+/** Somebody who speaks ELBv2 and EC2, with an account that has nothing but these. */
+export interface Peer extends Aws, AsyncDisposable {
+  readonly subnets: readonly string[];
+  /** Three that run. */
+  readonly instances: readonly string[];
+}
+
 /**
  * What an account has, in lines: load balancers with their listeners, then groups that nobody sends to, then security
  * groups that were made for Services.
@@ -49,10 +56,10 @@ async function serviceOf(elb: Elb, { LoadBalancerArn = '' }: LoadBalancer): Prom
 }
 
 async function groupText(elb: Elb, group: TargetGroup): Promise<string> {
-  const { TargetGroupArn, Protocol, Port, HealthCheckProtocol, HealthCheckPort, HealthCheckPath } = group;
+  const { TargetGroupArn, TargetType, Protocol, Port, HealthCheckProtocol, HealthCheckPort, HealthCheckPath } = group;
   const { TargetHealthDescriptions = [] } = await elb.describeTargetHealth({ TargetGroupArn });
   const targets = TargetHealthDescriptions.filter(({ TargetHealth }) => TargetHealth?.State !== 'draining')
-    .map(({ Target }) => Target?.Id ?? '')
+    .map(({ Target }) => (TargetType === 'ip' ? `${Target?.Id}:${Target?.Port}` : (Target?.Id ?? '')))
     .toSorted();
   const check = [HealthCheckProtocol, HealthCheckPort, HealthCheckPath].filter(Boolean);
   return `${Protocol} ${Port} at ${targets.join(' ')}, checked by ${check.join(' ')}`;

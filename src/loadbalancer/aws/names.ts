@@ -25,14 +25,20 @@ export const balancerName = (owner: Owner): string =>
 
 /** What of a target group cannot change later. */
 export interface GroupShape {
+  readonly targetType: string;
   readonly protocol: string;
   readonly port: number;
   readonly health: { readonly protocol: string };
 }
 
-/** Has everything about a group that cannot change later, so that another one has another name. */
-export const groupName = (owner: Owner, { protocol, port, health }: GroupShape): string =>
-  [prefixOf(owner), port, protocol.replace('_', ''), health.protocol].join('-').toLowerCase();
+/**
+ * Has everything about a group that cannot change later, so that another one has another name. There is just room for it:
+ * one letter before the port tells what its targets are.
+ */
+export const groupName = (owner: Owner, { targetType, protocol, port, health }: GroupShape): string =>
+  [`${prefixOf(owner)}${targetType === 'ip' ? 'i' : '-'}${port}`, protocol.replace('_', ''), health.protocol]
+    .join('-')
+    .toLowerCase();
 
 /** The tags that say whose something is. */
 export const tagsFor = (owner: Owner): Readonly<Record<string, string>> => ({

@@ -1,7 +1,6 @@
-import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
 import type { Happening } from '../../client/event-series.ts';
-import type { Ensured, LoadBalancerProvider, MadeFor } from '../controller/provider.ts';
+import type { Backends, Ensured, LoadBalancerProvider, MadeFor } from '../controller/provider.ts';
 import { RetryError } from '../controller/provider.ts';
 import type { PriceBook } from '../price/book.ts';
 import { ingressWith, refusedAt } from '../providers/ingress.ts';
@@ -14,14 +13,16 @@ import { describe, owners } from './describe.ts';
 import { explained, provisioningMs } from './errors.ts';
 import type { Executed } from './execute.ts';
 import { execute } from './execute.ts';
-import type { Found, FoundBalancer } from './found.ts';
+import type { Found, FoundBalancer, FoundGroup } from './found.ts';
 import { asResources, isNothing } from './found.ts';
 import type { Owner } from './names.ts';
+import { protocolsOf } from './protocol.ts';
 import { keepsSecurityGroup } from './security-group.ts';
 import type { Settings } from './settings.ts';
 import { settingsOf } from './settings.ts';
 import type { Step } from './steps.ts';
 import { removalSteps, stepsTo, targetSteps } from './steps.ts';
+import { endpointTargets, instanceTargets } from './targets.ts';
 import type { Wanted } from './wanted.ts';
 import { wantedOf } from './wanted.ts';
 
@@ -55,10 +56,10 @@ export class AwsProvider implements LoadBalancerProvider {
     return isNothing(await this.#describe(service, signal)) ? undefined : service.status.loadBalancer;
   }
 
-  async ensure(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<Ensured> {
+  async ensure(service: Service, backends: Backends, signal: AbortSignal): Promise<Ensured> {
     const found = await this.#describe(service, signal);
-    const { planned, wanted } = this.#plan(service, nodes, found);
-    const steps = planned.refusal === undefined ? stepsTo(wanted, found) : targetSteps(wanted.targets, found);
+    const { planned, wanted } = this.#plan(service, backends, found);
+    const steps = wanted === undefined ? this.#targetSteps(service, backends, found) : stepsTo(wanted, found);
     const { balancer, refused } = await this.#execute(steps, found, signal);
     const events = [...planned.events, ...Array.from(refused, notRegistered)];
     // A host name has no ipMode: the API takes one beside an address alone, and proxies leave a host name alone anyway.
@@ -71,9 +72,13 @@ export class AwsProvider implements LoadBalancerProvider {
     return { status: { ingress: places.map((place) => ingressWith(place, ports)) }, events };
   }
 
-  async updateNodes(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<void> {
+  sendsToEndpoints(service: Service): boolean {
+    return settingsOf(service).targetType === 'ip';
+  }
+
+  async updateBackends(service: Service, backends: Backends, signal: AbortSignal): Promise<void> {
     const found = await this.#describe(service, signal);
-    await this.#execute(targetSteps(this.#plan(service, nodes, found).wanted.targets, found), found, signal);
+    await this.#execute(this.#targetSteps(service, backends, found), found, signal);
   }
 
   async remove(service: Service, signal: AbortSignal): Promise<void> {
@@ -90,18 +95,32 @@ export class AwsProvider implements LoadBalancerProvider {
     return this.#asked('looking for the load balancer', () => describe(this.#session(signal), this.#ownerOf(service)));
   }
 
-  #plan(service: Service, nodes: readonly Node[], found: Found): { readonly planned: Plan; readonly wanted: Wanted } {
+  /** What is wanted is known unless the plan is a refusal. */
+  #plan(service: Service, backends: Backends, found: Found): { readonly planned: Plan; readonly wanted?: Wanted } {
     const { isMixingAllowed, prices } = this.#options;
+    const { nodes } = backends;
     const settings = this.#settingsOf(service);
     const cloud = networkLoadBalancers({ settings, balancer: found.balancer });
     const existing = asResources(found);
     const planned = plan(cloud, { service, nodes, era: 'today', kind: nlbKind, isMixingAllowed, prices, existing });
-    // Of a refused plan, only the nodes count.
-    const own = planned.refusal === undefined ? planned : { ...planned, resources: [] };
+    if (planned.refusal !== undefined) return { planned };
     const isKept = keepsSecurityGroup(settings, found.balancer);
     const owner = this.#ownerOf(service);
-    const wanted = wantedOf({ owner, service, nodes, planned: own, settings, keepsSecurityGroup: isKept });
-    return { planned, wanted };
+    return {
+      planned,
+      wanted: wantedOf({ owner, service, backends, planned, settings, keepsSecurityGroup: isKept }),
+    };
+  }
+
+  /** Groups of endpoints that the Service does not ask for any more stay as they are. */
+  #targetSteps(service: Service, { nodes, slices }: Backends, found: Found): readonly Step[] {
+    const { targetType, nodeLabels } = this.#settingsOf(service);
+    const targetsOf = (group: FoundGroup): readonly string[] | undefined => {
+      if (group.targetType === 'instance') return instanceTargets(nodes, nodeLabels);
+      const [protocol = 'TCP'] = protocolsOf(group.protocol);
+      return targetType === 'ip' ? endpointTargets(service, slices, { port: group.port, protocol }) : undefined;
+    };
+    return targetSteps(targetsOf, found);
   }
 
   /** What a Service does not say, flags do. */

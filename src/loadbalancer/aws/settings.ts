@@ -1,6 +1,7 @@
 // What annotations of a Service ask of its network load balancer, in the words of AWS' own controllers.
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { annotation, isTrue, listed } from '../providers/annotations.ts';
+import type { TargetType } from './targets.ts';
 
 /** How targets are checked; fields that are left out are AWS' to choose. */
 export interface HealthCheck {
@@ -27,6 +28,8 @@ export interface Settings {
   readonly tlsPolicy: string;
   /** Targets are spoken to over TLS. */
   readonly hasTlsTargets: boolean;
+  readonly targetType: TargetType;
+  /** Of nodes that get traffic. */
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly health: Partial<HealthCheck>;
 }
@@ -89,6 +92,7 @@ export function settingsOf(service: Service): Settings {
     certificates: listed(service, key('ssl-cert')),
     tlsPolicy: annotation(service, key('ssl-negotiation-policy')),
     hasTlsTargets: ['ssl', 'tls'].includes(annotation(service, key('backend-protocol')).toLowerCase()),
+    targetType: annotation(service, key('nlb-target-type')) === 'ip' ? 'ip' : 'instance',
     nodeLabels: pairs(service, 'target-node-labels'),
     health: healthOf(service),
   };
@@ -132,7 +136,7 @@ const shapes: Partial<Record<Word, { readonly pattern: RegExp; readonly expected
   'eip-allocations': { pattern: /^(\s*eipalloc-[0-9a-z]+\s*(,|$))+$/, expected: 'IDs such as eipalloc-0a1b' },
   'security-groups': { pattern: /^(\s*sg-[0-9a-z]+\s*(,|$))+$/, expected: 'IDs such as sg-0a1b' },
   'ip-address-type': { pattern: /^(ipv4|dualstack)$/, expected: 'ipv4 or dualstack' },
-  'nlb-target-type': { pattern: /^instance$/, expected: 'instance: targets are nodes here, by their node ports' },
+  'nlb-target-type': { pattern: /^(instance|ip)$/, expected: 'instance or ip' },
   'proxy-protocol': { pattern: /^\*$/, expected: '"*", which is all ports' },
   'ssl-cert': { pattern: /^arn:[^,]+$/, expected: 'the ARN of one certificate' },
   'healthcheck-protocol': { pattern: /^(tcp|http|https)$/i, expected: 'tcp, http or https' },

@@ -23,13 +23,13 @@ const wantedFor = (ports: string, changes: Partial<Wanted> = {}): Wanted => ({
   attributes: { 'load_balancing.cross_zone.enabled': 'false' },
   groups: ports.split(' ').map(wantedGroup),
   listeners: ports.split(' ').map(wantedListener),
-  targets: ['i-1', 'i-2'],
   ...changes,
 });
 
 function wantedGroup(text: string): WantedGroup {
   const { port, protocol } = wantedListener(text);
-  return { name: text, protocol, port: 30_000 + port, health, attributes: {} };
+  const targets = ['i-1', 'i-2'];
+  return { name: text, targetType: 'instance', protocol, port: 30_000 + port, health, attributes: {}, targets };
 }
 
 function wantedListener(text: string): WantedListener {
@@ -56,6 +56,9 @@ const balancer: FoundBalancer = {
 const foundGroup = (name: string, targets: readonly string[]): FoundGroup => ({
   arn: `arn:group:${name}`,
   name,
+  targetType: 'instance',
+  protocol: 'TCP',
+  port: 30_080,
   health: { ...health, path: '', intervalSeconds: 30, timeoutSeconds: 10, healthyThreshold: 5, unhealthyThreshold: 2 },
   tags,
   attributes: {},
@@ -140,7 +143,10 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
   ],
   [
     'other nodes: new ones come before old ones go',
-    stepsTo(wantedFor('80/TCP', { targets: ['i-2', 'i-3'] }), foundFor('80/TCP')),
+    stepsTo(
+      wantedFor('80/TCP', { groups: [{ ...wantedGroup('80/TCP'), targets: ['i-2', 'i-3'] }] }),
+      foundFor('80/TCP'),
+    ),
     ['RegisterTargets 80/TCP i-3', 'DeregisterTargets 80/TCP i-1'],
   ],
   [
@@ -255,8 +261,8 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
     ['ModifyListener 443/TLS'],
   ],
   [
-    'only nodes, of a Service whose change was refused',
-    targetSteps(['i-3'], foundFor('80/TCP')),
+    'only targets, of a Service whose change was refused, and of the groups that it still asks for',
+    targetSteps(({ name }) => (name === '80/TCP' ? ['i-3'] : undefined), foundFor('80/TCP 81/UDP')),
     ['RegisterTargets 80/TCP i-3', 'DeregisterTargets 80/TCP i-1,i-2'],
   ],
   [
@@ -281,7 +287,7 @@ for (const [name, steps, want] of cases) {
 
 test('no call has more than 200 nodes', () => {
   const targets = Array.from({ length: 450 }, (_, number) => `i-${number}`);
-  const counts = targetSteps(targets, foundFor('80/TCP', { groups: [foundGroup('80/TCP', [])] })).map((step) =>
+  const counts = targetSteps(() => targets, foundFor('80/TCP', { groups: [foundGroup('80/TCP', [])] })).map((step) =>
     step.call === 'RegisterTargets' ? step.targets.length : 0,
   );
   assert.deepEqual(counts, [200, 200, 50]);

@@ -68,24 +68,30 @@ export function stepsTo(wanted: Wanted, found: Found): readonly Step[] {
     ...balancerSteps(wanted, found),
     ...tagSteps(wanted.tags, [...(found.balancer === undefined ? [] : [found.balancer]), ...kept]),
     ...wanted.groups.flatMap((group) => groupSteps(group, wanted, groupOf(group.name))),
-    ...wanted.groups.flatMap(({ name }) => registrations(name, wanted.targets, groupOf(name)?.targets ?? [])),
+    ...wanted.groups.flatMap(({ name, targets }) => registrations(name, targets, groupOf(name)?.targets ?? [])),
     ...wanted.listeners.flatMap((listener) =>
       listenerSteps(listener, wanted, { found, arn: groupOf(listener.group)?.arn }),
     ),
     ...found.listeners
       .filter(({ port }) => !wanted.listeners.some((listener) => listener.port === port))
       .map(({ arn }) => ({ call: 'DeleteListener', arn }) as const),
-    ...kept.flatMap(({ name, targets }) => deregistrations(name, wanted.targets, targets)),
+    ...wanted.groups.flatMap(({ name, targets }) => deregistrations(name, targets, groupOf(name)?.targets ?? [])),
     ...found.groups.filter((group) => !isWanted(group)).map(({ arn }) => ({ call: 'DeleteTargetGroup', arn }) as const),
     ...closingSteps(wanted.securityGroup, found.securityGroup),
   ];
 }
 
-/** The steps that send traffic to other nodes, and change nothing else. */
-export const targetSteps = (targets: readonly string[], { groups }: Found): readonly Step[] => [
-  ...groups.flatMap((group) => registrations(group.name, targets, group.targets)),
-  ...groups.flatMap((group) => deregistrations(group.name, targets, group.targets)),
-];
+/** The steps that send traffic to other targets, and change nothing else. `targetsOf` may leave a group as it is. */
+export function targetSteps(
+  targetsOf: (group: FoundGroup) => readonly string[] | undefined,
+  { groups }: Found,
+): readonly Step[] {
+  const all = groups.map((group) => ({ ...group, wanted: targetsOf(group) ?? group.targets }));
+  return [
+    ...all.flatMap(({ name, targets, wanted }) => registrations(name, wanted, targets)),
+    ...all.flatMap(({ name, targets, wanted }) => deregistrations(name, wanted, targets)),
+  ];
+}
 
 /** The steps that leave nothing. Groups cannot go while a listener sends to them, or a load balancer has them. */
 export const removalSteps = ({ securityGroup, balancer, groups, listeners }: Found): readonly Step[] => [
@@ -144,9 +150,9 @@ function tagSteps(tags: Words, tagged: readonly (FoundBalancer | FoundGroup)[]):
 }
 
 function groupSteps(group: WantedGroup, { tags }: Wanted, found: FoundGroup | undefined): readonly Step[] {
-  const { name, protocol, port } = group;
+  const { name, targetType, protocol, port } = group;
   const health = healthInput(group.health);
-  const shape = { Name: name, TargetType: 'instance', Protocol: protocol, Port: port } as const;
+  const shape = { Name: name, TargetType: targetType, Protocol: protocol, Port: port } as const;
   const isChecked = found === undefined || isSameHealth(group.health, found.health);
   const attributes = differing(group.attributes, found?.attributes ?? {});
   return [

@@ -1,6 +1,6 @@
 // What is to be at AWS for a Service: the plan that all clouds share, in the terms of ELBv2.
-import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { Backends } from '../controller/provider.ts';
 import type { Plan } from '../providers/plan.ts';
 import type { Resource } from '../providers/resource.ts';
 import type { Owner } from './names.ts';
@@ -9,15 +9,19 @@ import type { ElbProtocol } from './protocol.ts';
 import type { WantedSecurityGroup } from './security-group.ts';
 import { securityGroupFor } from './security-group.ts';
 import type { HealthCheck, Settings } from './settings.ts';
+import type { TargetType } from './targets.ts';
+import { endpointTargets, instanceTargets } from './targets.ts';
 
-/** Nodes behind one listener. */
+/** What is behind one listener. */
 export interface WantedGroup {
   readonly name: string;
+  readonly targetType: TargetType;
   readonly protocol: ElbProtocol;
-  /** Of the nodes. */
+  /** The node port; of endpoints, which have their own, that of the Service. */
   readonly port: number;
   readonly health: HealthCheck;
   readonly attributes: Readonly<Record<string, string>>;
+  readonly targets: readonly string[];
 }
 
 /** One port of a load balancer; two of one number cannot be. */
@@ -45,14 +49,12 @@ export interface Wanted {
   readonly attributes: Readonly<Record<string, string>>;
   readonly groups: readonly WantedGroup[];
   readonly listeners: readonly WantedListener[];
-  /** IDs of the instances that are nodes. */
-  readonly targets: readonly string[];
 }
 
 export interface WantedInput {
   readonly owner: Owner;
   readonly service: Service;
-  readonly nodes: readonly Node[];
+  readonly backends: Backends;
   readonly planned: Plan;
   readonly settings: Settings;
   readonly keepsSecurityGroup: boolean;
@@ -63,7 +65,7 @@ const proxyHealth = { protocol: 'HTTP', port: '10256', path: '/healthz' } as con
 
 /** What a plan means at AWS. */
 export function wantedOf(input: WantedInput): Wanted {
-  const { owner, service, nodes, planned, settings, keepsSecurityGroup } = input;
+  const { owner, service, planned, settings, keepsSecurityGroup } = input;
   const units = planned.resources.filter(({ type }) => type === 'Listener').map((unit) => portOf(input, unit));
   const listeners = units.map(({ listener }) => listener);
   const { isDualStack } = settings;
@@ -80,10 +82,6 @@ export function wantedOf(input: WantedInput): Wanted {
     attributes: settings.balancerAttributes,
     groups: units.map(({ group }) => group),
     listeners,
-    targets: nodes
-      .filter((node) => hasLabels(node, settings.nodeLabels))
-      .flatMap((node) => instanceOf(node) ?? [])
-      .toSorted(),
   };
 }
 
@@ -92,27 +90,34 @@ interface PortOfBalancer {
   readonly listener: WantedListener;
 }
 
-function portOf({ owner, service, settings }: WantedInput, unit: Resource): PortOfBalancer {
+function portOf({ owner, service, settings, backends }: WantedInput, unit: Resource): PortOfBalancer {
   const { protocol: word = '', nodePort = '0' } = unit.settings;
   const [front, isTls] = [elbProtocol(word), word === 'TLS'];
   const protocol = isTls ? (settings.hasTlsTargets ? 'TLS' : 'TCP') : front;
+  const { targetType, nodeLabels } = settings;
+  const open = unit.serves?.[0] ?? { port: 0, protocol: 'TCP' };
   const hasAffinity = service.spec.sessionAffinity === 'ClientIP';
   const shape = {
+    targetType,
     protocol,
-    port: Number(nodePort),
-    health: { ...defaultHealth(service, protocol), ...settings.health },
+    port: targetType === 'ip' ? open.port : Number(nodePort),
+    health: { ...defaultHealth(service, protocol, targetType), ...settings.health },
     attributes: {
       'stickiness.enabled': String(hasAffinity),
       ...(hasAffinity ? { 'stickiness.type': 'source_ip' } : {}),
       ...settings.groupAttributes,
     },
+    targets:
+      targetType === 'ip'
+        ? (endpointTargets(service, backends.slices, open) ?? [])
+        : instanceTargets(backends.nodes, nodeLabels),
   } as const;
   const name = groupName(owner, shape);
   const [certificate = ''] = settings.certificates;
   return {
     group: { name, ...shape },
     listener: {
-      port: unit.serves?.[0]?.port ?? 0,
+      port: open.port,
       protocol: front,
       group: name,
       ...(isTls ? { certificate } : {}),
@@ -137,20 +142,20 @@ function elbProtocol(word: string): ElbProtocol {
 /**
  * AWS checks over TCP or HTTP, also where it sends UDP. With external policy Local, nodes say whether they have
  * endpoints. Otherwise the node port answers; where only UDP is behind it, another port's, or else the proxy itself.
+ * An endpoint answers for itself, or at another port of it where that has a number.
  */
-function defaultHealth({ spec }: Service, protocol: ElbProtocol): HealthCheck {
+function defaultHealth({ spec }: Service, protocol: ElbProtocol, targetType: TargetType): HealthCheck {
   const { externalTrafficPolicy, healthCheckNodePort = 0, ports = [] } = spec;
   const pace = { intervalSeconds: 10, healthyThreshold: 3, unhealthyThreshold: 3 };
+  const tcp = ports.find((port) => (port.protocol ?? 'TCP') === 'TCP');
+  if (targetType === 'ip') {
+    const number = typeof tcp?.targetPort === 'string' ? undefined : (tcp?.targetPort ?? tcp?.port);
+    const port = protocol !== 'UDP' || number === undefined ? 'traffic-port' : String(number);
+    return { protocol: 'TCP', port, ...pace };
+  }
   if (externalTrafficPolicy === 'Local' && healthCheckNodePort !== 0)
     return { protocol: 'HTTP', port: String(healthCheckNodePort), path: '/healthz', ...pace };
   if (protocol !== 'UDP') return { protocol: 'TCP', port: 'traffic-port', ...pace };
-  const other = ports.find((port) => (port.protocol ?? 'TCP') === 'TCP')?.nodePort ?? 0;
+  const other = tcp?.nodePort ?? 0;
   return other === 0 ? { ...proxyHealth, ...pace } : { protocol: 'TCP', port: String(other), ...pace };
 }
-
-/** The EC2 instance that a node is: `aws:///eu-central-1a/i-0a1b`. */
-export const instanceOf = ({ spec }: Node): string | undefined =>
-  /^aws:\/\/\/[^/]*\/(i-[0-9a-f]+)$/.exec(spec.providerID ?? '')?.[1];
-
-const hasLabels = ({ metadata: { labels = {} } }: Node, wanted: Readonly<Record<string, string>>): boolean =>
-  Object.entries(wanted).every(([name, value]) => labels[name] === value);

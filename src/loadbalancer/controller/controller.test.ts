@@ -3,6 +3,9 @@ import { test } from 'node:test';
 
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import { nodeKind } from '../../api/kinds/core/node/kind.ts';
+import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
+import { serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { hastyClock, ManualClock, settled } from '../../client/testing/clocks.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
@@ -151,6 +154,39 @@ test('nodes that come, go or are excluded are told; their readiness is not', asy
   const reasons = await cluster.reasons();
   for (const reason of ['UnAvailableLoadBalancer', 'UpdatedLoadBalancer', 'UpdateLoadBalancerFailed'])
     assert.ok(reasons.includes(reason), reason);
+});
+
+test('endpoints that change are told where traffic goes to them, and nowhere else', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const provider = new Recorder();
+  provider.toEndpoints = ({ metadata }) => metadata.name === 'direct';
+  await using running = cluster.run(provider);
+  await running.ready;
+  const sliceFor = (name: string): EndpointSlice => ({
+    metadata: { name: `${name}-1`, namespace: 'default', labels: { [serviceNameLabel]: name } },
+    addressType: 'IPv4',
+    ports: [{ name: 'tcp-80', port: 8080, protocol: 'TCP' }],
+    endpoints: [{ addresses: ['192.0.2.7'], conditions: { ready: true } }],
+  });
+  for (const name of ['direct', 'by-nodes']) {
+    await cluster.create('80/TCP', { name });
+    await until('an address', () => cluster.address(name));
+    await cluster.user.create(endpointSliceKind, sliceFor(name));
+  }
+  await until('it is told', () => provider.asked.some((line) => line.startsWith('endpoints')));
+  const direct = { namespace: 'default', name: 'direct-1' };
+  const patch = (body: object): Promise<unknown> => cluster.user.patch(endpointSliceKind, direct, { body });
+  await patch({ metadata: { labels: { a: 'b' } } });
+  await cluster.quiet();
+  await patch({ endpoints: [{ addresses: ['192.0.2.8'], conditions: { ready: true } }] });
+  await until('the next is told', () => provider.asked.length === 4);
+  assert.deepEqual(provider.asked.toSorted(), [
+    'endpoints direct [192.0.2.7]',
+    'endpoints direct [192.0.2.8]',
+    'ensure by-nodes held []',
+    'ensure direct held []',
+  ]);
 });
 
 test('a Service that somebody took the finalizer off leaves nothing behind', async () => {

@@ -1,19 +1,21 @@
 import type { Logger } from 'pino';
 import { messageOf } from '../../api/thrown.ts';
-import { nodeKind } from '../../api/kinds/core/node/kind.ts';
-import type { Node } from '../../api/kinds/core/node/schema.ts';
-import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock, Random } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import { Informer } from '../../client/informer.ts';
+import type { Informer } from '../../client/informer.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import type { Outcome, QueueObserver } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
 import { isRefusal } from '../../client/transport.ts';
+import { serviceOf } from '../slices.ts';
+import type { KnownBackends } from './backends.ts';
+import { endpointBackends, nodeBackends } from './backends.ts';
+import { Caches } from './caches.ts';
 import { syncFailed } from './happenings.ts';
 import type { ServiceControllerMetrics } from './metrics.ts';
 import { hasFinalizer, needsCleanup, needsUpdate, wantsLoadBalancer } from './needs.ts';
@@ -48,53 +50,50 @@ export interface ServiceControllerOptions {
  *
  *     wants one ─► finalizer ─► cloud ─► events, status
  *     deleted, or of another type ─► cloud ─► finalizer off ─► events, status
- *     nodes changed ─► cloud
+ *     nodes or endpoints changed ─► cloud
  *
- * One key is never worked on twice at once, so that a change of nodes never meets a change of ports.
+ * One key is never worked on twice at once, so that a change of backends never meets a change of ports.
  */
 export class ServiceController {
   readonly #options: ServiceControllerOptions;
   readonly #clock: Clock;
-  readonly #services: Informer<Service>;
-  readonly #nodes: Informer<Node>;
-  /** Services that need more than new nodes. */
+  readonly #caches: Caches;
+  /** Services that need more than new backends. */
   readonly #changed = new Set<Key>();
   /** Where load balancers send to, until nodes change. */
   #eligible: EligibleNodes | undefined;
 
   constructor(options: ServiceControllerOptions) {
-    const { client, onWatchError, clock = systemClock } = options;
+    const { client, provider, onWatchError, clock = systemClock } = options;
     this.#options = options;
     this.#clock = clock;
-    const watching = (plural: string) => ({ onError: (error: unknown) => onWatchError?.(plural, error) });
-    this.#services = new Informer(client, serviceKind, { ...watching('services'), trim: withoutManagers });
-    this.#nodes = new Informer(client, nodeKind, { ...watching('nodes'), trim: withoutManagers });
+    this.#caches = new Caches({ client, onWatchError, followsSlices: provider.sendsToEndpoints !== undefined });
   }
 
   /** Keeps the caches filled until the signal fires, whether or not it acts. */
-  async follow(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#services.run(signal), this.#nodes.run(signal)]);
+  follow(signal: AbortSignal): Promise<void> {
+    return this.#caches.run(signal);
   }
 
   /** Resolves when everything was seen once. */
-  async synced(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#services.synced(signal), this.#nodes.synced(signal)]);
+  synced(signal: AbortSignal): Promise<void> {
+    return this.#caches.synced(signal);
   }
 
   /** What is not seen yet. */
   get unsynced(): readonly string[] {
-    return [...(this.#services.hasSynced ? [] : ['services']), ...(this.#nodes.hasSynced ? [] : ['nodes'])];
+    return this.#caches.unsynced;
   }
 
   /** The Services as they are known. */
   get services(): Pick<Informer<Service>, 'get' | 'subscribe'> {
-    return this.#services;
+    return this.#caches.services;
   }
 
   /** Acts until the signal fires. */
   async act(signal: AbortSignal): Promise<void> {
     await this.synced(signal);
-    await this.#options.provider.begin?.(this.#services.list(), signal);
+    await this.#options.provider.begin?.(this.#caches.services.list(), signal);
     this.#changed.clear();
     this.#eligible = undefined;
     const sync = this.#newSync();
@@ -113,7 +112,7 @@ export class ServiceController {
         log[level]({ ...cause, service: key, failures }, 'the load balancer could not be synced, will try again');
       },
     });
-    const stops = [this.#followServices(queue, sync), this.#followNodes(queue, sync)];
+    const stops = [this.#followServices(queue, sync), this.#followNodes(queue, sync), this.#followSlices(queue, sync)];
     try {
       const { provider } = this.#options;
       await Promise.all([queue.run(signal), this.#removeOrphans(signal), provider.accompany?.(signal)]);
@@ -131,14 +130,20 @@ export class ServiceController {
       metrics,
       clock: this.#clock,
       isRefusalAnEntry,
-      newest: (key) => this.#services.get(key),
-      nodes: () => (this.#eligible ??= eligibleNodes(this.#nodes.list())),
+      newest: (key) => this.#caches.services.get(key),
+      backends: (service) => this.#backendsOf(service),
     });
+  }
+
+  #backendsOf(service: Service): KnownBackends {
+    this.#eligible ??= eligibleNodes(this.#caches.nodes.list());
+    if (this.#options.provider.sendsToEndpoints?.(service) !== true) return nodeBackends(this.#eligible);
+    return endpointBackends(this.#eligible, this.#caches.slices?.by('service', keyOf(service)) ?? []);
   }
 
   #removeOrphans(signal: AbortSignal): Promise<void> {
     const held = (): ReadonlySet<string> =>
-      new Set(this.#services.list().flatMap((service) => (hasFinalizer(service) && service.metadata.uid) || []));
+      new Set(this.#caches.services.list().flatMap((service) => (hasFinalizer(service) && service.metadata.uid) || []));
     return removeOrphans({ ...this.#options, clock: this.#clock, held }, signal);
   }
 
@@ -149,7 +154,7 @@ export class ServiceController {
       this.#changed.add(key);
       queue.add(key);
     };
-    return this.#services.subscribe({
+    return this.#caches.services.subscribe({
       added(service) {
         if (wantsLoadBalancer(service, classes) || needsCleanup(service, classes)) add(service);
       },
@@ -169,7 +174,7 @@ export class ServiceController {
       this.#eligible = undefined;
       for (const key of known.keys()) queue.add(key);
     };
-    return this.#nodes.subscribe({
+    return this.#caches.nodes.subscribe({
       added: all,
       deleted: all,
       updated: (node, old) => {
@@ -180,11 +185,23 @@ export class ServiceController {
     });
   }
 
+  #followSlices(queue: WorkQueue, { known }: ServiceSync): () => void {
+    const { slices } = this.#caches;
+    const { provider } = this.#options;
+    const add = (slice: EndpointSlice): void => {
+      const key = serviceOf(slice);
+      const service = key === undefined ? undefined : known.get(key);
+      if (key !== undefined && service !== undefined && provider.sendsToEndpoints?.(service) === true) queue.add(key);
+    };
+    if (slices === undefined) return () => undefined;
+    return slices.subscribe({ added: add, deleted: add, updated: add });
+  }
+
   async #work(sync: ServiceSync, key: Key, signal: AbortSignal): Promise<Outcome> {
     const isChanged = this.#changed.delete(key);
-    const service = this.#services.get(key);
+    const service = this.#caches.services.get(key);
     try {
-      if (!isChanged) return await sync.updateNodes(key, service, signal);
+      if (!isChanged) return await sync.updateBackends(key, service, signal);
       this.#options.metrics.syncs.inc();
       await sync.sync(key, service, signal);
     } catch (error) {
@@ -198,8 +215,3 @@ export class ServiceController {
     }
   }
 }
-
-const withoutManagers = <T extends Service | Node>(object: T): T => {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
-};

@@ -1,5 +1,6 @@
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Happening } from '../../client/event-series.ts';
 import type { Refusal } from '../providers/plan.ts';
 
@@ -11,6 +12,14 @@ export interface Ensured {
   readonly refusal?: Refusal;
   /** What to tell about the Service beside what the controller tells. */
   readonly events: readonly Happening[];
+}
+
+/** Where a load balancer can send traffic to. */
+export interface Backends {
+  /** By their node ports. */
+  readonly nodes: readonly Node[];
+  /** Those of the Service, if its traffic goes to endpoints; otherwise none. */
+  readonly slices: readonly EndpointSlice[];
 }
 
 /** A load balancer that was found, and the Service it was made for. */
@@ -31,6 +40,8 @@ export interface LoadBalancerProvider {
   readonly classes: readonly string[];
   /** Traffic does not go through node ports, so that it does not matter which nodes there are. */
   readonly ignoresNodes?: true;
+  /** Whether traffic of a Service goes to its endpoints, not through nodes. Left out: never, and slices are not followed. */
+  sendsToEndpoints?(service: Service): boolean;
   /** Its backends are for this process to check; a real cloud checks its own. */
   readonly checksHealth?: true;
   /** Called before anything else whenever it begins to act, with all Services there are; what it knew before may be old. */
@@ -40,9 +51,9 @@ export interface LoadBalancerProvider {
   /** The load balancer of a Service, whole or in part; undefined: there is nothing left of it. */
   find(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined>;
   /** Makes it so, or refuses. `elsewhere`: another controller does. Rejects with a RetryError while it is under way. */
-  ensure(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<Ensured | 'elsewhere'>;
-  /** Sends traffic to these nodes from now on. */
-  updateNodes(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<void>;
+  ensure(service: Service, backends: Backends, signal: AbortSignal): Promise<Ensured | 'elsewhere'>;
+  /** Sends traffic to these from now on. */
+  updateBackends(service: Service, backends: Backends, signal: AbortSignal): Promise<void>;
   /** Resolves when nothing is left of it, also when nothing was there. */
   remove(service: Service, signal: AbortSignal): Promise<void>;
   /** The Services that load balancers of this cluster were made for, to find those whose Service is gone. */

@@ -1,7 +1,7 @@
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { ingressWith } from '../providers/ingress.ts';
 import { cleanupFinalizer } from './needs.ts';
-import type { Ensured, LoadBalancerProvider } from './provider.ts';
+import type { Backends, Ensured, LoadBalancerProvider } from './provider.ts';
 
 /** A provider that says what it was asked. */
 export class Recorder implements LoadBalancerProvider {
@@ -15,15 +15,18 @@ export class Recorder implements LoadBalancerProvider {
   readonly searchErrors: Error[] = [];
   searches = 0;
   isElsewhere = false;
+  /** The Services whose traffic goes to endpoints. */
+  toEndpoints: (service: Service) => boolean = () => false;
+
+  sendsToEndpoints(service: Service): boolean {
+    return this.toEndpoints(service);
+  }
 
   async find(service: Service): Promise<Service['status']['loadBalancer'] | undefined> {
     return this.made.has(service.metadata.uid ?? '') ? {} : undefined;
   }
 
-  async ensure(
-    service: Service,
-    nodes: readonly { readonly metadata: { readonly name?: string } }[],
-  ): Promise<Ensured | 'elsewhere'> {
+  async ensure(service: Service, { nodes }: Backends): Promise<Ensured | 'elsewhere'> {
     const { metadata, spec } = service;
     const held = metadata.finalizers?.includes(cleanupFinalizer) === true ? 'held' : 'not held';
     this.asked.push(`ensure ${metadata.name} ${held} [${nodes.map((node) => node.metadata.name).join(' ')}]`);
@@ -34,11 +37,10 @@ export class Recorder implements LoadBalancerProvider {
     return { status: { ingress: [ingressWith({ ip: '192.0.2.1', ipMode: 'VIP' }, ports)] }, events: [] };
   }
 
-  async updateNodes(
-    service: Service,
-    nodes: readonly { readonly metadata: { readonly name?: string } }[],
-  ): Promise<void> {
-    this.asked.push(`nodes ${service.metadata.name} [${nodes.map((node) => node.metadata.name).join(' ')}]`);
+  async updateBackends(service: Service, { nodes, slices }: Backends): Promise<void> {
+    const endpoints = slices.flatMap((slice) => (slice.endpoints ?? []).flatMap(({ addresses }) => addresses ?? []));
+    const what = endpoints.length === 0 ? nodes.map((node) => node.metadata.name) : endpoints;
+    this.asked.push(`${endpoints.length === 0 ? 'nodes' : 'endpoints'} ${service.metadata.name} [${what.join(' ')}]`);
     this.#fail();
   }
 

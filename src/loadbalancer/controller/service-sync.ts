@@ -9,10 +9,10 @@ import type { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import { isReached } from '../providers/ingress.ts';
 import type { Refusal } from '../providers/plan.ts';
+import type { KnownBackends } from './backends.ts';
 import { noNodes, normal, syncFailed, warning } from './happenings.ts';
 import type { ServiceControllerMetrics } from './metrics.ts';
 import { needsCleanup, wantsLoadBalancer } from './needs.ts';
-import type { EligibleNodes } from './nodes.ts';
 import type { Ensured, LoadBalancerProvider } from './provider.ts';
 import { RetryError } from './provider.ts';
 import { ServiceWrites } from './service-writes.ts';
@@ -28,7 +28,7 @@ export interface ServiceSyncOptions {
   readonly isRefusalAnEntry: boolean;
   /** The newest there is of a Service. */
   readonly newest: (key: Key) => Service | undefined;
-  readonly nodes: () => EligibleNodes;
+  readonly backends: (service: Service) => KnownBackends;
 }
 
 /** The load balancer cannot be as the Service asks for, for now: no fault of this program. */
@@ -40,7 +40,7 @@ export class ServiceSync {
   readonly #writes: ServiceWrites;
   /** Service → as it was when its load balancer was last asked for. */
   readonly #known = new Map<Key, Service>();
-  /** Service → the nodes that its load balancer was last told. */
+  /** Service → the backends that its load balancer was last told. */
   readonly #told = new Map<Key, string>();
 
   constructor(options: ServiceSyncOptions) {
@@ -69,25 +69,25 @@ export class ServiceSync {
     else this.#forget(key);
   }
 
-  /** Tells it which nodes there are, if it does not know. */
-  async updateNodes(key: Key, service: Service | undefined, signal: AbortSignal): Promise<void> {
+  /** Tells it which backends there are, if it does not know. */
+  async updateBackends(key: Key, service: Service | undefined, signal: AbortSignal): Promise<void> {
     const { provider, metrics } = this.#options;
-    const { nodes, signature } = this.#options.nodes();
-    const isTold = provider.ignoresNodes === true || this.#told.get(key) === signature;
-    if (service === undefined || !this.#known.has(key) || isTold) return;
-    // Before the call: what fails is asked for as a whole, not as nodes.
+    if (service === undefined || !this.#known.has(key) || provider.ignoresNodes === true) return;
+    const { signature, hasNoNodes, ...backends } = this.#options.backends(service);
+    if (this.#told.get(key) === signature) return;
+    // Before the call: what fails is asked for as a whole, not as backends.
     this.#told.set(key, signature);
     const endNodes = metrics.nodeSeconds.startTimer();
     const endHost = metrics.hostSeconds.startTimer();
     try {
-      await provider.updateNodes(service, nodes, signal);
+      await provider.updateBackends(service, backends, signal);
       endHost();
       const updated = normal('UpdatedLoadBalancer', 'Updated load balancer with new hosts');
-      this.tell(service, nodes.length === 0 ? noNodes : updated);
+      this.tell(service, hasNoNodes ? noNodes : updated);
     } catch (error) {
       if (signal.aborted) throw error;
       metrics.nodeErrors.inc();
-      const names = nodes.slice(0, 20).map(({ metadata }) => metadata.name);
+      const names = backends.nodes.slice(0, 20).map(({ metadata }) => metadata.name);
       const message = `Error updating load balancer with new hosts [${names.join(' ')}]: ${messageOf(error)}`;
       this.tell(service, warning('UpdateLoadBalancerFailed', message));
       throw error;
@@ -105,9 +105,9 @@ export class ServiceSync {
     this.tell(service, normal('EnsuringLoadBalancer', 'Ensuring load balancer'));
     const held = await this.#writes.addFinalizer(service, signal);
     this.#known.set(key, held);
-    const { nodes, signature } = this.#options.nodes();
-    if (nodes.length === 0 && provider.ignoresNodes !== true) this.tell(held, noNodes);
-    const ensuring = within('failed to ensure load balancer', provider.ensure(held, nodes, signal));
+    const { signature, hasNoNodes, ...backends } = this.#options.backends(held);
+    if (hasNoNodes && provider.ignoresNodes !== true) this.tell(held, noNodes);
+    const ensuring = within('failed to ensure load balancer', provider.ensure(held, backends, signal));
     const ensured = await ensuring.catch((error: unknown) => {
       if (error instanceof RetryError) for (const event of error.events) this.tell(held, event);
       throw error;

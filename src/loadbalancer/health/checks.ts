@@ -3,18 +3,17 @@ import type { Logger } from 'pino';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { unhealthyAnnotation, unhealthyEndpoints } from '../../api/kinds/core/service/unhealthy-endpoints.ts';
-import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
-import { serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
-import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import { Informer } from '../../client/informer.ts';
+import type { Informer } from '../../client/informer.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import { normal, warning } from '../controller/happenings.ts';
 import { wantsLoadBalancer } from '../controller/needs.ts';
+import type { ServiceSlices } from '../slices.ts';
+import { serviceSlices } from '../slices.ts';
 import { accepts } from './probe.ts';
 import type { HealthSettings } from './settings.ts';
 import { healthWishOf } from './settings.ts';
@@ -50,17 +49,13 @@ export class HealthChecks {
   readonly #running = new Map<Key, AbortController>();
   /** Checks that have not ended yet, also of those that were told to. */
   readonly #watches = new Set<Promise<void>>();
-  readonly #slices: Informer<EndpointSlice, 'service'>;
+  readonly #slices: ServiceSlices;
   /** Present once somebody asked for a check: until then slices are none of our business. */
   #following: Promise<void> | undefined;
 
   constructor(options: HealthCheckOptions) {
     this.#options = options;
-    this.#slices = new Informer<EndpointSlice, 'service'>(options.client, endpointSliceKind, {
-      indexes: {
-        service: ({ metadata: { namespace, labels = {} } }) =>
-          labels[serviceNameLabel] === undefined ? [] : [`${namespace}/${labels[serviceNameLabel]}`],
-      },
+    this.#slices = serviceSlices(options.client, {
       onError: (error) => options.log.debug({ err: error }, 'the watch of slices failed, will try again'),
     });
   }

@@ -62,7 +62,7 @@ export class LocalProvider implements LoadBalancerProvider {
     return { status: { ingress }, events: isNew ? [{ type: 'Normal', reason: 'IPAllocated', message }] : [] };
   }
 
-  async updateNodes(): Promise<void> {} // The proxy knows its nodes.
+  async updateBackends(): Promise<void> {} // The proxy knows its nodes.
 
   async remove(service: Service): Promise<void> {
     this.#allocator.release(wishesOf(service).key);

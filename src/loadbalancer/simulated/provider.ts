@@ -4,7 +4,7 @@ import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/s
 import type { Clock, Random } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import { isRefusal } from '../../client/transport.ts';
-import type { Ensured, LoadBalancerProvider, MadeFor } from '../controller/provider.ts';
+import type { Backends, Ensured, LoadBalancerProvider, MadeFor } from '../controller/provider.ts';
 import { Allocator } from '../local/allocator.ts';
 import type { Pool } from '../local/pools.ts';
 import type { Wishes } from '../local/wishes.ts';
@@ -87,7 +87,7 @@ export class SimulatedProvider implements LoadBalancerProvider {
     return found === undefined ? undefined : service.status.loadBalancer;
   }
 
-  async ensure(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<Ensured> {
+  async ensure(service: Service, { nodes }: Backends, signal: AbortSignal): Promise<Ensured> {
     const planned = await this.#plan(service, nodes, signal);
     const address =
       planned.refusal === undefined ? await this.#apply(service, planned, signal) : this.#addressOf(service);
@@ -105,7 +105,7 @@ export class SimulatedProvider implements LoadBalancerProvider {
     };
   }
 
-  async updateNodes(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<void> {
+  async updateBackends(service: Service, { nodes }: Backends, signal: AbortSignal): Promise<void> {
     const planned = await this.#plan(service, nodes, signal);
     if (planned.refusal === undefined) await this.#apply(service, planned, signal);
   }

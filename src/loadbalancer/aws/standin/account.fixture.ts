@@ -112,6 +112,7 @@ export class Account {
       name,
       protocol,
       port,
+      targetType: text(input, 'TargetType'),
       vpc,
       health: new Map(Object.entries(healthDefaults)),
       targets: new Set(),
@@ -183,7 +184,7 @@ export class Account {
 
   register(input: Input): void {
     const group = this.group(text(input, 'TargetGroupArn'));
-    const ids = structures(input, 'Targets').map((target) => text(target, 'Id'));
+    const ids = targetsIn(group, input);
     const bad = ids.filter((id) => this.stopped.has(id));
     if (bad.length > 0)
       throw new ElbError('InvalidTarget', `The following targets are not in a running state: ${bad.join(', ')}`);
@@ -195,8 +196,7 @@ export class Account {
 
   deregister(input: Input): void {
     const group = this.group(text(input, 'TargetGroupArn'));
-    for (const target of structures(input, 'Targets')) {
-      const id = text(target, 'Id');
+    for (const id of targetsIn(group, input)) {
       if (group.targets.delete(id)) group.draining.add(id);
     }
   }
@@ -240,6 +240,15 @@ export function setHealth(group: GroupRecord, input: Input): void {
   if (!['TCP', 'HTTP', 'HTTPS'].includes(protocol ?? '')) throw invalid(`health checks are not made by '${protocol}'`);
   if (protocol === 'TCP' && given.includes('HealthCheckPath')) throw invalid('a path is for HTTP');
   for (const name of given) group.health.set(name, text(input, name));
+}
+
+function targetsIn({ targetType }: GroupRecord, input: Input): readonly string[] {
+  return structures(input, 'Targets').map((target) => {
+    const [id, port] = [text(target, 'Id'), text(target, 'Port')];
+    if (id.startsWith('i-') !== (targetType === 'instance'))
+      throw invalid(`'${id}' is no target of type ${targetType}`);
+    return port === '' ? id : `${id}:${port}`;
+  });
 }
 
 function listenerFields(input: Input): Omit<ListenerRecord, 'arn' | 'port'> {

@@ -101,7 +101,10 @@ function page(input: Input, name: string, items: readonly Output[]): Output {
   return { [name]: items.slice(start, start + size), ...(isMore ? { NextMarker: String(start + size) } : {}) };
 }
 
-const health = (Id: string, State: string): Output => ({ Target: { Id }, TargetHealth: { State } });
+function health(target: string, State: string): Output {
+  const [Id, Port] = target.split(':');
+  return { Target: { Id, Port }, TargetHealth: { State } };
+}
 
 const tagged = (account: Account, arn: string): BalancerRecord | GroupRecord =>
   arn.includes(':targetgroup/') ? account.group(arn) : account.balancer(arn);

@@ -27,7 +27,7 @@ export const groupOutput = (group: GroupRecord, balancers: readonly string[]): O
   Protocol: group.protocol,
   Port: group.port,
   VpcId: group.vpc,
-  TargetType: 'instance',
+  TargetType: group.targetType,
   LoadBalancerArns: balancers,
   ...Object.fromEntries(Array.from(group.health).filter(([, value]) => value !== '')),
 });

@@ -1,5 +1,5 @@
-import type { Peer } from '../aws.contract.ts';
 import { connect } from '../connect.ts';
+import type { Peer } from '../inventory.fixture.ts';
 import { StandIn } from './server.fixture.ts';
 
 /** The stand-in, and the SDK that speaks to it. */

@@ -31,8 +31,10 @@ export interface GroupRecord {
   readonly name: string;
   readonly protocol: string;
   readonly port: number;
+  readonly targetType: string;
   readonly vpc: string;
   readonly health: Map<string, string>;
+  /** `i-0a`, or `192.0.2.7:8080`. */
   readonly targets: Set<string>;
   /** Those that were deregistered, and are listed for a while. */
   readonly draining: Set<string>;
