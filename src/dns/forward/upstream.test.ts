@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from 'dns-packet';
 import { TRUNCATED_RESPONSE } from 'dns-packet';
 
+import { until } from '../../server/testing/until.ts';
 import { types } from '../wire/codes.ts';
 import type { Message } from '../wire/message.ts';
 import { rcodeOf } from '../wire/message.ts';
@@ -19,6 +19,9 @@ const query = (name = 'example.org', type: number = types.A): UpstreamQuery => (
   checkingDisabled: false,
   trail: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8),
 });
+
+/** Much longer than an answer takes on a busy machine. */
+const patienceMs = 30_000;
 
 const addressesIn = (message: Message): readonly string[] => message.answers.map(({ data }) => data.join('.'));
 
@@ -36,7 +39,7 @@ async function withUpstream(
   await using server = await FakeUpstream.start(behaviour);
   const upstream = new Upstream(server.endpoint, options);
   try {
-    await run({ server, upstream, ask: (name) => upstream.ask(query(name), AbortSignal.timeout(2000)) });
+    await run({ server, upstream, ask: (name) => upstream.ask(query(name), AbortSignal.timeout(patienceMs)) });
   } finally {
     upstream.close();
   }
@@ -127,9 +130,8 @@ suite('questions over UDP', () => {
     const closed = await FakeUpstream.start(silent);
     const upstream = new Upstream(closed.endpoint);
     await closed[Symbol.asyncDispose]();
-    const start = performance.now();
-    await assert.rejects(upstream.ask(query(), AbortSignal.timeout(2000)), { code: 'NETWORK' });
-    assert.ok(performance.now() - start < 1000);
+    // The signal would say ABORTED.
+    await assert.rejects(upstream.ask(query(), AbortSignal.timeout(patienceMs)), { code: 'NETWORK' });
   });
 
   test('an address that cannot be reached is an error, not a crash', async () => {
@@ -225,8 +227,7 @@ suite('questions over TCP', () => {
   test('an idle connection is closed, and the next question opens one', async () => {
     await withUpstream(truncating, { idleMs: 20 }, async ({ ask, server, upstream }) => {
       await ask();
-      for (let wait = 0; upstream.openConnections > 0 && wait < 100; wait++) await sleep(5);
-      assert.equal(upstream.openConnections, 0);
+      await until('it is closed', () => upstream.openConnections === 0);
       await ask();
       assert.equal(server.connections, 2);
     });

@@ -107,10 +107,8 @@ for (const { engine, skip, open } of engines) {
       const fd = libc === undefined ? undefined : new Sockets(libc).listen(silent.address, port, [[]]);
       const address = vip();
       await stand.set(route(address, forward(target(silent), target(pod))));
-      const started = performance.now();
       const answers = await Promise.all(Array.from({ length: 10 }, () => ask(address)));
       assert.deepEqual(new Set(answers), new Set(['a\nhi']));
-      assert.ok(performance.now() - started < 3000);
       if (fd !== undefined) libc?.close(fd);
     });
 
