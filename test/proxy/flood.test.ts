@@ -166,6 +166,10 @@ test(
       }),
     );
     assert.deepEqual(new Set(answers), new Set([true, 'silence']));
+    assert.ok((await relay.value('datagrams_total{outcome="limited"}')) > 0, 'they are counted');
+    const { told } = await relay.ask();
+    assert.ok(told.length < 5, 'it is told seldom, however many they are');
+    assert.match(told[0] ?? '', /no descriptor is left for another UDP flow.*raise `ulimit -n`/);
     await until('there is room again', async () => {
       await using client = await udpClient(address);
       return (await client.ask('hi', 500)) === 'a hi';

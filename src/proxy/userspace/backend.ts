@@ -36,7 +36,8 @@ export class UserspaceBackend implements Backend {
 
   private constructor(engine: Engine, limits: UserspaceLimits, context: UserspaceContext) {
     this.#engine = engine;
-    this.#udp = new UdpRelays({ limits });
+    const complaint = 'no descriptor is left for another UDP flow, and datagrams are lost: raise `ulimit -n`';
+    this.#udp = new UdpRelays({ limits, onExhausted: () => context.log?.warn(complaint) });
     this.#doors = new Doors({
       open: (route, place) => this.#open(route, place),
       explain: (route, error) => doorProblem(route, error, this.#network.serviceRanges),

@@ -42,6 +42,6 @@ export function describe(
   });
   total('datagrams_total', 'Datagrams of clients, by what became of them.', {
     label: 'outcome',
-    values: { received: () => udp.datagrams, lost: () => udp.lost },
+    values: { received: () => udp.datagrams, lost: () => udp.lost, limited: () => udp.limited },
   });
 }

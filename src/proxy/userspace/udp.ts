@@ -26,30 +26,39 @@ export interface UdpOptions {
   readonly limits: Pick<UserspaceLimits, 'udpFlows' | 'udpIdleMs' | 'pins'>;
   readonly random?: () => number;
   readonly now?: () => number;
+  /** There is no descriptor for another flow. Told once a minute at most, however many there are. */
+  readonly onExhausted?: () => void;
 }
 
 /** What may wait to be sent by one socket; datagrams beyond are lost, as in any full queue of a network. */
 const mostQueuedBytes = 1 << 20;
 /** Datagrams that may wait for a socket to be connected, which takes a turn of the event loop. */
 const mostWaiting = 16;
+const tellEveryMs = 60_000;
 
 /** All flows of datagrams. */
 export class UdpRelays implements AsyncDisposable {
   readonly #limits: UdpOptions['limits'];
   readonly #now: () => number;
+  readonly #onExhausted: () => void;
   readonly #switchboard: Switchboard;
   readonly #routes = new Map<string, Route>();
   readonly #doors = new Set<Socket>();
   /** Door and client → flow, the one idle longest first. */
   readonly #flows = new Map<string, Flow>();
   readonly #sweeper: NodeJS.Timeout;
+  #toldMs = -Infinity;
   /** Datagrams that were thrown away: refused, or too many at once. */
   lost = 0;
+  /** Datagrams that were thrown away since there was no descriptor for their flow. */
+  limited = 0;
   datagrams = 0;
 
-  constructor({ limits, random = Math.random, now = () => performance.now() }: UdpOptions) {
+  constructor(options: UdpOptions) {
+    const { limits, random = Math.random, now = () => performance.now(), onExhausted = () => {} } = options;
     this.#limits = limits;
     this.#now = now;
+    this.#onExhausted = onExhausted;
     this.#switchboard = new Switchboard({ random, now, mostPins: limits.pins, mostAttempts: 4 });
     this.#sweeper = setInterval(() => this.#sweep(), Math.max(50, Math.min(1000, limits.udpIdleMs / 4)));
     this.#sweeper.unref();
@@ -136,7 +145,9 @@ export class UdpRelays implements AsyncDisposable {
     const { target } = connection;
     const socket = createSocket(target.address.includes(':') ? 'udp6' : 'udp4');
     const flow: Flow = { name, key, target, call, socket, waiting: [], usedMs: this.#now() };
-    socket.on('error', () => this.#failed(flow));
+    socket.on('error', (error: NodeJS.ErrnoException) =>
+      isOutOfDescriptors(error) ? this.#exhausted(flow) : this.#failed(flow),
+    );
     // Connected, it hears nobody else, and hears that nobody listens at the target. Where there is no way to the target, that
     // is an error of the socket; `connect` would tell a callback of it, as if it had connected.
     socket.once('connect', () => {
@@ -171,8 +182,19 @@ export class UdpRelays implements AsyncDisposable {
     this.#cut(flow);
   }
 
+  /** Nobody's fault but ours: the target is not blamed, and the next datagram of the client tries again. */
+  #exhausted(flow: Flow): void {
+    this.limited += flow.waiting?.length ?? 0;
+    flow.waiting = undefined;
+    this.#cut(flow);
+    if (this.#now() - this.#toldMs < tellEveryMs) return;
+    this.#toldMs = this.#now();
+    this.#onExhausted();
+  }
+
   #cut(flow: Flow): void {
     if (this.#flows.get(flow.name) !== flow) return;
+    this.lost += flow.waiting?.length ?? 0;
     this.#flows.delete(flow.name);
     flow.socket.close();
   }
@@ -185,5 +207,8 @@ export class UdpRelays implements AsyncDisposable {
     }
   }
 }
+
+/** Whether a socket could not be had since this process, or the machine, has as many descriptors as it may. */
+const isOutOfDescriptors = ({ code }: NodeJS.ErrnoException): boolean => code === 'EMFILE' || code === 'ENFILE';
 
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.close(() => resolve()));

@@ -18,11 +18,16 @@ export interface Answer {
   readonly id: number;
   readonly metrics: string;
   readonly residentBytes: number;
+  /** What it has told so far. */
+  readonly told: readonly string[];
 }
 
 const metrics = new Registry();
+const told: string[] = [];
+const tell = (...said: readonly unknown[]): void => void told.push(String(said.at(-1)));
+const log = { warn: tell, error: tell };
 const options = JSON.parse(process.argv[2] ?? '{}') as UserspaceOptions; // of the test beside it
-const backend = await UserspaceBackend.open({ drainMs: 0, ...options }, { metrics });
+const backend = await UserspaceBackend.open({ drainMs: 0, ...options }, { metrics, log });
 const table = new RoutingTable(network);
 await backend.replace(table);
 
@@ -35,5 +40,5 @@ async function reply(id: number, routes: readonly Route[] | undefined): Promise<
     await backend.apply(table.takeChange(), table);
   }
   const residentBytes = process.memoryUsage.rss();
-  process.send?.({ id, metrics: await metrics.metrics(), residentBytes } satisfies Answer);
+  process.send?.({ id, metrics: await metrics.metrics(), residentBytes, told } satisfies Answer);
 }
