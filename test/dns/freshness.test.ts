@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
+import { freePort } from '../../src/server/testing/free-port.ts';
 import { unlessInstalled } from '../harness/needs.ts';
-import { freePort } from '../harness/server.ts';
 import { dig, gist } from './clients.ts';
 import type { Stand, StandAlone } from './stands.ts';
 import { applyFile, askHealth, fairlead, startAlone, startDns, startUp, until } from './stands.ts';

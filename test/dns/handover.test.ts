@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { freePort } from '../../src/server/testing/free-port.ts';
 import { unlessInstalled } from '../harness/needs.ts';
-import { freePort } from '../harness/server.ts';
 import { startOutside } from './bind.ts';
 import type { Bind } from './bind.ts';
 import type { Place } from './clients.ts';

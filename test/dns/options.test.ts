@@ -6,10 +6,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
+import { freePort } from '../../src/server/testing/free-port.ts';
 import { hasIpv6 } from '../../src/dns/machine.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { unlessInstalled } from '../harness/needs.ts';
-import { freePort } from '../harness/server.ts';
 import type { Bind } from './bind.ts';
 import { startOutside } from './bind.ts';
 import { dig, gist, resolverAt } from './clients.ts';

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { load } from 'js-yaml';
 
+import { freePort } from '../../src/server/testing/free-port.ts';
 import { unlessInstalled } from '../harness/needs.ts';
 import { root } from '../harness/process.ts';
-import { freePort } from '../harness/server.ts';
 import { dig } from './clients.ts';
 import { applyFile, askHealth, startAlone, startDns } from './stands.ts';
 

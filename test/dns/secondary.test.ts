@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
+import { freePort } from '../../src/server/testing/free-port.ts';
 import { run } from '../harness/command.ts';
 import { unlessInstalled } from '../harness/needs.ts';
-import { freePort } from '../harness/server.ts';
 import { startBind } from './bind.ts';
 import { dig } from './clients.ts';
 import type { StandAlone } from './stands.ts';

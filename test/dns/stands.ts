@@ -4,11 +4,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { freePort } from '../../src/server/testing/free-port.ts';
 import { run } from '../harness/command.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
 import { FairleadProcess, root } from '../harness/process.ts';
-import { FairleadServer, freePort } from '../harness/server.ts';
+import { FairleadServer } from '../harness/server.ts';
 import type { Place } from './clients.ts';
 
 /** A cluster with a DNS server. */

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { freePort } from '../../src/server/testing/free-port.ts';
 import { FairleadProcess } from './process.ts';
 
 /** What a client needs to talk to the server as its administrator. */
@@ -83,14 +82,4 @@ export class FairleadServer implements AsyncDisposable {
     await this.stop('SIGKILL');
     await rm(this.directory, { recursive: true, force: true });
   }
-}
-
-/** A port that nobody has now. Another process may take it meanwhile; then the server says so and the test fails. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : assert.fail('no port');
 }

@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { freePort } from '../harness/server.ts';
+import { freePort } from '../../src/server/testing/free-port.ts';
 
 /** Where Kubernetes' own server and its store are, if they are anywhere. */
 export function findKubeApiserver(): { readonly apiserver: string; readonly etcd: string } | undefined {

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 
+import { freePort } from '../../server/testing/free-port.ts';
 import { until } from '../../server/testing/until.ts';
 import type { HealthCheck } from '../routes/health-check.ts';
 import { answerFor, HealthChecks } from './health-checks.ts';
@@ -14,15 +15,6 @@ const check = (port: number, localEndpoints: number): HealthCheck => ({
   port,
   localEndpoints,
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  // A cast: a listening TCP server has an address with a port.
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 for (const { name, endpoints, isHealthy, code } of [
   { name: 'a node with endpoints is to be used', endpoints: 2, isHealthy: true, code: 200 },
