@@ -11,10 +11,13 @@ import { applyFile, askHealth, fairlead, startAlone, startDns, startUp, until } 
 const svc = 'svc.cluster.local';
 const skip = unlessInstalled('dig');
 
+/** How long others may keep that there is no such name. */
+const denialMs = 5000;
+
 /** Time from the end of kubectl to the answer; kubectl itself takes far longer than what is measured. */
 async function timeUntil(what: string, probe: () => Promise<boolean>): Promise<number> {
   const from = performance.now();
-  await until(what, probe, 5000);
+  await until(what, probe);
   return performance.now() - from;
 }
 
@@ -39,8 +42,8 @@ for (const [name, start] of Object.entries(stands)) {
       const deleted = await timeUntil('it has gone', answers('NXDOMAIN'));
       await stand.kubectl([...create, '--clusterip=10.96.3.2']);
       const again = await timeUntil('it is another', answers('A 10.96.3.2'));
-      // One question by dig takes tens of milliseconds on a busy machine.
-      for (const ms of [created, deleted, again]) assert.ok(ms < 1000, `${ms} ms`);
+      // Long before a denial has had its time; to start dig takes most of a second on a busy machine.
+      for (const ms of [created, deleted, again]) assert.ok(ms < denialMs, `${ms} ms`);
     },
   );
 }

@@ -78,7 +78,7 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
       for (const name of ['www', 'ns', 'www', 'ns']) {
         const from = performance.now();
         assert.equal((await resolver.resolve4(`${name}.example.org`)).length, 1);
-        assert.ok(performance.now() - from < 1000, `${performance.now() - from} ms`);
+        assert.ok(performance.now() - from < 5000, `${performance.now() - from} ms`);
       }
     });
   });
