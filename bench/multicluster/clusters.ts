@@ -1,5 +1,6 @@
-// The clusters of a set as one process of our API servers, without disks: what is measured is not how fast those are.
+// The clusters of a set: our API servers, without disks, since what is measured is not how fast those are.
 
+import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,30 +24,49 @@ const token = 'bench-token';
 /** The id of a cluster by its number. */
 export const clusterId = (index: number): string => `c${index}`;
 
-/** Starts API servers in one process. */
+/** As many as one process takes. */
+const mostInProcess = 50;
+
+/** Starts API servers, in as few processes as take them. */
 export async function startClusters(count: number): Promise<Clusters> {
   const directory = await mkdtemp(join(tmpdir(), 'fairlead-bench-'));
   const tokens = join(directory, 'tokens.csv');
   await writeFile(tokens, `${token},bench,1,"system:masters"\n`);
-  const data = join(directory, 'data');
-  const args = ['up', '--parts', 'server', '--store', 'memory', '--data-dir', data, '--port-base', '0'];
-  for (let index = 0; index < count; index++) args.push('--cluster', clusterId(index));
-  const program = new URL('../../bin/fairlead.js', import.meta.url).pathname;
-  const child = start(process.execPath, [program, ...args, '--token-auth-file', tokens]);
-  const targets = await readyTargets(join(data, 'state.json'));
-  const pids = [child.pid ?? 0];
+  const ids = Array.from({ length: count }, (_, index) => clusterId(index));
+  const parts: Part[] = [];
+  for (let from = 0; from < count; from += mostInProcess) {
+    parts.push(startPart(ids.slice(from, from + mostInProcess), { data: join(directory, `data-${from}`), tokens }));
+  }
+  const children = parts.map(({ child }) => child);
+  const pids = children.map(({ pid = 0 }) => pid);
   return {
-    targets,
-    kubeconfig: join(data, 'kubeconfig'),
-    members: await writeMembers(directory, join(data, 'kubeconfig'), count),
+    targets: (await Promise.all(parts.map(({ data }) => readyTargets(join(data, 'state.json'))))).flat(),
+    kubeconfig: kubeconfigOf(parts[0]),
+    members: await writeMembers(directory, parts),
     cpuSeconds: () => cpuSecondsOf(pids),
     residentBytes: () => residentBytesOf(pids),
     async [Symbol.asyncDispose]() {
-      await stopAll([child]);
+      await stopAll(children);
       await rm(directory, { recursive: true, force: true });
     },
   };
 }
+
+/** One process, the clusters in it and where it keeps what is its own. */
+interface Part {
+  readonly ids: readonly string[];
+  readonly data: string;
+  readonly child: ChildProcess;
+}
+
+function startPart(ids: readonly string[], { data, tokens }: { data: string; tokens: string }): Part {
+  const program = new URL('../../bin/fairlead.js', import.meta.url).pathname;
+  const args = ['up', '--parts', 'server', '--store', 'memory', '--data-dir', data, '--port-base', '0'];
+  const clusters = ids.flatMap((id) => ['--cluster', id]);
+  return { ids, data, child: start(process.execPath, [program, ...args, ...clusters, '--token-auth-file', tokens]) };
+}
+
+const kubeconfigOf = (part: Part | undefined): string => join(part?.data ?? '', 'kubeconfig');
 
 const startMs = 60_000;
 
@@ -62,14 +82,11 @@ async function readyTargets(state: string): Promise<readonly Target[]> {
 }
 
 /** Writes the file of members; resolves with its path. */
-async function writeMembers(directory: string, kubeconfig: string, count: number): Promise<string> {
+async function writeMembers(directory: string, parts: readonly Part[]): Promise<string> {
   const path = join(directory, 'members.json');
-  const members = Array.from({ length: count }, (_, index) => ({
-    id: clusterId(index),
-    context: clusterId(index),
-    kubeconfig,
-    superclusterCIDRs: [`241.${index}.0.0/16`],
-  }));
+  const members = parts
+    .flatMap((part) => part.ids.map((id) => ({ id, context: id, kubeconfig: kubeconfigOf(part) })))
+    .map((member, index) => ({ ...member, superclusterCIDRs: [`241.${index}.0.0/16`] }));
   await writeFile(path, JSON.stringify({ members }));
   return path;
 }

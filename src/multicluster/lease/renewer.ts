@@ -39,16 +39,14 @@ export class Renewer {
     const { clock, renewMs, members } = this.#options;
     while (!signal.aborted) {
       const sources = members().filter(({ pulse }) => pulse.state === 'alive');
-      const exporting = new Set(sources.filter((source) => source.options.isLeaving !== true && source.hasExports));
+      const exported = new Map(sources.map((source) => [source, source.exportedNamespaces]));
       for (const importer of members()) {
         // A member that is slow to take its leases keeps nobody from theirs.
         if (this.#busy.has(importer.id)) continue;
-        // A source that exports nothing needs no lease but its own.
-        this.#begin(
-          importer,
-          sources.filter((source) => source === importer || exporting.has(source)),
-          signal,
+        const meant = sources.filter(
+          (source) => source === importer || isImported(exported.get(source), source, importer),
         );
+        this.#begin(importer, meant, signal);
       }
       await sleep(clock, renewMs / looksPerRenewal, signal);
     }
@@ -103,6 +101,11 @@ export class Renewer {
       : client.update(leaseKind, renewed(found, renewal), options);
   }
 }
+
+/** Whether a cluster has something of a source, or is about to. Others need no lease of it, which many are of many. */
+const isImported = (namespaces: ReadonlySet<string> = new Set(), { id, options }: Member, importer: Member): boolean =>
+  (options.isLeaving !== true && [...namespaces].some((name) => importer.hasNamespace(name))) ||
+  importer.caches.slices.by('source', id).length > 0;
 
 /** The leases of sources that a cluster has. */
 export async function leasesIn({ client }: Member, signal?: AbortSignal): Promise<readonly Lease[]> {

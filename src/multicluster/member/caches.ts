@@ -51,8 +51,8 @@ const askAgainMs = { wrong: 1000, normal: 30_000 };
 export class MemberCaches {
   readonly seedExports: Informer<SuperclusterExport>;
   readonly currentExports: Informer<ServiceExport>;
-  readonly importedServices: Informer<ImportedService>;
-  readonly serviceImports: Informer<ServiceImport>;
+  readonly importedServices: Informer<ImportedService, 'source'>;
+  readonly serviceImports: Informer<ServiceImport, 'source'>;
   readonly services: Informer<Service>;
   readonly slices: Informer<EndpointSlice, SliceIndex>;
   readonly namespaces: Informer<Namespace>;
@@ -75,9 +75,13 @@ export class MemberCaches {
       ...common(newestKinds.exports),
       servedAs: () => this.#currentKinds.exports,
     });
-    this.importedServices = new Informer(client, importedServiceKind, common(importedServiceKind));
-    this.serviceImports = new Informer(client, newestKinds.imports, {
+    this.importedServices = new Informer<ImportedService, 'source'>(client, importedServiceKind, {
+      ...common(importedServiceKind),
+      indexes: { source: ({ spec }) => clustersOf(spec) },
+    });
+    this.serviceImports = new Informer<ServiceImport, 'source'>(client, newestKinds.imports, {
       ...common(newestKinds.imports),
+      indexes: { source: ({ status }) => clustersOf(status) },
       servedAs: () => this.#currentKinds.imports,
     });
     this.namespaces = new Informer(client, namespaceKind, common(namespaceKind));
@@ -106,9 +110,16 @@ export class MemberCaches {
    * accident must not look like exports that are gone. One that serves one shape has no exports of the other.
    */
   get isSynced(): boolean {
-    const shapes = (['seed', 'current'] as const).filter((shape) => this.#serving[shape] !== 'absent');
-    const needed = [this.services, this.slices, this.namespaces, ...shapes.flatMap((shape) => this.#of(shape))];
-    return shapes.length > 0 && needed.every(({ hasSynced }) => hasSynced);
+    const { seed, current } = this.#serving;
+    if (seed === 'absent' && current === 'absent') return false;
+    // Asked for every member whenever a service changes anywhere: no more than a look at each.
+    return (
+      this.services.hasSynced &&
+      this.slices.hasSynced &&
+      this.namespaces.hasSynced &&
+      (seed === 'absent' || (this.seedExports.hasSynced && this.importedServices.hasSynced)) &&
+      (current === 'absent' || (this.currentExports.hasSynced && this.serviceImports.hasSynced))
+    );
   }
 
   serves(shape: Shape): boolean {
@@ -125,7 +136,7 @@ export class MemberCaches {
     return this.#importFields;
   }
 
-  #of(shape: Shape): readonly Pick<Informer<ApiObject>, 'run' | 'synced' | 'hasSynced'>[] {
+  #of(shape: Shape): readonly Pick<Informer<ApiObject>, 'run' | 'synced'>[] {
     return shape === 'seed' ? [this.seedExports, this.importedServices] : [this.currentExports, this.serviceImports];
   }
 
@@ -218,3 +229,7 @@ export function importsOf({ metadata: { namespace, labels = {} } }: EndpointSlic
 /** The cluster from which a slice of this controller came. */
 const sourceClusterOf = (slice: EndpointSlice): readonly string[] =>
   isOurSlice(slice) ? [slice.metadata.labels?.[sourceClusterLabel] ?? ''] : [];
+
+/** The clusters that an import says it comes from. */
+const clustersOf = (said: { readonly clusters?: readonly { readonly cluster: string }[] } = {}): readonly string[] =>
+  (said.clusters ?? []).map(({ cluster }) => cluster);

@@ -17,6 +17,12 @@ export function keysIn({ caches }: Member): ReadonlySet<Key> {
   return new Set([...objects.map(keyOf), ...slices.flatMap(importsOf)]);
 }
 
+/** The services of which a member holds something that came from a cluster. */
+export function keysFrom(source: string, { caches }: Member): readonly Key[] {
+  const imports = [...caches.importedServices.by('source', source), ...caches.serviceImports.by('source', source)];
+  return [...imports.map(keyOf), ...caches.slices.by('source', source).flatMap(importsOf)];
+}
+
 /** All that a member exports. */
 export function recordsIn(member: Member): readonly ExportRecord[] {
   const { seedExports, currentExports } = member.caches;

@@ -127,7 +127,7 @@ export class Member implements AsyncDisposable {
       isSynced: caches.isSynced,
       isConnected: pulse.state === 'alive',
       // A cluster that leaves is to hold nothing, wherever that is.
-      namespaces: { has: (name) => options.isLeaving !== true && this.#hasNamespace(name) },
+      namespaces: { has: (name) => options.isLeaving !== true && this.hasNamespace(name) },
       serves: { seed: caches.serves('seed'), current: caches.serves('current') },
       currentVersion: caches.currentKinds.version,
       importFields: caches.importFields,
@@ -137,10 +137,19 @@ export class Member implements AsyncDisposable {
     };
   }
 
-  #hasNamespace(name: string): boolean {
+  /** Whether something can be in a namespace. */
+  hasNamespace(name: string): boolean {
     const namespace = this.caches.namespaces.get(name);
     // Nothing can be created any more in one that is about to go.
     return namespace !== undefined && namespace.metadata.deletionTimestamp === undefined;
+  }
+
+  /**
+   * Whether a service can have anything to do with this cluster: without its namespace there is nothing of it and is to be
+   * nothing (MCS-109). One that has not been read may have everything.
+   */
+  concerns(key: Key): boolean {
+    return !this.caches.isSynced || this.caches.namespaces.get(nameFor(key).namespace ?? '') !== undefined;
   }
 
   /** Whether there is an export of either shape. */
@@ -148,9 +157,10 @@ export class Member implements AsyncDisposable {
     return this.caches.seedExports.get(key) !== undefined || this.caches.currentExports.get(key) !== undefined;
   }
 
-  /** Whether it exports anything at all. */
-  get hasExports(): boolean {
-    return this.caches.seedExports.list().length > 0 || this.caches.currentExports.list().length > 0;
+  /** The namespaces in which it exports something. */
+  get exportedNamespaces(): ReadonlySet<string> {
+    const exports = [...this.caches.seedExports.list(), ...this.caches.currentExports.list()];
+    return new Set(exports.map(({ metadata }) => metadata.namespace ?? ''));
   }
 
   /** What this cluster exports under a name; undefined: nothing. */

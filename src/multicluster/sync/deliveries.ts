@@ -99,6 +99,7 @@ export class Deliveries {
    */
   of(key: Key, exporter: string, members: readonly Member[]): readonly Delivery[] {
     return members.map((member): Delivery => {
+      if (!member.concerns(key)) return withoutNamespace(member);
       const taken = this.#taken.get(key)?.get(member.id);
       const before = taken?.delivery ?? { cluster: member.id, hasAddress: false };
       // One that is silent for a moment is not away: what it has taken it has.
@@ -116,16 +117,25 @@ export class Deliveries {
   }
 }
 
+/** To hold nothing is all that is asked of a cluster without the namespace (MCS-109). */
+const withoutNamespace = ({ id: cluster, pulse }: Member): Delivery =>
+  pulse.state === 'lost'
+    ? { cluster, state: 'unreachable', hasAddress: false }
+    : { cluster, state: 'acknowledged', hasAddress: true };
+
 const longestMessage = 300;
 
 const textOf = ({ clusters, delivery }: Delivered): string => JSON.stringify([clusters, delivery]);
 
 /** Whether nothing of a source is left of a service in any member but those that are lost; silence alone is no loss. */
 export const isWithdrawn = (key: Key, source: string, members: readonly Member[]): boolean =>
-  members.filter(({ pulse }) => pulse.state !== 'lost').every((member) => holdsNothingOf(source, member.actual(key)));
+  members
+    .filter((member) => member.pulse.state !== 'lost' && member.concerns(key))
+    .every((member) => holdsNothingOf(source, member.actual(key)));
 
 /** Whether a member holds anything of a service that this controller has written. */
 export function holdsAnything(member: Member, key: Key): boolean {
+  if (!member.concerns(key)) return false;
   const { importedService, serviceImport, derivedService, slices } = member.actual(key);
   return (
     [importedService, serviceImport, derivedService].some((object) => object !== undefined && isOurs(object)) ||

@@ -73,7 +73,7 @@ export class Reconciler {
 
   /** A member has failed to take a service, so often in a row. */
   failed(key: Key, member: string, failure: Failure): void {
-    if (this.#deliveries.failed(key, member, failure)) this.#touchExporters(key);
+    if (this.#deliveries.failed(key, member, failure)) this.touchExporters(key);
   }
 
   /** Makes a member hold what it is to hold of a service, or looks how far somebody else has come with that. */
@@ -107,9 +107,7 @@ export class Reconciler {
       merged: services.get(key),
       member,
       memory: member.memory,
-      unknown: seats.idsOf(({ caches }) => !caches.isSynced),
-      lost: seats.idsOf(({ pulse }) => pulse.state === 'lost'),
-      silent: seats.idsOf(({ pulse }) => pulse.state === 'silent'),
+      ...seats.standing(),
     };
   }
 
@@ -144,10 +142,11 @@ export class Reconciler {
     const isNews = this.#deliveries.took(key, id, delivered);
     const mayBeGone = delivered.writes > 0 || options.isReadOnly === true;
     // The last one who looks at it tells all: a word for each would be as many writes as there are members.
-    if ((isNews && !this.#isAwaited(key)) || (mayBeGone && this.#isLeaving(key))) this.#touchExporters(key);
+    if ((isNews && !this.#isAwaited(key)) || (mayBeGone && this.#isLeaving(key))) this.touchExporters(key);
   }
 
-  #touchExporters(key: Key): void {
+  /** The exports of a service may have something else to say. */
+  touchExporters(key: Key): void {
     const { services, seats, touch } = this.#options;
     const exporters = services.get(key).exporters.map(({ cluster }) => cluster);
     // Those of others are told by others.
@@ -189,7 +188,9 @@ export class Reconciler {
 
   /** Whether some member that could has not looked at a service yet. */
   #isAwaited(key: Key): boolean {
-    return this.#staying().some((each) => each.isReady && !this.#deliveries.hasTried(key, each.id));
+    return this.#staying().some(
+      (each) => each.isReady && each.concerns(key) && !this.#deliveries.hasTried(key, each.id),
+    );
   }
 
   /** Whether such members are waited for; not where an export is to go. */
@@ -225,19 +226,26 @@ export class Reconciler {
 
   /** Gives back what a service had that is gone everywhere. */
   #tidy(member: Member, key: Key): void {
-    const { services, seats, touch } = this.#options;
+    const { services, seats } = this.#options;
     const { members } = seats;
     const { exporters, order } = services.get(key);
     if (order.length > 0) return;
-    const { vips } = member.options;
-    const sharing = members.filter(({ options }) => options.vips !== undefined && options.vips === vips);
-    if (vips !== undefined && sharing.every((each) => each.isReady && !holdsAnything(each, key))) {
-      for (const waiting of vips.release(key)) touch(waiting, [member.id]);
-    }
+    this.#release(member, key);
     if (exporters.length > 0 || members.some((each) => holdsAnything(each, key))) return;
+    // Nobody has looked at it where its namespace went before it.
+    for (const each of members) this.#release(each, key);
     services.forget(key);
     this.#patience.forget(key);
     this.#deliveries.forget(key);
+  }
+
+  /** Gives back the address of a service where nobody has it any more. */
+  #release({ id, options: { vips } }: Member, key: Key): void {
+    const { seats, touch } = this.#options;
+    if (vips === undefined) return;
+    const sharing = seats.members.filter(({ options }) => options.vips === vips);
+    if (sharing.some((each) => !each.isReady || holdsAnything(each, key))) return;
+    for (const waiting of vips.release(key)) touch(waiting, [id]);
   }
 
   /** What a person has withdrawn is not held back: its export is there, and about to go. */

@@ -24,11 +24,22 @@ export const problemOf = ({ problems: { identity, property } }: Seat): string | 
 export const stateOf = (seat: Seat): string =>
   `${seat.member.caches.isSynced} ${seat.member.pulse.state === 'lost'} ${problemOf(seat) ?? ''}`;
 
+/** Members of whom something is true, by id; and those that do not take part, since what came from them stays as it is. */
+export interface Standing {
+  /** They have not been read. */
+  readonly unknown: ReadonlySet<string>;
+  readonly lost: ReadonlySet<string>;
+  readonly silent: ReadonlySet<string>;
+}
+
 /** The members of a set, and which of them take part. */
 export class Seats {
   readonly #seats = new Map<string, Seat>();
   /** Id → the uid of the cluster that first came under it. */
   readonly #uids = new Map<string, string>();
+  /** Worked out when it is asked for, and anew when a member has changed: every write asks. */
+  #standing: Standing | undefined;
+  #taking: readonly Member[] | undefined;
 
   get(id: string): Seat | undefined {
     return this.#seats.get(id);
@@ -52,22 +63,39 @@ export class Seats {
       joining: 'not yet',
       problems: {},
     });
+    this.hasChanged();
   }
 
   remove(id: string): void {
     this.#seats.delete(id);
     this.#uids.delete(id);
+    this.hasChanged();
+  }
+
+  /** Whether a member answers, was read or takes part may be another than it was. */
+  hasChanged(): void {
+    this.#standing = undefined;
+    this.#taking = undefined;
   }
 
   /** Members whose exports count and that are written to. */
   taking(): readonly Member[] {
-    return this.all()
+    this.#taking ??= this.all()
       .filter((seat) => problemOf(seat) === undefined)
       .map(({ member }) => member);
+    return this.#taking;
   }
 
-  /** Members of which something is true, and those that do not take part: what came from them stays as it is. */
-  idsOf(isMeant: (member: Member) => boolean): ReadonlySet<string> {
+  standing(): Standing {
+    this.#standing ??= {
+      unknown: this.#idsOf(({ caches }) => !caches.isSynced),
+      lost: this.#idsOf(({ pulse }) => pulse.state === 'lost'),
+      silent: this.#idsOf(({ pulse }) => pulse.state === 'silent'),
+    };
+    return this.#standing;
+  }
+
+  #idsOf(isMeant: (member: Member) => boolean): ReadonlySet<string> {
     const seats = this.all().filter(
       (seat) => seat.member.options.isLeaving !== true && (problemOf(seat) !== undefined || isMeant(seat.member)),
     );
@@ -89,6 +117,7 @@ export class Seats {
       if (identity === undefined && uid !== undefined && !this.#uids.has(id)) this.#uids.set(id, uid);
       if (seat !== undefined) seat.problems.identity = identity;
     }
+    this.hasChanged();
   }
 }
 

@@ -45,6 +45,18 @@ export class Services {
     return this.#merged.keys();
   }
 
+  /** Those, and all whose records have changed since they were last looked at. */
+  known(): ReadonlySet<Key> {
+    return new Set([...this.#merged.keys(), ...this.#stale]);
+  }
+
+  /** The services that a cluster exported when they were last looked at. */
+  exportedBy(id: string): readonly Key[] {
+    return [...this.#merged].flatMap(([key, { exporters }]) =>
+      exporters.some(({ cluster }) => cluster === id) ? [key] : [],
+    );
+  }
+
   /** What was left out of the records of a service, and why. */
   dropped(key: Key): readonly Dropped[] {
     return this.#dropped.get(key) ?? [];
@@ -123,7 +135,8 @@ export class Services {
 
   /** Who came first before this controller began, as the first of the imports remembers it. */
   #incumbents(key: Key): readonly string[] {
-    for (const member of this.#options.members().toSorted(byId)) {
+    const concerned = this.#options.members().filter((member) => member.concerns(key));
+    for (const member of concerned.toSorted(byId)) {
       const incumbents = incumbentsIn(member.actual(key));
       if (incumbents.length > 0) return incumbents;
     }

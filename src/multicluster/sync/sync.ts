@@ -5,7 +5,7 @@ import { systemClock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
 import type { SeedPolicy } from '../merge/merged.ts';
 import type { MemberListener } from '../member/events.ts';
-import { keysIn } from '../member/keys.ts';
+import { keysFrom, keysIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
 import type { BrakeOptions } from './brake.ts';
 import { Channel } from './channel.ts';
@@ -121,7 +121,7 @@ export class Sync {
     for (const key of keysIn(seat.member)) this.#changed(key);
     await channel?.stop();
     this.#reconciler.forgetMember(id); // only now: what was under way has been noted until here
-    this.#touchAll();
+    this.#spread(seat.member);
   }
 
   /** Who is told of what changes in the member with this id. */
@@ -139,8 +139,8 @@ export class Sync {
     this.#term = signal;
     this.#reconciler.begin();
     for (const member of this.members) this.#open(member, signal);
-    this.#touchAll();
-    for (const { id } of this.members) this.#look(id);
+    this.#touch(new Set([...this.services.known(), ...this.members.flatMap((member) => [...keysIn(member)])]));
+    this.#lookAtAll();
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     this.#term = undefined;
     const channels = [...this.#channels.values()];
@@ -168,52 +168,76 @@ export class Sync {
 
   #changed(key: Key): void {
     this.services.changed(key);
-    for (const channel of this.#channels.values()) channel.push(key);
+    for (const channel of this.#concerned(key)) channel.push(key);
+  }
+
+  /** Who has to look at a service; where it concerns no member any more, one that forgets it. */
+  #concerned(key: Key): readonly Channel[] {
+    const channels = [...this.#channels.values()];
+    const concerned = channels.filter(({ member }) => member.concerns(key));
+    return concerned.length > 0 ? concerned : channels.filter(({ member }) => member.isReady).slice(0, 1);
+  }
+
+  #touch(keys: Iterable<Key>): void {
+    for (const key of keys) for (const channel of this.#concerned(key)) channel.touch(key);
   }
 
   #touchNamespace(id: string, name: string): void {
     const channel = this.#channels.get(id);
     if (channel === undefined) return;
-    for (const key of this.services.keys()) if (key.startsWith(`${name}/`)) channel.touch(key);
+    for (const key of this.services.known()) if (key.startsWith(`${name}/`)) channel.touch(key);
   }
 
-  /** Everything in every member, or in some: only when a member came, went or returned. */
-  #touchAll(channels: Iterable<Channel> = this.#channels.values()): void {
-    const keys = new Set(this.services.keys());
-    for (const member of this.members) for (const key of keysIn(member)) keys.add(key);
-    for (const channel of channels) for (const key of keys) channel.touch(key);
+  /** Everything in one member. */
+  #touchIn(member: Member): void {
+    const channel = this.#channels.get(member.id);
+    if (channel === undefined) return;
+    for (const key of keysIn(member)) channel.touch(key);
+    for (const key of this.services.known()) if (member.concerns(key)) channel.touch(key);
   }
 
   /**
-   * Looks whether a member has changed, and at everything if others have to know: it was read, is lost or returned. A
-   * member that was merely silent for a moment is looked at alone, but for services that want to know.
+   * What others have to know of a member is another: all that it exports, or that is elsewhere because of it, is looked at
+   * wherever it is, everything in the member itself, and every export, which says whether the member has the service.
    */
+  #spread(member: Member): void {
+    const exported = new Set([...keysIn(member), ...this.services.exportedBy(member.id)]);
+    for (const key of exported) this.services.changed(key);
+    if (this.#channels.size === 0) return;
+    this.#touch(new Set([...exported, ...this.members.flatMap((each) => keysFrom(member.id, each))]));
+    this.#touchIn(member);
+    for (const key of this.services.known()) this.#reconciler.touchExporters(key);
+  }
+
+  /** Looks whether a member has changed. */
   #look(id: string): void {
-    const seat = this.#seats.get(id);
-    if (seat === undefined) return;
-    const { member } = seat;
     this.#seats.checkIdentities();
+    const seat = this.#seats.get(id);
+    if (seat !== undefined) this.#compare(seat);
+  }
+
+  /**
+   * Tells others of a member that was read, is lost or returned. One that was merely silent for a moment is looked at
+   * alone, but for services that want to know.
+   */
+  #compare(seat: Seat): void {
+    const { member } = seat;
     const [state, wasReady, wasSilent] = [stateOf(seat), seat.wasReady, seat.wasSilent];
     const hasChanged = state !== seat.state;
     seat.state = state;
     seat.wasReady = member.isReady;
     seat.wasSilent = member.pulse.state === 'silent';
-    this.metrics.connected.set({ cluster: id }, member.isReady ? 1 : 0);
+    this.metrics.connected.set({ cluster: member.id }, member.isReady ? 1 : 0);
     const isNew = member.isReady && seat.joining === 'not yet' && this.#term !== undefined;
     if (isNew) void this.#join(seat, this.#term); // catches everything
-    if (hasChanged) for (const key of keysIn(member)) this.services.changed(key);
-    const own = this.#channels.get(id);
-    if (hasChanged) this.#touchAll();
-    else if (member.isReady && !wasReady && own !== undefined) this.#touchAll([own]);
+    if (hasChanged) this.#spread(member);
+    else if (member.isReady && !wasReady) this.#touchIn(member);
     if (!hasChanged && seat.wasSilent !== wasSilent) this.#touchDemoted(member);
   }
 
   /** The services whose endpoints in a member come last while it is silent. */
   #touchDemoted(member: Member): void {
-    for (const key of keysIn(member)) {
-      if (member.record(key)?.onLoss !== 'Demote') continue;
-      for (const channel of this.#channels.values()) channel.touch(key);
-    }
+    this.#touch([...keysIn(member)].filter((key) => member.record(key)?.onLoss === 'Demote'));
   }
 
   async #join(seat: Seat, signal = new AbortController().signal): Promise<void> {
@@ -223,7 +247,9 @@ export class Sync {
     try {
       await takeOver(seat, this.#seats, signal);
       seat.joining = 'done';
-      this.#touchAll();
+      this.#touchIn(seat.member);
+      // Where it shares its addresses with others, theirs follow those that it had.
+      if (this.#sharesAddresses(seat.member)) this.#touch(keysIn(seat.member));
     } catch (error) {
       seat.joining = 'not yet';
       if (signal.aborted) return;
@@ -233,12 +259,22 @@ export class Sync {
     }
     try {
       await tellMember(seat, setName, signal);
+      this.#seats.hasChanged();
     } catch (error) {
       // Nothing depends on it but people who look.
       if (!signal.aborted) log.warn({ cluster: id, err: error }, 'could not write the properties of the cluster');
     }
     if (seat.member.options.isReadOnly !== true) await this.#options.onJoined?.(seat.member, signal);
-    for (const { member } of this.#seats.all()) this.#look(member.id);
+    this.#lookAtAll();
+  }
+
+  #lookAtAll(): void {
+    this.#seats.checkIdentities();
+    for (const seat of this.#seats.all()) this.#compare(seat);
+  }
+
+  #sharesAddresses({ id, options: { vips } }: Member): boolean {
+    return vips !== undefined && this.members.some((each) => each.id !== id && each.options.vips === vips);
   }
 }
 
