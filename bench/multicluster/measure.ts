@@ -144,7 +144,8 @@ export async function measureBeginning({
 }: Pick<Joined, 'set' | 'arrivals' | 'services'>): Promise<Started<Beginning>> {
   const before = set.cpuSeconds();
   const started = performance.now();
-  const controller = await startController(set);
+  await using unlessDone = new AsyncDisposableStack();
+  const controller = unlessDone.use(await startController(set));
   for (const end = started + beginningMs; arrivals.exported < services; await delay(20)) {
     if (performance.now() > end) throw new Error(`${arrivals.exported} of ${services} exported in ${beginningMs} ms`);
   }
@@ -152,6 +153,7 @@ export async function measureBeginning({
   await controller.steady();
   const cost = { controller: controller.cpuSeconds(), clusters: set.cpuSeconds() - before };
   const writes = (await controller.writes()) / services;
+  unlessDone.move();
   return startedWith(controller, { ...cost, ms, writes });
 }
 

@@ -64,10 +64,7 @@ describe('a cluster without the namespace', () => {
     await until('it has the only one', async () => (await west.importedService('web'))?.spec?.ip === '241.9.0.1');
     await removeNamespace(west);
     await east.unexport('web');
-    const services = async (): Promise<unknown> =>
-      (await metrics.getMetricsAsJSON()).find(({ name }) => name === 'fairlead_multicluster_services')?.values[0]
-        ?.value;
-    await until('the service is forgotten', async () => (await services()) === 0);
+    await until('the service is forgotten', async () => (await servicesIn(metrics)) === 0);
     await west.namespace('shop');
     await east.export('other');
     await until('another has it', async () => (await west.importedService('other'))?.spec?.ip === '241.9.0.1');
@@ -84,10 +81,7 @@ describe('a cluster without the namespace', () => {
     await until('it is complete', async () => (await reasonOf(east, 'Exported')) === 'Exported');
     await removeNamespace(west);
     await removeNamespace(east);
-    const services = async (): Promise<unknown> =>
-      (await metrics.getMetricsAsJSON()).find(({ name }) => name === 'fairlead_multicluster_services')?.values[0]
-        ?.value;
-    await until('the service is forgotten', async () => (await services()) === 0);
+    await until('the service is forgotten', async () => (await servicesIn(metrics)) === 0);
   });
 });
 

@@ -40,6 +40,11 @@ export class ManualClock implements Clock {
     return first === undefined ? undefined : first.at - this.#now;
   }
 
+  /** Lets `ms` pass in which nothing gets its turn, as where a process is held up. */
+  stall(ms: number): void {
+    this.#now += ms;
+  }
+
   /** Lets `ms` pass: timers run in their order, and what waits for them gets its turn after each. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;

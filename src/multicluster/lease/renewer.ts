@@ -63,6 +63,7 @@ export class Renewer {
   }
 
   async #renewIn(importer: Member, sources: readonly Member[], signal: AbortSignal): Promise<void> {
+    const { clock, durationMs } = this.#options;
     const { isLeaving = false, isReadOnly = false } = importer.options;
     if (!importer.isReady || isLeaving || isReadOnly) return;
     for (const source of sources) {
@@ -70,7 +71,7 @@ export class Renewer {
       if (confirmedAt === undefined) continue;
       const last = this.#last.get(`${importer.id} ${source.id}`);
       if (last !== undefined && last.confirmedAt >= confirmedAt) continue;
-      const lease = await withDeadline(signal, this.#options.durationMs, (deadline) =>
+      const lease = await withDeadline({ signal, ms: durationMs, clock }, (deadline) =>
         this.#write(importer, source, { last: last?.lease, signal: deadline }),
       );
       this.#last.set(`${importer.id} ${source.id}`, { lease, confirmedAt });

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { failure } from '../../api/errors.ts';
 import type { ApiObject } from '../../api/metadata.ts';
-import { Client } from '../../client/client.ts';
 import type { Handler } from '../../client/informer.ts';
 import { ManualClock } from '../../client/testing/clocks.ts';
-import type { Transport } from '../../client/transport.ts';
 import type { View } from '../merge/merged.ts';
 import { managedBy, objectManagedByLabel } from '../project/marks.ts';
-import { Pulse } from './pulse.ts';
 import { Unseen } from './unseen.ts';
 import { Vips } from './vips.ts';
 
@@ -106,87 +102,6 @@ describe('what was written and not seen yet', () => {
     answer.reject(new Error('a conflict'));
     await assert.rejects(writing, /a conflict/);
     assert.deepEqual(news, ['5']);
-  });
-});
-
-describe('the pulse', () => {
-  test('MCS-81 tells alive, silent and lost, by answers alone', async () => {
-    const clock = new ManualClock();
-    let isUp = true;
-    const transport: Transport = {
-      async request() {
-        if (!isUp) throw failure({ code: 503, reason: 'x', message: 'away' });
-        return { status: 200, headers: {}, body: JSON.stringify({ metadata: { name: 'kube-system', uid: 'u' } }) };
-      },
-      async *stream() {},
-      [Symbol.dispose]() {},
-    };
-    const states: string[] = [];
-    const pulse = new Pulse({
-      client: new Client(transport),
-      clock,
-      renewMs: 5000,
-      durationMs: 15_000,
-      onChange: () => void states.push(`${pulse.state} at ${clock.elapsed()}`),
-    });
-    const stop = new AbortController();
-    const running = pulse.run(stop.signal);
-    await clock.advance(7000);
-    isUp = false;
-    await clock.advance(20_000);
-    isUp = true;
-    await clock.advance(2000);
-    assert.deepEqual(states, ['alive at 0', 'silent at 10000', 'lost at 18000', 'alive at 28000']);
-    assert.equal(pulse.uid, 'u');
-    stop.abort();
-    await running;
-  });
-
-  test('a server that hangs is silent', async () => {
-    const clock = new ManualClock();
-    const transport: Transport = {
-      request: ({ signal }) =>
-        new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error))),
-      async *stream() {},
-      [Symbol.dispose]() {},
-    };
-    const pulse = new Pulse({ client: new Client(transport), clock, renewMs: 5000, durationMs: 15_000, onChange() {} });
-    const stop = new AbortController();
-    const running = pulse.run(stop.signal);
-    await clock.advance(5000);
-    assert.equal(pulse.state, 'lost', 'it never answered');
-    stop.abort();
-    await running;
-  });
-
-  test('a server that begins to hang is lost before its leases run out', async () => {
-    const clock = new ManualClock();
-    let isUp = true;
-    const answer = { status: 200, headers: {}, body: JSON.stringify({ metadata: { name: 'kube-system' } }) };
-    const transport: Transport = {
-      request: ({ signal }) =>
-        isUp
-          ? Promise.resolve(answer)
-          : new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error))),
-      async *stream() {},
-      [Symbol.dispose]() {},
-    };
-    const states: string[] = [];
-    const pulse = new Pulse({
-      client: new Client(transport),
-      clock,
-      renewMs: 5000,
-      durationMs: 15_000,
-      onChange: () => void states.push(`${pulse.state} at ${clock.elapsed()}`),
-    });
-    const stop = new AbortController();
-    const running = pulse.run(stop.signal);
-    await clock.advance(1000);
-    isUp = false;
-    await clock.advance(14_000);
-    assert.deepEqual(states, ['alive at 0', 'silent at 10000', 'lost at 12500']);
-    stop.abort();
-    await running;
   });
 });
 

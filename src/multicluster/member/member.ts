@@ -64,6 +64,7 @@ export class Member implements AsyncDisposable {
   /** Likewise of the slices that are mirrored into it. */
   readonly memory = new Memory();
   readonly notices: Notices;
+  readonly #clock: Clock;
   readonly #unseen: UnseenWrites;
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>;
@@ -79,6 +80,7 @@ export class Member implements AsyncDisposable {
   }: MemberSetup) {
     this.options = options;
     this.client = client;
+    this.#clock = clock;
     this.pulse = new Pulse({
       ...pulse,
       client,
@@ -209,7 +211,9 @@ export class Member implements AsyncDisposable {
   /** Makes one write; what it left is in `record` and `actual` at once. Throws what the server refuses. */
   async apply(write: Write, signal: AbortSignal): Promise<void> {
     if (this.options.isReadOnly === true) throw new Error(`bug: cluster ${this.id} is not ours to write to`);
-    await withDeadline(signal, writeTimeoutMs, (deadline) => this.#apply(write, { signal: deadline }));
+    await withDeadline({ signal, ms: writeTimeoutMs, clock: this.#clock }, (deadline) =>
+      this.#apply(write, { signal: deadline }),
+    );
   }
 
   async #apply(write: Write, options: { readonly signal: AbortSignal }): Promise<void> {

@@ -2,6 +2,7 @@ import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
+import { withDeadline } from './deadline.ts';
 import type { PulseTimes } from './options.ts';
 
 export interface PulseOptions extends PulseTimes {
@@ -65,15 +66,10 @@ export class Pulse {
 
   async #ask(signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#options;
-    const late = new AbortController();
-    const patienceMs = this.#patienceMs();
-    const cancel = clock.after(patienceMs, () => late.abort(new Error(`no answer in ${patienceMs} ms`)));
     const askedAt = clock.elapsed();
     try {
-      const { metadata } = await client.get(
-        namespaceKind,
-        { name: 'kube-system' },
-        { signal: AbortSignal.any([signal, late.signal]) },
+      const { metadata } = await withDeadline({ signal, ms: this.#patienceMs(), clock }, (deadline) =>
+        client.get(namespaceKind, { name: 'kube-system' }, { signal: deadline }),
       );
       this.#confirmedAt = askedAt;
       this.#uid = metadata.uid;
@@ -83,8 +79,6 @@ export class Pulse {
       if (signal.aborted) return;
       this.#error = error;
       this.#become(this.#isLost() ? 'lost' : 'silent');
-    } finally {
-      cancel();
     }
   }
 
