@@ -47,6 +47,25 @@ describe('F1 the webhook of a set', () => {
     );
   });
 
+  test('is told again where it was refused, or somebody deleted it', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east] = await startClusters(['east'], stack);
+    assert.ok(east);
+    let isRefusing = true;
+    let refused = 0;
+    east.fault = ({ method, path }) => {
+      if (!isRefusing || method === 'GET' || !path.includes('webhookconfigurations')) return;
+      refused++;
+      throw new Error('refused');
+    };
+    join([east], stack, { webhook: { ...webhook, checkMs: 50 } });
+    await until('it is refused, again and again', () => refused > 2);
+    isRefusing = false;
+    await until('it is told', async () => (await registered(east)) !== undefined);
+    await east.client.delete(validatingWebhookConfigurationKind, { name: configurationName });
+    await until('it is told again', async () => (await registered(east)) !== undefined);
+  });
+
   test('of somebody else is left alone', async () => {
     await using stack = new AsyncDisposableStack();
     const [east] = await startClusters(['east'], stack);

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { messageOf } from '../../api/thrown.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
 import type { Member } from '../member/member.ts';
@@ -16,8 +17,11 @@ export interface AdvisorOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** How often it looks whether its certificate was renewed. */
-const renewMs = 24 * 60 * 60_000;
+/** How often members are told again: a server may have refused it, or somebody deleted what it was told. */
+const minuteMs = 60_000;
+
+/** How often it looks whether its certificate was renewed, in turns of telling. */
+const renewTurns = 24 * 60;
 
 /** The webhook of a set, from its start to its end: answers, and tells members where it is. */
 export class Advisor implements AsyncDisposable {
@@ -27,6 +31,8 @@ export class Advisor implements AsyncDisposable {
   readonly #running: Promise<void>;
   /** Member → the term in which it was told: who no longer leads tells nobody anything else. */
   readonly #told = new WeakMap<Member, AbortSignal>();
+  /** Member → why it could not be told last. */
+  readonly #refused = new WeakMap<Member, string>();
 
   constructor(options: AdvisorOptions) {
     this.#options = options;
@@ -38,10 +44,13 @@ export class Advisor implements AsyncDisposable {
   async introduce(member: Member, signal: AbortSignal): Promise<void> {
     try {
       await (await this.#webhook).introduce(member, signal);
+      this.#refused.delete(member);
     } catch (error) {
       if (signal.aborted) return;
-      const { log } = this.#options;
-      log.warn({ cluster: member.id, err: error }, 'webhook not registered: exports there go on without advice');
+      const isNews = this.#refused.get(member) !== messageOf(error);
+      this.#refused.set(member, messageOf(error));
+      const text = 'webhook not registered, will try again: exports there go on without advice';
+      this.#options.log[isNews ? 'warn' : 'debug']({ cluster: member.id, err: error }, text);
     }
     this.#told.set(member, signal);
   }
@@ -56,11 +65,15 @@ export class Advisor implements AsyncDisposable {
   async #run(): Promise<void> {
     const webhook = await this.#webhook;
     const { signal } = this.#stop;
-    for (;;) {
-      await sleep(this.#options.clock, renewMs, signal);
+    const {
+      clock,
+      webhook: { checkMs = minuteMs },
+    } = this.#options;
+    for (let turn = 1; ; turn++) {
+      await sleep(clock, checkMs, signal);
       if (signal.aborted) return;
-      const isNew = await webhook.renew().catch(() => false); // tomorrow, then
-      if (isNew) await this.#tellAgain();
+      if (turn % renewTurns === 0) await webhook.renew().catch(() => undefined); // tomorrow, then
+      await this.#tellAgain();
     }
   }
 

@@ -26,6 +26,8 @@ export interface WebhookOptions {
   readonly url?: string | undefined;
   /** Asked at the start, and once a day for another one that lasts longer. */
   readonly certificate: () => Promise<Certificate>;
+  /** How often it is looked whether members still know of it; default a minute. */
+  readonly checkMs?: number | undefined;
 }
 
 /** What the author of an export in a cluster is told. */
@@ -86,13 +88,12 @@ export class ExportWebhook implements AsyncDisposable {
       await client.update(kind, { ...found, webhooks: wanted.webhooks ?? [] }, { signal });
   }
 
-  /** Shows another certificate from now on, if there is one; true: members must be told. */
-  async renew(): Promise<boolean> {
+  /** Shows another certificate from now on, if there is one; members are to be told then. */
+  async renew(): Promise<void> {
     const next = await this.#options.certificate();
-    if (next.cert === this.#certificate.cert) return false;
+    if (next.cert === this.#certificate.cert) return;
     this.#certificate = next;
     this.#server.setSecureContext({ cert: next.cert, key: next.key });
-    return true;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
