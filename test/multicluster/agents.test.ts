@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join as joinPath } from 'node:path';
 import { describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 
 import { loadAll } from 'js-yaml';
@@ -17,6 +16,7 @@ import { until } from '../../src/server/testing/until.ts';
 import { root } from '../harness/process.ts';
 import type { Cluster } from './clusters.ts';
 import { entryOf, join, startClusters } from './clusters.ts';
+import { patientClock, rest } from './rest.ts';
 
 const reader = 'system:serviceaccount:kube-system:fairlead-multicluster-reader';
 
@@ -36,16 +36,16 @@ async function startAgents(clusters: readonly Cluster[], stack: AsyncDisposableS
       ...entryOf(cluster, index),
       ...(cluster === own ? {} : { isReadOnly: true, connect: () => cluster.as(reader) }),
     }));
-    await join([own], stack, { members: (change) => change(entries) }).part.ready;
+    await join([own], stack, { clock: patientClock, members: (change) => change(entries) }).part.ready;
   }
 }
 
 const modes: Readonly<Record<string, (clusters: readonly Cluster[], stack: AsyncDisposableStack) => Promise<void>>> = {
-  central: async (clusters, stack) => join(clusters, stack).part.ready,
+  central: async (clusters, stack) => join(clusters, stack, { clock: patientClock }).part.ready,
   agents: startAgents,
   'central and agents at once': async (clusters, stack) => {
     await startAgents(clusters, stack);
-    await join(clusters, stack).part.ready;
+    await join(clusters, stack, { clock: patientClock }).part.ready;
   },
 };
 
@@ -144,12 +144,7 @@ describe('an agent in each cluster', () => {
         const found = await orders();
         return new Set(found).size === 1 && found[0]?.includes('west') && found[0].includes('north');
       });
-      const count = (): number =>
-        clusters.flatMap((each) => each.writes).filter(({ path }) => !/leases|events/.test(path)).length;
-      await delay(300);
-      const before = count();
-      await delay(500);
-      assert.equal(count(), before);
+      await rest(clusters, 500);
     });
   }
 

@@ -6,29 +6,27 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
 import { until } from '../../src/server/testing/until.ts';
-import type { Cluster } from './clusters.ts';
 import { join, startClusters } from './clusters.ts';
 import { joined, reasonOf } from './pair.ts';
-
-const writesOf = (cluster: Cluster): number => cluster.writes.filter(({ path }) => !path.includes('/leases')).length;
+import { patientClock, rest, writesOf } from './rest.ts';
 
 describe('what it costs', () => {
   test('an endpoint that changes is one write in each cluster, and rest is rest', async () => {
     await using stack = new AsyncDisposableStack();
-    const { east, west } = await joined(stack);
+    const { east, west } = await joined(stack, { clock: patientClock });
     for (const name of ['web', 'other']) {
       await east.service(name, ['10.1.0.1']);
       await east.export(name);
     }
     await until('it is complete', async () => (await reasonOf(east, 'Exported')) === 'Exported');
-    await delay(200);
+    await rest([east, west]);
     const before = [writesOf(east), writesOf(west)];
     for (let last = 2; last <= 6; last++) {
       await east.slice('web', [`10.1.0.${last}`]);
       await until('it arrives', async () => (await west.addresses('web'))['east']?.[0] === `10.1.0.${last}`);
-      await delay(40);
+      await rest([east, west], 40);
     }
-    await delay(100);
+    await rest([east, west]);
     assert.deepEqual(
       [writesOf(east), writesOf(west)].map((count, index) => count - (before[index] ?? 0)),
       [5, 5],
@@ -45,29 +43,29 @@ describe('what it costs', () => {
       await east.export(name);
     }
     const first = stack.use(new AsyncDisposableStack());
-    join(clusters, first);
+    join(clusters, first, { clock: patientClock });
     await until('it is complete', async () => (await reasonOf(east, 'Exported')) === 'Exported');
-    await delay(200);
+    await rest([east, west]);
     await first.disposeAsync();
     const before = [writesOf(east), writesOf(west)];
-    const { part } = join(clusters, stack);
+    const { part } = join(clusters, stack, { clock: patientClock });
     await part.ready;
-    await delay(500);
+    await rest(clusters);
     assert.deepEqual([writesOf(east), writesOf(west)], before);
   });
 
   test('a cluster that is silent for a moment changes nothing', async () => {
     await using stack = new AsyncDisposableStack();
-    const { east, west } = await joined(stack);
+    const { east, west } = await joined(stack, { clock: patientClock });
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
     await until('it is complete', async () => (await reasonOf(east, 'Exported')) === 'Exported');
-    await delay(200);
+    await rest([east, west]);
     const before = [writesOf(east), writesOf(west)];
     west.disconnect();
     await delay(300);
     west.reconnect();
-    await delay(500);
+    await rest([east, west]);
     assert.deepEqual([writesOf(east), writesOf(west)], before);
     await east.slice('web', ['10.1.0.2']);
     await until('and it goes on', async () => (await west.addresses('web'))['east']?.[0] === '10.1.0.2');

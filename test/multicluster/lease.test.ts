@@ -54,13 +54,13 @@ describe('leases', () => {
       return now['east'] !== before['east'] && now['west'] !== before['west'];
     });
     west.disconnect();
-    await delay(300); // what was under way
-    const last = await renewals(east);
     const renewed = async (before: string | undefined): Promise<string | undefined> =>
       until('east is renewed', async () => {
         const now = (await renewals(east))['east'];
         return now === before ? undefined : now;
       });
+    await renewed(await renewed((await renewals(east))['east'])); // what was under way is over
+    const last = await renewals(east);
     await renewed(await renewed(last['east'])); // the second time all others had their turn since
     assert.equal((await renewals(east))['west'], last['west']);
   });

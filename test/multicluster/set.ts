@@ -36,7 +36,7 @@ export interface Place {
 }
 
 /** Waits for something that takes processes a while. */
-export async function eventually(what: string, probe: () => Promise<boolean>, withinMs = 20_000): Promise<void> {
+export async function eventually(what: string, probe: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
   for (const end = performance.now() + withinMs; !(await probe()); await delay(20)) {
     assert.ok(performance.now() < end, `waited in vain: ${what}`);
   }

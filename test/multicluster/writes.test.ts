@@ -9,6 +9,7 @@ import { systemClock } from '../../src/client/clock.ts';
 import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
 import { join, startClusters } from './clusters.ts';
+import { patientClock } from './rest.ts';
 
 /** Kind of write → how often a cluster was sent it. */
 function written(cluster: Cluster): Record<string, number> {
@@ -50,7 +51,7 @@ test('a service costs four writes in each cluster and four where it is exported,
   assert.ok(east);
   // Each is slower than the one before, so that they take the service one after the other.
   for (const [index, cluster] of clusters.entries()) cluster.fault = () => delay(index * 15);
-  await join(clusters, stack).part.ready;
+  await join(clusters, stack, { clock: patientClock }).part.ready;
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
   await isWritten(east, { ...inEach, ...inTheExporter });
