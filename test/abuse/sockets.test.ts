@@ -226,7 +226,8 @@ describe('a server under fire', () => {
     );
     const started = performance.now();
     await checkUnharmed();
-    assert.ok(performance.now() - started < 5000);
+    // Slow ones are let go after 20 s; nobody is to wait for that.
+    assert.ok(performance.now() - started < 15_000);
     for (const socket of slow) socket.destroy();
     await checkUnharmed();
   });

@@ -74,12 +74,12 @@ describe('a server that changes under load', { skip: unlessInstalled('dig', 'nam
 
   test('lameduck: told to stop, it is not ready at once and answers on', async () => {
     const dns = await place();
-    await using process = startDns(stand.kubeconfig, dns, ['--lameduck', '4s']);
+    await using process = startDns(stand.kubeconfig, dns, ['--lameduck', '8s']);
     await process.ready();
     const loading = load(dns, { ...rate, questions: own });
     await delay(300);
     const stopping = process.stop('SIGTERM');
-    await until('not ready', async () => (await askHealth(process, '/ready')).status === 503, 2000);
+    await until('not ready', async () => (await askHealth(process, '/ready')).status === 503);
     assert.equal((await askHealth(process, '/health')).status, 200);
     const { lost } = await loading;
     assert.equal(lost, 0);

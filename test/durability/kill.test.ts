@@ -64,10 +64,14 @@ async function disturb(
 ): Promise<void> {
   using connection = new Connection(server.port, credentials);
   for (const follower of followers) follower.follow(connection);
-  const running = Promise.all(writers.map((writer) => writer.run(connection)));
+  let isDead = false;
+  const running = Promise.all(writers.map((writer) => writer.run(connection))).then(([cause]) => {
+    if (!isDead) throw new Error('the connection broke before the server was killed', { cause });
+  });
   const moment = countOf(writers) + Math.random() * 40;
   while (countOf(writers) < moment) await Promise.race([running, delay(1)]); // a writer that is refused fails the test
-  await delay(Math.random() * 5);
+  await Promise.race([running, delay(Math.random() * 5)]);
+  isDead = true;
   await server.stop('SIGKILL');
   await running;
   await Promise.all(followers.map((follower) => follower.ended));

@@ -31,12 +31,13 @@ export class Writer {
     this.#random = random;
   }
 
-  /** Writes until the connection breaks. */
-  async run(connection: Connection): Promise<void> {
+  /** Writes until the connection breaks, and gives what it broke with. */
+  async run(connection: Connection): Promise<unknown> {
     for (;;) {
       const kind: Kind = this.#random() < 0.6 ? 'services' : 'configmaps';
       const name = `${this.#name}-${Math.floor(this.#random() * 5)}`;
-      if (!(await this.#write(connection, kind, name))) return;
+      const broken = await this.#write(connection, kind, name);
+      if (broken !== undefined) return broken;
     }
   }
 
@@ -45,8 +46,8 @@ export class Writer {
     this.known.set(path, { acknowledged: found, pending: undefined });
   }
 
-  /** False: no answer came. */
-  async #write(connection: Connection, kind: Kind, name: string): Promise<boolean> {
+  /** Why no answer came; undefined: one came. */
+  async #write(connection: Connection, kind: Kind, name: string): Promise<unknown> {
     const collection = `/api/v1/namespaces/${this.#namespace}/${kind}`;
     const path = `${collection}/${name}`;
     const before = this.known.get(path)?.acknowledged;
@@ -57,10 +58,10 @@ export class Writer {
       if (answer.status > 201) throw new Refused(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
       this.known.set(path, { acknowledged: pending === 'delete' ? undefined : answer.body, pending: undefined });
       this.acknowledged++;
-      return true;
+      return undefined;
     } catch (error) {
       if (error instanceof Refused) throw error;
-      return false;
+      return error;
     }
   }
 

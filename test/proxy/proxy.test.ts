@@ -45,7 +45,7 @@ test(
       for (;;) {
         const [answer = ''] = await cluster.client.dial('10.96.0.50', 80, { timeoutMs: 200 });
         if (answer.split(' ')[0] === name) return performance.now() - started;
-        assert.ok(performance.now() - started < 5000, `${name} does not answer: ${answer}`);
+        assert.ok(performance.now() - started < 30_000, `${name} does not answer: ${answer}`);
       }
     };
     await write('POST', '/api/v1/namespaces/default/services', {
