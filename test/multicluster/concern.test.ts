@@ -46,6 +46,9 @@ describe('a cluster without the namespace', () => {
     await north.namespace('shop');
     await until('it follows', async () => (await north.imported('web')).length === 1);
     await until('with its lease', async () => (await leasesIn(north)) === 'east,north');
+    await east.unexport('web');
+    await until('which goes with what it stood for', async () => (await leasesIn(north)) === 'north');
+    await until('elsewhere too', async () => (await leasesIn(west)) === 'west');
   });
 
   test('MCS-44 gives the address back that a service had there before the namespace went', async () => {

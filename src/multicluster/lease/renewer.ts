@@ -19,15 +19,22 @@ export interface RenewerOptions extends PulseTimes {
 /** How often it is looked whether something is to be renewed: a read of a source is told this much later at most. */
 const looksPerRenewal = 5;
 
+/** A lease as it was last written or read, and the answer of its source that it told of. */
+interface Told {
+  readonly lease: Lease;
+  readonly confirmedAt: number;
+}
+
 /**
  * Renews, in every importing cluster, the leases of the source clusters that were read since: a lease that is renewed
  * says that its source answered a moment ago, and nothing else does (MCS-81). Each cluster has a lease in itself too, by
- * which its reaper tells the loss of the controller from the loss of a source.
+ * which its reaper tells the loss of the controller from the loss of a source. A source that answers and of which nothing
+ * is imported has no lease: one that ran out would look like a loss.
  */
 export class Renewer {
   readonly #options: RenewerOptions;
-  /** Importer and source → the lease as it was last written, and the read that it told of. */
-  readonly #last = new Map<string, { readonly lease: Lease; readonly confirmedAt: number }>();
+  /** Importer → source → its lease. */
+  readonly #leases = new WeakMap<Member, Map<string, Told>>();
   readonly #busy = new Map<string, Promise<void>>();
 
   constructor(options: RenewerOptions) {
@@ -43,17 +50,16 @@ export class Renewer {
       for (const importer of members()) {
         // A member that is slow to take its leases keeps nobody from theirs.
         if (this.#busy.has(importer.id)) continue;
-        const meant = sources.filter(
-          (source) => source === importer || isImported(exported.get(source), source, importer),
-        );
-        this.#begin(importer, meant, signal);
+        const isMeant = (source: Member): boolean =>
+          source === importer || isImported(exported.get(source), source, importer);
+        this.#begin(importer, Map.groupBy(sources, isMeant), signal);
       }
       await sleep(clock, renewMs / looksPerRenewal, signal);
     }
     await Promise.all(this.#busy.values());
   }
 
-  #begin(importer: Member, sources: readonly Member[], signal: AbortSignal): void {
+  #begin(importer: Member, sources: ReadonlyMap<boolean, readonly Member[]>, signal: AbortSignal): void {
     const work = this.#renewIn(importer, sources, signal)
       .catch((error: unknown) => {
         if (!signal.aborted) this.#options.onError(error, importer.id);
@@ -62,19 +68,31 @@ export class Renewer {
     this.#busy.set(importer.id, work);
   }
 
-  async #renewIn(importer: Member, sources: readonly Member[], signal: AbortSignal): Promise<void> {
+  /** Renews the leases of sources that are meant, and ends those of others. */
+  async #renewIn(
+    importer: Member,
+    sources: ReadonlyMap<boolean, readonly Member[]>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { clock, durationMs } = this.#options;
     const { isLeaving = false, isReadOnly = false } = importer.options;
     if (!importer.isReady || isLeaving || isReadOnly) return;
-    for (const source of sources) {
+    const inTime = <T>(work: (deadline: AbortSignal) => Promise<T>): Promise<T> =>
+      withDeadline({ signal, ms: durationMs, clock }, work);
+    const leases = this.#leases.get(importer) ?? (await inTime((deadline) => known(importer, deadline)));
+    this.#leases.set(importer, leases);
+    for (const source of sources.get(true) ?? []) {
       const { confirmedAt } = source.pulse;
-      if (confirmedAt === undefined) continue;
-      const last = this.#last.get(`${importer.id} ${source.id}`);
-      if (last !== undefined && last.confirmedAt >= confirmedAt) continue;
-      const lease = await withDeadline({ signal, ms: durationMs, clock }, (deadline) =>
-        this.#write(importer, source, { last: last?.lease, signal: deadline }),
-      );
-      this.#last.set(`${importer.id} ${source.id}`, { lease, confirmedAt });
+      const last = leases.get(source.id);
+      if (confirmedAt === undefined || (last !== undefined && last.confirmedAt >= confirmedAt)) continue;
+      const lease = await inTime((deadline) => this.#write(importer, source, { last: last?.lease, signal: deadline }));
+      leases.set(source.id, { lease, confirmedAt });
+    }
+    for (const { id, caches } of sources.get(false) ?? []) {
+      const last = leases.get(id);
+      if (last === undefined || !caches.isSynced) continue;
+      await inTime((deadline) => drop(importer, last.lease, deadline));
+      leases.delete(id);
     }
   }
 
@@ -113,12 +131,27 @@ export async function leasesIn({ client }: Member, signal?: AbortSignal): Promis
   return (await client.list(leaseKind, { namespace: leaseNamespace, labelSelector: leaseSelector, signal })).items;
 }
 
+/** What is there when a controller begins: it was renewed by nobody that we know of. */
+async function known(importer: Member, signal: AbortSignal): Promise<Map<string, Told>> {
+  const leases = await leasesIn(importer, signal);
+  return new Map(leases.map((lease) => [sourceOfLease(lease) ?? '', { lease, confirmedAt: -Infinity }]));
+}
+
 /** Deletes the leases in a cluster that are of none of the sources. */
 export async function dropLeases(importer: Member, sources: ReadonlySet<string>, signal?: AbortSignal): Promise<void> {
   for (const lease of await leasesIn(importer, signal)) {
     const source = sourceOfLease(lease);
     if (source === undefined || sources.has(source)) continue;
-    const { name = '', uid = '' } = lease.metadata;
-    await importer.client.delete(leaseKind, { namespace: leaseNamespace, name }, { signal, preconditions: { uid } });
+    await drop(importer, lease, signal);
+  }
+}
+
+/** Deletes a lease, if it is that one still. */
+async function drop({ client }: Member, lease: Lease, signal?: AbortSignal): Promise<void> {
+  const { name = '', uid = '' } = lease.metadata;
+  try {
+    await client.delete(leaseKind, { namespace: leaseNamespace, name }, { signal, preconditions: { uid } });
+  } catch (error) {
+    if (!isRefusal(error, 404) && !isRefusal(error, 409)) throw error;
   }
 }
