@@ -13,7 +13,7 @@ import { readPrices } from '../options/prices.ts';
 import type { Streams } from '../output.ts';
 import { columns, outputFlag, readOutput, rendered } from '../output.ts';
 import type { Row } from './rows.ts';
-import { choicesOf, printRows, rowFor } from './rows.ts';
+import { choicesOf, isMade, printRows, rowFor } from './rows.ts';
 import { readServices } from './services.ts';
 
 interface LbFlags {
@@ -88,9 +88,11 @@ async function showPlans(command: Command, flags: LbFlags, { out }: Streams): Pr
 function footnotes(rows: readonly Row[]): readonly string[] {
   const dates = [...new Set(rows.map(({ bill }) => bill.asOf))].toSorted().join(', ');
   const scopes = new Map(
-    rows.flatMap(({ works, provider, bill: { threshold } }) =>
-      works && threshold !== undefined ? [[provider, threshold] as const] : [],
-    ),
+    rows
+      .filter(isMade)
+      .flatMap(({ provider, bill: { threshold } }) =>
+        threshold === undefined ? [] : [[provider, threshold] as const],
+      ),
   );
   return [
     `* what this Service asks for; USD are prices of ${dates}; ? is for the operator to say`,

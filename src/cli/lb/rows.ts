@@ -35,7 +35,10 @@ export interface Row {
   /** The Service asks for this kind by its annotations and class, or it is the default. */
   readonly isAskedFor: boolean;
   readonly askedBy: string;
+  /** Every port is served. */
   readonly works: boolean;
+  /** Some are, which the Service says is better than none. */
+  readonly worksInPart: boolean;
   /** Why not, or what a person should know. */
   readonly note: string;
   readonly ports: Plan['ports'];
@@ -61,14 +64,16 @@ export function rowFor(
   const account = { units: { public: otherUnits, internal: cloud.name === 'azure' ? otherUnits : 0 } };
   const made = plan(cloud, { service, era, kind: kind.name, isMixingAllowed, account, prices });
   const unverified = kind.unverified === undefined ? [] : [`not confirmed: ${kind.unverified}`];
+  const problem = made.refusal ?? made.shortfall;
   const notes = [...made.warnings, ...unverified, ...(made.bill.note === undefined ? [] : [made.bill.note])];
   return {
     provider: cloud.name,
     kind: kind.name,
     isAskedFor: cloud.choose(service, era) === kind.name,
     askedBy: kind.askedBy,
-    works: made.refusal === undefined,
-    note: made.refusal === undefined ? notes.join('; ') : made.refusal.message.replace(/ \(ports: .*\)$/, ''),
+    works: problem === undefined,
+    worksInPart: made.shortfall !== undefined,
+    note: problem === undefined ? notes.join('; ') : problem.message.replace(/ \(ports: .*\)$/, ''),
     ports: made.ports,
     resources: made.resources,
     bill: made.bill,
@@ -81,18 +86,25 @@ export function printRows(rows: readonly Row[]): readonly (readonly string[])[] 
   const heading = ['PROVIDER', 'KIND', 'WORKS', 'RESOURCES', 'UNITS', 'USD/MONTH', 'BY MIXING', 'NOTE'];
   return [
     heading,
-    ...rows.map(({ provider, kind, isAskedFor, works, resources, bill, mixingBill, note }) => [
-      provider,
-      isAskedFor ? `${kind}*` : kind,
-      works ? 'yes' : 'no',
-      works ? String(resources.length) : '-',
-      works ? unitsText(bill) : '-',
-      works ? dollars(bill.monthlyChange) : '-',
-      works && mixingBill !== undefined ? dollars(mixingBill.monthlyChange) : '-',
-      note,
+    ...rows.map((row) => [
+      row.provider,
+      row.isAskedFor ? `${row.kind}*` : row.kind,
+      row.works ? 'yes' : row.worksInPart ? 'in part' : 'no',
+      ...(isMade(row) ? costs(row) : ['-', '-', '-', '-']),
+      row.note,
     ]),
   ];
 }
+
+/** Whether there is anything to pay for. */
+export const isMade = ({ works, worksInPart }: Row): boolean => works || worksInPart;
+
+const costs = ({ resources, bill, mixingBill }: Row): readonly string[] => [
+  String(resources.length),
+  unitsText(bill),
+  dollars(bill.monthlyChange),
+  mixingBill === undefined ? '-' : dollars(mixingBill.monthlyChange),
+];
 
 const unitsText = ({ unitsBefore, unitsAfter, threshold }: Bill): string =>
   `${unitsBefore}→${unitsAfter}${threshold === undefined ? '' : ` of ${threshold.included}`}`;

@@ -1,9 +1,9 @@
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
 import type { Happening } from '../../client/event-series.ts';
 import type { Backends, Ensured, LoadBalancerProvider, MadeFor } from '../controller/provider.ts';
+import { ensuredAt } from '../controller/ensured.ts';
 import { RetryError } from '../controller/provider.ts';
 import type { PriceBook } from '../price/book.ts';
-import { ingressWith, refusedAt } from '../providers/ingress.ts';
 import type { Plan } from '../providers/plan.ts';
 import { plan } from '../providers/plan.ts';
 import { networkLoadBalancers, nlbKind } from './cloud.ts';
@@ -64,12 +64,9 @@ export class AwsProvider implements LoadBalancerProvider {
     const events = [...planned.events, ...Array.from(refused, notRegistered)];
     // A host name has no ipMode: the API takes one beside an address alone, and proxies leave a host name alone anyway.
     const places = balancer === undefined ? [] : [{ hostname: balancer.hostname }];
-    const { refusal, ports } = planned;
-    if (refusal !== undefined)
-      return { status: { ingress: refusedAt(places, ports, refusal.message) }, refusal, events };
     // What is told of one that was made now would not be told by those who find it.
-    assertServes(balancer, found.balancer === undefined ? events : []);
-    return { status: { ingress: places.map((place) => ingressWith(place, ports)) }, events };
+    if (planned.refusal === undefined) assertServes(balancer, found.balancer === undefined ? events : []);
+    return ensuredAt(places, { ...planned, events });
   }
 
   sendsToEndpoints(service: Service): boolean {

@@ -2,14 +2,16 @@ import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Happening } from '../../client/event-series.ts';
-import type { Refusal } from '../providers/plan.ts';
+import type { Problem } from '../providers/judge.ts';
 
 /** What came of a request for a load balancer. */
 export interface Ensured {
   /** Where it is reached, port by port; no entry where nothing was set up. */
   readonly status: LoadBalancerStatus;
   /** Present: it was not set up, and what existed is as it was. */
-  readonly refusal?: Refusal;
+  readonly refusal?: Problem;
+  /** Present: it was set up, as the Service asked, without the ports that the status says are not served. */
+  readonly shortfall?: Problem;
   /** What to tell about the Service beside what the controller tells. */
   readonly events: readonly Happening[];
 }

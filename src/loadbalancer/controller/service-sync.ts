@@ -8,7 +8,7 @@ import type { Happening } from '../../client/event-series.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import { isReached } from '../providers/ingress.ts';
-import type { Refusal } from '../providers/plan.ts';
+import type { Problem } from '../providers/judge.ts';
 import type { KnownBackends } from './backends.ts';
 import { noNodes, normal, syncFailed, warning } from './happenings.ts';
 import type { ServiceControllerMetrics } from './metrics.ts';
@@ -122,23 +122,24 @@ export class ServiceSync {
     { held, ensured }: { readonly held: Service; readonly ensured: Ensured },
     signal: AbortSignal,
   ): Promise<void> {
-    const { refusal } = ensured;
+    const { refusal, shortfall } = ensured;
+    const problem = refusal ?? shortfall;
     // The newest there is: a status that was written since is not written again.
     const newest = this.#options.newest(key) ?? held;
     const conditions = newest.status.conditions ?? [];
-    const isTold = refusal !== undefined && conditions.some(({ message }) => message === refusal.message);
+    const isTold = problem !== undefined && conditions.some(({ message }) => message === problem.message);
     if (!isTold) for (const event of ensured.events) this.tell(held, event);
     if (refusal === undefined) this.tell(held, normal('EnsuredLoadBalancer', 'Ensured load balancer'));
     const { ingress = [] } = ensured.status;
     const status = { ingress: this.#options.isRefusalAnEntry ? ingress : ingress.filter(isReached) };
-    await this.#writes.setStatus(newest, { status, refusal, now: this.#now() }, signal);
-    if (refusal !== undefined) this.#refuse(held, refusal, isTold);
+    await this.#writes.setStatus(newest, { status, problem, now: this.#now() }, signal);
+    if (problem !== undefined) this.#complain(held, problem, isTold);
   }
 
   /** What a change of the Service alone can mend is told once and waits for it; the rest is tried again. */
-  #refuse(service: Service, refusal: Refusal, isTold: boolean): void {
-    const message = `failed to ensure load balancer: ${refusal.message}`;
-    if (!refusal.isFinal) throw new RefusedError(message);
+  #complain(service: Service, problem: Problem, isTold: boolean): void {
+    const message = `failed to ensure load balancer: ${problem.message}`;
+    if (!problem.isFinal) throw new RefusedError(message);
     if (!isTold) this.tell(service, syncFailed(message));
   }
 

@@ -7,7 +7,7 @@ import { mixedNotSupported, portsError, statusPatch } from './status.ts';
 
 const now = '2026-01-02T00:00:00Z';
 const before = '2026-01-01T00:00:00Z';
-const refusal = { reason: mixedNotSupported, message: 'no', isAboutMixing: true, isFinal: true };
+const problem = { reason: mixedNotSupported, message: 'no', isAboutMixing: true, isFinal: true };
 const base = serviceWith('80/TCP 81/UDP');
 const ingress = [{ ip: '192.0.2.1', ipMode: 'VIP' as const }];
 const condition = (type: string, status: string, message = 'no'): Condition => ({
@@ -23,7 +23,7 @@ const withConditions = (...conditions: Condition[]): typeof base => ({
 });
 
 test('LB-4 a refusal is two conditions: today’s and that of the first proposal', () => {
-  const patch = statusPatch(base, { status: {}, refusal, now });
+  const patch = statusPatch(base, { status: {}, problem, now });
   assert.deepEqual(
     patch?.status.conditions?.map(({ type, status, reason }) => [type, status, reason]),
     [
@@ -35,8 +35,8 @@ test('LB-4 a refusal is two conditions: today’s and that of the first proposal
 });
 
 test('LB-4 what is not about mixing is today’s condition alone', () => {
-  const other = { ...refusal, reason: 'UnsupportedProtocol', isAboutMixing: false };
-  const patch = statusPatch(base, { status: {}, refusal: other, now });
+  const other = { ...problem, reason: 'UnsupportedProtocol', isAboutMixing: false };
+  const patch = statusPatch(base, { status: {}, problem: other, now });
   assert.deepEqual(
     patch?.status.conditions?.map(({ type }) => type),
     [portsError],
@@ -59,9 +59,9 @@ test('LB-4 conditions clear when the cause goes, and are not written again', () 
 
 test('a steady status is not written; a new reason keeps the time of the change', () => {
   const service = withConditions(condition(portsError, 'True'), condition(mixedNotSupported, 'True'));
-  assert.equal(statusPatch(service, { status: {}, refusal, now }), undefined);
+  assert.equal(statusPatch(service, { status: {}, problem, now }), undefined);
   const [first] =
-    statusPatch(service, { status: {}, refusal: { ...refusal, message: 'still no' }, now })?.status.conditions ?? [];
+    statusPatch(service, { status: {}, problem: { ...problem, message: 'still no' }, now })?.status.conditions ?? [];
   assert.equal(first?.lastTransitionTime, before);
   const served = { ...base, status: { loadBalancer: { ingress: [{ ipMode: 'VIP' as const, ip: '192.0.2.1' }] } } };
   assert.equal(statusPatch(served, { status: { ingress }, now }), undefined, 'the order of fields is nobody’s');

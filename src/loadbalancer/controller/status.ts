@@ -1,7 +1,7 @@
 // What is written into the status of a Service: where it is reached, and what could not be done (LB-3, LB-4).
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
 import type { Condition } from '../../api/metadata.ts';
-import type { Refusal } from '../providers/plan.ts';
+import type { Problem } from '../providers/judge.ts';
 
 /** Today's condition. */
 export const portsError = 'LoadBalancerPortsError';
@@ -19,19 +19,19 @@ export interface StatusPatch {
 
 export interface Wanted {
   readonly status: LoadBalancerStatus;
-  readonly refusal?: Refusal | undefined;
+  readonly problem?: Problem | undefined;
   /** RFC 3339, for conditions that change. */
   readonly now: string;
 }
 
 /** What to change about the status; undefined when it is right. */
-export function statusPatch(service: Service, { status, refusal, now }: Wanted): StatusPatch | undefined {
+export function statusPatch(service: Service, { status, problem, now }: Wanted): StatusPatch | undefined {
   const { uid } = service.metadata;
   const before = service.status.loadBalancer.ingress ?? [];
   const after = status.ingress ?? [];
   const isSame = JSON.stringify(before.map(sorted)) === JSON.stringify(after.map(sorted));
   const conditions = [portsError, mixedNotSupported].flatMap(
-    (type) => conditionFor(type, service, { refusal, now }) ?? [],
+    (type) => conditionFor(type, service, { problem, now }) ?? [],
   );
   if (isSame && conditions.length === 0) return undefined;
   return {
@@ -44,13 +44,13 @@ export function statusPatch(service: Service, { status, refusal, now }: Wanted):
 }
 
 /** The condition as it is to be; undefined when it is so, or never was. */
-function conditionFor(type: string, service: Service, { refusal, now }: Omit<Wanted, 'status'>): Condition | undefined {
+function conditionFor(type: string, service: Service, { problem, now }: Omit<Wanted, 'status'>): Condition | undefined {
   const old = service.status.conditions?.find((condition) => condition.type === type);
-  const isTrue = refusal !== undefined && (type === portsError || refusal.isAboutMixing);
+  const isTrue = problem !== undefined && (type === portsError || problem.isAboutMixing);
   if (!isTrue && (old === undefined || old.status === 'False')) return undefined;
   const status = isTrue ? 'True' : 'False';
-  const reason = isTrue ? refusal.reason : 'LoadBalancerPortsServed';
-  const message = isTrue ? refusal.message : 'every port is served, or no load balancer is asked for';
+  const reason = isTrue ? problem.reason : 'LoadBalancerPortsServed';
+  const message = isTrue ? problem.message : 'every port is served, or no load balancer is asked for';
   if (old?.status === status && old.reason === reason && old.message === message) return undefined;
   return {
     type,

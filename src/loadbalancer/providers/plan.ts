@@ -1,4 +1,4 @@
-// What a cloud would be asked to make of a Service, and what that costs: the whole of it, or nothing.
+// What a cloud would be asked to make of a Service, and what that costs.
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Happening } from '../../client/event-series.ts';
@@ -9,12 +9,12 @@ import { priceBook } from '../price/book.ts';
 import type { Era, LoadBalancerKind } from './capability.ts';
 import type { Account, Cloud, Port, Request, Unit } from './cloud.ts';
 import { emptyAccount } from './cloud.ts';
-import type { Fault } from './fault.ts';
-import { fault, isAboutMixing, reasonOf } from './fault.ts';
+import type { Problem } from './judge.ts';
+import { judge } from './judge.ts';
 import type { PortOutcome } from './ports.ts';
-import { gateFault, isMixed, judgePorts, nameOf } from './ports.ts';
+import { isMixed } from './ports.ts';
 import type { Resource, ResourceChanges } from './resource.ts';
-import { changesBetween, openPorts, portText, unitsOf } from './resource.ts';
+import { changesBetween, unitsOf } from './resource.ts';
 import { unitsFor } from './units.ts';
 
 /** Everything a plan depends on. */
@@ -32,24 +32,15 @@ export interface PlanInput {
   readonly prices?: PriceBook | undefined;
 }
 
-/** Why nothing is set up. */
-export interface Refusal {
-  /** The reason of the condition. */
-  readonly reason: string;
-  readonly message: string;
-  /** The Service asks for several protocols, and would work with fewer. */
-  readonly isAboutMixing: boolean;
-  /** Nothing but a change of the Service helps. */
-  readonly isFinal: boolean;
-}
-
 /** What to do, what to say, and what it costs. */
 export interface Plan {
   readonly cloud: string;
   readonly kind: LoadBalancerKind;
   readonly isInternal: boolean;
   /** Present: nothing is changed, and what exists stays as it is, so that clients keep what they have. */
-  readonly refusal?: Refusal;
+  readonly refusal?: Problem;
+  /** Present: some ports are set up, as the Service asked, and these are not. */
+  readonly shortfall?: Problem;
   /** What exists once it is carried out, in the order of its making. */
   readonly resources: readonly Resource[];
   readonly changes: ResourceChanges;
@@ -65,29 +56,25 @@ export interface Plan {
 
 /** Plans the load balancer of a Service at a cloud. */
 export function plan(cloud: Cloud, input: PlanInput): Plan {
-  const request = requestFor(cloud, input);
-  const existing = input.existing ?? [];
-  const units = cloud.units?.(request) ?? unitsFor(request);
-  const judged = judgePorts(cloud, request, gateOf(cloud, input, request.ports));
-  const outcomes = judged.some((port) => port.fault !== undefined)
-    ? judged
-    : withinQuota(cloud, request, { units, judged });
-  const refusal = refusalOf(cloud, request, outcomes);
-  const resources = refusal === undefined ? cloud.resources(request, units) : existing;
-  const changes = changesBetween(existing, resources);
+  const { existing = [], isMixingAllowed } = input;
+  const asked = requestFor(cloud, input);
+  const { served, ports, problem } = judge(cloud, asked, { isMixingAllowed, existing });
+  const request = { ...asked, ports: served };
+  const isRefused = problem !== undefined && served.length === 0;
+  const units = isRefused ? [] : (cloud.units?.(request) ?? unitsFor(request));
+  const resources = isRefused ? existing : cloud.resources(request, units);
   const bill = billOf(cloud, input, { request, before: unitsOf(existing).length, after: unitsOf(resources).length });
-  const warnings = refusal === undefined ? (cloud.warnings?.(request) ?? []) : [];
-  const mixing =
-    refusal === undefined && isMixed(request.ports) ? mixingBill(cloud, input, { request, units }) : undefined;
+  const warnings = isRefused ? [] : (cloud.warnings?.(request) ?? []);
+  const mixing = !isRefused && isMixed(served) ? mixingBill(cloud, input, { request, units }) : undefined;
   return {
     cloud: cloud.name,
     kind: request.kind,
     isInternal: request.isInternal,
-    ...(refusal === undefined ? {} : { refusal }),
+    ...(problem === undefined ? {} : isRefused ? { refusal: problem } : { shortfall: problem }),
     resources,
-    changes,
-    ports: refusal === undefined ? outcomes : keptPorts(outcomes, existing),
-    events: eventsOf(refusal, bill, warnings),
+    changes: changesBetween(existing, resources),
+    ports,
+    events: [...problemEvents(problem), ...eventsOf(bill, warnings)],
     bill,
     ...(mixing === undefined ? {} : { mixingBill: mixing }),
     warnings,
@@ -115,50 +102,6 @@ function requestFor(cloud: Cloud, input: PlanInput): Request {
     account,
     l7: cloud.l7?.(service) ?? new Map(),
   };
-}
-
-function gateOf(cloud: Cloud, input: PlanInput, ports: readonly Port[]): Fault | undefined {
-  const { service, era, isMixingAllowed, existing = [] } = input;
-  if (cloud.mixesWithoutGate?.(service, era) === true) return undefined;
-  return gateFault(
-    isMixingAllowed,
-    ports,
-    existing.flatMap(({ serves = [] }) => serves),
-  );
-}
-
-interface Judged {
-  readonly units: readonly Unit[];
-  readonly judged: readonly PortOutcome[];
-}
-
-function withinQuota(cloud: Cloud, request: Request, { units, judged }: Judged): readonly PortOutcome[] {
-  const { maxUnits, unit } = request.kind;
-  if (maxUnits === undefined || units.length <= maxUnits) return judged;
-  const message = `${nameOf(cloud, request)} has room for ${maxUnits} of its kind ${unit}, and ${units.length} are asked for`;
-  return judged.map((port) => ({ ...port, fault: fault('fairlead.dev/QuotaExceeded', message) }));
-}
-
-function refusalOf(cloud: Cloud, request: Request, outcomes: readonly PortOutcome[]): Refusal | undefined {
-  const faults = outcomes.flatMap((port) => port.fault ?? []);
-  const [first] = faults.filter(({ code }) => code !== 'fairlead.dev/OtherPortRefused');
-  if (first === undefined) return undefined;
-  const isMixing = isMixed(request.ports) && isAboutMixing(first.code);
-  const all = outcomes.map((port) => `${portText(port)} ${port.fault?.code ?? ''}`).join(', ');
-  return {
-    reason: isMixing ? 'LoadBalancerMixedProtocolNotSupported' : reasonOf(first.code),
-    message: `${first.message} (ports: ${all})`,
-    isAboutMixing: isMixing,
-    isFinal: first.code !== 'fairlead.dev/QuotaExceeded' && first.code !== 'fairlead.dev/AddressNotStatic',
-  };
-}
-
-/** What a load balancer serves that stays as it is: its old ports go on. */
-function keptPorts(outcomes: readonly PortOutcome[], existing: readonly Resource[]): readonly PortOutcome[] {
-  const open = openPorts(existing);
-  return outcomes.map((outcome) =>
-    open.has(portText(outcome)) ? { port: outcome.port, protocol: outcome.protocol } : outcome,
-  );
 }
 
 interface Counted {
@@ -189,8 +132,10 @@ function mixingBill(
   return billOf(cloud, input, { request, before, after: units.length });
 }
 
-function eventsOf(refusal: Refusal | undefined, bill: Bill, warnings: readonly string[]): readonly Happening[] {
-  if (refusal !== undefined) return [{ type: 'Warning', reason: refusal.reason, message: refusal.message }];
+const problemEvents = (problem: Problem | undefined): readonly Happening[] =>
+  problem === undefined ? [] : [{ type: 'Warning', reason: problem.reason, message: problem.message }];
+
+function eventsOf(bill: Bill, warnings: readonly string[]): readonly Happening[] {
   const told = warnings.map((message) => ({ type: 'Warning', reason: 'LoadBalancerSettingIgnored', message }) as const);
   const { monthlyChange = 0, unit, unitsBefore, unitsAfter, asOf } = bill;
   if (monthlyChange === 0) return told;

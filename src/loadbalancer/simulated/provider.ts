@@ -13,7 +13,7 @@ import type { PriceBook } from '../price/book.ts';
 import type { Era } from '../providers/capability.ts';
 import type { Account, Cloud } from '../providers/cloud.ts';
 import type { Plan } from '../providers/plan.ts';
-import { ingressWith, refusedAt } from '../providers/ingress.ts';
+import { ensuredAt } from '../controller/ensured.ts';
 import { plan } from '../providers/plan.ts';
 import type { Resource } from '../providers/resource.ts';
 import { keyOfResource, unitsOf } from '../providers/resource.ts';
@@ -92,17 +92,7 @@ export class SimulatedProvider implements LoadBalancerProvider {
     const address =
       planned.refusal === undefined ? await this.#apply(service, planned, signal) : this.#addressOf(service);
     const places = address === '' ? [] : [{ ip: address, ipMode: 'VIP' } as const];
-    const { refusal, ports } = planned;
-    return {
-      status: {
-        ingress:
-          refusal === undefined
-            ? places.map((place) => ingressWith(place, ports))
-            : refusedAt(places, ports, refusal.message),
-      },
-      ...(refusal === undefined ? {} : { refusal }),
-      events: planned.events,
-    };
+    return ensuredAt(places, planned);
   }
 
   async updateBackends(service: Service, { nodes }: Backends, signal: AbortSignal): Promise<void> {
