@@ -37,8 +37,11 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
     const started = performance.now();
     let rounds = 0;
     for (; rounds < 10 || performance.now() - started < 2000; rounds++) {
+      // Both ways the number of endpoints changes: by what is loaded, and by the difference.
+      table.set('Service shop/1-web', routesOf({ service: service(), slices: slices(['podA', 'far']), node }));
+      table.takeChange();
       await backend.replace(table);
-      await route(service(), slices(rounds % 2 === 0 ? ['podA', 'far'] : ['podA', 'podB', 'far']));
+      await route(service(), slices(['podA', 'podB', 'far']));
     }
     const seconds = (performance.now() - started) / 1000;
     let total = 0;
@@ -49,7 +52,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
       total += good;
     }
     context.diagnostic(`${rounds} full loads and ${rounds} changes under ${Math.round(total / seconds)} connections/s`);
-    assert.ok(total > 500, `${total} connections`);
+    assert.ok(total > 100, `${total} connections`);
   });
 
   test('a refused transaction leaves the old rules at work, and loading everything recovers', async () => {

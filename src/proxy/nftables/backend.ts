@@ -1,6 +1,6 @@
 import type { IpFamily } from '../../api/addresses.ts';
 import type { Backend, RouteChange, RouteProblem, RoutingState } from '../backend.ts';
-import type { NodeNetwork } from '../routes/route.ts';
+import type { NodeNetwork, Route } from '../routes/route.ts';
 import type { Watched } from './conntrack.ts';
 import { Conntrack, watchedIn } from './conntrack.ts';
 import { NftablesError } from './errors.ts';
@@ -41,6 +41,8 @@ export class NftablesBackend implements Backend {
   readonly #nft: Nft;
   readonly #conntrack: Conntrack;
   readonly #observer: NftablesObserver;
+  /** The kernel has what the rulesets say: nothing was refused since everything was loaded. */
+  #isKnown = false;
 
   /** Rejects with a NftablesError that says what to do where nftables cannot be used. Makes nothing yet. */
   static async open(options: NftablesOptions = {}): Promise<NftablesBackend> {
@@ -66,18 +68,21 @@ export class NftablesBackend implements Backend {
   async replace({ routes, network }: RoutingState): Promise<void> {
     const removed = this.#rulesets.flatMap((ruleset) => [...ruleset.routes()]);
     const added = [...routes.values()];
+    // What there is, as far as that is known, is changed step by step first: a load is one transaction, and a packet that passes
+    // meanwhile must not find half of a change. Where a step fails the load mends it.
+    if (this.#isKnown) await this.#change(difference(removed, added)).catch(() => {});
+    this.#isKnown = false;
     for (const ruleset of this.#rulesets) ruleset.reset(added);
     await this.#loadAll(network);
+    this.#isKnown = true;
     // Whoever was not watched over meanwhile may have lost somebody: all are looked at.
     await this.#cut(new Map([...watchedIn({ removed, added: [] }), ...watchedIn({ removed: [], added })]));
   }
 
   async apply(change: RouteChange): Promise<void> {
-    const changes = this.#rulesets.map((ruleset) => ruleset.apply(change));
-    for (const step of ['before', 'now', 'later'] as const) {
-      const commands = changes.flatMap((each) => each[step]);
-      if (commands.length > 0) await this.#transact(commands, (all) => this.#nft.run(all));
-    }
+    this.#isKnown = false;
+    await this.#change(change);
+    this.#isKnown = true;
     await this.#cut(watchedIn(change));
   }
 
@@ -94,6 +99,14 @@ export class NftablesBackend implements Backend {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#nft[Symbol.asyncDispose]();
+  }
+
+  async #change(change: RouteChange): Promise<void> {
+    const [first = [], ...others] = this.#rulesets.map((ruleset) => ruleset.apply(change));
+    for (const [index, own] of first.entries()) {
+      const commands = [own, ...others.map((each) => each[index] ?? [])].flat();
+      if (commands.length > 0) await this.#transact(commands, (all) => this.#nft.run(all));
+    }
   }
 
   async #loadAll(network: NodeNetwork): Promise<void> {
@@ -126,6 +139,12 @@ export class NftablesBackend implements Backend {
     const count = await this.#conntrack.cut(watched);
     this.#observer.flows?.(count, (performance.now() - started) / 1000);
   }
+}
+
+/** What differs. A route that is the same object is the same. */
+function difference(before: readonly Route[], after: readonly Route[]): RouteChange {
+  const [old, next] = [new Set(before), new Set(after)];
+  return { removed: before.filter((route) => !next.has(route)), added: after.filter((route) => !old.has(route)) };
 }
 
 const bothFamilies: readonly IpFamily[] = ['IPv4', 'IPv6'];

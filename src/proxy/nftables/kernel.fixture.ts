@@ -1,8 +1,9 @@
-// A kernel in small: takes the nft commands that ruleset.ts writes, as strictly as nft 1.0.6 does, and lets packets through
-// the rules. It knows the expressions that we write and no others.
+// A kernel in small: lets packets through the rules of a table. It knows the expressions that we write and no others.
 import assert from 'node:assert/strict';
 
 import { contains, parseAddress, parseCidr } from '../../api/addresses.ts';
+import type { Chain, Commit } from './table.fixture.ts';
+import { Table } from './table.fixture.ts';
 
 /** The first packet of a flow, as it passes. */
 export interface Packet {
@@ -26,75 +27,62 @@ interface Passing extends Packet {
 /** What became of it. */
 export type Fate = 'reject' | 'drop' | 'pass' | { readonly to: string; readonly isMasqueraded: boolean };
 
-interface Chain {
-  readonly hook?: { readonly hook: string; readonly priority: number };
-  readonly rules: string[];
-}
-
 type Verdict = 'accept' | 'drop' | 'reject' | 'return' | { readonly goto: string } | { readonly jump: string };
 
-/** One table. */
+/** What lets packets through the rules of a table. */
 export class Kernel {
-  readonly sets = new Map<string, Map<string, string>>();
-  readonly #chains = new Map<string, Chain>();
+  #table: Table;
+  /** What is committed while a packet passes, and how many lookups it does before. */
+  #commit: { readonly after: Table; readonly lookups: number } | undefined;
+  #lookups = 0;
   /** Which slot `numgen random` gives, of so many. */
   draw: (of: number) => number = () => 0;
   /** Whether an address is the node's own. */
   isNode: (address: string) => boolean = () => false;
 
-  /** Makes a transaction; throws what nft would complain about. */
-  run(commands: readonly string[]): void {
-    for (const command of commands) this.#command(command);
+  constructor(table = new Table()) {
+    this.#table = table;
+  }
+
+  get sets(): ReadonlyMap<string, Map<string, string>> {
+    return this.#table.sets;
   }
 
   get chainNames(): readonly string[] {
-    return [...this.#chains.keys()];
+    return [...this.#table.chains.keys()];
   }
 
-  #command(command: string): void {
-    const [, verb = '', kind = '', , , name = '', rest = ''] =
-      /^(\w+) (\w+) (ip6?) ([\w-]+)(?: ([\w-]+))?(?: (.*))?$/.exec(command) ?? [];
-    const what = `${verb} ${kind}`;
-    const set = this.sets.get(name);
-    const chain = this.#chains.get(name);
-    if (what === 'add table') return;
-    else if (what === 'add set' || what === 'add map') {
-      if (set === undefined) this.sets.set(name, new Map());
-    } else if (what === 'flush set' || what === 'flush map') set?.clear();
-    else if (what === 'add chain') {
-      const [, hook, priority] = /hook (\w+) priority (-?\d+)/.exec(rest) ?? [];
-      const base = hook === undefined ? {} : { hook: { hook, priority: Number(priority) } };
-      if (chain === undefined) this.#chains.set(name, { ...base, rules: [] });
-    } else if (what === 'flush chain') {
-      assert.ok(chain, command);
-      chain.rules.length = 0;
-    } else if (what === 'delete chain') {
-      for (const members of this.sets.values()) {
-        for (const value of members.values()) assert.notEqual(value, `goto ${name}`, 'a chain in use is deleted');
-      }
-      assert.ok(this.#chains.delete(name), command);
-    } else if (what === 'add rule') {
-      assert.ok(chain, command);
-      for (const [, target = ''] of rest.matchAll(/@([\w-]+)/g)) assert.ok(this.sets.has(target), command);
-      for (const [, target = ''] of rest.matchAll(/(?:goto|jump) ([\w-]+)/g))
-        assert.ok(this.#chains.has(target), command);
-      chain.rules.push(rest);
-    } else if (what === 'add element') this.#add(name, rest);
-    else if (what === 'delete element') {
-      for (const key of elementsIn(rest)) assert.ok(set?.delete(key), `${name}: no such element: ${key}`);
-    } else assert.fail(`unknown command: ${command}`);
+  /** Makes a transaction; throws what nft would complain about. */
+  run(commands: readonly string[]): void {
+    this.#table.run(commands);
   }
 
-  #add(name: string, rest: string): void {
-    const set = this.sets.get(name);
-    assert.ok(set, `no set ${name}`);
-    for (const element of elementsIn(rest)) {
-      const [key = '', value = ''] = element.split(' : ');
-      const old = set.get(key);
-      assert.ok(old === undefined || old === value, `${name}: ${key} exists with other data`);
-      if (value.startsWith('goto ')) assert.ok(this.#chains.has(value.slice(5)), `${name}: no chain for ${element}`);
-      set.set(key, value);
-    }
+  /** The table as it is now. */
+  snapshot(): Table {
+    return this.#table.copy();
+  }
+
+  /**
+   * Lets a packet through while a transaction is committed: a hook that it has entered has the rules of before to its end,
+   * but elements are those of after as soon as that is there, as in the kernel of Linux. `isOver`: it was there in time.
+   */
+  passDuring(commit: Commit, lookups: number, packet: Packet): { readonly fate: Fate; readonly isOver: boolean } {
+    this.#table = commit.before.view();
+    this.#commit = { after: commit.after.view(), lookups };
+    this.#lookups = 0;
+    const fate = this.pass(packet);
+    this.#commit = undefined;
+    return { fate, isOver: this.#lookups > lookups };
+  }
+
+  /** The set of a name, at this moment. */
+  #set(name: string): Map<string, string> | undefined {
+    this.#lookups++;
+    return this.#now().sets.get(name);
+  }
+
+  #now(): Table {
+    return this.#commit !== undefined && this.#lookups > this.#commit.lookups ? this.#commit.after : this.#table;
   }
 
   /** Lets the first packet of a flow through. */
@@ -120,26 +108,28 @@ export class Kernel {
   }
 
   #hook(hook: string, packet: Passing): 'reject' | 'drop' | undefined {
-    const chains = [...this.#chains.values()]
+    const rules = this.#now().chains;
+    const chains = [...rules.values()]
       .filter((chain) => chain.hook?.hook === hook)
       .sort((a, b) => (a.hook?.priority ?? 0) - (b.hook?.priority ?? 0));
     for (const chain of chains) {
-      const verdict = this.#walk(chain, packet);
+      const verdict = this.#walk(chain, packet, rules);
       if (verdict === 'reject' || verdict === 'drop') return verdict;
     }
     return undefined;
   }
 
   /** Undefined: the chain ended, or returned. */
-  #walk({ rules }: Chain, packet: Passing): Verdict | undefined {
-    for (const rule of rules) {
+  #walk(chain: Chain, packet: Passing, chains: ReadonlyMap<string, Chain>): Verdict | undefined {
+    for (const rule of chain.rules) {
       const verdict = this.#rule(rule, packet);
       if (verdict === undefined) continue;
       if (verdict === 'return') return undefined;
       if (typeof verdict === 'string') return verdict;
-      const target = this.#chains.get('goto' in verdict ? verdict.goto : verdict.jump);
-      assert.ok(target);
-      const inner = this.#walk(target, packet);
+      const name = 'goto' in verdict ? verdict.goto : verdict.jump;
+      assert.ok(this.#now().chains.has(name) || chains.has(name));
+      // A chain that was not there before has no rules for who still goes by those of before.
+      const inner = this.#walk(chains.get(name) ?? { rules: [] }, packet, chains);
       if (inner !== undefined || 'goto' in verdict) return inner;
     }
     return undefined;
@@ -189,7 +179,7 @@ export class Kernel {
     const update = /^(update|delete) @([\w-]+) \{ (.*?)(?: timeout \d+s)? : meta priority \}$/.exec(text);
     if (update !== null) {
       const [, verb, set = '', key = ''] = update;
-      const pins = this.sets.get(set);
+      const pins = this.#set(set);
       const at = this.#key(key, packet).key;
       // An entry that exists keeps its value.
       if (verb === 'delete') pins?.delete(at);
@@ -207,7 +197,7 @@ export class Kernel {
     }
     const [whole, not, how, set = ''] = lookup;
     if (how === '@') return [this.#has(set, key) === (not === undefined), rest.slice(whole.length)];
-    const value = this.sets.get(set)?.get(key);
+    const value = this.#set(set)?.get(key);
     if (value === undefined) return [false, ''];
     if (how === 'vmap @') return [verdictOf(value), ''];
     if (prefix.startsWith('meta')) packet.priority = Number(value);
@@ -248,7 +238,7 @@ export class Kernel {
 
   /** Membership; the last part of a member may be a range. */
   #has(set: string | undefined, key: string): boolean {
-    const members = this.sets.get(set ?? '');
+    const members = this.#set(set ?? '');
     if (members?.has(key) === true) return true;
     const cut = key.lastIndexOf(' . ') + 3;
     const head = cut < 3 ? '' : key.slice(0, cut);
@@ -260,8 +250,6 @@ export class Kernel {
     });
   }
 }
-
-const elementsIn = (text: string): readonly string[] => text.replace(/^\{ | \}$/g, '').split(', ');
 
 function verdictOf(text: string): Verdict {
   const [word, target = ''] = text.split(' ');

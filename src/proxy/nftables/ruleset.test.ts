@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 
 import type { IpFamily } from '../../api/addresses.ts';
-import { clients, routesOfService } from '../routes/arbitrary.fixture.ts';
+import { clients, isNode, routesOfService, targetsFor } from '../routes/arbitrary.fixture.ts';
 import type { Flow } from '../routes/decide.ts';
-import { decide, originOf, rulesFor } from '../routes/decide.ts';
+import { decide } from '../routes/decide.ts';
 import { network } from '../routes/objects.fixture.ts';
 import type { Target } from '../routes/route.ts';
 import { RoutingTable } from '../routes/table.ts';
@@ -25,15 +25,6 @@ function decision(table: RoutingTable, flow: Flow, random: number, pinned?: Pick
   if (verdict.type !== 'forward') return verdict.type;
   const { target, masquerade } = verdict;
   return fateText({ to: `${target.address} ${target.port}`, isMasqueraded: masquerade });
-}
-
-/** Whom a client of a route is sent to, each as often as it weighs; nobody in particular if it is not sent anywhere. */
-function targetsFor(table: RoutingTable, flow: Flow): readonly (Target | undefined)[] {
-  const verdict = decide(table, flow, { random: () => 0 });
-  if (verdict.type !== 'forward') return [undefined];
-  const { action } = rulesFor(verdict.route, originOf(table.network, flow));
-  if (action.type !== 'forward') return [undefined];
-  return action.targets.flatMap((target) => Array.from({ length: target.weight }, () => target));
 }
 
 /** What nobody has. */
@@ -159,9 +150,7 @@ test('rules and table decide alike about every client, address and port, after e
       const table = new RoutingTable({ ...network, masqueradeAll });
       const rulesets = families.map((family) => new Ruleset('t', family));
       const kernels = new Map(families.map((family) => [family, new Kernel()]));
-      for (const kernel of kernels.values())
-        kernel.isNode = (address) =>
-          originOf({ ...network, podRanges: [] }, { source: address, address: '' }) === 'node';
+      for (const kernel of kernels.values()) kernel.isNode = isNode;
       const load = (): void => {
         for (const ruleset of rulesets) kernels.get(ruleset.family)?.run(ruleset.full(table.network));
       };
@@ -169,10 +158,9 @@ test('rules and table decide alike about every client, address and port, after e
       for (const { host, routes, kind, isReload } of given) {
         table.set(`Service shop/s${host}`, kind === 'delete' ? [] : routes);
         const change = table.takeChange();
-        const commands = rulesets.map((ruleset) => ({ kernel: kernels.get(ruleset.family), ...ruleset.apply(change) }));
-        for (const { kernel, before, now } of commands) for (const step of [before, now]) kernel?.run(step);
-        compare(table, kernels);
-        for (const { kernel, later } of commands) kernel?.run(later);
+        for (const ruleset of rulesets) {
+          for (const step of ruleset.apply(change)) kernels.get(ruleset.family)?.run(step);
+        }
         if (isReload) load();
         compare(table, kernels);
       }
@@ -193,8 +181,7 @@ test('what is gone leaves nothing behind, and a full load drops chains that noth
           { removed: [], added: [...first, ...second] },
           { removed: [...first, ...second], added: [] },
         ]) {
-          const { before, now, later } = ruleset.apply(change);
-          kernel.run([...before, ...now, ...later]);
+          kernel.run(ruleset.apply(change).flat());
         }
         for (const [name, members] of kernel.sets) {
           if (name !== 'pods' && name !== 'service-ranges') assert.deepEqual([...members], [], name);
@@ -233,7 +220,8 @@ test('one endpoint more or less is a handful of elements, however many there are
   const ruleset = new Ruleset('t', 'IPv4');
   ruleset.reset([route(targets)]);
   const without = targets.filter((_, index) => index !== 10);
-  const { now, later } = ruleset.apply({ removed: [route(targets)], added: [route(without)] });
+  const [, first, now = [], later] = ruleset.apply({ removed: [route(targets)], added: [route(without)] });
+  assert.deepEqual(first, []);
   assert.deepEqual(
     now.filter((command) => command.includes(' element ')),
     [

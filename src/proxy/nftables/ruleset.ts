@@ -9,6 +9,11 @@ import type { Element, SetName, SlottedRoute } from './elements.ts';
 import { elementsOf, sharedSets } from './elements.ts';
 import { nftFamily, skeleton } from './skeleton.ts';
 import { slotted } from './slots.ts';
+import type { Edit } from './steps.ts';
+import { inSteps, nameOf } from './steps.ts';
+
+/** Commands, each list made as a whole or not at all, one after the other. */
+export type Transactions = readonly (readonly string[])[];
 
 /**
  * What a family's table holds, as far as it was told. `apply` gives the commands for a change and takes it as made; if
@@ -29,8 +34,11 @@ export class Ruleset {
     this.#of = `${nftFamily(family)} ${table}`;
   }
 
-  /** The commands for a change. Routes of the other family are none of its business. */
-  apply(change: RouteChange): ChangeCommands {
+  /**
+   * The commands for a change, as transactions to be made one after the other, some of them empty; always of the same number.
+   * Routes of the other family are none of its business.
+   */
+  apply(change: RouteChange): Transactions {
     const edit: Edit = { gone: [], come: [], shared: new Map() };
     const removed = new Map(
       change.removed.filter((route) => this.#isOwn(route)).map((route) => [routeKey(route), route]),
@@ -43,16 +51,14 @@ export class Ruleset {
     }
     for (const key of removed.keys()) this.#put(key, undefined, edit);
     this.#settleShared(edit);
-    const { gone, come } = edit;
-    const verdicts = new Set(come.flatMap(({ value }) => value ?? []));
-    const replaced = new Set(come.map(nameOf));
-    const isLater = (element: Element): boolean => followedSets.has(element.set) && !replaced.has(nameOf(element));
-    const now = gone.filter((element) => !isLater(element));
-    return {
-      before: this.#newChains(verdicts),
-      now: [...this.#commands('delete', now), ...this.#commands('add', come)],
-      later: this.#commands('delete', gone.filter(isLater)),
-    };
+    const verdicts = new Set(edit.come.flatMap(({ value }) => value ?? []));
+    const { first, gone, come, later } = inSteps(edit);
+    return [
+      this.#newChains(verdicts),
+      this.#commands('add', first),
+      [...this.#commands('delete', gone), ...this.#commands('add', come)],
+      this.#commands('delete', later),
+    ];
   }
 
   /** Takes these routes as all there are, without a command: `full` follows. */
@@ -180,37 +186,4 @@ export class Ruleset {
     for (const element of elements) batches.put(element);
     return batches.commands();
   }
-}
-
-/**
- * The commands for a change, in up to three transactions. A packet that passes while one is committed sees rules of before
- * it and elements of after it, or a verdict of before and a slot of after: what verdicts lead to is there before them, and what
- * nothing leads to any more goes when no such packet is left.
- */
-export interface ChangeCommands {
-  readonly before: readonly string[];
-  readonly now: readonly string[];
-  readonly later: readonly string[];
-}
-
-/** Sets that are looked up after something else has led there. */
-const followedSets: ReadonlySet<SetName> = new Set([
-  'slots-tcp',
-  'slots-udp',
-  'slots-sctp',
-  'draw',
-  'ids-tcp',
-  'ids-udp',
-  'ids-sctp',
-  'hairpin',
-]);
-
-const nameOf = ({ set, key }: Element): string => `${set} ${key}`;
-
-/** What comes and what goes in one transaction. */
-interface Edit {
-  readonly gone: Element[];
-  readonly come: Element[];
-  /** Members of shared sets that some route touched, and whether they were there before. */
-  readonly shared: Map<string, { readonly element: Element; readonly wasThere: boolean }>;
 }

@@ -3,8 +3,10 @@ import * as fc from 'fast-check';
 
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import { endpoint, node, slice } from './objects.fixture.ts';
-import type { Action, Route } from './route.ts';
+import type { DecisionTable, Flow } from './decide.ts';
+import { decide, originOf, rulesFor } from './decide.ts';
+import { endpoint, network, node, slice } from './objects.fixture.ts';
+import type { Action, Route, Target } from './route.ts';
 import { routesOf } from './routes.ts';
 
 /** A node on which everything can be served. */
@@ -117,3 +119,16 @@ export const clients = {
   IPv4: ['10.1.0.4', '192.0.2.1', '192.0.2.77', '198.51.100.1', '127.0.0.9'],
   IPv6: ['2001:db8:1::4', '2001:db8::1', '2001:db8::77', '2001:db8:ffff::1', '::1'],
 } as const;
+
+/** Whether a client is on the node itself. */
+export const isNode = (source: string): boolean =>
+  originOf({ ...network, podRanges: [] }, { source, address: '' }) === 'node';
+
+/** Whom a client of a route is sent to, each as often as it weighs; nobody in particular if it is not sent anywhere. */
+export function targetsFor(table: DecisionTable, flow: Flow): readonly (Target | undefined)[] {
+  const verdict = decide(table, flow, { random: () => 0 });
+  if (verdict.type !== 'forward') return [undefined];
+  const { action } = rulesFor(verdict.route, originOf(table.network, flow));
+  if (action.type !== 'forward') return [undefined];
+  return action.targets.flatMap((target) => Array.from({ length: target.weight }, () => target));
+}
