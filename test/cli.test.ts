@@ -15,7 +15,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const launcher = join(dirname(dirname(fileURLToPath(import.meta.url))), 'bin', 'fairlead.js');
-const readyWithinMs = 20_000;
+const readyWithinMs = 60_000;
 
 interface Run {
   readonly child: ChildProcess;

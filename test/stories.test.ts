@@ -14,7 +14,7 @@ import type { Story } from './harness/transcript.ts';
 import { fill, parseCommand, parseStories, printResult } from './harness/transcript.ts';
 
 /** How long something may take that is true soon. */
-const soonMs = 10_000;
+const soonMs = 60_000;
 
 const folder = join(import.meta.dirname, 'stories');
 

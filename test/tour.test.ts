@@ -14,7 +14,7 @@ import { FairleadProcess, root } from './harness/process.ts';
 import type { Step } from './harness/transcript.ts';
 import { fill, parseStories, parseWords, tidy } from './harness/transcript.ts';
 
-const soonMs = 10_000;
+const soonMs = 60_000;
 const skip = unless(whyNotNobody()) || unlessInstalled('bash', 'curl', 'dig');
 const stories = parseStories(readFileSync(join(root, 'README.md'), 'utf8')).filter(({ steps }) => steps.length > 0);
 

@@ -35,7 +35,7 @@ export async function exchange(
       clearTimeout(timer);
       resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0), text, isClosed });
     };
-    const timer = setTimeout(() => reject(new Error(`no answer, and not closed, after: ${text}`)), 20_000);
+    const timer = setTimeout(() => reject(new Error(`no answer, and not closed, after: ${text}`)), 60_000);
     socket.on('data', (chunk: Buffer) => {
       text += chunk.toString('latin1');
       if (isDone(text)) finish(false);

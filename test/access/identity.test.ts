@@ -13,7 +13,7 @@ import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls, isSince } from '../harness/kubectl.ts';
 import { root } from '../harness/process.ts';
 
-const withinMs = 15_000;
+const withinMs = 60_000;
 
 for (const { path: program, version } of await findKubectls()) {
   describe(`identity with kubectl ${version}`, { skip: !isSince(version, '1.28') && 'it has no auth whoami' }, () => {

@@ -126,7 +126,7 @@ export const applyFile = async (stand: Stand, name: string): Promise<string> =>
   stand.kubectl(['apply', '-f', '-'], await readFile(join(import.meta.dirname, name), 'utf8'));
 
 /** Tries until it holds. */
-export async function until(what: string, probe: () => Promise<boolean>, patienceMs = 30_000): Promise<void> {
+export async function until(what: string, probe: () => Promise<boolean>, patienceMs = 60_000): Promise<void> {
   for (const end = performance.now() + patienceMs; !(await probe()); await delay(20)) {
     assert.ok(performance.now() < end, `waited in vain: ${what}`);
   }

@@ -39,7 +39,7 @@ export class Follower {
     const prefix = this.#collection.replace(/^\/api\/v1\/namespaces\/(\w+)\/(\w+)$/, '/registry/$2/$1/');
     const expected = changes.filter(({ key, revision }) => key.startsWith(prefix) && revision > this.seen);
     this.follow(connection);
-    for (const end = Date.now() + 10_000; this.#recent.length < expected.length && Date.now() < end;) await delay(1);
+    for (const end = Date.now() + 60_000; this.#recent.length < expected.length && Date.now() < end;) await delay(1);
     this.#watch?.close();
     await this.ended;
     assert.equal(this.#problem, undefined);

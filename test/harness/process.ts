@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const launcher = join(root, 'bin', 'fairlead.js');
 const hold = join(import.meta.dirname, 'hold.ts');
-const printsWithinMs = 30_000;
-const stopWithinMs = 15_000;
+const printsWithinMs = 90_000;
+const stopWithinMs = 60_000;
 
 export interface ProcessOptions {
   /** Waits, with its code loaded, until `release` is called; see hold.ts. */

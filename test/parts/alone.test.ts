@@ -17,7 +17,7 @@ import { createReadyPod, createService } from './workload.ts';
 const namespace = 'default';
 
 async function until(what: string, probe: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 30_000; !(await probe()); await delay(20)) {
+  for (const end = performance.now() + 60_000; !(await probe()); await delay(20)) {
     assert.ok(performance.now() < end, `waited in vain: ${what}`);
   }
 }

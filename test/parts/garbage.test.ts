@@ -28,7 +28,7 @@ for (const kubectl of await findKubectls()) {
     const names = async (): Promise<string> =>
       must(`get configmaps -l made=here -o jsonpath='{.items[*].metadata.name}'`);
     const becomes = async (want: string): Promise<void> => {
-      for (const end = performance.now() + 10_000; (await names()) !== want; await delay(20)) {
+      for (const end = performance.now() + 60_000; (await names()) !== want; await delay(20)) {
         assert.ok(performance.now() < end, `"${await names()}" never became "${want}"`);
       }
     };

@@ -25,7 +25,7 @@ const getImported = [
   '-o',
   'jsonpath={.spec.ip}',
 ];
-const withinMs = 20_000;
+const withinMs = 60_000;
 
 /** A Service with one endpoint, exported. */
 const objects = ({ vip, pod }: (typeof members)[number]): readonly object[] => [
