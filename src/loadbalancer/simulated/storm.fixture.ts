@@ -26,7 +26,7 @@ export const eagerClock: Clock = {
 };
 
 /** Numbers that look random and are the same for the same seed (mulberry32). */
-function seeded(seed: number): () => number {
+export function seeded(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -111,21 +111,24 @@ export async function wrongIn(cluster: TestCluster, cloudName: string, era: Era)
     const [ingress] = service.status.loadBalancer.ingress ?? [];
     if (ingress?.ports?.length !== service.spec.ports?.length) wrong.push(`${name}: the ports are wrong`);
     if (wanted.refusal !== undefined) continue; // what it had before stays
-    const text = (resources: readonly Parameters<typeof keyOfResource>[0][]): string =>
-      resources
-        .map((each) => `${keyOfResource(each)} ${(each.serves ?? []).map(portText).join(' ')} ${settingsText(each)}`)
-        .toSorted()
-        .join('\n');
     const has = (found?.spec.resources ?? []).map(({ settings = {}, serves = [], ...rest }) => ({
       ...rest,
       settings,
       serves,
     }));
-    if (text(has) !== text(wanted.resources)) wrong.push(`${name}: ${text(has)} is not ${text(wanted.resources)}`);
+    const [is, wants] = [resourcesText(has), resourcesText(wanted.resources)];
+    if (is !== wants) wrong.push(`${name}: ${is} is not ${wants}`);
     if (ingress?.ip !== found?.spec.address) wrong.push(`${name}: the address is wrong`);
   }
   return [...wrong, ...Array.from(balancers.values(), ({ spec }) => `${spec.service.name} leaked`)];
 }
+
+/** Resources in lines that are the same for the same ones. */
+export const resourcesText = (resources: readonly Resource[]): string =>
+  resources
+    .map((each) => `${keyOfResource(each)} ${(each.serves ?? []).map(portText).join(' ')} ${settingsText(each)}`)
+    .toSorted()
+    .join('\n');
 
 /** Nodes are left out: the plan that is compared with knows none. */
 const settingsText = ({ type, settings }: Resource): string =>
