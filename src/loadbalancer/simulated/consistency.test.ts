@@ -17,6 +17,7 @@ import { policyAnnotation } from '../providers/judge.ts';
 import type { Plan } from '../providers/plan.ts';
 import { kindsOf, plan } from '../providers/plan.ts';
 import { openPorts } from '../providers/resource.ts';
+import { resourcesOf } from './account.ts';
 import { eagerClock, resourcesText, seeded } from './storm.fixture.ts';
 
 interface Subject {
@@ -72,9 +73,6 @@ interface Sight {
 }
 
 const openIn = (balancer: CloudLoadBalancer | undefined): ReadonlySet<string> => openPorts(resourcesOf(balancer));
-
-const resourcesOf = (balancer: CloudLoadBalancer | undefined) =>
-  (balancer?.spec.resources ?? []).map(({ settings = {}, ...rest }) => ({ ...rest, settings }));
 
 /** What is to come of a Service: the plan for it, after what it had. */
 function planFor(service: Service, { before }: Subject, at: { cloud: Cloud; kind: string; isGateOn: boolean }): Plan {

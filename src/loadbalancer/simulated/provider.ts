@@ -3,7 +3,6 @@ import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
 import type { Clock, Random } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
-import { isRefusal } from '../../client/transport.ts';
 import type { Backends, Ensured, LoadBalancerProvider, MadeFor } from '../controller/provider.ts';
 import { Allocator } from '../local/allocator.ts';
 import type { Pool } from '../local/pools.ts';
@@ -11,14 +10,15 @@ import type { Wishes } from '../local/wishes.ts';
 import { wishesOf } from '../local/wishes.ts';
 import type { PriceBook } from '../price/book.ts';
 import type { Era } from '../providers/capability.ts';
-import type { Account, Cloud } from '../providers/cloud.ts';
+import type { Cloud } from '../providers/cloud.ts';
 import type { Plan } from '../providers/plan.ts';
 import { ensuredAt } from '../controller/ensured.ts';
 import { plan } from '../providers/plan.ts';
 import type { Resource } from '../providers/resource.ts';
-import { keyOfResource, unitsOf } from '../providers/resource.ts';
+import { keyOfResource } from '../providers/resource.ts';
+import type { ResourceChange } from './account.ts';
+import { resourcesOf, SimulatedAccount } from './account.ts';
 import type { Misbehaviour } from './calls.ts';
-import { Calls } from './calls.ts';
 import type { CloudStore } from './store.ts';
 
 export interface SimulatedOptions extends Misbehaviour {
@@ -46,53 +46,47 @@ export class SimulatedProvider implements LoadBalancerProvider {
   readonly classes: readonly string[];
   readonly checksHealth = true;
   readonly #options: SimulatedOptions;
-  readonly #calls: Calls;
+  readonly #account: SimulatedAccount;
   #allocator: Allocator;
-  /** Name → what the cloud has. One process acts at a time, and begins with what there is. */
-  readonly #states = new Map<string, CloudLoadBalancer>();
-  /** What all of them have together; see `Account`. */
-  readonly #units = { public: 0, internal: 0 };
 
   constructor(options: SimulatedOptions) {
     const { cloud, clock = systemClock, random = Math.random } = options;
     this.name = cloud.name;
     this.classes = cloud.classes ?? [];
     this.#options = options;
-    this.#calls = new Calls({ ...options, cloud: cloud.title, clock, random });
+    this.#account = new SimulatedAccount({ ...options, cloud: cloud.title, clock, random });
     this.#allocator = new Allocator(options.pools);
   }
 
   /** How many calls the cloud was sent. */
   get calls(): number {
-    return this.#calls.count;
+    return this.#account.calls;
   }
 
   async begin(_services: readonly Service[], signal: AbortSignal): Promise<void> {
     const { store, cloud, pools } = this.#options;
-    this.#states.clear();
+    const objects = await store.list(signal);
+    const isOurs = ({ spec }: CloudLoadBalancer): boolean => spec.provider === cloud.name;
+    this.#account.begin(objects.filter(isOurs));
     this.#allocator = new Allocator(pools);
-    this.#units.public = 0;
-    this.#units.internal = 0;
-    for (const object of await store.list(signal)) {
+    for (const object of objects) {
       const { address, service, provider } = object.spec;
-      const isOurs = provider === cloud.name;
-      if (isOurs) this.#note(object);
       // Addresses of another cloud's load balancers stay theirs until somebody removes those.
-      if (address) this.#allocator.adopt(addressWish(isOurs ? service.uid : `${provider}/${service.uid}`), [address]);
+      const holder = isOurs(object) ? service.uid : `${provider}/${service.uid}`;
+      if (address) this.#allocator.adopt(addressWish(holder), [address]);
     }
   }
 
   async find(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined> {
-    const found = await this.#describe(service, signal);
+    const found = await this.#account.describe(this.#nameFor(service), signal);
     return found === undefined ? undefined : service.status.loadBalancer;
   }
 
   async ensure(service: Service, { nodes }: Backends, signal: AbortSignal): Promise<Ensured> {
     const planned = await this.#plan(service, nodes, signal);
-    const address =
-      planned.refusal === undefined ? await this.#apply(service, planned, signal) : this.#addressOf(service);
-    const places = address === '' ? [] : [{ ip: address, ipMode: 'VIP' } as const];
-    return ensuredAt(places, planned);
+    if (planned.refusal === undefined) await this.#apply(service, planned, signal);
+    const address = this.#account.known(this.#nameFor(service))?.spec.address ?? '';
+    return ensuredAt(address === '' ? [] : [{ ip: address, ipMode: 'VIP' }], planned);
   }
 
   async updateBackends(service: Service, { nodes }: Backends, signal: AbortSignal): Promise<void> {
@@ -102,71 +96,47 @@ export class SimulatedProvider implements LoadBalancerProvider {
 
   async remove(service: Service, signal: AbortSignal): Promise<void> {
     const name = this.#nameFor(service);
-    const state = this.#states.get(name);
-    for (const resource of (state?.spec.resources ?? []).toReversed()) {
-      await this.#write(`delete ${keyOfResource(asResource(resource))}`, name, signal, (resources) =>
-        resources.filter((each) => keyOfResource(each) !== keyOfResource(asResource(resource))),
-      );
-    }
-    await this.#calls.call('delete', signal, async () => {
-      await this.#options.store.delete(name, signal);
-      this.#forget(name);
-    });
+    for (const resource of resourcesOf(this.#account.known(name)).toReversed())
+      await this.#delete(name, resource, signal);
+    await this.#account.delete(name, signal);
     this.#allocator.release(service.metadata.uid ?? '');
   }
 
   async all(): Promise<readonly MadeFor[]> {
-    return Array.from(this.#states.values(), ({ spec }) => spec.service);
-  }
-
-  /** What is not known may be there nevertheless: the answer to its creation was lost. */
-  async #describe(service: Service, signal: AbortSignal): Promise<CloudLoadBalancer | undefined> {
-    const name = this.#nameFor(service);
-    return this.#calls.call('describe', signal, async () => {
-      if (!this.#states.has(name)) await this.#reload(name, signal);
-      return this.#states.get(name);
-    });
+    return this.#account.all.map(({ spec }) => spec.service);
   }
 
   async #plan(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<Plan> {
     const { cloud, era, kind, isMixingAllowed, prices } = this.#options;
-    const state = await this.#describe(service, signal);
+    const state = await this.#account.describe(this.#nameFor(service), signal);
     const existing = resourcesOf(state);
-    const account = this.#accountWithout(state);
+    const account = this.#account.without(state);
     return plan(cloud, { service, nodes, era, kind, isMixingAllowed, prices, existing, account });
   }
 
-  /** Additions first, so that a port that stays is never closed. Gives the address. */
-  async #apply(service: Service, planned: Plan, signal: AbortSignal): Promise<string> {
+  /** Additions first, so that a port that stays is never closed. */
+  async #apply(service: Service, planned: Plan, signal: AbortSignal): Promise<void> {
     const name = this.#nameFor(service);
     const { create, update, remove } = planned.changes;
-    const state = this.#states.get(name);
+    const state = this.#account.known(name);
     if (state === undefined) await this.#create(service, planned, signal);
     else if (state.spec.kind !== planned.kind.name || state.spec.internal !== planned.isInternal) {
       const spec = { ...state.spec, kind: planned.kind.name, internal: planned.isInternal };
-      await this.#calls.call('change', signal, async () =>
-        this.#note(await this.#options.store.put({ ...state, spec }, signal)),
-      );
+      await this.#account.put('change', { ...state, spec }, signal);
     }
     for (const resource of create) {
-      await this.#write(`create ${keyOfResource(resource)}`, name, signal, (all) => [
-        ...without(all, resource),
-        resource,
-      ]);
+      const add: ResourceChange['change'] = (all) => [...without(all, resource), resource];
+      await this.#account.write(name, { what: `create ${keyOfResource(resource)}`, change: add }, signal);
     }
     for (const resource of update) {
-      await this.#write(`update ${keyOfResource(resource)}`, name, signal, (all) =>
-        all.map((each) => (keyOfResource(each) === keyOfResource(resource) ? resource : each)),
-      );
+      const replace: ResourceChange['change'] = (all) => all.map((each) => (isSame(each, resource) ? resource : each));
+      await this.#account.write(name, { what: `update ${keyOfResource(resource)}`, change: replace }, signal);
     }
-    for (const resource of remove) {
-      await this.#write(`delete ${keyOfResource(resource)}`, name, signal, (all) => without(all, resource));
-    }
-    return this.#addressOf(service);
+    for (const resource of remove) await this.#delete(name, resource, signal);
   }
 
   async #create(service: Service, { kind, isInternal }: Plan, signal: AbortSignal): Promise<void> {
-    const { cloud, era, store } = this.#options;
+    const { cloud, era } = this.#options;
     const { namespace = '', name = '', uid = '' } = service.metadata;
     const given = this.#allocator.allocate({ ...addressWish(uid), addresses: wishesOf(service).addresses.slice(0, 1) });
     if ('code' in given) throw new Error(given.message);
@@ -182,68 +152,19 @@ export class SimulatedProvider implements LoadBalancerProvider {
       },
     };
     try {
-      await this.#calls.call('create', signal, async () => this.#note(await store.put(object, signal)));
+      await this.#account.put('create', object, signal);
     } finally {
-      if (!this.#states.has(this.#nameFor(service))) this.#allocator.release(uid);
+      if (this.#account.known(this.#nameFor(service)) === undefined) this.#allocator.release(uid);
     }
   }
 
-  /** One call that changes the resources of a load balancer. */
-  async #write(
-    what: string,
-    name: string,
-    signal: AbortSignal,
-    change: (resources: readonly Resource[]) => readonly Resource[],
-  ): Promise<void> {
-    const { store } = this.#options;
-    await this.#calls.call(what, signal, async () => {
-      const state = this.#states.get(name);
-      if (state === undefined) throw new Error(`there is no load balancer "${name}"`);
-      const resources = change(resourcesOf(state)).map(asStored);
-      try {
-        this.#note(await store.put({ ...state, spec: { ...state.spec, resources } }, signal));
-      } catch (error) {
-        // Somebody changed or removed the object by hand: what it is now counts.
-        if (isRefusal(error, 409) || isRefusal(error, 404)) await this.#reload(name, signal);
-        throw error;
-      }
-    });
-  }
-
-  async #reload(name: string, signal: AbortSignal): Promise<void> {
-    const found = await this.#options.store.find(name, signal);
-    if (found === undefined) this.#forget(name);
-    else this.#note(found);
+  #delete(name: string, resource: Resource, signal: AbortSignal): Promise<void> {
+    const change: ResourceChange['change'] = (all) => without(all, resource);
+    return this.#account.write(name, { what: `delete ${keyOfResource(resource)}`, change }, signal);
   }
 
   #nameFor(service: Service): string {
     return nameFor(this.#options.cloud.name, service);
-  }
-
-  #addressOf(service: Service): string {
-    return this.#states.get(this.#nameFor(service))?.spec.address ?? '';
-  }
-
-  #accountWithout(state: CloudLoadBalancer | undefined): Account {
-    const own = unitsOf(resourcesOf(state)).length;
-    const side = state?.spec.internal === true ? 'internal' : 'public';
-    return { units: { ...this.#units, [side]: this.#units[side] - own } };
-  }
-
-  #note(object: CloudLoadBalancer): void {
-    this.#forget(object.metadata.name ?? '');
-    this.#states.set(object.metadata.name ?? '', object);
-    this.#count(object, 1);
-  }
-
-  #forget(name: string): void {
-    const state = this.#states.get(name);
-    if (state !== undefined) this.#count(state, -1);
-    this.#states.delete(name);
-  }
-
-  #count(state: CloudLoadBalancer, factor: 1 | -1): void {
-    this.#units[state.spec.internal === true ? 'internal' : 'public'] += factor * unitsOf(resourcesOf(state)).length;
   }
 }
 
@@ -254,25 +175,10 @@ export class SimulatedProvider implements LoadBalancerProvider {
 export const nameFor = (cloud: string, { metadata: { uid = '' } }: Service): string =>
   `${cloud}-${`a${uid.replaceAll('-', '')}`.slice(0, 32)}`;
 
-type Stored = NonNullable<CloudLoadBalancer['spec']['resources']>[number];
-
-/** An empty list is not stored; it would mean that a resource counts. */
-function asResource({ type, id, serves = [], settings = {} }: Stored): Resource {
-  return { type, id, ...(serves.length === 0 ? {} : { serves }), settings };
-}
-
-const asStored = ({ type, id, serves, settings }: Resource): Stored => ({
-  type,
-  id,
-  ...(serves === undefined ? {} : { serves }),
-  settings,
-});
-
-const resourcesOf = (state: CloudLoadBalancer | undefined): readonly Resource[] =>
-  (state?.spec.resources ?? []).map(asResource);
+const isSame = (one: Resource, other: Resource): boolean => keyOfResource(one) === keyOfResource(other);
 
 const without = (resources: readonly Resource[], gone: Resource): readonly Resource[] =>
-  resources.filter((each) => keyOfResource(each) !== keyOfResource(gone));
+  resources.filter((each) => !isSame(each, gone));
 
 /** Any address, for one load balancer alone. */
 const addressWish = (uid: string): Wishes => ({

@@ -12,6 +12,7 @@ import { cloudNamed } from '../providers/clouds.ts';
 import { plan } from '../providers/plan.ts';
 import type { Resource } from '../providers/resource.ts';
 import { keyOfResource, portText } from '../providers/resource.ts';
+import { resourcesOf } from './account.ts';
 import { nameFor, SimulatedProvider } from './provider.ts';
 import { storeIn } from './store.ts';
 
@@ -111,12 +112,7 @@ export async function wrongIn(cluster: TestCluster, cloudName: string, era: Era)
     const [ingress] = service.status.loadBalancer.ingress ?? [];
     if (ingress?.ports?.length !== service.spec.ports?.length) wrong.push(`${name}: the ports are wrong`);
     if (wanted.refusal !== undefined) continue; // what it had before stays
-    const has = (found?.spec.resources ?? []).map(({ settings = {}, serves = [], ...rest }) => ({
-      ...rest,
-      settings,
-      serves,
-    }));
-    const [is, wants] = [resourcesText(has), resourcesText(wanted.resources)];
+    const [is, wants] = [resourcesText(resourcesOf(found)), resourcesText(wanted.resources)];
     if (is !== wants) wrong.push(`${name}: ${is} is not ${wants}`);
     if (ingress?.ip !== found?.spec.address) wrong.push(`${name}: the address is wrong`);
   }
