@@ -2,9 +2,12 @@
 import type { Kind } from '../api/kind.ts';
 import { nodeKind } from '../api/kinds/core/node/kind.ts';
 import { serviceKind } from '../api/kinds/core/service/kind.ts';
+import type { Service } from '../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts';
 import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.ts';
 import { serviceImportAlphaKind, serviceImportKind } from '../api/kinds/multicluster/serviceimport/kind.ts';
+import type { ServiceImport } from '../api/kinds/multicluster/serviceimport/schema.ts';
+import type { ImportedService } from '../api/kinds/multicluster/supercluster/import.ts';
 import { importedServiceKind } from '../api/kinds/multicluster/supercluster/import.ts';
 import { serviceCidrKind } from '../api/kinds/networking/servicecidr/kind.ts';
 import type { ApiObject } from '../api/metadata.ts';
@@ -20,7 +23,7 @@ import { importOwner } from './routes/import.ts';
 import { proxyProtocolProblem } from './routes/proxy-protocol.ts';
 import type { Route } from './routes/route.ts';
 import type { RouteInput, RouteSource } from './routes/routes.ts';
-import { routesOf } from './routes/routes.ts';
+import { createdAt, routesOf } from './routes/routes.ts';
 import { serviceOwner } from './routes/service.ts';
 import type { RouteConflict } from './routes/table.ts';
 import { RoutingTable } from './routes/table.ts';
@@ -60,34 +63,20 @@ export async function inspect(
     listOf(client, [serviceCidrKind], { signal }),
   ]);
   const surroundings = { node: nodes[0], machineAddresses: machineAddresses(), serviceCidrs, options };
-  const node = thisNode(surroundings);
-  const routeOptions = routeOptionsOf(options);
-  const sources = new Map<string, { readonly source: RouteSource; readonly since: string }>();
-  for (const service of services) {
-    const since = service.metadata.creationTimestamp ?? '';
-    sources.set(serviceOwner(keyOf(service)), { source: { service }, since });
-  }
-  const [importedByKey, importsByKey] = [byKey(imported), byKey(imports)];
-  for (const key of new Set([...importedByKey.keys(), ...importsByKey.keys()])) {
-    const pair = { key, imported: importedByKey.get(key), serviceImport: importsByKey.get(key) };
-    const since = (pair.imported ?? pair.serviceImport)?.metadata.creationTimestamp ?? '';
-    sources.set(importOwner(key), { source: { import: pair }, since });
-  }
+  const rest = { node: thisNode(surroundings), options: routeOptionsOf(options) };
   const slicesByOwner = byOwner(slices);
   const table = new RoutingTable(nodeNetwork(surroundings));
   const inputs = new Map<string, RouteInput>();
-  for (const [owner, { source, since }] of sources) {
-    const input = { ...source, slices: slicesByOwner.get(owner) ?? [], node, options: routeOptions };
+  for (const [owner, source] of [...serviceSources(services), ...importSources(imported, imports)]) {
+    const input = { ...source, slices: slicesByOwner.get(owner) ?? [], ...rest };
     inputs.set(owner, input);
-    table.set(owner, routesOf(input), since);
+    table.set(owner, routesOf(input), createdAt(source));
   }
   const routesByOwner = Map.groupBy(table.routes.values(), ({ owner }) => owner);
-  const owners = Array.from(inputs, ([owner, input]) => ({
-    owner,
-    routes: routesByOwner.get(owner) ?? [],
-    problems: problemsOf(input, routesByOwner.get(owner)),
-    explanation: why(input, routesByOwner.get(owner) ?? []),
-  }));
+  const owners = Array.from(inputs, ([owner, input]) => {
+    const routes = routesByOwner.get(owner) ?? [];
+    return { owner, routes, problems: problemsOf(input, routes), explanation: why(input, routes) };
+  });
   const serviceByKey = byKey(services);
   return {
     owners: owners.sort((a, b) => (a.owner < b.owner ? -1 : 1)),
@@ -95,7 +84,24 @@ export async function inspect(
   };
 }
 
-function problemsOf(input: RouteInput, routes: readonly Route[] = []): readonly string[] {
+type OwnedSource = readonly [owner: string, source: RouteSource];
+
+const serviceSources = (services: readonly Service[]): readonly OwnedSource[] =>
+  services.map((service) => [serviceOwner(keyOf(service)), { service }]);
+
+/** Both views of a service of the supercluster are one. */
+function importSources(
+  imported: readonly ImportedService[],
+  imports: readonly ServiceImport[],
+): readonly OwnedSource[] {
+  const [importedByKey, importsByKey] = [byKey(imported), byKey(imports)];
+  return Array.from(new Set([...importedByKey.keys(), ...importsByKey.keys()]), (key) => [
+    importOwner(key),
+    { import: { key, imported: importedByKey.get(key), serviceImport: importsByKey.get(key) } },
+  ]);
+}
+
+function problemsOf(input: RouteInput, routes: readonly Route[]): readonly string[] {
   const problem = 'service' in input ? proxyProtocolProblem(input.service, routes) : undefined;
   return problem === undefined ? [] : [problem.text];
 }

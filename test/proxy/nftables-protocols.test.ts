@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
+import type { Service } from '../../src/api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../src/api/kinds/discovery/endpointslice/schema.ts';
 import type { ImportedService } from '../../src/api/kinds/multicluster/supercluster/import.ts';
 import { routesOf } from '../../src/proxy/routes/routes.ts';
@@ -57,10 +58,9 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
 
     test(`${family}: clients come back where they were, until the time is up or the endpoint goes`, async () => {
       const { cluster, backend, table, route } = routed;
-      const sticky = service({
-        sessionAffinity: 'ClientIP',
-        sessionAffinityConfig: { clientIP: { timeoutSeconds: 2 } },
-      });
+      const stickyFor = (timeoutSeconds: number): Service =>
+        service({ sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds } } });
+      const sticky = stickyFor(3600);
       const all: readonly PodName[] = ['podA', 'podB', 'far'];
       const asked = async (count: number): Promise<readonly string[]> =>
         names(await cluster.client.dial(vip, 80, { count }));
@@ -79,9 +79,10 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
       assert.equal(second.length, 1);
       assert.notEqual(second[0], first);
       // Clients are spread, as the time runs out again and again: that chance alone keeps one in place is one in a million.
+      await route(stickyFor(1), slices(others));
       const seen = new Set(second);
       for (let round = 0; round < 20 && seen.size < 2; round++) {
-        await new Promise((resolve) => setTimeout(resolve, 2100));
+        await new Promise((resolve) => setTimeout(resolve, 1100));
         for (const name of await asked(1)) seen.add(name);
       }
       assert.equal(seen.size, 2);

@@ -8,7 +8,7 @@ import type { Handler } from '../../client/informer.ts';
 import type { RouteProblem } from '../backend.ts';
 import { proxyProtocolProblem } from '../routes/proxy-protocol.ts';
 import type { RouteInput } from '../routes/routes.ts';
-import { routesOf } from '../routes/routes.ts';
+import { createdAt, routesOf } from '../routes/routes.ts';
 import type { RouteOptions, ThisNode } from '../routes/options.ts';
 import type { HealthCheck } from '../routes/health-check.ts';
 import { healthCheckOf } from '../routes/health-check.ts';
@@ -131,11 +131,4 @@ export class Follower {
       deleted: mark,
     };
   }
-}
-
-/** When the owner of routes was created: of two that want one address, the older one has it. */
-function createdAt(input: RouteInput): string {
-  if ('service' in input) return input.service.metadata.creationTimestamp ?? '';
-  const { imported, serviceImport } = input.import;
-  return (imported ?? serviceImport)?.metadata.creationTimestamp ?? '';
 }

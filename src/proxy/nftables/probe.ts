@@ -1,6 +1,6 @@
 // Whether nftables can do here what the rules need; asked once, before anything is made.
 import type { IpFamily } from '../../api/addresses.ts';
-import type { NodeNetwork } from '../routes/route.ts';
+import { nowhere } from '../routes/route.ts';
 import type { Chain } from './chains.ts';
 import { chainName, chainRules } from './chains.ts';
 import { NftablesError } from './errors.ts';
@@ -48,7 +48,7 @@ async function tryRules(program: ProgramLine, family: IpFamily): Promise<void> {
     { type: 'sticky', protocol: 'sctp', count: 2, isNear: false, masquerades: false },
   ];
   const commands = [
-    ...skeleton(table, family, anyNetwork),
+    ...skeleton(table, family, { ...nowhere, masqueradeAll: true }),
     ...chains.map((chain) => `add chain ${of} ${chainName(chain)}`),
     ...chains.flatMap((chain) => chainRules(chain, family).map((rule) => `add rule ${of} ${chainName(chain)} ${rule}`)),
   ];
@@ -67,10 +67,3 @@ async function tryRules(program: ProgramLine, family: IpFamily): Promise<void> {
     `this kernel or nft cannot do what ${family} rules need (${first}): use Linux 5.13 and nftables 1.0.1 or newer, or --proxy-mode userspace`,
   );
 }
-
-const anyNetwork: NodeNetwork = {
-  addresses: new Set(),
-  podRanges: [],
-  serviceRanges: [],
-  masqueradeAll: true,
-};

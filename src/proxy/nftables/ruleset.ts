@@ -101,16 +101,6 @@ export class Ruleset {
     ];
   }
 
-  /** How many elements each set has. */
-  sizes(): ReadonlyMap<SetName, number> {
-    const sizes = new Map<SetName, number>();
-    for (const route of this.#routes.values()) {
-      for (const { set } of elementsOf(route)) if (!sharedSets.has(set)) sizes.set(set, (sizes.get(set) ?? 0) + 1);
-    }
-    for (const [set, members] of this.#shared) sizes.set(set, members.size);
-    return sizes;
-  }
-
   #isOwn({ family }: Route): boolean {
     return family === this.family;
   }

@@ -240,6 +240,12 @@ const cases: readonly {
     ],
   },
   {
+    name: 'slices of headless Services lead nowhere',
+    given: service(),
+    slices: [slice([here], { metadata: { name: 'h', labels: { 'service.kubernetes.io/headless': '' } } })],
+    want: ['clusterIP 10.96.0.10 TCP 80 → reject (outsiders)'],
+  },
+  {
     name: 'names are no addresses',
     given: service(),
     slices: [slice([endpoint('db.example.org')], { addressType: 'FQDN' })],
@@ -258,59 +264,6 @@ const cases: readonly {
 for (const { name, given, slices = both, want } of cases) {
   test(name, () => assert.deepEqual(lines(given, slices), want));
 }
-
-test('LB-7 ports that a load balancer could not open get nothing; its other addresses and node ports stay', () => {
-  const given = balancer(
-    {
-      ports: [
-        { name: 'tcp', port: 53, protocol: 'TCP', nodePort: 30053 },
-        { name: 'udp', port: 53, protocol: 'UDP', nodePort: 30053 },
-      ],
-    },
-    [
-      {
-        ip: '203.0.113.5',
-        ports: [
-          { port: 53, protocol: 'TCP' },
-          { port: 53, protocol: 'UDP', error: 'MixedProtocolNotSupported' },
-        ],
-      },
-      { ip: '203.0.113.6', portStatuses: [{ port: 53, protocol: 'UDP', ready: true }] },
-      { ip: '203.0.113.7' },
-    ],
-  );
-  const slices = [
-    slice([here], {
-      ports: [
-        { name: 'tcp', port: 53, protocol: 'TCP' },
-        { name: 'udp', port: 53, protocol: 'UDP' },
-      ],
-    }),
-  ];
-  const dropped = (lbPortGate: 'status' | 'ignore'): readonly string[] =>
-    routesOf({ service: given, slices, node, options: { lbPortGate } })
-      .filter(({ action }) => action.type === 'drop')
-      .map(({ kind, address, protocol }) => `${kind} ${address} ${protocol}`);
-  assert.deepEqual(dropped('status'), ['loadBalancer 203.0.113.6 TCP', 'loadBalancer 203.0.113.5 UDP']);
-  assert.deepEqual(dropped('ignore'), []);
-});
-
-test('endpoints that do not answer a load balancer get nothing of its traffic, unless none does', () => {
-  const used = (unhealthy: string): readonly string[] => {
-    const given = balancer({ ports: [{ port: 80 }] }, [{ ip: '203.0.113.5' }]);
-    const annotations = { 'loadbalancer.fairlead.dev/unhealthy-endpoints': unhealthy };
-    const marked = { ...given, metadata: { ...given.metadata, annotations } };
-    return lines(marked, both);
-  };
-  const cluster = 'clusterIP 10.96.0.10 TCP 80 → 10.1.0.1:8080 10.1.1.1:8080 (outsiders)';
-  const all = 'loadBalancer 203.0.113.5 TCP 80 → 10.1.0.1:8080 10.1.1.1:8080 (always)';
-  assert.deepEqual(used('10.1.0.1:8080/TCP,192.0.2.1:80/TCP'), [
-    cluster,
-    'loadBalancer 203.0.113.5 TCP 80 → 10.1.1.1:8080 (always)',
-  ]);
-  assert.deepEqual(used('10.1.0.1:8080/UDP'), [cluster, all]);
-  assert.deepEqual(used('10.1.0.1:8080/TCP,10.1.1.1:8080/TCP'), [cluster, all]);
-});
 
 test('session affinity is how long a client comes back: three hours unless told', () => {
   const seconds = (spec: Partial<ServiceSpec>): number | undefined => {

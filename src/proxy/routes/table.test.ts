@@ -18,7 +18,6 @@ const routes = (name: string, addresses: readonly string[]): readonly Route[] =>
 test('what changed is told once, and what was undone is not told', () => {
   const table = new RoutingTable(network);
   table.set('Service shop/web', routes('web', ['10.1.0.1']));
-  assert.equal(table.pending, 1);
   assert.deepEqual(table.takeChange(), { removed: [], added: routes('web', ['10.1.0.1']) });
   assert.deepEqual(table.takeChange(), { removed: [], added: [] });
   table.set('Service shop/web', routes('web', ['10.1.0.2']));
@@ -26,7 +25,6 @@ test('what changed is told once, and what was undone is not told', () => {
   assert.deepEqual(table.takeChange(), { removed: [], added: [] });
   table.set('Service shop/web', []);
   assert.deepEqual(table.takeChange(), { removed: routes('web', ['10.1.0.1']), added: [] });
-  assert.deepEqual([...table.owners], []);
 });
 
 test('of two that want one address the older one has it, in whatever order they come, until it goes', () => {

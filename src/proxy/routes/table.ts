@@ -70,21 +70,11 @@ export class RoutingTable implements DecisionTable {
     for (const [key, route] of next) this.#claim(key, { route, since });
   }
 
-  /** Owners there are. */
-  get owners(): Iterable<string> {
-    return this.#owned.keys();
-  }
-
   /** Who wants what somebody else has. */
   conflicts(): readonly RouteConflict[] {
     return [...this.#contested].flatMap(([key, [winner, ...losers]]) =>
       losers.map(({ route }) => ({ key, winner: winner?.route.owner ?? '', loser: route.owner })),
     );
-  }
-
-  /** How many routes may differ from what the backend was told. */
-  get pending(): number {
-    return this.#before.size;
   }
 
   /** What changed since it was last asked, and forgets it. */

@@ -23,6 +23,8 @@ function rangeOf(address: string, ranges: readonly string[]): string | undefined
 }
 
 function reasonOf(code: string, address: string, error: unknown): string {
+  if (isOutOfDescriptors(error))
+    return 'there are no descriptors left: raise `ulimit -n`; every address and port takes one';
   switch (code) {
     case 'EADDRINUSE':
       return 'another program has that port: stop it, or give the Service another';
@@ -33,9 +35,6 @@ function reasonOf(code: string, address: string, error: unknown): string {
       );
     case 'EADDRNOTAVAIL':
       return `this machine does not have it: let the kernel take it for its own with ${owningIt(address)}, or use nftables`;
-    case 'EMFILE':
-    case 'ENFILE':
-      return 'there are no descriptors left: raise `ulimit -n`; every address and port takes one';
     default:
       return code === '' ? String(error) : code;
   }
@@ -46,6 +45,9 @@ const owningIt = (address: string): string =>
   address.includes(':')
     ? `\`ip -6 route add local ${address} dev lo\` and \`sysctl net.ipv6.ip_nonlocal_bind=1\``
     : `\`ip route add local ${address} dev lo\``;
+
+/** Whether a socket could not be had since this process, or the machine, has as many descriptors as it may. */
+export const isOutOfDescriptors = (error: unknown): boolean => ['EMFILE', 'ENFILE'].includes(codeOf(error));
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';

@@ -78,6 +78,11 @@ export class Switchboard {
     this.#origins.clear();
   }
 
+  /** The route of a key. */
+  route(key: string): Route | undefined {
+    return this.#routes.get(key);
+  }
+
   /** Whom to connect a call with, now or after somebody in it has failed. */
   connect(call: Call): Connection {
     const { key, source, failed } = call;

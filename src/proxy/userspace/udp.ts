@@ -3,10 +3,11 @@ import type { RemoteInfo, Socket } from 'node:dgram';
 import { createSocket } from 'node:dgram';
 
 import { canonicalAddress } from '../../api/addresses.ts';
-import type { Route, Target } from '../routes/route.ts';
-import { routeKey, targetKey } from '../routes/route.ts';
+import type { Target } from '../routes/route.ts';
+import { targetKey } from '../routes/route.ts';
 import type { DoorPlace, OpenDoor } from './engine.ts';
 import type { UserspaceLimits } from './options.ts';
+import { isOutOfDescriptors } from './problem.ts';
 import type { Call, SwitchboardChange } from './switchboard.ts';
 import { Switchboard } from './switchboard.ts';
 
@@ -42,7 +43,6 @@ export class UdpRelays implements AsyncDisposable {
   readonly #now: () => number;
   readonly #onExhausted: () => void;
   readonly #switchboard: Switchboard;
-  readonly #routes = new Map<string, Route>();
   readonly #doors = new Set<Socket>();
   /** Door and client → flow, the one idle longest first. */
   readonly #flows = new Map<string, Flow>();
@@ -70,12 +70,9 @@ export class UdpRelays implements AsyncDisposable {
 
   /** New flows go by it; those to targets that serve no more are cut, so that their next datagram goes elsewhere. */
   change(change: SwitchboardChange): void {
-    if (change.isAll) this.#routes.clear();
-    for (const route of change.removed) this.#routes.delete(routeKey(route));
-    for (const route of change.added) this.#routes.set(routeKey(route), route);
     this.#switchboard.change(change);
     for (const flow of this.#flows.values()) {
-      if (this.#routes.get(flow.key)?.serving?.has(targetKey(flow.target)) !== true) this.#cut(flow);
+      if (this.#switchboard.route(flow.key)?.serving?.has(targetKey(flow.target)) !== true) this.#cut(flow);
     }
   }
 
@@ -145,9 +142,7 @@ export class UdpRelays implements AsyncDisposable {
     const { target } = connection;
     const socket = createSocket(target.address.includes(':') ? 'udp6' : 'udp4');
     const flow: Flow = { name, key, target, call, socket, waiting: [], usedMs: this.#now() };
-    socket.on('error', (error: NodeJS.ErrnoException) =>
-      isOutOfDescriptors(error) ? this.#exhausted(flow) : this.#failed(flow),
-    );
+    socket.on('error', (error) => (isOutOfDescriptors(error) ? this.#exhausted(flow) : this.#failed(flow)));
     // Connected, it hears nobody else, and hears that nobody listens at the target. Where there is no way to the target, that
     // is an error of the socket; `connect` would tell a callback of it, as if it had connected.
     socket.once('connect', () => {
@@ -207,8 +202,5 @@ export class UdpRelays implements AsyncDisposable {
     }
   }
 }
-
-/** Whether a socket could not be had since this process, or the machine, has as many descriptors as it may. */
-const isOutOfDescriptors = ({ code }: NodeJS.ErrnoException): boolean => code === 'EMFILE' || code === 'ENFILE';
 
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.close(() => resolve()));

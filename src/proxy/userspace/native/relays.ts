@@ -96,11 +96,6 @@ export class Relays implements Disposable {
     if (this.#doors.delete(fd) && this.#resting === undefined) this.#poller.remove(fd);
   }
 
-  /** Bytes that were received and could not be sent yet. */
-  get heldBytes(): number {
-    return this.#shared.held;
-  }
-
   /** Resets every connection. */
   [Symbol.dispose](): void {
     for (const fd of this.#doors.keys()) this.close(fd);

@@ -7,6 +7,7 @@ import { Counters } from '../counters.ts';
 import type { DoorPlace, Engine, OpenDoor } from '../engine.ts';
 import type { UserspaceLimits } from '../options.ts';
 import { dialTimeoutMs, dialTimeoutsMs } from '../options.ts';
+import { isOutOfDescriptors } from '../problem.ts';
 import type { Call, SwitchboardChange } from '../switchboard.ts';
 import { Switchboard } from '../switchboard.ts';
 
@@ -115,12 +116,12 @@ export class NodeEngine implements Engine {
     const { target, isLast, preface } = connection;
     const { address: host, port } = target;
     const backend = connect({ host, port, allowHalfOpen: true, noDelay: true, ...keepAlive });
-    const giveUp = (error?: NodeJS.ErrnoException): void => {
+    const giveUp = (error?: Error): void => {
       clearTimeout(timer);
       client.off('close', abandon);
       backend.destroy();
       // That is nobody's fault but ours.
-      if (error?.code === 'EMFILE' || error?.code === 'ENFILE') {
+      if (isOutOfDescriptors(error)) {
         this.#counters.add('limited');
         return void client.resetAndDestroy();
       }
