@@ -133,13 +133,15 @@ export class ServiceSync {
     const { ingress = [] } = ensured.status;
     const status = { ingress: this.#options.isRefusalAnEntry ? ingress : ingress.filter(isReached) };
     await this.#writes.setStatus(newest, { status, problem, now: this.#now() }, signal);
-    if (problem !== undefined) this.#complain(held, problem, isTold);
+    if (refusal !== undefined) this.#refuse(held, refusal, isTold);
+    else if (shortfall?.isFinal === false)
+      throw new RefusedError(`the load balancer is set up in part: ${shortfall.message}`);
   }
 
   /** What a change of the Service alone can mend is told once and waits for it; the rest is tried again. */
-  #complain(service: Service, problem: Problem, isTold: boolean): void {
-    const message = `failed to ensure load balancer: ${problem.message}`;
-    if (!problem.isFinal) throw new RefusedError(message);
+  #refuse(service: Service, refusal: Problem, isTold: boolean): void {
+    const message = `failed to ensure load balancer: ${refusal.message}`;
+    if (!refusal.isFinal) throw new RefusedError(message);
     if (!isTold) this.tell(service, syncFailed(message));
   }
 

@@ -213,6 +213,8 @@ for (const { cloud, kind, around } of rows) {
       const problem = planned.refusal ?? planned.shortfall;
       if (problem === undefined || failures > 0) continue; // an object that fails a lot has no room for more Events
       await until(`${name} has its Events`, async () => (await cluster.reasons(name)).includes(problem.reason));
+      const isFailure = (await cluster.reasons(name)).includes('SyncLoadBalancerFailed');
+      if (planned.shortfall !== undefined) assert.equal(isFailure, false, `${name}: what was asked for is no failure`);
     }
     const { resourceVersion } = await cluster.user.list(cloudLoadBalancerKind);
     await Promise.all(subjects.map(({ name }) => cluster.delete(name)));
