@@ -70,8 +70,11 @@ test('a port that is taken is told, and tried again', async () => {
   });
   checks.set('Service shop/web', check(port, 1));
   await until('it is told', () => errors.length === 1);
+  checks.retry();
+  await checks.listening();
   await new Promise((resolve) => taken.close(resolve));
   checks.retry();
   await checks.listening();
   assert.equal((await fetch(`http://127.0.0.1:${port}`)).status, 200);
+  assert.equal(errors.length, 1, 'it was told once, however often it was tried');
 });

@@ -9,7 +9,7 @@ export interface HealthChecksOptions {
   readonly host?: string | undefined;
   /** Whether this proxy does its work: a node whose proxy does not is not to be used. */
   readonly isHealthy: () => boolean;
-  /** Told when a port cannot be listened on; it is tried again with the next `set` or `retry`. */
+  /** Told once when a port cannot be listened on; it is tried again with the next `set` or `retry`. */
   readonly onError: (check: HealthCheck, error: unknown) => void;
 }
 
@@ -25,6 +25,8 @@ export class HealthChecks implements AsyncDisposable {
   readonly #checks = new Map<string, HealthCheck>();
   /** Port → who listens there. */
   readonly #servers = new Map<number, Listening>();
+  /** Ports that were told to be closed, and still are. */
+  readonly #told = new Set<number>();
 
   constructor(options: HealthChecksOptions) {
     this.#options = options;
@@ -81,18 +83,20 @@ export class HealthChecks implements AsyncDisposable {
     server.on('error', (error) => {
       this.#servers.delete(port);
       listened.resolve();
-      this.#options.onError(check, error);
+      if (!this.#told.has(port)) this.#options.onError(check, error);
+      this.#told.add(port);
     });
-    server.listen(
-      { port, ...(this.#options.host === undefined ? {} : { host: this.#options.host }) },
-      listened.resolve,
-    );
+    server.listen({ port, ...(this.#options.host === undefined ? {} : { host: this.#options.host }) }, () => {
+      this.#told.delete(port);
+      listened.resolve();
+    });
     this.#servers.set(port, { server, listened: listened.promise });
   }
 
   #close(port: number): void {
     const listening = this.#servers.get(port);
     this.#servers.delete(port);
+    this.#told.delete(port);
     listening?.server.close();
     listening?.server.closeAllConnections();
   }
