@@ -45,7 +45,7 @@ test('a PROXY protocol that cannot be given is an Event of its Service, once, an
     });
   await until('it is told', async () => (await eventsNow()).length === 1);
   const [line = ''] = await eventsNow();
-  assert.match(line, /^Warning 1 Service default\/web: .* ignored at 10\.0\.0\.10:80, .*use --proxy-mode userspace/);
+  assert.match(line, /^Warning 1 Service default\/web: .* ignored at 10\.0\.0\.10:80, .*mode to userspace/);
   const { owners } = await inspect(clientOf(server), { nodeName: 'n1', mode: 'nftables' });
   const shown = owners.find(({ owner }) => owner === 'Service default/web');
   assert.deepEqual(shown?.problems, [line.slice('Warning 1 '.length)]);

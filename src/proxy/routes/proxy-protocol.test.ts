@@ -39,7 +39,7 @@ test('what a Service asks for by that annotation and does not get is a problem, 
   assert.equal(
     problemOf('v2', 'loopback'),
     `${name} is ignored at 10.96.0.10:80, 10.96.0.10:81, 10.96.0.10:82 and 2 more, where rules of the kernel pass ` +
-      'connections on unchanged: use --proxy-mode userspace, or remove it',
+      "connections on unchanged: set the proxy's mode to userspace, or remove it",
   );
   for (const relays of ['everywhere', 'loopback'] as const) {
     assert.equal(problemOf('v3', relays), `${name} is "v3", and ignored: set it to v1 or v2, or remove it`);

@@ -36,7 +36,7 @@ export function proxyProtocolProblem(service: Service, routes: readonly Route[])
   }
   return told(
     `${owner}: ${annotation} is ignored at ${places(without)}, where rules of the kernel pass connections on unchanged: ` +
-      'use --proxy-mode userspace, or remove it',
+      "set the proxy's mode to userspace, or remove it",
   );
 }
 
