@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 
 import { Vips } from '../../src/multicluster/member/vips.ts';
 import { until } from '../../src/server/testing/until.ts';
+import type { Cluster, Joined } from './clusters.ts';
 import { entryOf, join, startClusters } from './clusters.ts';
 import { reasonOf } from './pair.ts';
 
@@ -37,11 +38,14 @@ describe('addresses', () => {
     assert.ok(east);
     const vips = new Vips(['241.0.0.0/31']);
     join([east], stack, { members: (change) => change([{ ...entryOf(east, 0), vips }]) });
-    for (const name of ['a', 'b', 'web']) {
+    for (const name of ['a', 'b']) {
       await east.service(name, ['10.1.0.1']);
       await east.export(name);
+      await until('it has one', async () => (await east.importedService(name)) !== undefined);
     }
-    await until('one has none', async () => (await reasonOf(east, 'Initialized')) === 'NoFreeAddress');
+    await east.service('web', ['10.1.0.1']);
+    await east.export('web');
+    await until('the next has none', async () => (await reasonOf(east, 'Initialized')) === 'NoFreeAddress');
     assert.equal(await east.importedService('web'), undefined);
     await east.unexport('a');
     await until('now it has', async () => (await east.importedService('web')) !== undefined);
@@ -53,10 +57,7 @@ describe('addresses', () => {
     const clusters = await startClusters(['east', 'west'], stack);
     const [east, west] = clusters;
     assert.ok(east && west);
-    const vips = new Vips(['241.0.0.0/24']);
-    join(clusters, stack, {
-      members: (change) => change(clusters.map((each, index) => ({ ...entryOf(each, index), vips }))),
-    });
+    joinSharing(clusters, ['241.0.0.0/24'], stack);
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
     await until(
@@ -65,4 +66,30 @@ describe('addresses', () => {
     );
     assert.equal((await east.importedService('web'))?.spec?.ip, (await west.importedService('web'))?.spec?.ip);
   });
+
+  test('MCS-45 what is freed of an address for all clusters goes to the next service in all of them', async () => {
+    await using stack = new AsyncDisposableStack();
+    const clusters = await startClusters(['east', 'west', 'north'], stack);
+    const [east] = clusters;
+    assert.ok(east);
+    await joinSharing(clusters, ['241.0.0.1/32'], stack).part.ready;
+    const haveAll = async (name: string): Promise<boolean> =>
+      (await Promise.all(clusters.map((each) => each.importedService(name)))).every((each) => each !== undefined);
+    await east.service('a', ['10.1.0.1']);
+    await east.export('a');
+    await until('all have the first', () => haveAll('a'));
+    await east.service('web', ['10.1.0.1']);
+    await east.export('web');
+    await until('the next one has none', async () => (await reasonOf(east, 'Initialized')) === 'NoFreeAddress');
+    await east.unexport('a');
+    await until('now all have it', () => haveAll('web'));
+  });
 });
+
+/** Joins clusters that have one address for a service between them. */
+const joinSharing = (clusters: readonly Cluster[], cidrs: readonly string[], stack: AsyncDisposableStack): Joined => {
+  const vips = new Vips(cidrs);
+  return join(clusters, stack, {
+    members: (change) => change(clusters.map((each, index) => ({ ...entryOf(each, index), vips }))),
+  });
+};

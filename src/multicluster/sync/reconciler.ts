@@ -240,12 +240,13 @@ export class Reconciler {
   }
 
   /** Gives back the address of a service where nobody has it any more. */
-  #release({ id, options: { vips } }: Member, key: Key): void {
+  #release({ options: { vips } }: Member, key: Key): void {
     const { seats, touch } = this.#options;
     if (vips === undefined) return;
     const sharing = seats.members.filter(({ options }) => options.vips === vips);
     if (sharing.some((each) => !each.isReady || holdsAnything(each, key))) return;
-    for (const waiting of vips.release(key)) touch(waiting, [id]);
+    const ids = sharing.map(({ id }) => id);
+    for (const waiting of vips.release(key)) touch(waiting, ids);
   }
 
   /** What a person has withdrawn is not held back: its export is there, and about to go. */
