@@ -17,8 +17,10 @@ import type { LocalReply, LocalRequest } from '../client/in-process.ts';
 import { inProcess } from '../client/in-process.ts';
 import type { LoadBalancerProvider } from './controller/provider.ts';
 import type { LoadBalancerOptions } from './loadbalancer.ts';
-import { runServiceController, startLoadBalancer } from './loadbalancer.ts';
+import { startLoadBalancer } from './loadbalancer.ts';
 import { parsePool } from './local/pools.ts';
+import type { RunOptions } from './run.ts';
+import { runServiceController } from './run.ts';
 import type { ServiceChanges } from './service.fixture.ts';
 import { serviceWith } from './service.fixture.ts';
 
@@ -67,7 +69,7 @@ export class TestCluster {
   }
 
   /** Starts the controller over a provider. */
-  run(provider: LoadBalancerProvider, options: Partial<LoadBalancerOptions> = {}): RunningPart {
+  run(provider: LoadBalancerProvider, options: RunOptions = {}): RunningPart {
     const context = { client: this.#client(), log: pino({ level: 'silent' }), metrics: new Registry() };
     return runServiceController(context, provider, options);
   }

@@ -8,6 +8,7 @@ import { text as bodyOf } from 'node:stream/consumers';
 import { test } from 'node:test';
 
 import { connect } from './connect.ts';
+import { endpointOf } from './ec2.ts';
 import { anyCredentials } from './standin/peer.fixture.ts';
 import { elementIn, itemsIn, parseXml, textIn } from './xml.ts';
 
@@ -65,6 +66,17 @@ test('an error has the code, the words and the answer that AWS gave', async () =
   assert.equal(`${error.name} ${error.message}`, 'InvalidGroup.NotFound no "it"');
   const page = (await asked(503, '<html>busy<br>')).error;
   assert.match(String(page), /EC2 answers with status 503/);
+});
+
+test('EC2 is where ELBv2 is, in every partition', async () => {
+  const { ElasticLoadBalancingV2 } = await import('@aws-sdk/client-elastic-load-balancing-v2');
+  const places: readonly (readonly [string, boolean, string])[] = [
+    ['eu-central-1', false, 'https://ec2.eu-central-1.amazonaws.com/'],
+    ['cn-north-1', false, 'https://ec2.cn-north-1.amazonaws.com.cn/'],
+    ['us-east-2', true, 'https://ec2-fips.us-east-2.amazonaws.com/'],
+  ];
+  for (const [region, useFipsEndpoint, want] of places)
+    assert.equal(await endpointOf(new ElasticLoadBalancingV2({ region, useFipsEndpoint })), want);
 });
 
 test('nobody there is told by address', async () => {

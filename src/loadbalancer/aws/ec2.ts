@@ -108,8 +108,8 @@ function asking(signing: Signing, endpoint: string | undefined): Ask {
   };
 }
 
-/** Every partition of AWS calls its services alike. */
-async function endpointOf({ config }: Signing): Promise<string> {
+/** Where EC2 is: every partition of AWS calls its services alike. */
+export async function endpointOf({ config }: Signing): Promise<string> {
   const { url } = config.endpointProvider({ Region: await config.region(), UseFIPS: await config.useFipsEndpoint() });
   return url.href.replace('//elasticloadbalancing', '//ec2');
 }
