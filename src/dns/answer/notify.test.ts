@@ -3,6 +3,8 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import dnsPacket from 'dns-packet';
+import { ManualClock } from '../../client/testing/clocks.ts';
+import { until } from '../../server/testing/until.ts';
 import type { Name } from '../record.ts';
 import { Notifier } from './notify.ts';
 import { sampleZones } from './sample.contract.ts';
@@ -57,8 +59,13 @@ test('one that does not answer is told again', async () => {
   const server = await secondary(2);
   const { signal } = new AbortController();
   const secondaries = [{ address: '127.0.0.1', port: server.port }];
-  const notifier = new Notifier({ secondaries, signal, timeoutMs: 20 });
+  const clock = new ManualClock();
+  const notifier = new Notifier({ secondaries, signal, timeoutMs: 20, clock });
   notifier.notify(zone);
+  for (const [index, waitMs] of [20, 40].entries()) {
+    await until('it is told', () => server.packets.length === index + 1);
+    await clock.advance(waitMs);
+  }
   await notifier.idle();
   await server.close();
   assert.equal(server.packets.length, 3);
@@ -81,8 +88,13 @@ test('one that never answers is given up, and said so', async () => {
   const { signal } = new AbortController();
   const secondaries = [{ address: '127.0.0.1', port: server.port }];
   const onUnheard = (_: unknown, apex: Name): void => void unheard.push(apex);
-  const notifier = new Notifier({ secondaries, signal, timeoutMs: 5, tries: 3, onUnheard });
+  const clock = new ManualClock();
+  const notifier = new Notifier({ secondaries, signal, timeoutMs: 5, tries: 3, onUnheard, clock });
   notifier.notify(zone);
+  for (const [index, waitMs] of [5, 10, 20].entries()) {
+    await until('it is told', () => server.packets.length === index + 1);
+    await clock.advance(waitMs);
+  }
   await notifier.idle();
   await server.close();
   assert.deepEqual(unheard, ['cluster.local']);

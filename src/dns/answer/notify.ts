@@ -2,7 +2,8 @@
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../client/clock.ts';
+import { sleep, systemClock } from '../../client/clock.ts';
 import type { Name, RecordSet } from '../record.ts';
 import type { Zone } from '../records/zones.ts';
 import { classes, flagBits, opcodes, types } from '../wire/codes.ts';
@@ -27,6 +28,7 @@ export interface NotifierOptions {
   readonly tries?: number;
   /** Hears of a secondary that does not answer. */
   readonly onUnheard?: (secondary: Secondary, apex: Name) => void;
+  readonly clock?: Clock;
 }
 
 /** Sends NOTIFY for zones that changed, to each secondary one at a time: what changes meanwhile is told afterwards. */
@@ -66,35 +68,24 @@ export class Notifier {
   }
 
   async #tell(state: { hasChanged: boolean }, zone: Pick<Zone, 'apex' | 'soa'>, secondary: Secondary): Promise<void> {
-    const { signal, tries = 5, timeoutMs = 2000, intervalMs = 1000, onUnheard } = this.#options;
+    const { signal, tries = 5, timeoutMs = 2000, intervalMs = 1000, onUnheard, clock = systemClock } = this.#options;
     while (state.hasChanged && !signal.aborted) {
       state.hasChanged = false;
       let isHeard = false;
       for (let attempt = 0; attempt < tries && !isHeard && !signal.aborted; attempt++) {
-        isHeard = await exchange(zone.apex, zone.soa(), secondary, timeoutMs * 2 ** attempt, signal);
+        isHeard = await exchange(zone, secondary, { timeoutMs: timeoutMs * 2 ** attempt, clock, signal });
       }
       if (!isHeard && !signal.aborted) onUnheard?.(secondary, zone.apex);
-      if (state.hasChanged) await pause(intervalMs, signal);
+      if (state.hasChanged) await sleep(clock, intervalMs, signal);
     }
-  }
-}
-
-/** Waits, or less if told to stop. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(ms, undefined, { signal });
-  } catch {
-    // Told to stop, which the caller sees for itself.
   }
 }
 
 /** Sends one NOTIFY and waits for its answer; false if none came, or nothing could be sent. */
 async function exchange(
-  apex: Name,
-  soa: RecordSet,
+  zone: Pick<Zone, 'apex' | 'soa'>,
   { address, port }: Secondary,
-  timeoutMs: number,
-  signal: AbortSignal,
+  { timeoutMs, clock, signal }: { readonly timeoutMs: number; readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<boolean> {
   const id = randomInt(0x1_0000);
   const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
@@ -104,8 +95,8 @@ async function exchange(
     socket.connect(port, address);
     await once(socket, 'connect', { signal: either });
     const heard = acknowledgement(socket, id, either);
-    socket.send(notification(id, apex, soa));
-    return await Promise.race([heard, sleep(timeoutMs, false, { signal: either })]);
+    socket.send(notification(id, zone.apex, zone.soa()));
+    return await Promise.race([heard, sleep(clock, timeoutMs, either).then(() => false)]);
   } catch {
     // Nobody listens there, or we are told to stop: either way nobody has heard.
     return false;

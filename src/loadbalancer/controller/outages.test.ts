@@ -122,7 +122,8 @@ test('of two replicas one acts; when it stops the other takes over, and changes 
   await using server = await testServer();
   const cluster = clusterOf(server);
   const providers = [new Recorder(), new Recorder()] as const;
-  const times = { leaseDurationMs: 3000, renewDeadlineMs: 2000, retryPeriodMs: 50 };
+  // Who stops gives the lease back; nobody is to lose it because the machine is busy.
+  const times = { leaseDurationMs: 60_000, renewDeadlineMs: 40_000, retryPeriodMs: 50 };
   const leaderElection = { namespace: 'kube-system', name: 'fairlead-loadbalancer', ...times };
   const first = cluster.run(providers[0], { leaderElection });
   await first.ready;

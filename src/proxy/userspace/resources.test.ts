@@ -118,7 +118,7 @@ for (const { engine, skip, open } of engines) {
     });
 
     test('disposing lets connections end, for a while', async () => {
-      const stand = await open({ drainMs: 5000 });
+      const stand = await open({ drainMs: 60_000 });
       await using pod = await named('127.0.0.1', 'a');
       const address = vip();
       await stand.set(route(address, forward(target(pod))));
