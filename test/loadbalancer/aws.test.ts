@@ -135,6 +135,32 @@ describe('load balancers of AWS', () => {
     await leadsTo(made('i-0b i-0c'));
   });
 
+  test('only clients of its ranges come in, and traffic goes to endpoints when asked for', async () => {
+    const slice = {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name: 'web-1', labels: { 'kubernetes.io/service-name': 'web' } },
+      addressType: 'IPv4',
+      ports: [
+        { name: 'http', port: 8080, protocol: 'TCP' },
+        { name: 'dns', port: 5353, protocol: 'UDP' },
+      ],
+      endpoints: [{ addresses: ['172.31.0.7'], conditions: { ready: true } }],
+    };
+    await apply(slice);
+    await patch({ loadBalancerSourceRanges: ['192.0.2.0/24'] });
+    await k(['annotate', 'service', 'web', 'service.beta.kubernetes.io/aws-load-balancer-nlb-target-type=ip']);
+    const toEndpoint = (address: string): readonly string[] => [
+      'network internet-facing for default/web',
+      `80/TCP → TCP 80 at ${address}:8080, checked by TCP traffic-port`,
+      `53/UDP → UDP 53 at ${address}:5353, checked by TCP 80`,
+      'in 53/udp from 192.0.2.0/24, 80/tcp from 192.0.2.0/24',
+    ];
+    await leadsTo(toEndpoint('172.31.0.7'));
+    await apply({ ...slice, endpoints: [{ addresses: ['172.31.0.8'], conditions: { ready: true } }] });
+    await leadsTo(toEndpoint('172.31.0.8'));
+  });
+
   test('LB-22 a Service that goes leaves nothing', async () => {
     await k(['delete', 'service', 'web', '--timeout=30s']);
     assert.deepEqual(await found(), []);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -42,6 +42,17 @@ test('LB-21 prices of a file come before those of the book', async () => {
   const { out } = await capture('plan', '-f', example, '--provider', 'openstack', '--prices', prices);
   assert.match(out, /^openstack +octavia\* +yes +\d+ +0→2 +\+8\.76 +\+0\.00 .*our own cloud$/m);
   assert.match(out, /USD are prices of 2026-10, 2026-11;/);
+});
+
+test('LB-5 a Service that takes some ports for better than none works in part', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'lb-'));
+  const file = join(directory, 'dns.yaml');
+  const annotation = '\n  annotations: { loadbalancer.fairlead.dev/port-policy: best-effort }';
+  await writeFile(file, (await readFile(example, 'utf8')).replace(/^metadata:$/m, `$&${annotation}`));
+  const { out } = await capture('plan', '-f', file, '--provider', 'gce/ccm,oracle/lb');
+  await rm(directory, { recursive: true });
+  assert.match(out, /^gce +ccm\* +in part +\d+ +0→1 of 5 .*cannot have UDP and TCP on one load balancer/m);
+  assert.match(out, /^oracle +lb\* +in part +\d+ +0→1 /m);
 });
 
 test('LB-8 the gate off refuses what mixes', async () => {
