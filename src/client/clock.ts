@@ -24,6 +24,25 @@ export const systemClock: Clock = {
 /** What a timer of Node can count to; more would fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
+/** A timer that runs later than this was held up, and so was all that this process had to read. */
+const lateMs = 100;
+
+/** What has come meanwhile is read within this. */
+const readMs = 100;
+
+/**
+ * As `clock.after`, for those who act because something has not come: a process that was held up itself reads first what
+ * has come meanwhile, since that is no silence of others.
+ */
+export function afterReading(clock: Clock, ms: number, run: () => void): () => void {
+  const due = clock.elapsed() + ms;
+  let cancel = clock.after(ms, () => {
+    if (clock.elapsed() - due > lateMs) cancel = clock.after(readMs, run);
+    else run();
+  });
+  return () => cancel();
+}
+
 /** Resolves after `ms`, or as soon as `signal` fires: look at the signal afterwards. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();

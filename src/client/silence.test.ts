@@ -32,3 +32,21 @@ test('moments that are no whole milliseconds come to an end too', async () => {
     assert.equal(count, 1);
   }
 });
+
+test('who was held up hears what has come before it acts', async () => {
+  const clock = new ManualClock();
+  const heard: { at?: number } = {};
+  let count = 0;
+  const cancel = whenSilent({ clock, longestMs: 3000, heardAt: () => heard.at }, () => {
+    count++;
+    return 'done';
+  });
+  clock.stall(5000);
+  await clock.advance(0);
+  heard.at = clock.elapsed();
+  await clock.advance(2900);
+  assert.equal(count, 0);
+  await clock.advance(100);
+  assert.equal(count, 1);
+  cancel();
+});

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { afterReading } from './clock.ts';
 
 export interface SilenceOptions {
   readonly clock: Clock;
@@ -18,8 +19,8 @@ export function whenSilent({ clock, longestMs, heardAt }: SilenceOptions, act: (
   const look = (): void => {
     const leftMs = longestMs - (clock.elapsed() - Math.max(started, heardAt() ?? started));
     // Whole milliseconds: what rounding leaves of one may be too little to move a clock at all.
-    if (leftMs > 0) cancel = clock.after(Math.ceil(leftMs), look);
-    else if (act() === 'nothing') cancel = clock.after(longestMs, look);
+    if (leftMs > 0) cancel = afterReading(clock, Math.ceil(leftMs), look);
+    else if (act() === 'nothing') cancel = afterReading(clock, longestMs, look);
   };
   look();
   return () => cancel();
