@@ -28,7 +28,7 @@ export async function load({ address, port }: Place, options: LoadOptions): Prom
   const file = join(folder.path, 'questions');
   await writeFile(file, `${questions.join('\n')}\n`);
   const place = ['-s', address, '-p', String(port), '-m', protocol];
-  const rate = ['-l', String(seconds), '-Q', String(perSecond), '-c', '8', '-t', '3'];
+  const rate = ['-l', String(seconds), '-Q', String(perSecond), '-c', '8', '-t', '10'];
   const { out, err, code } = await run('dnsperf', [...place, ...rate, '-d', file]);
   assert.equal(code, 0, `${out}${err}`);
   const number = (pattern: RegExp): number => Number(pattern.exec(out)?.[1] ?? Number.NaN);
