@@ -18,6 +18,9 @@ const drop: Action = { type: 'drop' };
 for (const { engine, skip, open } of engines) {
   describe(`the ${engine} engine: connections`, { skip }, () => {
     const vip = vips();
+    // Who is to hear nothing is reset where the kernel cannot be told. Only where silence is expected need nobody wait long.
+    const isNative = engine === 'native';
+    const [silence, unheard] = isNative ? [/^silence$/, { timeoutMs: 300 }] : [/^(ECONNRESET|EPIPE)$/, {}];
 
     test('a connection reaches a target, and bytes go both ways', async () => {
       await using stand = await open();
@@ -82,8 +85,7 @@ for (const { engine, skip, open } of engines) {
       await using elsewhere = await named('127.0.0.1', 'not for you');
       const address = vip();
       await stand.set(route(address, drop, { port: elsewhere.port }));
-      const answer = await ask(address, { at: elsewhere.port, timeoutMs: 300 });
-      assert.equal(answer, engine === 'native' ? 'silence' : 'ECONNRESET');
+      assert.match(await ask(address, { at: elsewhere.port, ...unheard }), silence);
     });
 
     test('a target that does not listen is passed over', async () => {
@@ -160,8 +162,7 @@ for (const { engine, skip, open } of engines) {
       const address = vip();
       await stand.set(route(address, forward(target(pod)), { sources: ['127.5.0.0/16'] }));
       assert.equal(await ask(address, { from: '127.5.0.1' }), 'a\nhi');
-      const answer = await ask(address, { from: '127.6.0.1', timeoutMs: 300 });
-      assert.match(answer, engine === 'native' ? /^silence$/ : /ECONNRESET|EPIPE/);
+      assert.match(await ask(address, { from: '127.6.0.1', ...unheard }), silence);
       await stand.set(route(address, forward(target(pod))));
       assert.equal(await ask(address, { from: '127.6.0.1' }), 'a\nhi', 'the ranges are gone');
     });
@@ -177,7 +178,7 @@ for (const { engine, skip, open } of engines) {
       client.setEncoding('utf8').on('data', (text: string) => heard.push(text));
       await until('it is connected', () => heard.join('') === 'a\n');
       await stand.set(route(address, forward(target(pod)), { sources: ['127.6.0.0/16'] }));
-      assert.notEqual(await ask(address, { from, timeoutMs: 300 }), 'a\nhi');
+      assert.match(await ask(address, { from, ...unheard }), silence);
       client.write('still here');
       await until('it goes on', () => heard.join('') === 'a\nstill here');
       client.destroy();
