@@ -30,6 +30,7 @@ const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] 
   [{ ...aws, 'aws-subnets': 'subnet-0a,eu' }, /expected IDs such as subnet-0a1b, separated by commas/],
   [{ ...aws, 'aws-security-groups': 'default' }, /expected IDs such as sg-0a1b/],
   [{ ...aws, 'aws-endpoint': 'localhost' }, /expected http:/],
+  [{ ...aws, 'aws-ec2-endpoint': 'ec2' }, /for "--aws-ec2-endpoint" flag: expected http:/],
   [{ ...pool, 'feature-gates': 'Nothing=true' }, /for "--feature-gates" flag: /],
 ];
 for (const [given, want] of refused) {

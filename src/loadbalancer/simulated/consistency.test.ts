@@ -122,6 +122,7 @@ function holds({ service, balancer }: Sight, planned: Plan, { name, before }: Su
 /** Everything that the cloud ever had, call by call. */
 class History {
   readonly #informer: Informer<CloudLoadBalancer>;
+  readonly #gone = new Set<string>();
   readonly #seen: { readonly service: string; readonly revision: number; readonly open: ReadonlySet<string> }[] = [];
 
   constructor(cluster: TestCluster) {
@@ -130,16 +131,24 @@ class History {
       const revision = Number(balancer.metadata.resourceVersion);
       this.#seen.push({ service: balancer.spec.service.name, revision, open: openIn(balancer) });
     };
-    this.#informer.subscribe({ added: note, updated: note });
+    this.#informer.subscribe({
+      added: note,
+      updated: note,
+      deleted: ({ metadata }) => this.#gone.add(metadata.name ?? ''),
+    });
   }
 
   run(signal: AbortSignal): Promise<void> {
     return this.#informer.run(signal);
   }
 
-  /** Nothing is known of any load balancer any more: all there was was seen. */
-  get isOver(): boolean {
-    return this.#informer.list().length === 0;
+  synced(signal: AbortSignal): Promise<void> {
+    return this.#informer.synced(signal);
+  }
+
+  /** Whether all of these were seen to go, and so everything that was before. */
+  sawTheEndOf(balancers: readonly CloudLoadBalancer[]): boolean {
+    return balancers.every(({ metadata }) => this.#gone.has(metadata.name ?? ''));
   }
 
   /** What was open at one Service after each call up to a revision. */
@@ -160,7 +169,9 @@ function heldAllAlong(
   for (const open of opened) assert.ok(open.isSubsetOf(allowed), `${name}: ${[...open].join(' ')} was open`);
   const after = openPorts(planned.resources);
   const stays = before.split(' ').filter((port) => after.has(port));
+  if (stays.length === 0) return;
   const first = opened.findIndex((open) => stays.every((port) => open.has(port)));
+  assert.notEqual(first, -1, `${name}: ${stays.join(' ')} was open`);
   for (const open of opened.slice(first))
     assert.ok(
       stays.every((port) => open.has(port)),
@@ -181,6 +192,7 @@ for (const { cloud, kind, around } of rows) {
     const stop = new AbortController();
     const history = new History(cluster);
     const following = history.run(stop.signal);
+    await history.synced(stop.signal);
     const random = seeded(rows.length);
     await using running = cluster.start(
       {
@@ -216,9 +228,10 @@ for (const { cloud, kind, around } of rows) {
       const isFailure = (await cluster.reasons(name)).includes('SyncLoadBalancerFailed');
       if (planned.shortfall !== undefined) assert.equal(isFailure, false, `${name}: what was asked for is no failure`);
     }
-    const { resourceVersion } = await cluster.user.list(cloudLoadBalancerKind);
+    const { resourceVersion, items } = await cluster.user.list(cloudLoadBalancerKind);
     await Promise.all(subjects.map(({ name }) => cluster.delete(name)));
-    await until('nothing is left', async () => (await cluster.balancers()).length === 0 && history.isOver);
+    await until('nothing is left', async () => (await cluster.balancers()).length === 0);
+    await until('its end was seen', () => history.sawTheEndOf(items));
     for (const { name } of subjects)
       await until(`${name} is gone`, async () => (await cluster.get(name)) === undefined);
     stop.abort();
