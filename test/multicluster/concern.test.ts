@@ -51,6 +51,27 @@ describe('a cluster without the namespace', () => {
     await until('elsewhere too', async () => (await leasesIn(west)) === 'west');
   });
 
+  test('MCS-23 MCS-109 is no reason to say that a service is not everywhere when it is lost', async () => {
+    await using stack = new AsyncDisposableStack();
+    const clusters = await startClusters(['east', 'west', 'north'], stack);
+    const [east, west, north] = clusters;
+    assert.ok(east && west && north);
+    await removeNamespace(north);
+    await east.service('web', ['10.1.0.1']);
+    await east.export('web');
+    const { part } = join(clusters, stack);
+    await until('all have it that can', async () => (await reasonOf(east, 'Exported')) === 'Exported');
+    for (const cluster of [north, west]) {
+      cluster.disconnect();
+      await until(`${cluster.id} is missed`, () => part.problems().some((problem) => problem.includes(cluster.id)));
+    }
+    const exported = async (): Promise<string | undefined> =>
+      (await east.client.get(superclusterExportKind, { namespace: 'shop', name: 'web' })).status?.conditions?.find(
+        ({ type }) => type === 'Exported',
+      )?.message;
+    await until('west alone is missed', async () => (await exported()) === 'cannot reach west');
+  });
+
   test('MCS-44 gives the address back that a service had there before the namespace went', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await startClusters(['east', 'west'], stack);

@@ -99,7 +99,8 @@ export class Deliveries {
    */
   of(key: Key, exporter: string, members: readonly Member[]): readonly Delivery[] {
     return members.map((member): Delivery => {
-      if (!member.concerns(key)) return withoutNamespace(member);
+      // To hold nothing is all that is asked of a cluster without the namespace (MCS-109), also of one that is lost since.
+      if (!member.concerns(key)) return { cluster: member.id, state: 'acknowledged', hasAddress: true };
       const taken = this.#taken.get(key)?.get(member.id);
       const before = taken?.delivery ?? { cluster: member.id, hasAddress: false };
       // One that is silent for a moment is not away: what it has taken it has.
@@ -116,12 +117,6 @@ export class Deliveries {
     });
   }
 }
-
-/** To hold nothing is all that is asked of a cluster without the namespace (MCS-109). */
-const withoutNamespace = ({ id: cluster, pulse }: Member): Delivery =>
-  pulse.state === 'lost'
-    ? { cluster, state: 'unreachable', hasAddress: false }
-    : { cluster, state: 'acknowledged', hasAddress: true };
 
 const longestMessage = 300;
 
