@@ -38,16 +38,15 @@ const followedSets: ReadonlySet<SetName> = new Set([
 /** Sets that are asked about clients on this node before others are about everybody. */
 const nearSets: ReadonlySet<SetName> = new Set(['refused-near', 'near-pods', 'near-node']);
 
-/** Puts an edit in order. */
+/** Puts an edit in order. What is new for clients on this node comes first, with all that it leads to. */
 export function inSteps({ gone, come }: Pick<Edit, 'gone' | 'come'>): Steps {
   const [leaving, coming] = [new Set(gone.map(nameOf)), new Set(come.map(nameOf))];
   const isNew = (element: Element): boolean => !leaving.has(nameOf(element));
   const hasNear = come.some((element) => nearSets.has(element.set) && isNew(element));
   const isFirst = (element: Element): boolean => {
     if (!isNew(element)) return false;
-    return (
-      (hasNear && (nearSets.has(element.set) || followedSets.has(element.set))) || coming.has(restriction(element))
-    );
+    const isNear = nearSets.has(element.set) || followedSets.has(element.set);
+    return (hasNear && isNear) || coming.has(restriction(element));
   };
   const isLast = (element: Element): boolean => {
     if (coming.has(nameOf(element))) return false;

@@ -11,8 +11,8 @@ const nobody: Heard = [[]];
 const loopback: readonly string[] = ['127.0.0.0/8', '::1/128'];
 
 /** Whether the address of a route is held at all: where nobody is behind it the kernel refuses best. */
-export const isHeld = ({ action, near = { action, masquerade: 'never' } }: Route): boolean =>
-  action.type !== 'reject' || near.action.type !== 'reject';
+export const isHeld = ({ action, near }: Route): boolean =>
+  [action, near?.action ?? action].some(({ type }) => type !== 'reject');
 
 /** Whom the address of a route is to hear: all but those whose connections are dropped. */
 export function heardAt({ address, action, near, sources }: Route, network: NodeNetwork): Heard {
