@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
+import { serviceExportKind } from '../../src/api/kinds/multicluster/serviceexport/kind.ts';
 import { Vips } from '../../src/multicluster/member/vips.ts';
+import type { MemberEntry } from '../../src/multicluster/multicluster.ts';
 import { until } from '../../src/server/testing/until.ts';
-import type { Cluster, Joined } from './clusters.ts';
-import { entryOf, join, startClusters } from './clusters.ts';
+import { entryOf, join, joinSharing, startClusters } from './clusters.ts';
 import { reasonOf } from './pair.ts';
 
 describe('addresses', () => {
@@ -57,7 +58,7 @@ describe('addresses', () => {
     const clusters = await startClusters(['east', 'west'], stack);
     const [east, west] = clusters;
     assert.ok(east && west);
-    joinSharing(clusters, ['241.0.0.0/24'], stack);
+    joinSharing(clusters, new Vips(['241.0.0.0/24']), stack);
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
     await until(
@@ -72,7 +73,7 @@ describe('addresses', () => {
     const clusters = await startClusters(['east', 'west', 'north'], stack);
     const [east] = clusters;
     assert.ok(east);
-    await joinSharing(clusters, ['241.0.0.1/32'], stack).part.ready;
+    await joinSharing(clusters, new Vips(['241.0.0.1/32']), stack).part.ready;
     const haveAll = async (name: string): Promise<boolean> =>
       (await Promise.all(clusters.map((each) => each.importedService(name)))).every((each) => each !== undefined);
     await east.service('a', ['10.1.0.1']);
@@ -84,12 +85,42 @@ describe('addresses', () => {
     await east.unexport('a');
     await until('now all have it', () => haveAll('web'));
   });
-});
 
-/** Joins clusters that have one address for a service between them. */
-const joinSharing = (clusters: readonly Cluster[], cidrs: readonly string[], stack: AsyncDisposableStack): Joined => {
-  const vips = new Vips(cidrs);
-  return join(clusters, stack, {
-    members: (change) => change(clusters.map((each, index) => ({ ...entryOf(each, index), vips }))),
+  test('MCS-44 an address is given back when a cluster that may have it can be read, or is no member any more', async () => {
+    await using stack = new AsyncDisposableStack();
+    const clusters = await startClusters(['east', 'west', 'north'], stack);
+    const [east, west, north] = clusters;
+    assert.ok(east && west && north);
+    north.disconnect();
+    let change: (entries: readonly MemberEntry[]) => void = () => undefined;
+    const vips = new Vips(['241.0.0.1/32']);
+    const entries = clusters.map((each, index) => ({ ...entryOf(each, index), vips }));
+    const members = (tell: typeof change): void => (change = tell)(entries);
+    const { part } = join(clusters, stack, { members });
+    await part.ready;
+    const names = ['a', 'b', 'c'];
+    for (const name of names) await east.service(name, ['10.1.0.1']);
+    const hasAddress = async (name: string): Promise<boolean> =>
+      (await west.importedService(name))?.spec?.ip === '241.0.0.1';
+    const withdraw = async (name: string): Promise<void> => {
+      await east.unexport(name);
+      await until(
+        'its export is gone',
+        async () => (await east.client.find(serviceExportKind, { namespace: 'shop', name })) === undefined,
+      );
+    };
+    await east.export('a');
+    await until('the first has it', () => hasAddress('a'));
+    await withdraw('a');
+    north.reconnect();
+    await until('north is read', () => part.problems().length === 0);
+    await east.export('b');
+    await until('the next has it', () => hasAddress('b'));
+    north.disconnect();
+    await until('north is away', () => part.problems().length > 0);
+    await withdraw('b');
+    await east.export('c');
+    change(entries.slice(0, 2));
+    await until('the last has it', () => hasAddress('c'));
   });
-};
+});

@@ -245,3 +245,9 @@ export function join(
   stack.use(part);
   return { part, metrics };
 }
+
+/** A controller that joins clusters which have the same addresses for a service. */
+export const joinSharing = (clusters: readonly Cluster[], vips: Vips, stack: AsyncDisposableStack): Joined =>
+  join(clusters, stack, {
+    members: (change) => change(clusters.map((each, index) => ({ ...entryOf(each, index), vips }))),
+  });

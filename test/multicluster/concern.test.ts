@@ -13,7 +13,7 @@ import { Vips } from '../../src/multicluster/member/vips.ts';
 import type { MemberEntry } from '../../src/multicluster/multicluster.ts';
 import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
-import { entryOf, join, startClusters } from './clusters.ts';
+import { entryOf, join, joinSharing, startClusters } from './clusters.ts';
 import { reasonOf } from './pair.ts';
 
 async function removeNamespace({ client }: Cluster): Promise<void> {
@@ -90,6 +90,25 @@ describe('a cluster without the namespace', () => {
     await east.unexport('web');
     await until('the service is forgotten', async () => (await servicesIn(metrics)) === 0);
     await west.namespace('shop');
+    await east.export('other');
+    await until('another has it', async () => (await west.importedService('other'))?.spec?.ip === '241.9.0.1');
+  });
+
+  test('MCS-44 keeps no address from others while it is away', async () => {
+    await using stack = new AsyncDisposableStack();
+    const clusters = await startClusters(['east', 'west', 'north'], stack);
+    const [east, west, north] = clusters;
+    assert.ok(east && west && north);
+    await removeNamespace(north);
+    const { part, metrics } = joinSharing(clusters, new Vips(['241.9.0.1/32']), stack);
+    await part.ready;
+    for (const name of ['web', 'other']) await east.service(name, ['10.1.0.1']);
+    await east.export('web');
+    await until('it has the only one', async () => (await west.importedService('web'))?.spec?.ip === '241.9.0.1');
+    north.disconnect();
+    await until('north is away', () => part.problems().length > 0);
+    await east.unexport('web');
+    await until('the service is forgotten', async () => (await servicesIn(metrics)) === 0);
     await east.export('other');
     await until('another has it', async () => (await west.importedService('other'))?.spec?.ip === '241.9.0.1');
   });

@@ -62,13 +62,18 @@ export class Vips {
     return view === undefined || view.type === 'Headless' ? unneeded : this.#ledger.preview(key, view.families);
   }
 
+  /** Whether a service has an address. */
+  has(key: string): boolean {
+    return this.#ledger.holds(key);
+  }
+
   /** Gives back the addresses of a service that is gone; the result are services that wait for one (MCS-45). */
   release(key: string): readonly string[] {
     this.#waiting.delete(key);
-    const before = this.#ledger.size;
+    const isFreed = this.has(key);
     this.#ledger.release(key);
     this.#confirmed.delete(key);
-    return this.#ledger.size < before ? [...this.#waiting] : [];
+    return isFreed ? [...this.#waiting] : [];
   }
 }
 

@@ -234,6 +234,8 @@ export class Reconciler {
     if (exporters.length > 0 || members.some((each) => holdsAnything(each, key))) return;
     // Nobody has looked at it where its namespace went before it.
     for (const each of members) this.#release(each, key);
+    // What a cluster may have that cannot be read now is given back when it can, or is no member any more.
+    if (members.some(({ options }) => options.vips?.has(key) === true)) return;
     services.forget(key);
     this.#patience.forget(key);
     this.#deliveries.forget(key);
@@ -244,7 +246,7 @@ export class Reconciler {
     const { seats, touch } = this.#options;
     if (vips === undefined) return;
     const sharing = seats.members.filter(({ options }) => options.vips === vips);
-    if (sharing.some((each) => !each.isReady || holdsAnything(each, key))) return;
+    if (sharing.some((each) => (each.concerns(key) && !each.isReady) || holdsAnything(each, key))) return;
     const ids = sharing.map(({ id }) => id);
     for (const waiting of vips.release(key)) touch(waiting, ids);
   }

@@ -175,7 +175,9 @@ export class Sync {
   #concerned(key: Key): readonly Channel[] {
     const channels = [...this.#channels.values()];
     const concerned = channels.filter(({ member }) => member.concerns(key));
-    return concerned.length > 0 ? concerned : channels.filter(({ member }) => member.isReady).slice(0, 1);
+    if (concerned.length > 0) return concerned;
+    const able = this.taking.find(({ isReady }) => isReady);
+    return channels.filter(({ member }) => member === able);
   }
 
   #touch(keys: Iterable<Key>): void {
@@ -193,12 +195,13 @@ export class Sync {
     const channel = this.#channels.get(member.id);
     if (channel === undefined) return;
     for (const key of keysIn(member)) channel.touch(key);
-    for (const key of this.services.known()) if (member.concerns(key)) channel.touch(key);
+    for (const key of this.services.known()) if (this.#concerned(key).includes(channel)) channel.touch(key);
   }
 
   /**
    * What others have to know of a member is another: all that it exports, or that is elsewhere because of it, is looked at
    * wherever it is, everything in the member itself, and every export, which says whether the member has the service.
+   * What nobody exports any more may have waited for the member only.
    */
   #spread(member: Member): void {
     const exported = new Set([...keysIn(member), ...this.services.exportedBy(member.id)]);
@@ -206,7 +209,10 @@ export class Sync {
     if (this.#channels.size === 0) return;
     this.#touch(new Set([...exported, ...this.members.flatMap((each) => keysFrom(member.id, each))]));
     this.#touchIn(member);
-    for (const key of this.services.known()) this.#reconciler.touchExporters(key);
+    for (const key of this.services.known()) {
+      if (this.services.get(key).exporters.length > 0) this.#reconciler.touchExporters(key);
+      else this.#touch([key]);
+    }
   }
 
   /** Looks whether a member has changed. */

@@ -83,14 +83,14 @@ export class Ledger {
     this.#releaseExcept(key, []);
   }
 
+  /** Whether a service has an address. */
+  holds(key: string): boolean {
+    return this.#held.has(key);
+  }
+
   /** Whether an address, in canonical form, cannot be handed out. */
   isTaken(ip: string): boolean {
     return this.#holders.has(ip) || this.#isTakenByOthers(ip);
-  }
-
-  /** How many addresses are held. */
-  get size(): number {
-    return this.#holders.size;
   }
 
   #hold(key: string, ip: string): void {
