@@ -127,8 +127,12 @@ const isImported = (namespaces: ReadonlySet<string> = new Set(), { id, options }
   importer.caches.slices.by('source', id).length > 0;
 
 /** The leases of sources that a cluster has. */
-export async function leasesIn({ client }: Member, signal?: AbortSignal): Promise<readonly Lease[]> {
-  return (await client.list(leaseKind, { namespace: leaseNamespace, labelSelector: leaseSelector, signal })).items;
+export async function leasesIn(member: Member, signal: AbortSignal): Promise<readonly Lease[]> {
+  const selected = { namespace: leaseNamespace, labelSelector: leaseSelector };
+  const { items } = await member.ask(signal, (deadline) =>
+    member.client.list(leaseKind, { ...selected, signal: deadline }),
+  );
+  return items;
 }
 
 /** What is there when a controller begins: it was renewed by nobody that we know of. */
@@ -138,7 +142,7 @@ async function known(importer: Member, signal: AbortSignal): Promise<Map<string,
 }
 
 /** Deletes the leases in a cluster that are of none of the sources. */
-export async function dropLeases(importer: Member, sources: ReadonlySet<string>, signal?: AbortSignal): Promise<void> {
+export async function dropLeases(importer: Member, sources: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
   for (const lease of await leasesIn(importer, signal)) {
     const source = sourceOfLease(lease);
     if (source === undefined || sources.has(source)) continue;
@@ -147,10 +151,16 @@ export async function dropLeases(importer: Member, sources: ReadonlySet<string>,
 }
 
 /** Deletes a lease, if it is that one still. */
-async function drop({ client }: Member, lease: Lease, signal?: AbortSignal): Promise<void> {
+async function drop(member: Member, lease: Lease, signal: AbortSignal): Promise<void> {
   const { name = '', uid = '' } = lease.metadata;
   try {
-    await client.delete(leaseKind, { namespace: leaseNamespace, name }, { signal, preconditions: { uid } });
+    await member.ask(signal, (deadline) =>
+      member.client.delete(
+        leaseKind,
+        { namespace: leaseNamespace, name },
+        { signal: deadline, preconditions: { uid } },
+      ),
+    );
   } catch (error) {
     if (!isRefusal(error, 404) && !isRefusal(error, 409)) throw error;
   }

@@ -50,8 +50,8 @@ export interface MemberSetup extends MemberOptions {
 /** Who says what Events say. */
 const component = 'fairlead-multicluster';
 
-/** A write that takes longer than this has failed, whatever became of it. */
-const writeTimeoutMs = 15_000;
+/** What takes longer than this has failed, whatever became of it. */
+const answerMs = 15_000;
 
 /** One cluster of the set, over its own connection: what it exports, what it holds, whether it answers. */
 export class Member implements AsyncDisposable {
@@ -211,9 +211,12 @@ export class Member implements AsyncDisposable {
   /** Makes one write; what it left is in `record` and `actual` at once. Throws what the server refuses. */
   async apply(write: Write, signal: AbortSignal): Promise<void> {
     if (this.options.isReadOnly === true) throw new Error(`bug: cluster ${this.id} is not ours to write to`);
-    await withDeadline({ signal, ms: writeTimeoutMs, clock: this.#clock }, (deadline) =>
-      this.#apply(write, { signal: deadline }),
-    );
+    await this.ask(signal, (deadline) => this.#apply(write, { signal: deadline }));
+  }
+
+  /** Asks the server something and waits for the answer, but not for as long as a connection may hang. */
+  ask<T>(signal: AbortSignal, question: (deadline: AbortSignal) => Promise<T>): Promise<T> {
+    return withDeadline({ signal, ms: answerMs, clock: this.#clock }, question);
   }
 
   async #apply(write: Write, options: { readonly signal: AbortSignal }): Promise<void> {

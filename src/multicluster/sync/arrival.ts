@@ -12,7 +12,9 @@ import type { Member } from '../member/member.ts';
 export async function hasArrived(member: Member, key: Key, signal: AbortSignal): Promise<boolean> {
   const { namespace, name } = nameFor(key);
   const labelSelector = `${serviceNameLabel}=${name}`;
-  const { items } = await member.client.list(endpointSliceKind, { namespace, labelSelector, signal });
+  const { items } = await member.ask(signal, (deadline) =>
+    member.client.list(endpointSliceKind, { namespace, labelSelector, signal: deadline }),
+  );
   return areKnown(items, member.caches.slices.by('service', key));
 }
 

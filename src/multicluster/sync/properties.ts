@@ -11,7 +11,7 @@ import type { Member } from '../member/member.ts';
  * Writes into a cluster which one of the set it is (KEP-2149). The result is what keeps it from being that one; a cluster
  * whose server does not serve properties is taken as it is.
  */
-export async function joinSet(member: Member, setName: string, signal?: AbortSignal): Promise<string | undefined> {
+export async function joinSet(member: Member, setName: string, signal: AbortSignal): Promise<string | undefined> {
   const id = await propertyIn(member, clusterIdProperty, signal);
   if (id !== undefined && id.spec?.value !== member.id) {
     return `cluster ${member.id} says that it is ${id.spec?.value ?? ''} (ClusterProperty ${clusterIdProperty}): join it under that id, or delete the property`;
@@ -31,7 +31,7 @@ export async function joinSet(member: Member, setName: string, signal?: AbortSig
 }
 
 /** Removes what `joinSet` wrote. */
-export async function leaveSet(member: Member, signal?: AbortSignal): Promise<void> {
+export async function leaveSet(member: Member, signal: AbortSignal): Promise<void> {
   const id = await propertyIn(member, clusterIdProperty, signal);
   if (id?.spec?.value !== member.id) return;
   for (const name of [clusterSetProperty, clusterIdProperty]) {
@@ -39,7 +39,7 @@ export async function leaveSet(member: Member, signal?: AbortSignal): Promise<vo
   }
 }
 
-const propertyIn = (member: Member, name: string, signal?: AbortSignal): Promise<ClusterProperty | undefined> =>
+const propertyIn = (member: Member, name: string, signal: AbortSignal): Promise<ClusterProperty | undefined> =>
   member.client.find(clusterPropertyKind, { name }, { signal });
 
 const property = (name: string, value: string): ClusterProperty => ({ metadata: { name }, spec: { value } });

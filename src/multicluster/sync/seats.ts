@@ -140,7 +140,7 @@ export async function takeOver({ member }: Seat, seats: Seats, signal: AbortSign
 export async function tellMember({ member, problems }: Seat, setName: string, signal: AbortSignal): Promise<void> {
   if (member.options.isReadOnly === true) return;
   if (member.options.isLeaving === true) {
-    await leaveSet(member, signal);
+    await member.ask(signal, (deadline) => leaveSet(member, deadline));
     await dropLeases(member, new Set(), signal);
-  } else problems.property = await joinSet(member, setName, signal);
+  } else problems.property = await member.ask(signal, (deadline) => joinSet(member, setName, deadline));
 }
