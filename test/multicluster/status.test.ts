@@ -4,10 +4,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { failure } from '../../src/api/errors.ts';
+import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
 import { triggerTimeAnnotation } from '../../src/api/kinds/discovery/endpointslice/labels.ts';
-import { showStatus } from '../../src/cli/mcs/show.ts';
+import type { Shown } from '../../src/cli/mcs/show.ts';
+import { showStatus } from '../../src/cli/mcs/status.ts';
 import { takeSnapshot } from '../../src/cli/mcs/snapshot.ts';
+import { leaseName, leaseNamespace } from '../../src/multicluster/lease/lease.ts';
 import { until } from '../../src/server/testing/until.ts';
 import { entryOf, join, startClusters } from './clusters.ts';
 
@@ -25,7 +28,7 @@ test('MCS-23 status tells what a cluster that lags answers, and the generation o
   await east.export('web');
   await until('the status says so', async () => {
     await using snapshot = await takeSnapshot(clusters.map(entryOf), 'Withdraw');
-    const { lines, value, isWell } = showStatus(snapshot, 'shop/web');
+    const { lines, value, isWell } = await showStatus(snapshot, 'shop/web');
     if (!lines.some((line) => line === 'shop/web of east: cluster west does not take it: no way')) return false;
     assert.equal(isWell, false);
     assert.match(JSON.stringify(value), /"cluster":"east"[^}]*"generation":1/);
@@ -42,9 +45,9 @@ test('F6 status tells for how long a cluster lacks what has changed in another',
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
   await until('west has it', async () => (await west.imported('web')).length === 1);
-  const status = async (): Promise<ReturnType<typeof showStatus>> => {
+  const status = async (): Promise<Shown> => {
     await using snapshot = await takeSnapshot(clusters.map(entryOf), 'Withdraw');
-    return showStatus(snapshot, 'shop/web');
+    return await showStatus(snapshot, 'shop/web');
   };
   const inSync = async (): Promise<boolean> => (await status()).isWell;
   await until('all are in sync', inSync);
@@ -63,3 +66,50 @@ test('F6 status tells for how long a cluster lacks what has changed in another',
   west.reconnect();
   await until('west has caught up', inSync);
 });
+
+test('MCS-80 status tells which sources are silent or lost, and what has become of their endpoints', async () => {
+  await using stack = new AsyncDisposableStack();
+  const clusters = await startClusters(['east', 'west'], stack);
+  const [east, west] = clusters;
+  assert.ok(east && west);
+  const controller = stack.use(new AsyncDisposableStack());
+  await join(clusters, controller).part.ready;
+  await east.service('web', ['10.1.0.1']);
+  await east.export('web');
+  await until('west has it', async () => (await west.imported('web')).length === 1);
+  const leases = ['east', 'west'].map((id) => ({ namespace: leaseNamespace, name: leaseName(id) }));
+  for (const name of leases) await until('with leases', () => west.client.find(leaseKind, name));
+  await controller.disposeAsync();
+  east.disconnect();
+
+  /** Leases as if west was renewed now, and east so long before. */
+  const renew = async (secondsBefore: number): Promise<void> => {
+    for (const [index, ageMs] of [secondsBefore * 1000, 0].entries()) {
+      const renewTime = new Date(nextHour - ageMs).toISOString().replace('Z', '000Z');
+      const body = { spec: { renewTime, leaseDurationSeconds: 15 } };
+      await west.client.patch(leaseKind, leases[index] ?? assert.fail(), { body });
+    }
+  };
+  const stateIn = async (id: string): Promise<string> => {
+    await using snapshot = await takeSnapshot(clusters.map(entryOf), 'Withdraw');
+    const { lines } = await showStatus(snapshot, 'shop/web');
+    return lines.find((line) => line.includes(`  ${id}  `))?.replace(/.*\d\/\d +/, '') ?? '';
+  };
+  await renew(9);
+  assert.equal(await stateIn('west'), 'in sync');
+  await renew(11);
+  assert.equal(await stateIn('west'), 'in sync; east is silent, its endpoints are used still');
+  assert.equal(await stateIn('east'), 'cannot be read');
+  const [slice] = await west.imported('web');
+  assert.ok(slice);
+  const conditions = { ready: false, serving: true, terminating: true };
+  const endpoints = (slice.endpoints ?? []).map((endpoint) => ({ ...endpoint, conditions }));
+  await west.client.update(endpointSliceKind, { ...slice, endpoints });
+  assert.equal(await stateIn('west'), 'in sync; east is silent, its endpoints are used last');
+  await west.client.delete(endpointSliceKind, { namespace: 'shop', name: slice.metadata.name ?? '' });
+  await renew(16);
+  assert.equal(await stateIn('west'), 'in sync; east is lost, its endpoints are gone');
+});
+
+/** Later than any clock of the test, so that however long it takes something was renewed just now. */
+const nextHour = Date.now() + 3_600_000;

@@ -17,9 +17,10 @@ import { connectTo, entriesOf } from './entries.ts';
 import { readMembers } from './follow-members.ts';
 import { join, leave, list } from './membership.ts';
 import type { Shown } from './show.ts';
-import { showExplanation, showPlan, showStatus, showWhy } from './show.ts';
+import { showExplanation, showPlan, showWhy } from './show.ts';
 import type { Snapshot } from './snapshot.ts';
 import { takeSnapshot } from './snapshot.ts';
+import { showStatus } from './status.ts';
 
 interface McsFlags {
   readonly members?: string;
@@ -117,7 +118,7 @@ async function show(
     case 'list':
       return list(snapshot);
     case 'status':
-      return showStatus(snapshot, args[0] === undefined ? undefined : keyOf(args[0]));
+      return await showStatus(snapshot, args[0] === undefined ? undefined : keyOf(args[0]));
     case 'explain':
       return showExplanation(snapshot, keyOf(one(args, 'NAMESPACE/NAME')));
     case 'plan':

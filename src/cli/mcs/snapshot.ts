@@ -45,6 +45,7 @@ export class Snapshot implements AsyncDisposable {
       member,
       unknown: ids(({ caches }) => !caches.isSynced),
       lost: ids(({ pulse }) => pulse.state === 'lost'),
+      silent: ids(({ pulse }) => pulse.state === 'silent'),
     });
   }
 
