@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { showPlan } from '../../src/cli/mcs/show.ts';
+import { showExplanation, showPlan } from '../../src/cli/mcs/show.ts';
 import { takeSnapshot } from '../../src/cli/mcs/snapshot.ts';
-import { entryOf, startClusters } from './clusters.ts';
+import { until } from '../../src/server/testing/until.ts';
+import { entryOf, join, startClusters } from './clusters.ts';
 
 test('F1 a plan tells that an export would be beyond the quota of its cluster', async () => {
   await using stack = new AsyncDisposableStack();
@@ -20,4 +21,24 @@ test('F1 a plan tells that an export would be beyond the quota of its cluster', 
     '  nothing would be exported: cluster east may export 1 services and has older ones: withdraw one, or raise its quota',
   ]);
   assert.equal(planOf('old').isWell, true);
+});
+
+test('F1 a plan deletes nothing because a cluster cannot be read, and none is made for that one', async () => {
+  await using stack = new AsyncDisposableStack();
+  const clusters = await startClusters(['east', 'west'], stack);
+  const [east, west] = clusters;
+  assert.ok(east && west);
+  await join(clusters, stack).part.ready;
+  await east.service('web', ['10.1.0.1']);
+  await east.export('web');
+  await until('west has it', async () => (await west.imported('web')).length === 1);
+  await west.service('web', ['10.2.0.1']);
+  east.disconnect();
+  await using snapshot = await takeSnapshot(clusters.map(entryOf), 'Withdraw');
+  const planOf = (cluster: string) => showPlan(snapshot, 'shop/web', { verb: 'export', cluster });
+  assert.match(planOf('west').lines.join('\n'), /^ {2}west .* 1 created, \d changed, 0 deleted$/m);
+  assert.throws(() => planOf('east'), {
+    message: /^cluster east cannot be read: .*: what it would export is not known$/,
+  });
+  assert.match(showExplanation(snapshot, 'shop/web').lines.join('\n'), /no cluster that can be read exports it/);
 });

@@ -10,7 +10,9 @@ import { planChange } from '../../multicluster/explain/plan-change.ts';
 import type { DnsAnswer } from '../../multicluster/explain/why.ts';
 import { why, whyText } from '../../multicluster/explain/why.ts';
 import { leasesIn } from '../../multicluster/lease/renewer.ts';
+import type { Member } from '../../multicluster/member/member.ts';
 import type { Shape } from '../../multicluster/record.ts';
+import { FatalError } from '../errors.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** A command is not interrupted but by its end. */
@@ -30,16 +32,18 @@ const keyOf = (key: Key): { readonly namespace: string; readonly name: string } 
 
 /** Whose exports are not in what is shown, and why. */
 export const unreadLines = ({ members }: Snapshot): readonly string[] =>
-  members
-    .filter(({ isReady }) => !isReady)
-    .map(({ id, pulse }) => `cluster ${id} cannot be read: ${messageOf(pulse.error ?? 'it does not answer')}`);
+  members.filter(({ isReady }) => !isReady).map(unreadLine);
+
+const unreadLine = ({ id, pulse }: Member): string =>
+  `cluster ${id} cannot be read: ${messageOf(pulse.error ?? 'it does not answer')}`;
 
 /** Who exports a service, what is made of it, and every conflict. */
 export function showExplanation(snapshot: Snapshot, key: Key): Shown {
   const explanation = explain(snapshot.merged(key));
+  const unread = unreadLines(snapshot);
   return {
     value: explanation,
-    lines: [...explanationText(explanation).split('\n'), ...unreadLines(snapshot)],
+    lines: [...explanationText(explanation, unread.length > 0).split('\n'), ...unread],
     isWell: explanation.conflicts.length === 0,
   };
 }
@@ -51,9 +55,11 @@ export function showPlan(
   change: { readonly verb: 'export' | 'unexport'; readonly cluster: string },
 ): Shown {
   const { seedPolicy, members } = snapshot;
+  const member = snapshot.member(change.cluster);
+  if (!member.isReady) throw new FatalError(`${unreadLine(member)}: what it would export is not known`);
   const planned = planChange(
     key,
-    { verb: change.verb, member: snapshot.member(change.cluster) },
+    { verb: change.verb, member },
     { merged: snapshot.merged(key), members, seedPolicy, now: timestamp(Date.now()) },
   );
   return {

@@ -273,6 +273,33 @@ describe('F14 why', () => {
     });
   }
 
+  test('what follows from a broken step is not broken itself', () => {
+    const nothing = { name, addresses: [] };
+    for (const input of [
+      seen([], { dns: nothing }),
+      seen([record('east', { service: undefined, slices: [] })], { dns: nothing }),
+    ]) {
+      const { steps, broken } = why(input);
+      assert.deepEqual(
+        steps.filter(({ state }) => state === 'broken').map(({ step }) => step),
+        [broken],
+      );
+    }
+  });
+
+  test('a controller that is lost is told from a source that is', () => {
+    const leases = new Map([
+      ['east', 'expired'],
+      ['north', 'expired'],
+    ] as const);
+    const { steps } = why(seen([east], { leases }));
+    const message = 'no controller renews the leases in north: is it running?';
+    assert.deepEqual(
+      steps.find(({ step }) => step === 'lease'),
+      { step: 'lease', state: 'broken', message },
+    );
+  });
+
   test('all steps are told, in order', () => {
     assert.deepEqual(
       why(seen([east])).steps.map(({ step }) => step),

@@ -78,13 +78,13 @@ function viewReport({ views, order }: Merged, shape: Shape): ViewReport {
   };
 }
 
-/** The explanation for a person. */
-export function explanationText(explanation: Explanation): string {
+/** The explanation for a person; `isPartial`: some clusters could not be read. */
+export function explanationText(explanation: Explanation, isPartial = false): string {
   const { exporters, views, conflicts } = explanation;
   const rows = exporters.map(({ cluster, since, state, message = '' }) => [cluster, state, `since ${since}`, message]);
   return [
     textOf(explanation),
-    ...(exporters.length === 0 ? ['  no cluster exports it: create a ServiceExport of that name'] : []),
+    ...(exporters.length === 0 ? [`  ${isPartial ? unexportedAsFarAsRead : unexported}`] : []),
     ...aligned(rows),
     ...aligned([
       ['ImportedService', viewText(views.seed)],
@@ -94,6 +94,9 @@ export function explanationText(explanation: Explanation): string {
     ...(conflicts.some(isOverWithdrawnPort) ? [phases] : []),
   ].join('\n');
 }
+
+const unexported = 'no cluster exports it: create a ServiceExport of that name';
+const unexportedAsFarAsRead = 'no cluster that can be read exports it';
 
 /** How ports are changed without ever being in conflict (MCS-129). */
 const phases =

@@ -47,6 +47,7 @@ export function planChange(
       before,
       after: verb === 'export' ? withExport(before, record) : withoutExport(before, member.id),
       options: { incumbents: merged.order, seedPolicy },
+      unknownClusters: new Set(members.filter(({ caches }) => !caches.isSynced).map(({ id }) => id)),
       members: members.map((each) => ({
         facts: each.facts(),
         actual: each.actual(key),

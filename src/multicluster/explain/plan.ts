@@ -28,6 +28,8 @@ export interface PlanInput {
   /** The records as they would be. */
   readonly after: readonly ExportRecord[];
   readonly members: readonly PlanMember[];
+  /** Members that could not be read: what came from them stays. Default none. */
+  readonly unknownClusters?: ReadonlySet<string>;
   readonly options?: MergeOptions;
 }
 
@@ -80,7 +82,8 @@ export const hypotheticalExport = (
 });
 
 /** Plans a change of exports. */
-export function plan(key: ServiceKey, { before, after, members, options = {} }: PlanInput): ExportPlan {
+export function plan(key: ServiceKey, input: PlanInput): ExportPlan {
+  const { before, after, members, unknownClusters = new Set(), options = {} } = input;
   const old = merge(key, before, options);
   const merged = merge(key, after, { ...options, incumbents: options.incumbents ?? old.order });
   const idsBefore = new Set(old.conflicts.map(idOf));
@@ -92,14 +95,18 @@ export function plan(key: ServiceKey, { before, after, members, options = {} }: 
     after: explain(merged),
     newConflicts: merged.conflicts.filter((conflict) => !idsBefore.has(idOf(conflict))),
     solvedConflicts: old.conflicts.filter((conflict) => !idsAfter.has(idOf(conflict))),
-    importers: members.map((member) => importerPlan(merged, member)),
+    importers: members.map((member) => importerPlan(merged, member, unknownClusters)),
   };
 }
 
 const idOf = ({ field, rule }: Conflict): string => `${field} ${rule}`;
 
-function importerPlan(merged: Merged, { facts, actual, vipFor }: PlanMember): ImporterPlan {
-  const target = { member: facts, vip: vipFor(merged) };
+function importerPlan(
+  merged: Merged,
+  { facts, actual, vipFor }: PlanMember,
+  unknownClusters: ReadonlySet<string>,
+): ImporterPlan {
+  const target = { member: facts, vip: vipFor(merged), unknownClusters };
   const writes: Write[] = [];
   let there = actual;
   // Step by step, as the controller does it: slices need imports, and these may need a derived Service.

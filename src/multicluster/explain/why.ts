@@ -154,9 +154,11 @@ function importStep({ shape, from, desired, actual }: WhyInput): Finding {
       : [desired.serviceImport, actual.serviceImport];
   const kind = shape === 'seed' ? 'ImportedService' : 'ServiceImport';
   if (!from.serves[shape]) return broken(`cluster ${from.id} does not serve ${kind}: install its definition`);
-  const refusal = desired.refusals[0]?.message;
-  if (wanted === undefined)
-    return there === undefined ? broken(refusal ?? `${kind} is not to be there`) : unknown(`${kind} is about to go`);
+  if (wanted === undefined && there !== undefined) return unknown(`${kind} is about to go`);
+  if (wanted === undefined) {
+    const refusal = desired.refusals[0]?.message;
+    return refusal === undefined ? unknown('there is nothing to import') : broken(refusal);
+  }
   const obstacles = diff(desired, actual, { now: '' }).obstacles.filter(({ object }) => object === there);
   if (obstacles[0] !== undefined) return broken(obstacles[0].message);
   return there === undefined
@@ -185,9 +187,9 @@ function slicesStep({ merged, desired, actual }: WhyInput): Finding {
   const ready = endpoints.filter(isReady).length;
   const sources = [...new Set(ours.map(({ metadata }) => metadata.labels?.[sourceClusterLabel] ?? ''))].toSorted();
   const missing = diff(desired, actual, { now: '' }).writes.filter(({ kind }) => kind.kind === 'EndpointSlice').length;
-  const behind = missing === 0 ? '' : `; ${missing} slices are still to be written`;
+  const behind = missing === 0 ? '' : `; still to be written: ${missing}`;
   if (ready > 0) return ok(`${ready} of ${endpoints.length} endpoints are ready, from ${listText(sources)}${behind}`);
-  if (merged.exporters.length === 0) return unknown('there is no export');
+  if (merged.order.length === 0) return unknown('there is nothing to import');
   const exported = merged.exporters.flatMap(({ record }) => record.slices.flatMap((slice) => slice.endpoints ?? []));
   if (exported.length === 0) return broken('the exporting clusters have no endpoints: look at their Pods');
   if (!exported.some(isReady)) return broken(`none of ${exported.length} endpoints is ready in the exporting clusters`);
@@ -200,6 +202,8 @@ function leaseStep({ merged: { order }, actual, leases, from }: WhyInput): Findi
   const others = sources.filter((cluster) => cluster !== from.id);
   const inState = (...states: readonly LeaseState[]): readonly string[] =>
     others.filter((cluster) => states.includes(leases.get(cluster) ?? 'absent'));
+  if (others.length > 0 && leases.get(from.id) === 'expired')
+    return broken(`no controller renews the leases in ${from.id}: is it running?`);
   const expired = inState('expired');
   const suspect = inState('suspect', 'absent');
   if (expired.length > 0) {
@@ -222,6 +226,9 @@ const hasSlicesOf = (source: string, { slices }: Actual): boolean =>
 function dnsStep({ shape, merged, actual, dns }: WhyInput): Finding {
   if (dns === undefined) return unknown('DNS was not asked');
   const { name, addresses } = dns;
+  const { importedService, serviceImport } = actual;
+  if (addresses.length === 0 && (shape === 'seed' ? importedService : serviceImport) === undefined)
+    return unknown(`${name} does not resolve: there is no import to make it`);
   if (addresses.length === 0)
     return broken(`${name} does not resolve: is the DNS server of this cluster in charge of that zone?`);
   const wanted = addressesIn(shape, actual);
