@@ -1,9 +1,10 @@
 // What of a Service a network load balancer can be made for: the rules of all clouds, and those of this adapter.
+import { canonicalCidr } from '../../api/addresses.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Cloud, Port, Request } from '../providers/cloud.ts';
 import { aws } from '../providers/aws/cloud.ts';
 import type { Fault } from '../providers/fault.ts';
 import { fault } from '../providers/fault.ts';
-import { canonicalCidr } from '../../api/addresses.ts';
 import type { FoundBalancer } from './found.ts';
 import { keepsSecurityGroup, narrowRanges } from './security-group.ts';
 import type { Settings } from './settings.ts';
@@ -48,15 +49,8 @@ function check(request: Request, around: Circumstances): Fault | undefined {
   const { service } = request;
   const problem = annotationProblem(service) ?? placeProblem(request, around);
   if (problem !== undefined) return fault('fairlead.dev/InvalidAnnotation', problem);
-  const ranges = narrowRanges(service);
-  const wrong = ranges.find((range) => canonicalCidr(range) === undefined);
-  if (wrong !== undefined || (ranges.length > 0 && around.settings.securityGroups.length > 0)) {
-    const message =
-      wrong === undefined
-        ? 'security groups that are named have rules of their own: drop the ranges of clients, or the groups'
-        : `"${wrong}" is no range of clients: expected a CIDR such as 192.0.2.0/24`;
-    return fault('fairlead.dev/UnsupportedSourceRanges', message);
-  }
+  const outside = rangesFault(service, around.settings);
+  if (outside !== undefined) return outside;
   if ((service.spec.loadBalancerIP ?? '') !== '') {
     const message = 'AWS NLB has a name, not an address: drop spec.loadBalancerIP';
     return fault('fairlead.dev/UnsupportedLoadBalancerIP', message);
@@ -69,6 +63,18 @@ function check(request: Request, around: Circumstances): Fault | undefined {
       'AWS NLB sends to its targets over IPv4: add IPv4 to spec.ipFamilies',
     );
   return (isToNodes(around) ? undefined : twinFault(request)) ?? changeFault(request, around);
+}
+
+/** Who is let in is for the group that is ours to keep, and by ranges alone. */
+function rangesFault(service: Service, { securityGroups }: Settings): Fault | undefined {
+  const code = 'fairlead.dev/UnsupportedSourceRanges';
+  const ranges = narrowRanges(service);
+  const wrong = ranges.find((range) => canonicalCidr(range) === undefined);
+  if (wrong !== undefined)
+    return fault(code, `"${wrong}" is no range of clients: expected a CIDR such as 192.0.2.0/24`);
+  if (ranges.length === 0 || securityGroups.length === 0) return undefined;
+  const message = 'security groups that are named have rules of their own: drop the ranges of clients, or the groups';
+  return fault(code, message);
 }
 
 /** One listener for TCP and UDP sends both to one port of an endpoint. */
