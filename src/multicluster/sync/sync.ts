@@ -8,7 +8,7 @@ import type { MemberListener } from '../member/events.ts';
 import { keysFrom, keysIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
 import type { BrakeOptions } from './brake.ts';
-import { Channel } from './channel.ts';
+import { Channels } from './channels.ts';
 import type { SyncMetrics } from './metrics.ts';
 import { syncMetrics } from './metrics.ts';
 import { Reconciler } from './reconciler.ts';
@@ -46,8 +46,7 @@ export class Sync {
   readonly #clock: Clock;
   readonly #seats = new Seats();
   readonly #reconciler: Reconciler;
-  /** Member → the way into it, while this controller leads. */
-  readonly #channels = new Map<string, Channel>();
+  readonly #channels: Channels;
   #term: AbortSignal | undefined;
 
   constructor(options: SyncOptions) {
@@ -64,7 +63,7 @@ export class Sync {
     this.metrics = syncMetrics(options.metrics, {
       services: () => [...this.services.keys()].length,
       conflicts: () => [...this.services.keys()].filter((key) => this.services.get(key).conflicts.length > 0).length,
-      waiting: () => new Map(Array.from(this.#channels.values(), ({ member, length }) => [member.id, length])),
+      waiting: () => new Map(this.#channels.all().map(({ member, length }) => [member.id, length])),
     });
     this.#reconciler = new Reconciler({
       services: this.services,
@@ -73,9 +72,18 @@ export class Sync {
       clock: this.#clock,
       log: options.log,
       changed: (key) => this.#changed(key),
-      touch: (key, members) => {
-        for (const id of members) this.#channels.get(id)?.touch(key);
-      },
+      touch: (key, members) => this.#channels.touchIn(members, key),
+    });
+    const { log, windowMs = 100, brake = {} } = options;
+    const { services } = this;
+    this.#channels = new Channels({
+      services,
+      seats: this.#seats,
+      reconciler: this.#reconciler,
+      clock: this.#clock,
+      log,
+      windowMs,
+      brake,
     });
   }
 
@@ -91,9 +99,11 @@ export class Sync {
   /** What keeps members from taking part, each a sentence. */
   problems(): readonly string[] {
     const own = this.#seats.all().flatMap((seat) => problemOf(seat) ?? []);
-    const held = [...this.#channels.values()].flatMap(({ member, brake }) =>
-      brake.held.map((source) => `too much of ${source} would be deleted in ${member.id} at once: it waits a while`),
-    );
+    const held = this.#channels
+      .all()
+      .flatMap(({ member, brake }) =>
+        brake.held.map((source) => `too much of ${source} would be deleted in ${member.id} at once: it waits a while`),
+      );
     return [...own, ...held];
   }
 
@@ -102,10 +112,9 @@ export class Sync {
    * been read it is unknown, so that what came from the cluster stays. Resolves when the old one is no longer written to.
    */
   async add(member: Member): Promise<void> {
-    const old = this.#channels.get(member.id);
+    const old = this.#channels.drop(member.id);
     this.#seats.add(member);
-    this.#channels.delete(member.id);
-    if (this.#term !== undefined) this.#open(member, this.#term);
+    if (this.#term !== undefined) this.#channels.open(member, this.#term);
     this.#look(member.id);
     await old?.stop();
   }
@@ -114,8 +123,7 @@ export class Sync {
   async remove(id: string): Promise<void> {
     const seat = this.#seats.get(id);
     if (seat === undefined) return;
-    const channel = this.#channels.get(id);
-    this.#channels.delete(id);
+    const channel = this.#channels.drop(id);
     this.#seats.remove(id);
     this.metrics.connected.remove({ cluster: id });
     for (const key of keysIn(seat.member)) this.#changed(key);
@@ -128,8 +136,8 @@ export class Sync {
   listenerFor(id: string): MemberListener {
     return {
       source: (key) => this.#changed(key),
-      target: (key) => this.#channels.get(id)?.touch(key),
-      namespace: (name) => this.#touchNamespace(id, name),
+      target: (key) => this.#channels.touchIn([id], key),
+      namespace: (name) => this.#channels.touchNamespace(id, name),
       state: () => this.#look(id),
     };
   }
@@ -138,64 +146,18 @@ export class Sync {
   async lead(signal: AbortSignal): Promise<void> {
     this.#term = signal;
     this.#reconciler.begin();
-    for (const member of this.members) this.#open(member, signal);
-    this.#touch(new Set([...this.services.known(), ...this.members.flatMap((member) => [...keysIn(member)])]));
+    for (const member of this.members) this.#channels.open(member, signal);
+    this.#channels.touch(new Set([...this.services.known(), ...this.members.flatMap((member) => [...keysIn(member)])]));
     this.#lookAtAll();
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     this.#term = undefined;
-    const channels = [...this.#channels.values()];
-    this.#channels.clear();
-    await Promise.all(channels.map((channel) => channel.stop()));
+    await this.#channels.close();
     for (const seat of this.#seats.all()) seat.joining = 'not yet';
-  }
-
-  #open(member: Member, signal: AbortSignal): void {
-    const { log, windowMs = 100, brake = {} } = this.#options;
-    const channel = new Channel(
-      {
-        member,
-        clock: this.#clock,
-        log,
-        windowMs,
-        brake,
-        work: (own, key, term) => this.#reconciler.run(own, key, term),
-        onFailure: (own, key, failure) => this.#reconciler.failed(key, own.member.id, failure),
-      },
-      signal,
-    );
-    this.#channels.set(member.id, channel);
   }
 
   #changed(key: Key): void {
     this.services.changed(key);
-    for (const channel of this.#concerned(key)) channel.push(key);
-  }
-
-  /** Who has to look at a service; where it concerns no member any more, one that forgets it. */
-  #concerned(key: Key): readonly Channel[] {
-    const channels = [...this.#channels.values()];
-    const concerned = channels.filter(({ member }) => member.concerns(key));
-    if (concerned.length > 0) return concerned;
-    const able = this.taking.find(({ isReady }) => isReady);
-    return channels.filter(({ member }) => member === able);
-  }
-
-  #touch(keys: Iterable<Key>): void {
-    for (const key of keys) for (const channel of this.#concerned(key)) channel.touch(key);
-  }
-
-  #touchNamespace(id: string, name: string): void {
-    const channel = this.#channels.get(id);
-    if (channel === undefined) return;
-    for (const key of this.services.known()) if (key.startsWith(`${name}/`)) channel.touch(key);
-  }
-
-  /** Everything in one member. */
-  #touchIn(member: Member): void {
-    const channel = this.#channels.get(member.id);
-    if (channel === undefined) return;
-    for (const key of keysIn(member)) channel.touch(key);
-    for (const key of this.services.known()) if (this.#concerned(key).includes(channel)) channel.touch(key);
+    this.#channels.push(key);
   }
 
   /**
@@ -206,12 +168,12 @@ export class Sync {
   #spread(member: Member): void {
     const exported = new Set([...keysIn(member), ...this.services.exportedBy(member.id)]);
     for (const key of exported) this.services.changed(key);
-    if (this.#channels.size === 0) return;
-    this.#touch(new Set([...exported, ...this.members.flatMap((each) => keysFrom(member.id, each))]));
-    this.#touchIn(member);
+    if (this.#term === undefined) return;
+    this.#channels.touch(new Set([...exported, ...this.members.flatMap((each) => keysFrom(member.id, each))]));
+    this.#channels.touchAllIn(member);
     for (const key of this.services.known()) {
       if (this.services.get(key).exporters.length > 0) this.#reconciler.touchExporters(key);
-      else this.#touch([key]);
+      else this.#channels.touch([key]);
     }
   }
 
@@ -237,13 +199,13 @@ export class Sync {
     const isNew = member.isReady && seat.joining === 'not yet' && this.#term !== undefined;
     if (isNew) void this.#join(seat, this.#term); // catches everything
     if (hasChanged) this.#spread(member);
-    else if (member.isReady && !wasReady) this.#touchIn(member);
+    else if (member.isReady && !wasReady) this.#channels.touchAllIn(member);
     if (!hasChanged && seat.wasSilent !== wasSilent) this.#touchDemoted(member);
   }
 
   /** The services whose endpoints in a member come last while it is silent. */
   #touchDemoted(member: Member): void {
-    this.#touch([...keysIn(member)].filter((key) => member.record(key)?.onLoss === 'Demote'));
+    this.#channels.touch([...keysIn(member)].filter((key) => member.record(key)?.onLoss === 'Demote'));
   }
 
   async #join(seat: Seat, signal = new AbortController().signal): Promise<void> {
@@ -253,9 +215,9 @@ export class Sync {
     try {
       await takeOver(seat, this.#seats, signal);
       seat.joining = 'done';
-      this.#touchIn(seat.member);
+      this.#channels.touchAllIn(seat.member);
       // Where it shares its addresses with others, theirs follow those that it had.
-      if (this.#sharesAddresses(seat.member)) this.#touch(keysIn(seat.member));
+      if (this.#sharesAddresses(seat.member)) this.#channels.touch(keysIn(seat.member));
     } catch (error) {
       seat.joining = 'not yet';
       if (signal.aborted) return;
