@@ -1,13 +1,14 @@
 import { join as joinPath } from 'node:path';
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import { messageOf } from '../../api/thrown.ts';
 import type { SeedPolicy } from '../../multicluster/merge/merged.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import { endpointRangesOf } from '../../multicluster/guard/policy.ts';
 import { Vips } from '../../multicluster/member/vips.ts';
 import { readIfPresent } from '../../server/pki/files.ts';
 import { clustersOf } from '../access/data.ts';
-import { UsageError } from '../errors.ts';
+import { FatalError, UsageError } from '../errors.ts';
 import { parseGoDuration } from '../part/duration.ts';
 import type { Streams } from '../output.ts';
 import { outputFlag, readOutput, rendered } from '../output.ts';
@@ -150,7 +151,10 @@ async function whyOf(snapshot: Snapshot, key: string, { from, zone, dns, dataDir
 async function entries({ members, dataDir }: McsFlags): Promise<readonly MemberEntry[]> {
   if (members !== undefined) return entriesOf(await readMembers(members), members);
   const kubeconfig = joinPath(dataDir, 'kubeconfig');
-  return (await clustersOf(dataDir)).map(({ name }, index): MemberEntry => ({
+  const clusters = await clustersOf(dataDir).catch((cause: unknown) => {
+    throw new FatalError(`${messageOf(cause)}; for clusters of your own pass --members FILE`, { cause });
+  });
+  return clusters.map(({ name }, index): MemberEntry => ({
     id: name,
     connect: () => connectTo({ kubeconfig: 'kubeconfig', context: name }, kubeconfig),
     vips: new Vips([defaultRanges(index).supercluster]),

@@ -7,7 +7,7 @@ import { Member } from '../../multicluster/member/member.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import { desiredIn } from '../../multicluster/sync/deliver.ts';
 import { Services } from '../../multicluster/sync/services.ts';
-import { FatalError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 
 /** How long members are waited for. */
 const patienceMs = 5000;
@@ -52,7 +52,7 @@ export class Snapshot implements AsyncDisposable {
   member(id: string): Member {
     const member = this.members.find((each) => each.id === id);
     if (member !== undefined) return member;
-    throw new FatalError(
+    throw new UsageError(
       `there is no cluster "${id}" in the set: it has ${this.members.map((each) => each.id).join(', ')}`,
     );
   }
