@@ -52,6 +52,8 @@ const identity = async (cluster: Cluster): Promise<unknown> => {
 describe('a set in two halves', () => {
   test('MCS-84 MCS-86 each goes on with a controller of its own, and they come together as one', async () => {
     await using stack = new AsyncDisposableStack();
+    // Long enough that no half loses itself while the machine is busy with others.
+    const pulse = { renewMs: 500, durationMs: 4000 };
     let isWhole = true;
     const halves = [
       ['east', 'north'],
@@ -66,9 +68,9 @@ describe('a set in two halves', () => {
           ...entryOf(each, index),
           connect: () => each.connect('multicluster', line(each)),
         }));
-        join(all, stack, { members: (change) => change(entries) });
+        join(all, stack, { members: (change) => change(entries), pulse });
       }
-      for (const cluster of all) reap(cluster, stack);
+      for (const cluster of all) reap(cluster, stack, { pulse });
     });
     const [east, north, west, south] = clusters;
     assert.ok(east && north && west && south);
