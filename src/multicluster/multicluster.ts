@@ -24,7 +24,7 @@ export interface MemberEntry extends MemberOptions {
   readonly version?: string | undefined;
 }
 
-export interface MulticlusterOptions extends Omit<SyncOptions, 'log' | 'metrics' | 'onJoined'> {
+export interface MulticlusterOptions extends Omit<SyncOptions, 'log' | 'metrics' | 'onJoined' | 'hasCompany'> {
   /** The members of the set. Calls `change` with all of them, at once and whenever they change, until the signal fires. */
   readonly members: (change: (entries: readonly MemberEntry[]) => void, signal: AbortSignal) => void;
   /** Stands for election with a Lease in the part's own cluster; undefined: it is the only one. */
@@ -68,6 +68,8 @@ class Multicluster implements RunningPart {
   readonly #advisor: Advisor | undefined;
   /** Changes of membership, one after the other. */
   #changing: Promise<void> = Promise.resolve();
+  /** When another controller was last seen to renew the leases of members. */
+  #companyAt = -Infinity;
   #isLeading = false;
   #isDecided = false;
 
@@ -79,6 +81,7 @@ class Multicluster implements RunningPart {
       ...options,
       log: context.log,
       metrics: context.metrics,
+      hasCompany: () => this.#clock.elapsed() - this.#companyAt < 2 * this.#pulse.durationMs,
       onJoined: async (member, term) => this.#advisor?.introduce(member, term),
     });
     const { signal } = this.#stop;
@@ -89,6 +92,10 @@ class Multicluster implements RunningPart {
     // Who does not wait for them is told by `problems`.
     this.ready.catch(() => undefined);
     this.failed.catch(() => undefined);
+  }
+
+  get #pulse(): PulseTimes {
+    return this.#options.pulse ?? defaultPulse;
   }
 
   problems(): readonly string[] {
@@ -205,11 +212,12 @@ class Multicluster implements RunningPart {
   async #lead(term: AbortSignal): Promise<void> {
     const { log } = this.#context;
     const renewer = new Renewer({
-      ...(this.#options.pulse ?? defaultPulse),
+      ...this.#pulse,
       members: () => this.#sync.taking,
       holder: this.#identity,
       clock: this.#clock,
       onError: (error, cluster) => log.warn({ cluster, err: error }, 'could not renew leases, will try again'),
+      onCompany: () => (this.#companyAt = this.#clock.elapsed()),
     });
     this.#isLeading = true;
     await Promise.all([this.#sync.lead(term), renewer.run(term), this.#dropLeases()]);

@@ -80,7 +80,11 @@ async function story(mode: string, stack: AsyncDisposableStack): Promise<readonl
   const clusters = await three(stack);
   const [east, north, west] = clusters;
   await modes[mode]?.(clusters, stack);
-  const all = (name: string): Promise<readonly unknown[]> => Promise.all(clusters.map((each) => held(each, name)));
+  // Two that write the same do not say it at the same moment.
+  const all = async (name: string): Promise<readonly unknown[]> => {
+    await rest(clusters, 100);
+    return Promise.all(clusters.map((each) => held(each, name)));
+  };
   const have = (name: string, want: Record<string, readonly string[]>): Promise<unknown> =>
     until(`${name} is ${JSON.stringify(want)}`, async () => {
       const found = await Promise.all(clusters.map((each) => each.addresses(name)));
@@ -105,6 +109,7 @@ async function story(mode: string, stack: AsyncDisposableStack): Promise<readonl
   await until('it is agreed', async () => (await east.conditions('web', 'current'))['Conflict'] === 'False');
   for (const shape of ['seed', 'current'] as const)
     await until('the export is gone', async () => Object.keys(await west.conditions('web', shape)).length === 0);
+  await until('the other stays', () => isExported(east, 'web'));
   steps.push(await all('web'));
   await east.unexport('web');
   for (const each of clusters) {

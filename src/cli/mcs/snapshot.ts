@@ -26,6 +26,7 @@ export class Snapshot implements AsyncDisposable {
     this.#services = new Services({
       members: () => members,
       seedPolicy,
+      hasCompany: () => false,
       clock: systemClock,
       onDenials: () => undefined,
     });

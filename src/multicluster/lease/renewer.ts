@@ -14,6 +14,8 @@ export interface RenewerOptions extends PulseTimes {
   readonly holder: string;
   readonly clock: Clock;
   readonly onError: (error: unknown, importer: string) => void;
+  /** Somebody else renews the same leases. */
+  readonly onCompany: () => void;
 }
 
 /** How often it is looked whether something is to be renewed: a read of a source is told this much later at most. */
@@ -115,6 +117,7 @@ export class Renewer {
     }
     const name = { namespace: leaseNamespace, name: leaseName(source) };
     const found = await client.find(leaseKind, name, options);
+    if (last !== undefined && found !== undefined && found.spec.holderIdentity !== holder) this.#options.onCompany();
     return found === undefined
       ? client.create(leaseKind, renewed(undefined, renewal), options)
       : client.update(leaseKind, renewed(found, renewal), options);

@@ -17,6 +17,8 @@ export interface ServicesOptions {
   readonly members: () => readonly Member[];
   readonly seedPolicy: SeedPolicy;
   readonly clock: Clock;
+  /** Whether others write the same. */
+  readonly hasCompany: () => boolean;
   /** Told of services that are beyond a quota now, or no longer are. */
   readonly onDenials: (keys: readonly Key[]) => void;
 }
@@ -64,7 +66,9 @@ export class Services {
 
   /** The records of a service may have changed. */
   changed(key: Key): void {
-    this.#stale.add(key);
+    if (this.#merged.has(key) || this.#options.members().some((member) => member.isExported(key))) this.#stale.add(key);
+    // Of what nobody asked for, such as where another controller leads, nothing is left.
+    else this.#stale.delete(key);
   }
 
   /** The service as it is now. Until its records change this is the same object. */
@@ -124,11 +128,12 @@ export class Services {
   }
 
   /**
-   * Where each cluster has an agent of its own, all of them have to agree on who came first, though they learn of exports
-   * in different orders: what the import of the first cluster says that has one.
+   * Where others write too, such as an agent in each cluster, all of them have to agree on who came first, though they
+   * learn of exports in different orders: what the import of the first cluster says that has one.
    */
   #agreed(key: Key): readonly string[] | undefined {
-    if (!this.#options.members().some(({ options }) => options.isReadOnly === true)) return undefined;
+    const { hasCompany, members } = this.#options;
+    if (!hasCompany() && !members().some(({ options }) => options.isReadOnly === true)) return undefined;
     const order = this.#incumbents(key);
     return order.length > 0 ? order : undefined;
   }

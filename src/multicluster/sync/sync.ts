@@ -27,6 +27,8 @@ export interface SyncOptions {
   readonly brake?: BrakeOptions | undefined;
   /** What the set is called in the clusters; default `fairlead`. */
   readonly setName?: string | undefined;
+  /** Whether another controller writes to the same members; default false. */
+  readonly hasCompany?: () => boolean;
   /** A member that is written to takes part, or is to leave, and this controller leads. Must not reject. */
   readonly onJoined?: (member: Member, signal: AbortSignal) => Promise<void>;
 }
@@ -56,6 +58,7 @@ export class Sync {
       members: () => this.#seats.taking(),
       seedPolicy: options.seedPolicy ?? 'Withdraw',
       clock: this.#clock,
+      hasCompany: options.hasCompany ?? (() => false),
       onDenials: (keys) => {
         for (const key of keys) this.#changed(key);
       },
