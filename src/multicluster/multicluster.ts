@@ -42,7 +42,7 @@ export interface ElectionSettings {
   readonly retryPeriodMs?: number;
 }
 
-/** How long the start waits for members that do not answer before the others are served. */
+/** The start waits for members that are being read until none of them came to its end for this long. */
 const patienceMs = 5000;
 
 /** Joins the services of clusters until it is disposed of; see README.md. */
@@ -174,9 +174,12 @@ class Multicluster implements RunningPart {
   /** Members that are read before anything is written save writes that the next one would take back. */
   async #settled(signal: AbortSignal): Promise<void> {
     await this.#changing;
-    const end = this.#clock.elapsed() + patienceMs;
-    while (!signal.aborted && this.#clock.elapsed() < end) {
-      if (this.#sync.members.every(({ isSettled }) => isSettled)) return;
+    let settled = 0;
+    for (let end = this.#clock.elapsed() + patienceMs; !signal.aborted && this.#clock.elapsed() < end;) {
+      const before = settled;
+      settled = this.#sync.members.filter(({ isSettled }) => isSettled).length;
+      if (settled === this.#sync.members.length) return;
+      if (settled > before) end = this.#clock.elapsed() + patienceMs;
       await sleep(this.#clock, 10, signal);
     }
   }

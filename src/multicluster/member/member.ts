@@ -85,8 +85,8 @@ export class Member implements AsyncDisposable {
       ...pulse,
       client,
       clock,
-      onChange: (before) => {
-        if (before !== 'unheard' && this.pulse.state === 'alive') this.caches.reopen();
+      onChange: (isBack) => {
+        if (isBack) this.caches.reopen();
         listener.state();
       },
     });

@@ -8,8 +8,8 @@ import type { PulseTimes } from './options.ts';
 export interface PulseOptions extends PulseTimes {
   readonly client: Client;
   readonly clock: Clock;
-  /** Told when the state has changed, with the one before. */
-  readonly onChange: (before: PulseState) => void;
+  /** Told when the state has changed; `isBack`: it answers again, after it did not. */
+  readonly onChange: (isBack: boolean) => void;
 }
 
 /**
@@ -71,10 +71,11 @@ export class Pulse {
       const { metadata } = await withDeadline({ signal, ms: this.#patienceMs(), clock }, (deadline) =>
         client.get(namespaceKind, { name: 'kube-system' }, { signal: deadline }),
       );
+      const isBack = this.#confirmedAt !== undefined;
       this.#confirmedAt = askedAt;
       this.#uid = metadata.uid;
       this.#error = undefined;
-      this.#become('alive');
+      this.#become('alive', isBack);
     } catch (error) {
       if (signal.aborted) return;
       this.#error = error;
@@ -88,7 +89,9 @@ export class Pulse {
 
   /** How long an answer is waited for: not beyond the moment from which the cluster counts as lost without one. */
   #patienceMs(): number {
-    const { renewMs } = this.#options;
+    const { renewMs, durationMs } = this.#options;
+    // The first answer has more time: all members are read then, and it comes with all that.
+    if (this.#state === 'unheard') return durationMs;
     if (this.#confirmedAt === undefined || this.#state === 'lost') return renewMs;
     return Math.max(1, Math.min(renewMs, this.#leftMs(this.#confirmedAt)));
   }
@@ -99,10 +102,9 @@ export class Pulse {
     return confirmedAt + durationMs - renewMs / 2 - clock.elapsed();
   }
 
-  #become(state: PulseState): void {
+  #become(state: PulseState, isBack = false): void {
     if (state === this.#state) return;
-    const before = this.#state;
     this.#state = state;
-    this.#options.onChange(before);
+    this.#options.onChange(isBack);
   }
 }

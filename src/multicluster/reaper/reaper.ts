@@ -64,7 +64,7 @@ export class Reaper {
       ...setup.pulse,
       client,
       clock,
-      onChange: (before) => before !== 'unheard' && this.#seesAgain(),
+      onChange: (isBack) => isBack && this.#seesAgain(),
     });
     this.#slices = new Informer<EndpointSlice, 'source'>(client, endpointSliceKind, {
       ...common,
@@ -186,7 +186,6 @@ export class Reaper {
   }
 
   #seesAgain(): void {
-    if (this.#pulse.state !== 'alive') return;
     this.#sightings = afterBlindness(this.#sightings, this.#clock.elapsed());
     // Streams that lived through a break of the line may be dead and not know it.
     this.#epoch.abort(new Error('the connection was interrupted'));

@@ -5,6 +5,7 @@ import { keysIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
 import type { BrakeOptions } from './brake.ts';
 import { Channel } from './channel.ts';
+import { Turns } from './turns.ts';
 import type { Reconciler } from './reconciler.ts';
 import type { Seats } from './seats.ts';
 import type { Services } from './services.ts';
@@ -24,6 +25,8 @@ export class Channels {
   readonly #options: ChannelsOptions;
   /** Member → the way into it. */
   readonly #channels = new Map<string, Channel>();
+  /** One for all: there is one event loop. */
+  readonly #turns = new Turns();
 
   constructor(options: ChannelsOptions) {
     this.#options = options;
@@ -42,7 +45,10 @@ export class Channels {
         log,
         windowMs,
         brake,
-        work: (own, key, term) => reconciler.run(own, key, term),
+        work: async (own, key, term) => {
+          await this.#turns.take();
+          return reconciler.run(own, key, term);
+        },
         onFailure: (own, key, failure) => reconciler.failed(key, own.member.id, failure),
       },
       signal,
