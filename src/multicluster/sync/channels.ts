@@ -5,10 +5,10 @@ import { keysIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
 import type { BrakeOptions } from './brake.ts';
 import { Channel } from './channel.ts';
-import { Turns } from './turns.ts';
 import type { Reconciler } from './reconciler.ts';
 import type { Seats } from './seats.ts';
 import type { Services } from './services.ts';
+import { Turns } from './turns.ts';
 
 export interface ChannelsOptions {
   readonly services: Services;
@@ -97,7 +97,11 @@ export class Channels {
     const channel = this.#channels.get(member.id);
     if (channel === undefined) return;
     for (const key of keysIn(member)) channel.touch(key);
-    for (const key of this.#options.services.known()) if (this.#concerned(key).includes(channel)) channel.touch(key);
+    // Most services concern the member or do not: only the one that forgets asks what concerns nobody.
+    const forgets = member === this.#able();
+    for (const key of this.#options.services.known()) {
+      if (member.concerns(key) || (forgets && this.#concerned(key).includes(channel))) channel.touch(key);
+    }
   }
 
   /** Who has to look at a service; where it concerns no member any more, one that forgets it. */
@@ -105,7 +109,12 @@ export class Channels {
     const channels = this.all();
     const concerned = channels.filter(({ member }) => member.concerns(key));
     if (concerned.length > 0) return concerned;
-    const able = this.#options.seats.taking().find(({ isReady }) => isReady);
+    const able = this.#able();
     return channels.filter(({ member }) => member === able);
+  }
+
+  /** Who forgets what concerns nobody. */
+  #able(): Member | undefined {
+    return this.#options.seats.taking().find(({ isReady }) => isReady);
   }
 }
