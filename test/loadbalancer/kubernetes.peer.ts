@@ -2,15 +2,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 
-import { run } from '../harness/command.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
-import { FairleadProcess, root } from '../harness/process.ts';
-import { parseWords } from '../harness/transcript.ts';
+import { FairleadProcess } from '../harness/process.ts';
 import { askHealth } from '../parts/controllers-process.ts';
 import { findKubeApiserver, KubeApiserver } from '../parts/kube-apiserver.ts';
+import type { Desk } from '../parts/typed.ts';
+import { typed, typedUntil } from '../parts/typed.ts';
 
 const programs = findKubeApiserver();
 const skip = programs === undefined && 'kube-apiserver and etcd are not on the PATH, nor in KUBE_APISERVER and ETCD';
@@ -20,29 +19,17 @@ const flags = ['--pool', 'lab=192.0.2.10-192.0.2.11', '--leader-elect-retry-peri
 describe('load balancers at Kubernetes', { skip }, () => {
   const stack = new AsyncDisposableStack();
   let replicas: FairleadProcess[] = [];
-  let admin = '';
-  let kubectl = '';
-  const must = async (command: string, input = ''): Promise<string> => {
-    const args = ['--kubeconfig', admin, ...parseWords(command)];
-    const { out, err, code } = await run(kubectl, args, { cwd: root, input });
-    assert.equal(code, 0, `${command}: ${err}`);
-    return out;
-  };
-  const prints = async (command: string, want: RegExp): Promise<void> => {
-    for (const end = performance.now() + 30_000; ; await delay(100)) {
-      const out = await must(command).catch((error: unknown) => String(error));
-      if (want.test(out)) return;
-      assert.ok(performance.now() < end, `${command} never printed ${String(want)}: ${out}`);
-    }
-  };
+  let desk: Desk = { kubectl: '', kubeconfig: '' };
+  const must = (command: string, input?: string): Promise<string> => typed(desk, command, input);
+  const prints = (command: string, want: RegExp): Promise<void> => typedUntil(desk, command, want);
   const isLeader = async (part: FairleadProcess): Promise<boolean> =>
     /^leader_election_master_status\{name="fairlead-loadbalancer"\} 1$/m.test((await askHealth(part, '/metrics')).text);
 
   before(async () => {
     const { path } = stack.use(await temporaryDirectory());
-    kubectl = (await findKubectls())[0]?.path ?? '';
+    const [kubectl] = await findKubectls();
     const server = stack.use(await KubeApiserver.start(path, programs ?? assert.fail()));
-    admin = await server.kubeconfig('admin');
+    desk = { kubectl: kubectl?.path ?? '', kubeconfig: await server.kubeconfig('admin') };
     await prints('get --raw /readyz', /^ok$/);
     await must(`apply -f ${join('examples', 'rbac', 'loadbalancer.yaml')}`);
     const token = await must('create token fairlead-loadbalancer --namespace kube-system');

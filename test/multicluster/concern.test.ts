@@ -30,17 +30,23 @@ const leasesIn = async ({ client }: Cluster): Promise<string> =>
 const servicesIn = async (metrics: Registry): Promise<unknown> =>
   (await metrics.getMetricsAsJSON()).find(({ name }) => name === 'fairlead_multicluster_services')?.values[0]?.value;
 
+/** `web` of east is in west, and north has no namespace for it. */
+async function exportedInTwo(stack: AsyncDisposableStack) {
+  const clusters = await startClusters(['east', 'west', 'north'], stack);
+  const [east, west, north] = clusters;
+  assert.ok(east && west && north);
+  await removeNamespace(north);
+  await east.service('web', ['10.1.0.1']);
+  await east.export('web');
+  const { part } = join(clusters, stack);
+  await until('all have it that can', async () => (await reasonOf(east, 'Exported')) === 'Exported');
+  return { east, west, north, part };
+}
+
 describe('a cluster without the namespace', () => {
   test('MCS-80 MCS-109 has no lease of those who export there, until it has it', async () => {
     await using stack = new AsyncDisposableStack();
-    const clusters = await startClusters(['east', 'west', 'north'], stack);
-    const [east, west, north] = clusters;
-    assert.ok(east && west && north);
-    await removeNamespace(north);
-    await east.service('web', ['10.1.0.1']);
-    await east.export('web');
-    join(clusters, stack);
-    await until('all have it that can', async () => (await reasonOf(east, 'Exported')) === 'Exported');
+    const { east, west, north } = await exportedInTwo(stack);
     await until('a lease stands for it', async () => (await leasesIn(west)) === 'east,west');
     await until('north has its own', async () => (await leasesIn(north)) === 'north');
     await north.namespace('shop');
@@ -53,14 +59,7 @@ describe('a cluster without the namespace', () => {
 
   test('MCS-23 MCS-109 is no reason to say that a service is not everywhere when it is lost', async () => {
     await using stack = new AsyncDisposableStack();
-    const clusters = await startClusters(['east', 'west', 'north'], stack);
-    const [east, west, north] = clusters;
-    assert.ok(east && west && north);
-    await removeNamespace(north);
-    await east.service('web', ['10.1.0.1']);
-    await east.export('web');
-    const { part } = join(clusters, stack);
-    await until('all have it that can', async () => (await reasonOf(east, 'Exported')) === 'Exported');
+    const { east, west, north, part } = await exportedInTwo(stack);
     for (const cluster of [north, west]) {
       cluster.disconnect();
       await until(`${cluster.id} is missed`, () => part.problems().some((problem) => problem.includes(cluster.id)));

@@ -9,10 +9,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { run } from '../harness/command.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
-import { FairleadProcess, root } from '../harness/process.ts';
+import { FairleadProcess } from '../harness/process.ts';
 import { FairleadServer } from '../harness/server.ts';
 import { parseWords } from '../harness/transcript.ts';
 import { findKubeApiserver, KubeApiserver } from '../parts/kube-apiserver.ts';
+import type { Desk } from '../parts/typed.ts';
+import { typed, typedUntil } from '../parts/typed.ts';
 
 const programs = findKubeApiserver();
 const skip = programs === undefined && 'kube-apiserver and etcd are not on the PATH, nor in KUBE_APISERVER and ETCD';
@@ -21,19 +23,10 @@ describe('a set of Kubernetes and Fairlead', { skip }, () => {
   const stack = new AsyncDisposableStack();
   const kubeconfigs = new Map<string, string>();
   let kubectl = '';
-  const must = async (cluster: string, command: string): Promise<string> => {
-    const args = ['--kubeconfig', kubeconfigs.get(cluster) ?? '', ...parseWords(command)];
-    const { out, err, code } = await run(kubectl, args, { cwd: root });
-    assert.equal(code, 0, `${command}: ${err}`);
-    return out;
-  };
-  const prints = async (cluster: string, command: string, want: RegExp): Promise<void> => {
-    for (const end = performance.now() + 30_000; ; await delay(100)) {
-      const out = await must(cluster, command).catch((error: unknown) => String(error));
-      if (want.test(out)) return;
-      assert.ok(performance.now() < end, `${command} in ${cluster} never printed ${String(want)}: ${out}`);
-    }
-  };
+  const deskAt = (cluster: string): Desk => ({ kubectl, kubeconfig: kubeconfigs.get(cluster) ?? '' });
+  const must = (cluster: string, command: string): Promise<string> => typed(deskAt(cluster), command);
+  const prints = (cluster: string, command: string, want: RegExp): Promise<void> =>
+    typedUntil(deskAt(cluster), command, want);
 
   const eventually = async <T>(ask: () => Promise<T>, isIt: (answer: T) => boolean): Promise<T> => {
     for (const end = performance.now() + 10_000; ; await delay(100)) {

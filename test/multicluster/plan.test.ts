@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import { showExplanation, showPlan } from '../../src/cli/mcs/show.ts';
 import { takeSnapshot } from '../../src/cli/mcs/snapshot.ts';
 import { until } from '../../src/server/testing/until.ts';
-import { entryOf, join, startClusters } from './clusters.ts';
+import { entryOf, startClusters } from './clusters.ts';
+import { joined } from './pair.ts';
 
 test('F1 a plan tells that an export would be beyond the quota of its cluster', async () => {
   await using stack = new AsyncDisposableStack();
@@ -25,10 +26,8 @@ test('F1 a plan tells that an export would be beyond the quota of its cluster', 
 
 test('F1 a plan deletes nothing because a cluster cannot be read, and none is made for that one', async () => {
   await using stack = new AsyncDisposableStack();
-  const clusters = await startClusters(['east', 'west'], stack);
-  const [east, west] = clusters;
-  assert.ok(east && west);
-  await join(clusters, stack).part.ready;
+  const { east, west } = await joined(stack);
+  const clusters = [east, west];
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
   await until('west has it', async () => (await west.imported('web')).length === 1);

@@ -13,13 +13,12 @@ import { takeSnapshot } from '../../src/cli/mcs/snapshot.ts';
 import { leaseName, leaseNamespace } from '../../src/multicluster/lease/lease.ts';
 import { until } from '../../src/server/testing/until.ts';
 import { entryOf, join, startClusters } from './clusters.ts';
+import { joined } from './pair.ts';
 
 test('MCS-23 status tells what a cluster that lags answers, and the generation of imports', async () => {
   await using stack = new AsyncDisposableStack();
-  const clusters = await startClusters(['east', 'west'], stack);
-  const [east, west] = clusters;
-  assert.ok(east && west);
-  await join(clusters, stack).part.ready;
+  const { east, west } = await joined(stack);
+  const clusters = [east, west];
   west.fault = ({ method, path }) => {
     if (method !== 'GET' && path.includes('/serviceimports'))
       throw failure({ code: 403, reason: 'Forbidden', message: 'no way' });
@@ -38,10 +37,8 @@ test('MCS-23 status tells what a cluster that lags answers, and the generation o
 
 test('F6 status tells for how long a cluster lacks what has changed in another', async () => {
   await using stack = new AsyncDisposableStack();
-  const clusters = await startClusters(['east', 'west'], stack);
-  const [east, west] = clusters;
-  assert.ok(east && west);
-  await join(clusters, stack).part.ready;
+  const { east, west } = await joined(stack);
+  const clusters = [east, west];
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
   await until('west has it', async () => (await west.imported('web')).length === 1);

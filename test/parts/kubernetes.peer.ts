@@ -3,16 +3,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 
-import { run } from '../harness/command.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
 import type { FairleadProcess } from '../harness/process.ts';
-import { root } from '../harness/process.ts';
-import { parseWords } from '../harness/transcript.ts';
 import { askHealth, startControllers } from './controllers-process.ts';
 import { findKubeApiserver, KubeApiserver } from './kube-apiserver.ts';
+import type { Desk } from './typed.ts';
+import { typed, typedUntil } from './typed.ts';
 
 const programs = findKubeApiserver();
 const skip = programs === undefined && 'kube-apiserver and etcd are not on the PATH, nor in KUBE_APISERVER and ETCD';
@@ -20,27 +18,15 @@ const skip = programs === undefined && 'kube-apiserver and etcd are not on the P
 describe('the controllers at Kubernetes', { skip }, () => {
   const stack = new AsyncDisposableStack();
   let part: FairleadProcess;
-  let admin = '';
-  let kubectl = '';
-  const must = async (command: string): Promise<string> => {
-    const { out, err, code } = await run(kubectl, ['--kubeconfig', admin, ...parseWords(command)], { cwd: root });
-    assert.equal(code, 0, `${command}: ${err}`);
-    return out;
-  };
-  const prints = async (command: string, want: RegExp): Promise<void> => {
-    for (const end = performance.now() + 30_000; ; await delay(100)) {
-      const out = await must(command).catch((error: unknown) => String(error));
-      if (want.test(out)) return;
-      assert.ok(performance.now() < end, `${command} never printed ${String(want)}: ${out}`);
-    }
-  };
+  let desk: Desk = { kubectl: '', kubeconfig: '' };
+  const must = (command: string): Promise<string> => typed(desk, command);
+  const prints = (command: string, want: RegExp): Promise<void> => typedUntil(desk, command, want);
 
   before(async () => {
     const { path } = stack.use(await temporaryDirectory());
-    const [found] = await findKubectls();
-    kubectl = found?.path ?? '';
+    const [kubectl] = await findKubectls();
     const server = stack.use(await KubeApiserver.start(path, programs ?? assert.fail()));
-    admin = await server.kubeconfig('admin');
+    desk = { kubectl: kubectl?.path ?? '', kubeconfig: await server.kubeconfig('admin') };
     await prints('get --raw /readyz', /^ok$/);
     await must(`apply -f ${join('examples', 'rbac', 'controllers.yaml')}`);
     const token = await must('create token fairlead-controllers --namespace kube-system');

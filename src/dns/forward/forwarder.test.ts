@@ -37,25 +37,22 @@ interface Given {
   readonly ask: (name: string, more?: Partial<ResolveOptions>) => Promise<UpstreamAnswer>;
 }
 
+const inTimeOf =
+  <C extends NonNullable<ForwarderOptions['clock']>>(makeClock: () => C) =>
+  (
+    behaviours: readonly Behaviour[],
+    options: Partial<ForwarderOptions>,
+    run: (given: Given & { readonly clock: C }) => Promise<void>,
+  ): Promise<void> => {
+    const clock = makeClock();
+    return withClock(behaviours, { ...options, clock }, (given) => run({ ...given, clock }));
+  };
+
 /** Time stands still unless the test moves it, so that nothing is asked twice because the machine was busy. */
-const withForwarder = (
-  behaviours: readonly Behaviour[],
-  options: Partial<ForwarderOptions>,
-  run: (given: Given & { readonly clock: ManualClock }) => Promise<void>,
-): Promise<void> => {
-  const clock = new ManualClock();
-  return withClock(behaviours, { ...options, clock }, (given) => run({ ...given, clock }));
-};
+const withForwarder = inTimeOf(() => new ManualClock());
 
 /** Time goes by. */
-const inRealTime = (
-  behaviours: readonly Behaviour[],
-  options: Partial<ForwarderOptions>,
-  run: (given: Given & { readonly clock: SkippingClock }) => Promise<void>,
-): Promise<void> => {
-  const clock = new SkippingClock();
-  return withClock(behaviours, { ...options, clock }, (given) => run({ ...given, clock }));
-};
+const inRealTime = inTimeOf(() => new SkippingClock());
 
 async function withClock(
   behaviours: readonly Behaviour[],

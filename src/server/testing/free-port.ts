@@ -1,4 +1,5 @@
 import { createSocket } from 'node:dgram';
+import type { EventEmitter } from 'node:events';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
@@ -9,31 +10,20 @@ import { createServer } from 'node:net';
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 100; tries++) {
     const port = 12_000 + Math.floor(Math.random() * 8000);
-    if ((await isFreeForTcp(port)) && (await isFreeForUdp(port))) return port;
+    const tcp = createServer().listen(port, '127.0.0.1');
+    if ((await couldListen(tcp)) && (await couldListen(createSocket('udp4').bind(port, '127.0.0.1')))) return port;
   }
   throw new Error('no port from 12000 to 19999 is free');
 }
 
-async function isFreeForTcp(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1');
+/** Whether something that was told to listen does; it is closed then. */
+async function couldListen(listener: EventEmitter & { close(): unknown }): Promise<boolean> {
   try {
-    await once(server, 'listening');
+    await once(listener, 'listening');
   } catch {
     return false;
   }
-  server.close();
-  await once(server, 'close');
-  return true;
-}
-
-async function isFreeForUdp(port: number): Promise<boolean> {
-  const socket = createSocket('udp4').bind(port, '127.0.0.1');
-  try {
-    await once(socket, 'listening');
-  } catch {
-    return false;
-  }
-  socket.close();
-  await once(socket, 'close');
+  listener.close();
+  await once(listener, 'close');
   return true;
 }
