@@ -114,3 +114,10 @@ test('refuses exactly what JSON.parse refuses', () => {
     { numRuns: 2000 },
   );
 });
+
+test('half of a surrogate pair is U+FFFD, as Go reads it, and whole pairs and text that looks like one stay', () => {
+  const read = (text: string): unknown => parseJson(text).value;
+  assert.deepEqual(read('{"a":"\\ud800","\\uDC00":"x\\ud83dy"}'), { a: '\ufffd', '\ufffd': 'x\ufffdy' });
+  assert.equal(read('"\\ud83d\\ude00 \\ud800\\ud83d\\ude00"'), '\u{1f600} \ufffd\u{1f600}');
+  assert.equal(read('"\\\\ud800"'), '\\ud800');
+});

@@ -16,11 +16,19 @@ export interface ParsedJson {
 const noDuplicates: readonly string[] = [];
 
 /** Parses JSON text. Throws a `JsonError` with the words Go would use. */
-export function parseJson(text: string): ParsedJson {
+export function parseJson(given: string): ParsedJson {
+  const text = withoutHalves(given);
   const colons = countColons(text);
   const value = parse(text);
   return { value, duplicates: countKeys(value) === colons ? noDuplicates : scanJson(text) };
 }
+
+const half = /\\u[dD][89a-fA-F]/;
+const escapes = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|[^])/g;
+
+/** Half of a pair of surrogates is no character, and could be neither stored nor be in a path: U+FFFD, as Go reads it. */
+const withoutHalves = (text: string): string =>
+  half.test(text) ? text.replace(escapes, (all, lone?: string) => (lone === undefined ? all : '\\ufffd')) : text;
 
 /** Unknown and duplicate fields of a JSON text in the order in which they stand there. */
 export const inTextOrder = (
