@@ -7,6 +7,8 @@ import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { compileCacheDirectory } from './compile-cache.js';
+
 const needed = [24, 15];
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -48,8 +50,18 @@ const handOver = (node) => {
   });
 };
 
+/**
+ * Keeps stripped source between runs, which halves start-up. A directory in NODE_COMPILE_CACHE is the user's own choice
+ * and Node has opened it by now: whoever can set the environment of this process can run code in it anyway.
+ */
+const enableCompileCache = () => {
+  if ((process.env.NODE_COMPILE_CACHE ?? '') !== '') return;
+  const directory = compileCacheDirectory();
+  if (directory !== undefined) module.enableCompileCache(directory);
+};
+
 if (isNewEnough()) {
-  module.enableCompileCache(); // halves start-up: stripped source is kept between runs
+  enableCompileCache();
   await import('../src/main.ts');
 } else {
   const node = process.env.FAIRLEAD_HANDED_OVER === '1' ? undefined : installedNode();

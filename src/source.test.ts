@@ -98,6 +98,22 @@ test('names say what a file is about', () => {
   );
 });
 
+/** Files that use the shared temporary directory, each with why it is safe. */
+const usesTemporaryDirectory: Readonly<Record<string, string>> = {
+  'proxy/nftables/conntrack.ts': 'mkdtemp: a new name that nobody can predict, for its owner alone',
+};
+
+test('nothing uses a predictable path in a shared directory', () => {
+  const shared = /\btmpdir\b|\bTMPDIR\b|['"`/](?:tmp|var\/tmp|dev\/shm)\/|enableCompileCache\(\)/;
+  const found = files
+    .filter(({ path }) => !isTest(path) && !path.includes('/testing/') && !(path in usesTemporaryDirectory))
+    .filter(({ path }) => shared.test(readFileSync(`${root}/src/${path}`, 'utf8')));
+  assert.deepEqual(
+    found.map(({ path }) => path),
+    [],
+  );
+});
+
 test('Node is new enough to run the source', () => {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   assert.ok(

@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kind } from '../../api/kind.ts';
@@ -9,6 +9,7 @@ import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/i
 import { isRefusal } from '../../client/transport.ts';
 import type { Client } from '../../client/client.ts';
 import { isOurs } from '../../multicluster/project/marks.ts';
+import { writePrivateFile } from '../../server/pki/files.ts';
 import { codesOf, FatalError } from '../errors.ts';
 import { columns } from '../output.ts';
 import { connectTo } from './entries.ts';
@@ -27,13 +28,10 @@ export async function membersIn(path: string): Promise<MembersFile> {
   }
 }
 
-/** Written beside it and moved, so that who follows the file never sees a part of it. */
 async function write(path: string, file: MembersFile): Promise<void> {
   const content = printMembers(file);
   parseMembers(content, path); // what cannot be read again is refused here
-  const temporary = `${path}.${process.pid}.tmp`;
-  await writeFile(temporary, content, { mode: 0o600 });
-  await rename(temporary, path);
+  await writePrivateFile(path, content);
 }
 
 /** Adds a cluster, after it has answered: a file that names one nobody can reach helps nobody. */

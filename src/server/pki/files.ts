@@ -1,19 +1,28 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { lstat, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 
 /** Only the owner may read what is kept here. */
 const fileMode = 0o600;
 const directoryMode = 0o700;
+const writableByOthers = 0o002;
 
-/** Makes a directory, with its parents, that only its owner can enter. */
+/**
+ * Makes a directory, with its parents, that only its owner can enter. One that exists is used, unless another user may
+ * have put it there for us to find: whoever owns a data directory can replace its keys.
+ */
 export async function makePrivateDirectory(path: string): Promise<void> {
+  await makeDirectories(path);
+  await refusePlanted(path);
+}
+
+async function makeDirectories(path: string): Promise<void> {
   try {
     await makeDirectory(path);
   } catch (error) {
     const parent = dirname(path);
     if (!isAbsence(error) || parent === path) throw error;
-    await makePrivateDirectory(parent);
+    await makeDirectories(parent);
     // Once: where this says again that the parent is missing (/proc does), Node's own recursive mkdir never ends.
     await makeDirectory(path);
   }
@@ -25,6 +34,22 @@ async function makeDirectory(path: string): Promise<void> {
   } catch (error) {
     const found = await stat(path).catch(() => undefined);
     if (found?.isDirectory() !== true) throw error;
+  }
+}
+
+/** Rejects when a part of the path lies where everybody can write, such as /tmp, and belongs to another user. */
+async function refusePlanted(path: string): Promise<void> {
+  const user = process.geteuid?.();
+  if (user === undefined) return; // no owners on this system
+  for (const start of new Set([resolve(path), await realpath(path)])) {
+    for (let at = start; at !== dirname(at); at = dirname(at)) {
+      if (((await stat(dirname(at))).mode & writableByOthers) === 0) continue;
+      const { uid: owner } = await lstat(at);
+      if (owner === user || owner === 0) continue;
+      throw new Error(
+        `${at} belongs to user ${owner}, and everybody can write to ${dirname(at)}: choose another directory`,
+      );
+    }
   }
 }
 

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { chmod, chown, lstat, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { run } from '../harness/command.ts';
+import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
+import { root } from '../harness/process.ts';
+
+// Another local user can create names in a shared directory before Fairlead does: nothing is read from there or
+// written through them.
+
+const isRoot = process.geteuid?.() === 0;
+/** Any user but the one that runs the tests. */
+const stranger = 54_321;
+
+/** Runs `fairlead version` with a home of its own. */
+async function version(home: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
+  const own = { HOME: home, XDG_CACHE_HOME: '', NODE_COMPILE_CACHE: '', ...env };
+  const { code, err } = await run(process.execPath, [join(root, 'bin', 'fairlead.js'), 'version'], { env: own });
+  assert.equal(code, 0, err);
+}
+
+const entries = (path: string): Promise<string[]> => readdir(path).catch(() => []);
+
+test('keeps the compile cache in a directory of the user', async () => {
+  await using home = await temporaryDirectory();
+  await version(home.path);
+  assert.equal((await entries(join(home.path, '.cache', 'fairlead'))).length, 1);
+  const configured = join(home.path, 'configured');
+  await version(home.path, { XDG_CACHE_HOME: configured });
+  assert.equal((await entries(join(configured, 'fairlead'))).length, 1);
+});
+
+test('ignores a relative XDG_CACHE_HOME and does not create a missing home', async () => {
+  await using home = await temporaryDirectory();
+  await version(home.path, { XDG_CACHE_HOME: 'fairlead-relative' });
+  assert.equal((await entries(join(home.path, '.cache', 'fairlead'))).length, 1);
+  assert.deepEqual(await entries(join(root, 'fairlead-relative')), []);
+  await version(join(home.path, 'missing', 'home'));
+  assert.deepEqual(await entries(home.path), ['.cache']);
+});
+
+test('leaves a directory that NODE_COMPILE_CACHE names to Node', async () => {
+  await using home = await temporaryDirectory();
+  await version(home.path, { NODE_COMPILE_CACHE: join(home.path, 'chosen') });
+  assert.deepEqual(await entries(home.path), ['chosen']);
+});
+
+/** Ways in which somebody else could write to the cache, each given the path of the cache. */
+const plantings: readonly (readonly [string, (cache: string) => Promise<void>, needsRoot?: true])[] = [
+  ['is a symbolic link', async (cache) => symlink(await made(`${cache}-elsewhere`), cache)],
+  ['is a file', (cache) => writeFile(cache, '')],
+  ['is writable by the group', async (cache) => chmod(await made(cache), 0o770)],
+  ['is writable by everybody', async (cache) => chmod(await made(cache), 0o1777)],
+  ['belongs to another user', async (cache) => chown(await made(cache), stranger, stranger), true],
+  ['lies in a directory that everybody can write to', async (cache) => chmod(join(await made(cache), '..'), 0o777)],
+  [
+    'lies in a directory of another user',
+    async (cache) => chown(join(await made(cache), '..'), stranger, stranger),
+    true,
+  ],
+];
+
+async function made(path: string): Promise<string> {
+  await mkdir(path, { mode: 0o700 });
+  return path;
+}
+
+for (const [how, plant, needsRoot = false] of plantings) {
+  const skip = needsRoot && !isRoot ? 'needs root to change owners' : false;
+  test(`starts without a compile cache when the directory ${how}`, { skip }, async () => {
+    await using home = await temporaryDirectory();
+    const cache = join(await made(join(home.path, '.cache')), 'fairlead');
+    await plant(cache);
+    await version(home.path);
+    assert.deepEqual([...(await entries(cache)), ...(await entries(`${cache}-elsewhere`))], []);
+  });
+}
+
+test('opens nothing in the shared temporary directory', async () => {
+  await using shared = await temporaryDirectory();
+  await using data = await temporaryDirectory();
+  const planted = ['node-compile-cache', 'fairlead', '.fairlead', 'koffi', 'lock', 'store.db', 'kubeconfig'];
+  const elsewhere = await made(join(shared.path, 'elsewhere'));
+  for (const name of planted) await symlink(elsewhere, join(shared.path, name));
+  await using fairlead = await startFairlead(join(data.path, 'new'), ['up', '--demo'], {
+    env: { TMPDIR: shared.path, TMP: shared.path, TEMP: shared.path, NODE_COMPILE_CACHE: '' },
+  });
+  await fairlead.stop();
+  assert.deepEqual((await readdir(shared.path)).toSorted(), [...planted, 'elsewhere'].toSorted());
+  assert.deepEqual(await readdir(elsewhere), []);
+});
+
+test(
+  'refuses a data directory that another user has put where everybody can write',
+  { skip: isRoot ? false : 'needs root to change owners' },
+  async () => {
+    await using shared = await temporaryDirectory();
+    await chmod(shared.path, 0o1777);
+    const planted = await made(join(shared.path, 'planted'));
+    await chown(planted, stranger, stranger);
+    for (const path of [planted, join(planted, 'inside')]) {
+      const starting = startFairlead(path, ['up']);
+      await assert.rejects(starting, new RegExp(`${planted} belongs to user ${stranger}.*choose another directory`));
+    }
+  },
+);
+
+test('creates every file for its owner alone, whatever the umask', async () => {
+  await using data = await temporaryDirectory();
+  const directory = join(data.path, 'new');
+  const before = process.umask(0);
+  await using fairlead = await startFairlead(directory, [
+    'up',
+    `--audit-log-path=${join(directory, 'audit', 'log')}`,
+  ]).finally(() => process.umask(before));
+  const found = await readdir(directory, { recursive: true });
+  assert.ok(
+    found.some((name) => name.startsWith(join('audit', 'log'))) && found.includes('kubeconfig'),
+    found.join(' '),
+  );
+  for (const name of ['.', ...found]) {
+    const { mode } = await lstat(join(directory, name));
+    assert.equal(mode & 0o077, 0, `${name} has mode ${(mode & 0o777).toString(8)}`);
+  }
+  await fairlead.stop();
+});
