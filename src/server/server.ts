@@ -155,6 +155,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const listener = await listen({
     ...options.listen,
     tls: options.tls,
+    connections: { maxPerAddress: { ...defaultLimits, ...options.limits }.maxConnectionsPerAddress },
     identify: (request) =>
       authenticator.identify({
         socket: socketOf(request),

@@ -8,9 +8,9 @@ const settings = (given: Readonly<Record<string, string>>): ReadonlyMap<string, 
 
 test('limits that are not given are left to the server', () => {
   assert.deepEqual(readLimits(settings({})), {});
-  assert.deepEqual(readLimits(settings({ 'max-requests-inflight': '10', 'max-watches': '5' })), {
-    maxRequestsInflight: 10,
+  assert.deepEqual(readLimits(settings({ 'max-watches': '5', 'max-connections-per-address': '7' })), {
     maxWatches: 5,
+    maxConnectionsPerAddress: 7,
   });
 });
 
@@ -45,6 +45,7 @@ suite('what is refused', () => {
     ['max-mutating-requests-inflight', '-1', /expected a whole number, 1 or more/],
     ['max-watches', 'many', /expected a whole number, 1 or more/],
     ['max-watches-per-user', '1.5', /expected a whole number, 1 or more/],
+    ['max-connections-per-address', '0', /expected a whole number, 1 or more/],
   ];
   for (const [flag, value, want] of table) {
     test(`--${flag} ${value}`, () => assert.throws(() => readLimits(settings({ [flag]: value })), want));

@@ -12,6 +12,12 @@ export const limitFlags: readonly Flag[] = [
   { name: 'max-watches', value: 'N', description: 'watches open at once', default: '10000' },
   { name: 'max-watches-per-user', value: 'N', description: 'watches of one user', default: '1000' },
   {
+    name: 'max-connections-per-address',
+    value: 'N',
+    description: 'connections from one client address; raise it for clients behind a NAT or a proxy',
+    default: '2000',
+  },
+  {
     name: 'audit-log-path',
     value: 'FILE',
     description: 'write down who did what; with several clusters, FILE-NAME for each',
@@ -31,6 +37,7 @@ export function readLimits(settings: Settings): Partial<LimitOptions> {
     maxMutatingRequestsInflight: read('max-mutating-requests-inflight'),
     maxWatches: read('max-watches'),
     maxWatchesPerUser: read('max-watches-per-user'),
+    maxConnectionsPerAddress: read('max-connections-per-address'),
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }

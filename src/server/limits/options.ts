@@ -12,6 +12,8 @@ export interface LimitOptions {
   /** Bytes that all watches together may hold for clients that are behind, and those of one user. */
   readonly maxWatchBytes: number;
   readonly maxWatchBytesPerUser: number;
+  /** Connections open at once from one client address; `--max-connections-per-address`. */
+  readonly maxConnectionsPerAddress: number;
   /** How long a request waits for its turn before it is refused. */
   readonly maxWaitMs: number;
 }
@@ -23,6 +25,7 @@ export const defaultLimits: LimitOptions = {
   maxWatchesPerUser: 1000,
   maxWatchBytes: 256 << 20,
   maxWatchBytesPerUser: 64 << 20,
+  maxConnectionsPerAddress: 2000,
   maxWaitMs: 15_000,
 };
 
