@@ -121,7 +121,7 @@ export class Handler {
     asked: { readonly resource: Served | undefined; readonly warnings: string[] },
   ): Promise<Reply> {
     const { context, limits } = this.#options;
-    const turn = classify(request.user, request.remote, info);
+    const turn = classify(request, info);
     const cost = costOf(info, asked.resource?.cache?.size ?? 0);
     const entry = limits.enter(turn, cost);
     // Nothing is awaited when there is no wait: a tick more for everyone would be a cost for everyone.

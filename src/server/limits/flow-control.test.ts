@@ -113,6 +113,48 @@ suite('in a server', () => {
   });
 });
 
+suite('impersonation does not widen the share of a user', () => {
+  const names = Array.from({ length: 20 }, (_, index) => `invented-${index}`);
+  const impersonated = (name: string, url: string): ApiRequest => ({
+    method: 'GET',
+    url,
+    header: () => undefined,
+    body: () => Promise.resolve(Buffer.from('')),
+    user: { name: 'alice', uid: '', groups: ['everything', 'system:authenticated'] },
+    impersonation: { user: name, groups: ['everything'], extra: new Map(), uid: '' },
+  });
+
+  test('lists under way are counted for the authenticated user', async () => {
+    await using server = await testServer({ limits: { maxRequestsInflight: 8 } }); // one seat for each user
+    await grantAll(server);
+    let answered = 0;
+    const replies = names.map(async (name) => {
+      const reply = await server.handle(impersonated(name, '/api/v1/namespaces'));
+      answered++;
+      return reply;
+    });
+    const first = await Promise.race(replies);
+    const bob = server.as({ name: 'bob', groups: ['everything'] });
+    for (let turn = 0; turn < 50; turn++) assert.equal((await bob.ask('GET', '/api/v1/namespaces')).status, 200);
+    assert.equal(answered, 1, 'the others wait until the first list is sent');
+    const release = (reply: Reply): void => ('release' in reply ? reply.release?.() : undefined);
+    release(first);
+    for (const reply of replies) release(await reply);
+  });
+
+  test('watches are counted for the authenticated user', async () => {
+    await using server = await testServer({ limits: { maxWatchesPerUser: 3 } });
+    await grantAll(server);
+    const statuses: number[] = [];
+    for (const name of names.slice(0, 5)) {
+      const reply = await server.handle(impersonated(name, '/api/v1/namespaces?watch=1'));
+      statuses.push(reply.status);
+      if ('stream' in reply) reply.stream({ write: () => true, onDrain() {}, onClose() {}, end() {}, cut() {} });
+    }
+    assert.deepEqual(statuses, [200, 200, 200, 429, 429]);
+  });
+});
+
 const grantAll = (server: TestServer): Promise<unknown> =>
   server.ask('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
     body: {

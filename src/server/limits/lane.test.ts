@@ -38,7 +38,22 @@ suite('lanes', () => {
   for (const [user, request, want] of table) {
     test(`${user}: ${request}`, () => {
       const [method = '', url = ''] = request.split(' ');
-      const { lane, flow } = classify(users[user], '192.0.2.1', parseRequest(method, url));
+      const { lane, flow } = classify({ user: users[user], remote: '192.0.2.1' }, parseRequest(method, url));
+      assert.equal(`${lane} ${flow}`, want);
+    });
+  }
+});
+
+suite('an impersonated request uses the share and the lane of the authenticated user', () => {
+  const table: readonly [by: keyof typeof users, as: keyof typeof users, want: string][] = [
+    ['alice', 'admin', 'readOnly alice'],
+    ['alice', 'anonymous', 'readOnly alice'],
+    ['admin', 'alice', 'exempt kubernetes-admin'],
+  ];
+  for (const [by, as, want] of table) {
+    test(`${by} as ${as}`, () => {
+      const sender = { user: users[as], impersonator: users[by], remote: '192.0.2.1' };
+      const { lane, flow } = classify(sender, parseRequest('GET', '/api/v1/services'));
       assert.equal(`${lane} ${flow}`, want);
     });
   }

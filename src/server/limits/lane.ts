@@ -1,5 +1,5 @@
 import { isMaster } from '../access/authorize.ts';
-import type { User } from '../reply.ts';
+import type { ApiRequest, User } from '../reply.ts';
 import type { RequestInfo, ResourceRequest } from '../request.ts';
 import type { LaneName } from './options.ts';
 
@@ -13,15 +13,26 @@ export interface Classified {
 
 const healthPaths = /^\/(?:healthz|livez|readyz)(?:\/|$)/;
 
-/** Decides which lane a request takes, and whose it is. */
-export function classify(user: User, remote: string | undefined, info: RequestInfo): Classified {
+/** The part of a request that decides who sent it. */
+export type Sender = Pick<ApiRequest, 'user' | 'impersonator' | 'remote'>;
+
+/**
+ * The user whose share a request uses: the authenticated one. The impersonated user would let a client with impersonation
+ * rights use a share for every name it can invent.
+ */
+export const payerOf = ({ user, impersonator }: Sender): User => impersonator ?? user;
+
+/** Decides which lane a request takes, and whose share it uses. */
+export function classify(sender: Sender, info: RequestInfo): Classified {
   const isMutating = changes(info);
-  return { lane: laneOf(user, info, isMutating), flow: flowOf(user, remote), isMutating };
+  return { lane: laneOf(payerOf(sender), info, isMutating), flow: flowOf(sender), isMutating };
 }
 
-/** Nobody knows who is anonymous, so an address stands for whoever is there. */
-export const flowOf = (user: User, remote: string | undefined): string =>
-  user.groups.includes('system:unauthenticated') ? `${user.name}@${remote ?? ''}` : user.name;
+/** The flow of a sender: the user name, or for anonymous requests the address, which is all that tells them apart. */
+export function flowOf(sender: Sender): string {
+  const { name, groups } = payerOf(sender);
+  return groups.includes('system:unauthenticated') ? `${name}@${sender.remote ?? ''}` : name;
+}
 
 function laneOf(user: User, info: RequestInfo, isMutating: boolean): LaneName {
   if (isMaster(user)) return 'exempt'; // an administrator never waits behind others

@@ -4,7 +4,7 @@ import { isMaster } from '../access/authorize.ts';
 import type { ServerContext } from '../context.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
 import { tooManyRequests } from '../limits/flow-control.ts';
-import { flowOf } from '../limits/lane.ts';
+import { flowOf, payerOf } from '../limits/lane.ts';
 import type { ApiRequest, Reply, Sink } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
@@ -21,8 +21,8 @@ export function watch(
   info: ResourceRequest,
   { request, presenter }: { readonly request: ApiRequest; readonly presenter: Presenter },
 ): Reply {
-  const flow = flowOf(request.user, request.remote);
-  if (!context.watches.mayOpen(flow, isMaster(request.user))) return tooManyRequests();
+  const flow = flowOf(request);
+  if (!context.watches.mayOpen(flow, isMaster(payerOf(request)))) return tooManyRequests();
   const options = parseWatchOptions(info.query);
   const selection = parseSelection(resource.kind, info.query);
   const key = resource.cache.onlyKey(info.namespace, info.name || selection.name);
