@@ -18,8 +18,10 @@ export interface RouteProblem {
   readonly owner?: string;
   /** In a word, as an Event of the owner has it; left out: `NotServed`. */
   readonly reason?: string;
-  /** What is wrong and what to do about it, a sentence. */
+  /** What is wrong and what to do about it, a sentence. Readers of the owner's namespace see it in an Event. */
   readonly text: string;
+  /** The same sentence with the names of objects of other namespaces, for the log. */
+  readonly fullText?: string;
 }
 
 /**

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../api/thrown.ts';
 import { serviceKind } from '../api/kinds/core/service/kind.ts';
 import type { Service } from '../api/kinds/core/service/schema.ts';
+import { objectText } from '../api/object-text.ts';
 import type { Clock, Random } from '../client/clock.ts';
 import { systemClock } from '../client/clock.ts';
 import { EventRecorder } from '../client/events.ts';
@@ -213,7 +214,11 @@ class RunningProxy implements RunningPart {
     return this.#table
       .conflicts()
       .filter((conflict) => !isOfOneImport(conflict, (key) => this.#caches.services.get(key)))
-      .map(({ key, winner, loser }) => ({ owner: loser, text: `${loser} does not get ${key}: ${winner} has it` }));
+      .map(({ key, winner, loser }) => ({
+        owner: loser,
+        text: `${loser} does not get ${key}: ${ownerText(winner, loser)} has it`,
+        fullText: `${loser} does not get ${key}: ${winner} has it`,
+      }));
   }
 
   #syncFailed(error: unknown): void {
@@ -247,4 +252,10 @@ export async function cleanupProxy(
 ): Promise<void> {
   await using opened = await modes[mode](backend, { ...context, observer: {} });
   await opened.cleanup();
+}
+
+/** How a message on the object of `reader` names another owner. Both are written as `Service shop/web`. */
+function ownerText(owner: string, reader: string): string {
+  const [[kind = '', key = ''], [, readerKey = '']] = [owner.split(' '), reader.split(' ')];
+  return objectText(kind, key, readerKey.split('/')[0] ?? '');
 }

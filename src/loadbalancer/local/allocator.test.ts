@@ -136,6 +136,26 @@ for (const [what, one, other, want] of sharing) {
   });
 }
 
+test('a refusal names the Service that holds the address only to readers of its namespace', () => {
+  const secret = { sharingKey: 'secret-key', backendKey: 'app=secret-app', key: 'hidden/secret-name' };
+  const tenant: readonly Partial<Wishes>[] = [
+    {},
+    { sharingKey: 'mine' },
+    { sharingKey: 'secret-key' },
+    { sharingKey: 'secret-key', backendKey: 'app=mine', ports: [{ port: 81, protocol: 'TCP' }] },
+  ];
+  for (const own of [secret, { ...secret, sharingKey: '' }]) {
+    for (const changes of tenant) {
+      const allocator = new Allocator(pools);
+      assert.equal(given(allocator, wishes('a', '80/TCP', own)), '192.0.2.1');
+      const refused = given(allocator, wishes('b', '80/TCP', { ...changes, addresses: ['192.0.2.1'] }));
+      assert.match(refused, /^AddressInUse: address 192\.0\.2\.1 is in use by another Service: /);
+      const others = refused.replaceAll(`"${changes.sharingKey ?? ''}"`, '');
+      assert.doesNotMatch(others, /hidden|secret/);
+    }
+  }
+});
+
 test('wishes are read from annotations, MetalLB’s too, and from the field', () => {
   const read = (annotations: Record<string, string>, loadBalancerIP?: string): Wishes =>
     wishesOf(

@@ -1,5 +1,6 @@
 import type { IpFamily } from '../../api/addresses.ts';
 import { familyOf, parseAddress, printAddress } from '../../api/addresses.ts';
+import { objectText } from '../../api/object-text.ts';
 import type { Fault } from '../providers/fault.ts';
 import { fault } from '../providers/fault.ts';
 import { portText } from '../providers/resource.ts';
@@ -176,7 +177,7 @@ export class Allocator {
     );
   }
 
-  /** Why a Service cannot have an address: the rule, and the Service that is in its way. */
+  /** Why a Service cannot have an address: the rule, and the Service that holds it, named only if both are of one namespace. */
   #faultOf(address: string, wishes: Wishes): Fault | undefined {
     const place = this.#placeOf(address);
     if (place === undefined)
@@ -188,21 +189,27 @@ export class Allocator {
       const message = `address ${address} is of pool "${place.pool.name}", and pool "${wishes.pool}" is asked for`;
       return fault('fairlead.dev/AddressUnknown', message);
     }
+    const [namespace = ''] = wishes.key.split('/');
     for (const [key, use] of this.#uses.get(address) ?? []) {
-      const why = key === wishes.key ? undefined : whyNotShared(wishes, use);
+      const isOfNamespace = key.startsWith(`${namespace}/`);
+      const why = key === wishes.key ? undefined : whyNotShared(wishes, use, isOfNamespace);
       if (why !== undefined) {
-        return fault('fairlead.dev/AddressInUse', `address ${address} is in use by Service ${key}: ${why}`);
+        const holder = objectText('Service', key, namespace);
+        return fault('fairlead.dev/AddressInUse', `address ${address} is in use by ${holder}: ${why}`);
       }
     }
     return undefined;
   }
 }
 
-function whyNotShared(wishes: Wishes, use: Use): string | undefined {
+/** The sharing key of a Service of another namespace is left out: any Service with that key may use its address. */
+function whyNotShared(wishes: Wishes, use: Use, isOfNamespace: boolean): string | undefined {
   if (wishes.sharingKey === '') return 'this Service has no sharing key';
   if (use.sharingKey === '') return 'that Service has no sharing key';
   if (wishes.sharingKey !== use.sharingKey) {
-    return `its sharing key is "${use.sharingKey}", not "${wishes.sharingKey}"`;
+    return isOfNamespace
+      ? `its sharing key is "${use.sharingKey}", not "${wishes.sharingKey}"`
+      : `its sharing key is not "${wishes.sharingKey}"`;
   }
   const port = wishes.ports.map(portText).find((text) => use.ports.has(text));
   if (port !== undefined) return `port ${port} is taken`;

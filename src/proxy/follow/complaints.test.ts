@@ -56,3 +56,25 @@ test('a PROXY protocol that cannot be given is an Event of its Service, once, an
   await until('that is told', async () => (await eventsNow()).length === 2);
   assert.ok((await eventsNow()).includes(line), 'the first was told once');
 });
+
+test('an Event names the Service that has an address only to readers of its namespace', async () => {
+  await using running = await startAll({}, async (server) => {
+    await post(server, '/api/v1/namespaces', { metadata: { name: 'apart' } });
+    await post(server, '/api/v1/namespaces/apart/services', service('secret-name', '10.0.0.10', claims('192.0.2.1')));
+    await post(server, `${core}/services`, service('first', '10.0.0.11', claims('192.0.2.2')));
+  });
+  const { server, proxy } = running;
+  await proxy.ready;
+  await post(server, `${core}/services`, service('web', '10.0.0.12', claims('192.0.2.1', '192.0.2.2')));
+  const messages = async (): Promise<readonly string[]> => {
+    const { body } = await server.ask('GET', `${core}/events?fieldSelector=reason=NotServed`);
+    return (body.items as readonly { message: string }[]).map(({ message }) => message).toSorted();
+  };
+  await until('both conflicts are reported', async () => (await messages()).length === 2);
+  assert.deepEqual(await messages(), [
+    'Service default/web does not get 192.0.2.1 TCP 80: another Service has it',
+    'Service default/web does not get 192.0.2.2 TCP 80: Service default/first has it',
+  ]);
+});
+
+const claims = (...externalIPs: readonly string[]): object => ({ externalIPs });

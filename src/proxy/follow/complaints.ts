@@ -33,7 +33,7 @@ export class Complaints {
     this.#said = new Set(saying.keys());
     if (fresh.length === 0) return;
     // One sentence may be about many, such as all in a range; the log has it once.
-    const sentences = Map.groupBy(fresh, ({ text }) => text);
+    const sentences = Map.groupBy(fresh, ({ text, fullText = text }) => fullText);
     for (const [problem, about] of sentences) {
       const level = about.every(({ owner }) => owner === apiServer) ? 'info' : 'warn';
       this.#options.log[level]({ problem }, 'not all routes work');
