@@ -1,0 +1,92 @@
+// The second client, in a thread of its own: it reads a ConfigMap, writes it and renews a Lease, one small request after
+// the other, and records how long each took. What the attacker computes does not delay it.
+
+import { parentPort, Worker, workerData } from 'node:worker_threads';
+
+import type { ServerTarget } from './client.ts';
+import { HostileServer } from './client.ts';
+
+/** How long the requests of a period took, in milliseconds, and how many failed. */
+export interface Waits {
+  readonly longest: number;
+  readonly p99: number;
+  readonly requests: number;
+  /** Requests without an answer, or refused with something else than "come back later". */
+  readonly failed: number;
+  /** The first of those, for the report. */
+  readonly problem: string;
+}
+
+/** What the thread starts with. */
+interface Start {
+  readonly target: ServerTarget;
+  readonly namespace: string;
+}
+
+const pauseMs = 5;
+/** A request that takes longer counts as this long: the server has stopped answering. */
+const patienceMs = 60_000;
+
+/** A client that measures its own requests all the time; `period` returns those since the last call. */
+export class Bystander implements AsyncDisposable {
+  readonly #worker: Worker;
+
+  constructor(start: Start) {
+    this.#worker = new Worker(new URL(import.meta.url), { workerData: start });
+  }
+
+  period(): Promise<Waits> {
+    return new Promise((resolve, reject) => {
+      this.#worker.once('message', resolve);
+      this.#worker.once('error', reject);
+      this.#worker.postMessage('period');
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#worker.terminate();
+  }
+}
+
+async function measure({ target, namespace }: Start, record: (ms: number, problem: string) => void): Promise<void> {
+  const server = new HostileServer(target);
+  const merge = 'application/merge-patch+json';
+  const map = `/api/v1/namespaces/${namespace}/configmaps/bystander`;
+  const lease = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/bystander`;
+  const requests = [
+    () => ({ method: 'GET', path: map }),
+    (turn: number) => ({ method: 'PATCH', path: map, type: merge, body: `{"data":{"turn":"${turn}"}}` }),
+    (turn: number) => ({ method: 'PATCH', path: lease, type: merge, body: `{"spec":{"leaseTransitions":${turn}}}` }),
+  ];
+  for (let turn = 0; ; turn++) {
+    const next = requests[turn % requests.length];
+    if (next === undefined) continue;
+    const started = performance.now();
+    const { status, text } = await server.send(next(turn), AbortSignal.timeout(patienceMs));
+    const isAnswered = status === 200 || status === 429;
+    record(performance.now() - started, isAnswered ? '' : `${status} ${text.slice(0, 200)}`);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
+if (parentPort !== null) {
+  const port = parentPort;
+  let taken: number[] = [];
+  let problems: string[] = [];
+  port.on('message', () => {
+    const sorted = taken.toSorted((left, right) => left - right);
+    const waits: Waits = {
+      longest: sorted.at(-1) ?? 0,
+      p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
+      requests: sorted.length,
+      failed: problems.length,
+      problem: problems[0] ?? '',
+    };
+    [taken, problems] = [[], []];
+    port.postMessage(waits);
+  });
+  await measure(workerData as Start, (ms, problem) => {
+    taken.push(ms);
+    if (problem !== '') problems.push(problem);
+  });
+}
