@@ -14,8 +14,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   metrics: [],
   api: [],
   store: ['api', 'machine'],
-  server: ['api', 'metrics', 'store'],
-  client: ['api', 'metrics'],
+  server: ['api', 'machine', 'metrics', 'store'],
+  client: ['api', 'machine', 'metrics'],
   dashboard: ['api'],
 };
 const partMayImport = ['api', 'client', 'machine', 'metrics'];

@@ -1,3 +1,5 @@
+import { setTimeout } from '../machine/timers.ts';
+
 /** Time, passed in so that tests do not wait. */
 export interface Clock {
   /** Milliseconds since 1970, for what others read. */

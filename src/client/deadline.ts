@@ -1,3 +1,4 @@
+import { setTimeout } from '../machine/timers.ts';
 import type { ApiCall } from './transport.ts';
 
 /**

@@ -6,6 +6,7 @@ import { reachedAt } from '../../dns/machine.ts';
 import { openZones } from '../../dns/records/open-zones.ts';
 import { typeNumber } from '../../dns/wire/codes.ts';
 import { parseName } from '../../dns/wire/name.ts';
+import { setTimeout } from '../../machine/timers.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import type { PartAction } from '../part/part.ts';
 import { dnsOptionsOf } from './options.ts';

@@ -3,6 +3,7 @@ import { AggregatorRegistry, Registry } from 'prom-client';
 import { Client } from '../../client/client.ts';
 import type { RunningPart } from '../../client/part.ts';
 import type { Transport } from '../../client/transport.ts';
+import { setTimeout } from '../../machine/timers.ts';
 import { collectedGauge } from '../../metrics/collected.ts';
 import { watchedConnection } from './connection.ts';
 import type { StartContext, StartPart } from './part.ts';

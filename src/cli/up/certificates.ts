@@ -2,6 +2,8 @@ import { existsSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 
+import { setInterval } from '../../machine/timers.ts';
+
 export interface CertificateOptions {
   /** The directory of the certificates. */
   readonly path: string;

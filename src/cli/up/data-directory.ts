@@ -3,6 +3,7 @@ import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../api/thrown.ts';
+import { setInterval } from '../../machine/timers.ts';
 import { codesOf, FatalError } from '../errors.ts';
 import { makePrivateDirectory, readIfPresent, writePrivateFile } from '../../server/pki/files.ts';
 

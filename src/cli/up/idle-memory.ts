@@ -1,3 +1,5 @@
+import { setInterval } from '../../machine/timers.ts';
+
 /** How often to look. */
 const intervalMs = 2000;
 /** Below this share of one core, the process has nothing to do. */

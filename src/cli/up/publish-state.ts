@@ -1,3 +1,4 @@
+import { setInterval } from '../../machine/timers.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { State } from './state.ts';
 import { printState, stateFile } from './state.ts';

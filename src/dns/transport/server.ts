@@ -1,3 +1,4 @@
+import { setTimeout } from '../../machine/timers.ts';
 import type { FullPath } from '../prepared.ts';
 import { AskQueue } from './ask-queue.ts';
 import type { DnsStats } from './counters.ts';

@@ -2,6 +2,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { setInterval } from '../../machine/timers.ts';
 import type { Listener, Service } from './listener.ts';
 import { listenError } from './native.ts';
 import { makeOutBuffer, TcpConnection } from './tcp-connection.ts';

@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 
+import { setTimeout } from '../../machine/timers.ts';
 import { concat } from '../wire/record.ts';
 import type { Told } from './exchange.ts';
 import { packTold } from './exchange.ts';

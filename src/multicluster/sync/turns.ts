@@ -1,3 +1,5 @@
+import { setImmediate } from '../../machine/timers.ts';
+
 /** So many go on before what has come is read, and timers run. */
 const mostInTurn = 16;
 

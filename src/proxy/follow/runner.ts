@@ -1,5 +1,6 @@
 import type { BackoffOptions, Clock, Random } from '../../client/clock.ts';
 import { backoffMs, sleep } from '../../client/clock.ts';
+import { setImmediate } from '../../machine/timers.ts';
 
 export interface RunnerOptions {
   /** What is run. Never twice at once. What it rejects with is reported, and it is run again after a wait. */

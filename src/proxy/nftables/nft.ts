@@ -1,6 +1,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { spawn } from 'node:child_process';
 
+import { setImmediate, setTimeout } from '../../machine/timers.ts';
 import { NftablesError } from './errors.ts';
 import type { ProgramLine } from './program.ts';
 import { runProgram } from './program.ts';

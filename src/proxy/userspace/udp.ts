@@ -3,6 +3,7 @@ import type { RemoteInfo, Socket } from 'node:dgram';
 import { createSocket } from 'node:dgram';
 
 import { canonicalAddress } from '../../api/addresses.ts';
+import { setInterval } from '../../machine/timers.ts';
 import type { Target } from '../routes/route.ts';
 import { targetKey } from '../routes/route.ts';
 import type { DoorPlace, OpenDoor } from './engine.ts';

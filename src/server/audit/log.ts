@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
+import { setTimeout } from '../../machine/timers.ts';
 import { makePrivateDirectory } from '../pki/files.ts';
 import type { Backup } from './backups.ts';
 import { backupName, backupsToRemove, parseBackupName } from './backups.ts';

@@ -1,3 +1,4 @@
+import { setImmediate } from '../../machine/timers.ts';
 import { Joined } from './joined.ts';
 
 /** Something that collects output and can send it in one go. */

@@ -1,4 +1,5 @@
 import type { Kind } from '../../api/kind.ts';
+import { setTimeout } from '../../machine/timers.ts';
 import type { Change, Store } from '../../store/store.ts';
 import type { HistoryLimits } from './history.ts';
 import { registryRoot, ResourceCache } from './resource-cache.ts';

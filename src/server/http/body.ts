@@ -1,4 +1,5 @@
 import { badRequest, failure } from '../../api/errors.ts';
+import { setTimeout } from '../../machine/timers.ts';
 import { tooLarge } from '../reply.ts';
 import type { Incoming } from './messages.ts';
 

@@ -2,6 +2,8 @@ import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
+import { setInterval, setTimeout } from '../../machine/timers.ts';
+
 /** What connections may take. */
 export interface ConnectionLimits {
   /** Connections open at once, in all and from one address. */

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { createGzip, constants } from 'node:zlib';
 import { pipeline, Readable } from 'node:stream';
 
+import { setImmediate, setTimeout } from '../../machine/timers.ts';
 import type { BodyReply, Headers, Reply, Sink, StreamReply } from '../reply.ts';
 import type { Incoming, Outgoing } from './messages.ts';
 

@@ -4,6 +4,7 @@ import { configMapKind } from '../../api/kinds/core/configmap/kind.ts';
 import type { ConfigMap } from '../../api/kinds/core/configmap/schema.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { serviceAccountKind } from '../../api/kinds/core/serviceaccount/kind.ts';
+import { setTimeout } from '../../machine/timers.ts';
 import { ensure } from '../bootstrap/bootstrap.ts';
 import type { CacheEvent } from '../cache/history.ts';
 import type { Item } from '../cache/item.ts';

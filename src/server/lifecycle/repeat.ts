@@ -1,3 +1,5 @@
+import { setInterval } from '../../machine/timers.ts';
+
 /** Does something again and again, one at a time. Failures are told and do not end it. */
 export function repeat(
   intervalMs: number,

@@ -1,3 +1,4 @@
+import { setImmediate, setInterval, setTimeout } from '../../machine/timers.ts';
 import type { BodyReply } from '../reply.ts';
 import { textReply } from '../reply.ts';
 import { Company } from './company.ts';

@@ -1,4 +1,5 @@
 import type { StatusError } from '../../api/errors.ts';
+import { setTimeout } from '../../machine/timers.ts';
 import type { Flushable, Flusher } from '../cache/flusher.ts';
 import type { CacheEvent } from '../cache/history.ts';
 import type { Item } from '../cache/item.ts';

@@ -1,8 +1,8 @@
 // The thread that owns the file. It runs one thing at a time; a sweep gives way to commits between its steps.
 
-import { setImmediate } from 'node:timers';
 import { parentPort, workerData } from 'node:worker_threads';
 
+import { setImmediate } from '../../machine/timers.ts';
 import { failureOf, sqliteResult } from './failures.ts';
 import type { Failure, Reply, Request, Rows, WorkerOptions } from './protocol.ts';
 import { RevisionLog } from './revision-log.ts';

@@ -1,3 +1,4 @@
+import { setTimeout } from '../../../machine/timers.ts';
 import type { Target } from '../../routes/route.ts';
 import { targetKey } from '../../routes/route.ts';
 import type { Counters } from '../counters.ts';

@@ -1,3 +1,4 @@
+import { setTimeout } from '../../../machine/timers.ts';
 import type { Route } from '../../routes/route.ts';
 import { routeKey } from '../../routes/route.ts';
 import type { Counters } from '../counters.ts';

@@ -1,3 +1,4 @@
+import { setImmediate } from '../../../machine/timers.ts';
 import type { Libc } from './libc.ts';
 import { epoll } from './libc.ts';
 import type { Memory } from './memory.ts';

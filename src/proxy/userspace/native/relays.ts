@@ -1,4 +1,5 @@
 // Accepts connections and relays them, without the event loop in between: one call of the system for each thing done.
+import { setImmediate, setTimeout } from '../../../machine/timers.ts';
 import type { Counters } from '../counters.ts';
 import type { UserspaceLimits } from '../options.ts';
 import type { Call, Switchboard } from '../switchboard.ts';

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
 
+import { setImmediate } from '../../../machine/timers.ts';
 import { Counters } from '../counters.ts';
 import { dialTimeoutsMs } from '../options.ts';
 import { Switchboard } from '../switchboard.ts';

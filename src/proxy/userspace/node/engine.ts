@@ -3,6 +3,7 @@ import type { Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 
 import { canonicalAddress } from '../../../api/addresses.ts';
+import { setTimeout } from '../../../machine/timers.ts';
 import { Counters } from '../counters.ts';
 import type { DoorPlace, Engine, OpenDoor } from '../engine.ts';
 import type { UserspaceLimits } from '../options.ts';

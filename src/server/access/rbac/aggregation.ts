@@ -6,6 +6,7 @@ import type { ClusterRole } from '../../../api/kinds/rbac/clusterrole/kind.ts';
 import { clusterRoleKind } from '../../../api/kinds/rbac/clusterrole/kind.ts';
 import type { PolicyRule } from '../../../api/kinds/rbac/policy-rule.ts';
 import { matchesLabels } from '../../../api/selectors/labels.ts';
+import { setTimeout } from '../../../machine/timers.ts';
 import type { Watcher } from '../../cache/watchers.ts';
 import type { ServerContext } from '../../context.ts';
 import { equalJson } from '../../patch/json-value.ts';
