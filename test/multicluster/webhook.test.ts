@@ -1,6 +1,9 @@
 // The webhook by which servers of a set ask what an export would do: where it is told, and who answers.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { RequestOptions } from 'node:https';
+import { request } from 'node:https';
 import { describe, test } from 'node:test';
 
 import { validatingWebhookConfigurationKind } from '../../src/api/kinds/admissionregistration/validatingwebhookconfiguration/kind.ts';
@@ -35,16 +38,14 @@ describe('F1 the webhook of a set', () => {
       async () => (await registered(east)) !== undefined && (await registered(west)) !== undefined,
     );
     const url = await registered(west);
-    assert.match(url ?? '', /^https:\/\/127\.0\.0\.1:\d+\/exports\/west$/);
+    assert.match(url ?? '', /^https:\/\/127\.0\.0\.1:\d+\/exports\/west\/[\w-]{43}$/);
+    const eastUrl = await registered(east);
     await first.disposeAsync();
     assert.equal(await registered(west), url, 'without it exports go on: it stays');
     const entries = clusters.map((cluster, index) => ({ ...entryOf(cluster, index), isLeaving: cluster === west }));
     join(clusters, stack, { webhook, members: (change) => change(entries) });
     await until('it has gone from who leaves', async () => (await registered(west)) === undefined);
-    await until(
-      'it has moved',
-      async () => ![undefined, url?.replace('west', 'east')].includes(await registered(east)),
-    );
+    await until('it has moved', async () => ![undefined, eastUrl].includes(await registered(east)));
   });
 
   test('is told again where it was refused, or somebody deleted it', async () => {
@@ -107,5 +108,84 @@ describe('F1 the webhook of a set', () => {
     const metadata = { namespace: 'shop', name: 'nothing' };
     await east.client.create(serviceExportKind, { metadata, spec: {} }, { dryRun: true });
     assert.match(await metrics.metrics(), /fairlead_multicluster_services 0/);
+  });
+});
+
+describe('F1 the webhook of a set answers only API servers of the set', () => {
+  const review = JSON.stringify({
+    kind: 'AdmissionReview',
+    apiVersion: 'admission.k8s.io/v1',
+    request: { uid: 'u', operation: 'CREATE', namespace: 'shop', name: 'web', dryRun: true },
+  });
+  /** The status of an answer. Rejects if the server refuses the connection. */
+  const statusOf = async (url: string, options: RequestOptions = {}): Promise<number> => {
+    const { ca } = await certificate;
+    const sent = request(url, { ca, method: 'POST', agent: false, ...options });
+    sent.end(sent.method === 'POST' ? review : undefined);
+    const [{ statusCode }] = (await once(sent, 'response')) as [{ statusCode: number }];
+    sent.destroy();
+    return statusCode;
+  };
+  const start = async (
+    stack: AsyncDisposableStack,
+    options: Partial<typeof webhook> & { readonly clientCa?: () => Promise<string> } = {},
+  ): Promise<{ readonly east: string; readonly west: string; readonly again: () => Promise<string> }> => {
+    const clusters = await startClusters(['east', 'west'], stack);
+    const [east, west] = clusters;
+    assert.ok(east && west);
+    const urlOf = async (cluster: Cluster, before?: string): Promise<string> => {
+      let url: string | undefined;
+      await until('it is registered', async () => ![undefined, before].includes((url = await registered(cluster))));
+      return url ?? '';
+    };
+    const first = stack.use(new AsyncDisposableStack());
+    join(clusters, first, { webhook: { ...webhook, ...options } });
+    const urls = { east: await urlOf(east), west: await urlOf(west) };
+    const again = async (): Promise<string> => {
+      await first.disposeAsync();
+      join(clusters, stack, { webhook: { ...webhook, ...options } });
+      return urlOf(east, urls.east);
+    };
+    return { ...urls, again };
+  };
+
+  test('rejects every path but the one of the cluster, which is another one after a restart', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { east, west, again } = await start(stack);
+    const { origin, pathname } = new URL(east);
+    const secret = pathname.split('/').at(-1) ?? '';
+    const changed = `${secret.slice(0, 20)}${secret[20] === 'A' ? 'B' : 'A'}${secret.slice(21)}`;
+    const refused = [
+      '/',
+      '/exports',
+      '/exports/east',
+      '/exports/east/',
+      `/exports/east/${changed}`,
+      `/exports/east/${secret.slice(0, -1)}`,
+      `/exports/east/${secret}A`,
+      `/exports/east/${secret}/`,
+      `/exports/west/${secret}`,
+      `/exports/north/${secret}`,
+      `/exports//${secret}`,
+      `/exports/east/${encodeURIComponent('=')}${secret}`,
+    ];
+    for (const path of refused) assert.equal(await statusOf(origin + path), 404, path);
+    assert.equal(await statusOf(east, { method: 'GET' }), 404);
+    assert.equal(await statusOf(east), 200);
+    assert.equal(await statusOf(`${east}?timeout=3s`), 200);
+    assert.equal(await statusOf(west), 200);
+    const next = await again();
+    assert.equal(await statusOf(next), 200);
+    assert.equal(await statusOf(new URL(next).origin + pathname), 404, 'the path of the run before');
+  });
+
+  test('requires a client certificate if it is given authorities for them', async () => {
+    const [ours, theirs] = [await issueCa('api-servers', validity), await issueCa('others', validity)];
+    const client = { use: 'client', commonName: 'kube-apiserver', groups: [] } as const;
+    await using stack = new AsyncDisposableStack();
+    const { east } = await start(stack, { clientCa: () => Promise.resolve(ours.cert) });
+    assert.equal(await statusOf(east, await issue(ours, client, validity)), 200);
+    await assert.rejects(statusOf(east));
+    await assert.rejects(statusOf(east, await issue(theirs, client, validity)));
   });
 });

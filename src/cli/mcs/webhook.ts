@@ -1,7 +1,9 @@
 // Where API servers ask `fairlead multicluster` what an export would do, and the certificate it shows them.
+import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
+import { messageOf } from '../../api/thrown.ts';
 import type { Certificate, WebhookOptions } from '../../multicluster/webhook/webhook.ts';
-import { UsageError } from '../errors.ts';
+import { FatalError, UsageError } from '../errors.ts';
 import { readFlag } from '../flags.ts';
 import type { Place } from '../options/place.ts';
 import { parsePlace } from '../options/place.ts';
@@ -19,15 +21,22 @@ export const webhookFlags: readonly Flag[] = [
     value: 'URL',
     description: 'how they reach that, as https://HOST:PORT, if it is not the address of --webhook-listen',
   },
+  {
+    name: 'webhook-client-ca-file',
+    value: 'FILE',
+    description: 'refuse API servers whose client certificate is not signed by an authority in this PEM file',
+  },
 ];
 
 /** What the flags ask for; undefined: no webhook. */
 export function readWebhook(settings: Settings): WebhookOptions | undefined {
   const listen = readFlag<Place | undefined>(settings, 'webhook-listen', parsePlace, undefined);
   const url = readFlag<string | undefined>(settings, 'webhook-url', parseBase, undefined);
+  const clientCaFile = settings.get('webhook-client-ca-file')?.at(-1);
   if (listen === undefined) {
     if (url !== undefined)
       throw new UsageError('--webhook-url says how a webhook is reached: pass --webhook-listen too');
+    if (clientCaFile !== undefined) throw new UsageError('--webhook-client-ca-file needs --webhook-listen');
     return undefined;
   }
   const isEverywhere = listen.host === '0.0.0.0' || listen.host === '::';
@@ -35,7 +44,19 @@ export function readWebhook(settings: Settings): WebhookOptions | undefined {
     throw new UsageError(`--webhook-listen ${listen.host} is no address to call: pass --webhook-url https://HOST:PORT`);
   }
   const host = url === undefined ? listen.host : new URL(url).hostname;
-  return { listen, url, certificate: once(() => issueCertificate(host)) };
+  const clientCa = clientCaFile === undefined ? undefined : (): Promise<string> => readAuthorities(clientCaFile);
+  return { listen, url, clientCa, certificate: once(() => issueCertificate(host)) };
+}
+
+async function readAuthorities(file: string): Promise<string> {
+  const { readCertificates } = await import('../../server/pki/renewal.ts');
+  try {
+    const text = await readFile(file, 'utf8');
+    if (readCertificates(text).length > 0) return text;
+  } catch (error) {
+    throw new FatalError(`--webhook-client-ca-file ${file}: ${messageOf(error)}`, { cause: error });
+  }
+  throw new FatalError(`--webhook-client-ca-file ${file}: expected certificates in PEM`);
 }
 
 function parseBase(text: string): string {

@@ -9,6 +9,7 @@ import { validatingWebhookConfigurationKind } from '../../api/kinds/admissionreg
 import type { Member } from '../member/member.ts';
 import { isOurs } from '../project/marks.ts';
 import { configurationName, configurationOf } from './configuration.ts';
+import { Paths } from './paths.ts';
 import type { ExportReview } from './review.ts';
 import { allowed, readReview } from './review.ts';
 
@@ -26,6 +27,8 @@ export interface WebhookOptions {
   readonly url?: string | undefined;
   /** Asked at the start, and once a day for another one that lasts longer. */
   readonly certificate: () => Promise<Certificate>;
+  /** The authorities of client certificates, PEM; a client without one of theirs is refused. Default: none is required. */
+  readonly clientCa?: (() => Promise<string>) | undefined;
   /** How often it is looked whether members still know of it; default a minute. */
   readonly checkMs?: number | undefined;
 }
@@ -38,32 +41,48 @@ const maxBytes = 1024 * 1024;
 const requestMs = 10_000;
 const mostConnections = 64;
 
-/** Answers the API servers of members that ask what an export would do: POST /exports/CLUSTER. */
+/** Answers the API servers of members that ask what an export would do: POST to the path of the cluster. */
 export class ExportWebhook implements AsyncDisposable {
   readonly #options: WebhookOptions;
+  readonly #paths: Paths;
   readonly #server: Server;
   #certificate: Certificate;
 
-  private constructor(options: WebhookOptions, certificate: Certificate, server: Server) {
+  private constructor(
+    options: WebhookOptions,
+    {
+      certificate,
+      server,
+      paths,
+    }: { readonly certificate: Certificate; readonly server: Server; readonly paths: Paths },
+  ) {
     this.#options = options;
     this.#certificate = certificate;
     this.#server = server;
+    this.#paths = paths;
   }
 
   /** Resolves when it answers; rejects when it cannot listen. */
   static async start(options: WebhookOptions, advise: Advise): Promise<ExportWebhook> {
     const certificate = await options.certificate();
-    const { cert, key } = certificate;
+    const paths = new Paths();
     const server = createServer(
-      { cert, key, requestTimeout: requestMs, minVersion: 'TLSv1.2' },
+      {
+        ...(await secureContext(options, certificate)),
+        requestCert: options.clientCa !== undefined,
+        requestTimeout: requestMs,
+        minVersion: 'TLSv1.2',
+      },
       (request, response) => {
-        void answer(request, response, advise).catch(() => response.destroy()); // who asked has gone
+        const cluster = request.method === 'POST' ? paths.clusterOf(request.url ?? '') : undefined;
+        if (cluster === undefined) return refuse(response, 404);
+        void answer(request, response, (review) => advise(review, cluster)).catch(() => response.destroy()); // who asked has gone
       },
     );
     server.maxConnections = mostConnections;
     server.listen(options.listen);
     await once(server, 'listening');
-    return new ExportWebhook(options, certificate, server);
+    return new ExportWebhook(options, { certificate, server, paths });
   }
 
   get address(): { readonly address: string; readonly port: number } {
@@ -82,7 +101,7 @@ export class ExportWebhook implements AsyncDisposable {
       if (found !== undefined) await client.delete(kind, { name: configurationName }, { signal });
       return;
     }
-    const wanted = configurationOf({ url: `${this.#url}/exports/${member.id}`, ca: this.#certificate.ca });
+    const wanted = configurationOf({ url: `${this.#url}${this.#paths.pathOf(member.id)}`, ca: this.#certificate.ca });
     if (found === undefined) await client.create(kind, wanted, { signal });
     else if (!isSame(found, wanted))
       await client.update(kind, { ...found, webhooks: wanted.webhooks ?? [] }, { signal });
@@ -91,9 +110,9 @@ export class ExportWebhook implements AsyncDisposable {
   /** Shows another certificate from now on, if there is one; members are to be told then. */
   async renew(): Promise<void> {
     const next = await this.#options.certificate();
-    if (next.cert === this.#certificate.cert) return;
+    if (next.cert === this.#certificate.cert && this.#options.clientCa === undefined) return;
+    this.#server.setSecureContext(await secureContext(this.#options, next));
     this.#certificate = next;
-    this.#server.setSecureContext({ cert: next.cert, key: next.key });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -117,9 +136,19 @@ function isSame(found: Registered, wanted: Registered): boolean {
 
 type Registered = ReturnType<typeof configurationOf>;
 
-async function answer(request: IncomingMessage, response: ServerResponse, advise: Advise): Promise<void> {
-  const cluster = /^\/exports\/([^/?]+)(?:\?|$)/.exec(request.url ?? '')?.[1];
-  if (cluster === undefined || request.method !== 'POST') return refuse(response, 404);
+/** What a TLS server is made of. */
+async function secureContext(
+  { clientCa }: WebhookOptions,
+  { cert, key }: Certificate,
+): Promise<{ readonly cert: string; readonly key: string; readonly ca?: string }> {
+  return { cert, key, ...(clientCa === undefined ? {} : { ca: await clientCa() }) };
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  advise: (review: ExportReview) => readonly string[],
+): Promise<void> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -130,7 +159,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, advise
   const review = readReview(parsed(Buffer.concat(chunks).toString()));
   if (review === undefined) return refuse(response, 400);
   response.setHeader('Content-Type', 'application/json');
-  response.end(JSON.stringify(allowed(review, advise(review, cluster))));
+  response.end(JSON.stringify(allowed(review, advise(review))));
 }
 
 function refuse(response: ServerResponse, status: number): void {
