@@ -82,7 +82,23 @@ const forwardFlags: readonly ConfigFlag[] = [
     repeatable: true,
   },
   { name: 'upstream-tcp', ...yes, description: 'ask over TCP only' },
-  { name: 'upstream-mixed-case', ...yes, description: 'send names in random case, for upstreams that keep it' },
+  {
+    name: 'upstream-mixed-case',
+    ...yes,
+    default: 'true',
+    description:
+      'send names in random case and reject replies in another; upstreams that do not keep it get lower case',
+  },
+  {
+    name: 'upstream-trust-ad',
+    ...yes,
+    description: 'pass on the AD flag of upstreams, for those that check DNSSEC and are reached safely',
+  },
+  {
+    name: 'upstream-refuse-private',
+    ...yes,
+    description: 'remove private and loopback addresses from answers of --upstream; stub zones may have them',
+  },
   { name: 'upstream-max-concurrent', value: 'N', description: 'questions to one upstream at once', default: '500' },
   { name: 'forward-max-concurrent', value: 'N', description: 'different questions forwarded at once', default: '1000' },
   {
@@ -112,6 +128,12 @@ const forwardFlags: readonly ConfigFlag[] = [
 ];
 
 const operationFlags: readonly ConfigFlag[] = [
+  {
+    name: 'response-rate',
+    value: 'N',
+    description: 'replies a second to one client over UDP; more are truncated or dropped; 0: no limit',
+    default: '0',
+  },
   { name: 'transfer-to', value: 'CIDR,…', description: 'who may transfer our zones; nobody by default' },
   { name: 'notify', value: 'ADDR[:PORT],…', description: 'secondaries to tell of changes' },
   { name: 'health-listen', value: 'ADDR:PORT', description: '/health; none: nowhere', default: ':8080' },

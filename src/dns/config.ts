@@ -26,7 +26,7 @@ export type DnsSettings = ReadonlyMap<string, readonly string[]>;
 /** How names that are not ours are answered. */
 export interface ForwardSettings extends Pick<
   ForwarderOptions,
-  'upstream' | 'maxInFlight' | 'maxWaitingPerClient' | 'deadlineMs'
+  'upstream' | 'maxInFlight' | 'maxWaitingPerClient' | 'deadlineMs' | 'refusePrivate'
 > {
   /** undefined: the servers of /etc/resolv.conf; empty: nothing is forwarded. */
   readonly upstreams: readonly Endpoint[] | undefined;
@@ -36,6 +36,8 @@ export interface ForwardSettings extends Pick<
   readonly allow: readonly string[] | undefined;
   /** Questions a second of one client; 0: no limit. */
   readonly perSecond: number;
+  /** Whether the AD flag of upstreams is passed on. */
+  readonly trustAd: boolean;
 }
 
 /** Everything that can be said about the DNS server, checked and with defaults. */
@@ -57,6 +59,8 @@ export interface DnsOptions {
   readonly health: Endpoint | undefined;
   readonly ready: Endpoint | undefined;
   readonly metrics: Endpoint | undefined;
+  /** Replies a second to one client over UDP; 0: no limit. */
+  readonly responseRate: number;
   /** How long questions are answered after being told to stop. */
   readonly lameduckMs: number;
 }
@@ -83,6 +87,7 @@ export function readDnsOptions(settings: DnsSettings): DnsOptions {
     health: reader.place('health-listen', ':8080'),
     ready: reader.place('ready-listen', ':8181'),
     metrics: reader.place('metrics-listen', ':9153'),
+    responseRate: reader.one('response-rate', parseCount(0, 10_000_000)) ?? 0,
     lameduckMs: reader.one('lameduck', parseDurationMs) ?? 5000,
   };
 }
@@ -123,12 +128,14 @@ function forwardOf(reader: Reader): ForwardSettings {
     routes: stubZonesOf(reader),
     upstream: {
       forceTcp: reader.flag('upstream-tcp'),
-      mixCase: reader.flag('upstream-mixed-case'),
+      mixCase: reader.one('upstream-mixed-case', parseBoolean) ?? true,
       maxConcurrent: reader.one('upstream-max-concurrent', parseCount(1, 20_000)) ?? 500,
     },
     maxInFlight: reader.one('forward-max-concurrent', parseCount(1, 20_000)) ?? 1000,
     maxWaitingPerClient: reader.one('forward-max-per-client', parseCount(1, 20_000)) ?? 256,
     deadlineMs: reader.one('forward-timeout', atLeast(100, parseDurationMs)) ?? 4000,
+    refusePrivate: reader.flag('upstream-refuse-private'),
+    trustAd: reader.flag('upstream-trust-ad'),
     cache: {
       entries: reader.one('cache-entries', parseCount(0, 10_000_000)) ?? 10_000,
       bytes: (reader.one('cache-memory', parseCount(1, 65_536)) ?? 16) * 1024 * 1024,

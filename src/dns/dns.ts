@@ -14,8 +14,8 @@ import { startDnsServer } from './transport/server.ts';
 /** A DNS server at work. */
 export interface RunningDnsPart extends RunningPart {
   /**
-   * Answers by other options from now on, without a query lost; resolves when it does. Where and by how many threads it
-   * answers stays as it was.
+   * Answers by other options from now on, without a query lost; resolves when it does. The listen addresses, the number
+   * of threads and the response rate stay as they were.
    */
   reload(options: DnsOptions): Promise<void>;
 }
@@ -28,11 +28,12 @@ export const startDns = (
 ): RunningDnsPart => new Dns(context, options, surroundings);
 
 /** Other options, at the place of the old ones. */
-const keepPlace = (options: DnsOptions, { listen, workers, sharePort }: DnsOptions): DnsOptions => ({
+const keepPlace = (options: DnsOptions, { listen, workers, sharePort, responseRate }: DnsOptions): DnsOptions => ({
   ...options,
   listen,
   workers,
   sharePort,
+  responseRate,
 });
 
 class Dns implements RunningDnsPart {
@@ -107,7 +108,7 @@ class Dns implements RunningDnsPart {
   async #open(): Promise<void> {
     const serving = await this.#serve(this.#options);
     this.#serving = serving;
-    const { listen, workers, sharePort } = this.#options;
+    const { listen, workers, sharePort, responseRate } = this.#options;
     // Who shares a port gets questions at once, and another could answer them until this one can.
     if (sharePort) await Promise.race([serving.ready, this.#stopping.promise]);
     this.#server = await startDnsServer({
@@ -115,6 +116,7 @@ class Dns implements RunningDnsPart {
       workers,
       share: sharePort,
       table: serving.table,
+      limits: responseRate === 0 ? {} : { responsesPerClient: { perSecond: responseRate } },
       reply: { recursionAvailable: serving.forwarder !== undefined, cookieSecrets: this.#cookieSecrets },
       fullPath: async (query, asker) => (await this.#serving?.fullPath(query, asker)) ?? [],
       onError: (error) => {

@@ -44,8 +44,8 @@ export function planForwarding(settings: ForwardSettings, surroundings: Surround
   const routes = new Map(
     Array.from(settings.routes, ([zone, servers]) => [zone, withoutOurselves(servers, `--stub-zone ${zone}`)] as const),
   );
-  const { upstream, maxInFlight, maxWaitingPerClient, deadlineMs, cache } = settings;
-  const limits = { upstream, maxInFlight, maxWaitingPerClient, deadlineMs };
+  const { upstream, maxInFlight, maxWaitingPerClient, deadlineMs, refusePrivate, cache } = settings;
+  const limits = { upstream, maxInFlight, maxWaitingPerClient, deadlineMs, refusePrivate };
   const given = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
   return {
     forwarder: upstreams.length === 0 && routes.size === 0 ? undefined : { upstreams, routes, cache, ...given },

@@ -91,6 +91,7 @@ export class Serving {
       isSynced: () => follower.hasSynced,
       ...completing,
       filterAaaa: options.filterAaaa,
+      trustAd: options.forward.trustAd,
       onError,
     });
     this.#following = follower.run(this.#stop.signal);

@@ -72,6 +72,9 @@ ns     IN A   192.0.2.53
 www    IN A   192.0.2.1
 www    IN AAAA 2001:db8::1
 www    IN TXT "the world"
+rebind IN A   192.0.2.7
+rebind IN A   127.0.0.1
+router IN A   192.168.0.1
 `;
 
 /** Starts a BIND that has example.org. */

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
 import { freePort } from '../../src/server/testing/free-port.ts';
+import { FakeUpstream, reply } from '../../src/dns/forward/testing/fake-upstream.ts';
 import { hasIpv6 } from '../../src/dns/machine.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { unlessInstalled } from '../harness/needs.ts';
@@ -68,6 +69,54 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
       assert.deepEqual(gist(await dig(dns, `web.shop.${svc}`)), ['A 10.96.1.1']);
       assert.deepEqual(gist(await dig(dns, `outside.shop.${svc}`)), ['CNAME www.example.org.']);
       assert.deepEqual(gist(await dig(dns, 'www.example.org', 'A', '-b', '127.0.0.9')), ['A 192.0.2.1']);
+    });
+  });
+
+  test('an alias of an upstream into our zones is answered by us, not with the addresses of the upstream', async () => {
+    await using liar = await FakeUpstream.start((arrival) => {
+      const inside = `${arrival.name.toLowerCase().startsWith('secret') ? 'nobody' : 'web'}.shop.${svc}`;
+      arrival.send(
+        reply(arrival, [
+          { name: arrival.name, type: 'CNAME', ttl: 60, data: inside },
+          { name: inside, type: 'A', ttl: 60, data: '203.0.113.66' },
+        ]),
+      );
+    });
+    await withFlags(['--upstream', `127.0.0.1:${liar.endpoint.port}`], async (dns) => {
+      for (const source of ['upstream', 'cache']) {
+        const inward = await dig(dns, 'inward.example.org');
+        assert.deepEqual(gist(inward), ['A 10.96.1.1', `CNAME web.shop.${svc}.`], `from ${source}`);
+        assert.equal((await dig(dns, 'secret.example.org')).status, 'NXDOMAIN', `from ${source}`);
+      }
+    });
+  });
+
+  test('removes private addresses from upstream answers where it is asked to', async () => {
+    await withFlags(['--upstream', upstream], async (dns) => {
+      assert.deepEqual(gist(await dig(dns, 'router.example.org')), ['A 192.168.0.1']);
+    });
+    await withFlags(['--upstream', upstream, '--upstream-refuse-private'], async (dns) => {
+      assert.deepEqual(gist(await dig(dns, 'rebind.example.org')), ['A 192.0.2.7']);
+      const router = await dig(dns, 'router.example.org');
+      assert.deepEqual([router.status, router.answer], ['NOERROR', []]);
+      assert.match(router.text, /EDE: 15 \(Blocked\)/);
+      assert.deepEqual(gist(await dig(dns, `web.shop.${svc}`)), ['A 10.96.1.1']);
+    });
+    const flags = ['--stub-zone', `example.org=${upstream}`, '--upstream', upstream, '--upstream-refuse-private'];
+    await withFlags(flags, async (dns) => {
+      assert.deepEqual(gist(await dig(dns, 'router.example.org')), ['A 192.168.0.1']);
+    });
+  });
+
+  test('limits the replies to one client, which TCP still gets', async () => {
+    await withFlags(['--response-rate', '5'], async (dns) => {
+      const name = `web.shop.${svc}`;
+      const replies = await Promise.all(
+        Array.from({ length: 40 }, () => dig(dns, name, 'A', '+ignore', '+tries=1', '+time=1').catch(() => undefined)),
+      );
+      const whole = replies.filter((reply) => reply !== undefined && gist(reply).includes('A 10.96.1.1'));
+      assert.ok(whole.length < 40, `${whole.length} of 40 got the whole reply`);
+      assert.deepEqual(gist(await dig(dns, name, 'A', '+tcp')), ['A 10.96.1.1']);
     });
   });
 

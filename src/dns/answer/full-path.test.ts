@@ -47,6 +47,27 @@ const world: Readonly<Record<string, UpstreamAnswer>> = {
   'stale.example.org A': { ...found(raw('stale.example.org', { type: 'A', address: '192.0.2.81' }, 30)), stale: true },
   'broken.example.org A': emptyAnswer(rcodes.SERVFAIL, { code: extendedErrors.NO_REACHABLE_AUTHORITY, text: 'gone' }),
   'refused.example.org A': emptyAnswer(rcodes.REFUSED),
+  // What an upstream may hold of our zones, by mistake or to deceive, is not to be believed.
+  'inward.example.org A': found(
+    raw('inward.example.org', { type: 'CNAME', target: `v4.default.${svc}` }),
+    raw(`v4.default.${svc}`, { type: 'A', address: '203.0.113.66' }),
+  ),
+  'inward.example.org CNAME': found(raw('inward.example.org', { type: 'CNAME', target: `v4.default.${svc}` })),
+  'twice.example.org A': found(
+    raw('twice.example.org', { type: 'CNAME', target: 'inward.example.org' }),
+    raw('inward.example.org', { type: 'CNAME', target: `outside.default.${svc}` }),
+    raw(`outside.default.${svc}`, { type: 'CNAME', target: 'evil.example.org' }),
+    raw('evil.example.org', { type: 'A', address: '203.0.113.66' }),
+  ),
+  'denied.example.org A': found(
+    raw('denied.example.org', { type: 'CNAME', target: `nobody.default.${svc}` }),
+    raw(`nobody.default.${svc}`, { type: 'A', address: '203.0.113.66' }),
+  ),
+  'circle.example.org A': found(raw('circle.example.org', { type: 'CNAME', target: `circle.default.${svc}` })),
+  'proven.example.org A': {
+    ...found(raw('proven.example.org', { type: 'A', address: '192.0.2.82' })),
+    authentic: true,
+  },
   '9.0.2.10.in-addr.arpa PTR': found(raw('9.0.2.10.in-addr.arpa', { type: 'PTR', target: 'nine.example.org' })),
 };
 const denied: UpstreamAnswer = { ...emptyAnswer(rcodes.NXDOMAIN), authority: [outsideSoa] };
@@ -63,6 +84,7 @@ function serve(options: Partial<FullPathOptions> = {}): Asked {
     ['broken', 'broken.example.org'],
     ['refused', 'refused.example.org'],
     ['via', 'alias.example.org'],
+    ['circle', 'circle.example.org'],
   ] as const) {
     const data = [{ type: 'CNAME' as const, target }];
     zones.put(`Service/default/${service}`, [{ owner: `${service}.default.${svc}`, type: 'CNAME', ttl: 5, data }]);
@@ -104,6 +126,7 @@ interface Case {
   readonly answers?: readonly string[];
   readonly authority?: number;
   readonly aa?: boolean;
+  readonly ad?: boolean;
   readonly asked?: readonly string[];
   readonly error?: number;
   readonly options?: Partial<FullPathOptions>;
@@ -225,6 +248,59 @@ const cases: readonly Case[] = [
     options: { isSynced: () => false },
   },
   {
+    name: 'an alias of an upstream into our zones is answered by us',
+    question: 'inward.example.org A',
+    answers: [`inward.example.org. 60 IN CNAME v4.default.${svc}.`, `v4.default.${svc}. 30 IN A 10.96.0.4`],
+  },
+  {
+    name: 'an alias of an upstream into our zones is denied by us',
+    question: 'denied.example.org A',
+    rcode: 'NXDOMAIN',
+    answers: [`denied.example.org. 60 IN CNAME nobody.default.${svc}.`],
+    authority: 1,
+  },
+  {
+    name: 'an alias of an upstream into our zones is not denied before everything has been read',
+    question: 'denied.example.org A',
+    rcode: 'SERVFAIL',
+    error: extendedErrors.NOT_READY,
+    options: { isSynced: () => false },
+  },
+  {
+    name: 'a chain that enters and leaves our zones follows our alias, not that of the upstream',
+    question: 'twice.example.org A',
+    answers: [
+      'twice.example.org. 60 IN CNAME inward.example.org.',
+      `inward.example.org. 60 IN CNAME outside.default.${svc}.`,
+      alias('outside', 'www.example.org'),
+      'www.example.org. 60 IN A 192.0.2.80',
+    ],
+    asked: ['twice.example.org A', 'www.example.org A'],
+  },
+  {
+    name: 'EXT-4 an ExternalName that an upstream leads back to itself is a failure',
+    question: `circle.default.${svc} A`,
+    rcode: 'SERVFAIL',
+    error: extendedErrors.OTHER,
+  },
+  {
+    name: 'a question for the alias itself gets the alias',
+    question: 'inward.example.org CNAME',
+    answers: [`inward.example.org. 60 IN CNAME v4.default.${svc}.`],
+  },
+  {
+    name: 'the AD flag of an upstream is cleared',
+    question: 'proven.example.org A',
+    answers: ['proven.example.org. 60 IN A 192.0.2.82'],
+  },
+  {
+    name: 'the AD flag of an upstream that is trusted is passed on',
+    question: 'proven.example.org A',
+    answers: ['proven.example.org. 60 IN A 192.0.2.82'],
+    ad: true,
+    options: { trustAd: true },
+  },
+  {
     name: 'AAAA filtered: no data where the name exists',
     question: 'www.example.org AAAA',
     authority: 1,
@@ -265,17 +341,19 @@ for (const {
   answers = [],
   authority = 0,
   aa = false,
+  ad = false,
   ...more
 } of cases) {
   test(`${name}: ${question}`, async () => {
     const server = serve(more.options);
     const [owner = '', type = ''] = question.split(' ');
-    const flags = more.flags ?? flagBits.RD;
+    const flags = more.flags ?? flagBits.RD | flagBits.AD;
     const reply = (await server.ask(owner, type, { asker, flags, size: 1232 })) ?? assert.fail();
     assert.equal(rcodeName(rcodeOf(reply)), rcode);
     assert.deepEqual(reply.answers.flatMap(printEntry), answers);
     assert.equal(reply.authority.length, authority);
     assert.equal((reply.header.flags & flagBits.AA) !== 0, aa);
+    assert.equal((reply.header.flags & flagBits.AD) !== 0, ad);
     assert.equal((reply.header.flags & flagBits.RA) !== 0, asker === friend);
     if (more.asked !== undefined) assert.deepEqual(server.asked, more.asked);
     const errors = reply.edns?.options.filter(({ code }) => code === optionCodes.ERROR) ?? [];

@@ -20,7 +20,7 @@ import type { Reply } from './reply.ts';
 import { emptyReply } from './reply.ts';
 import type { Transfers } from './transfer.ts';
 import type { Resolver } from './upstream.ts';
-import { filtered, joined } from './upstream.ts';
+import { entryInto, filtered, joined, unproven } from './upstream.ts';
 
 export interface FullPathOptions {
   readonly zones: Zones;
@@ -38,6 +38,8 @@ export interface FullPathOptions {
   readonly completion?: CompletionOptions;
   /** Says of names outside our zones that they have no IPv6 addresses; false by default. */
   readonly filterAaaa?: boolean;
+  /** Passes on that an upstream has checked DNSSEC (AD); false by default. */
+  readonly trustAd?: boolean;
   /** Milliseconds since 1970; the machine's clock by default. */
   readonly now?: () => number;
   /** Hears of what should not have happened; the asker gets SERVFAIL. */
@@ -54,6 +56,9 @@ export function fullPath(options: FullPathOptions): FullPath {
     return await path.respond(bytes, asker, rotation);
   };
 }
+
+/** How often a chain of aliases may enter our zones; more often is a loop or an attack. */
+const maxCrossings = 4;
 
 const wantsRecursion = ({ header }: Query): boolean => (header.flags & flagBits.RD) !== 0;
 
@@ -114,26 +119,43 @@ class Path {
     return await this.#chased(outcome, query, asker);
   }
 
-  /** The outcome, with what others know of the name that it leads to. */
+  /**
+   * The outcome, continued upstream where its aliases leave our zones, and by us where the upstream's aliases enter them:
+   * what an upstream holds of our zones is never relayed.
+   */
   async #chased(outcome: Outcome, query: Query, asker: Asker): Promise<Reply> {
-    const { chase } = outcome;
-    if (chase !== undefined && this.#mayAsk(query, asker)) {
-      const upstream = await this.#resolve({ ...query.question, name: chase }, query, asker);
-      return joined(outcome, upstream, query.edns?.dnssecOk === true);
+    const { zones, isSynced } = this.#options;
+    const { question } = query;
+    if (outcome.chase !== undefined && !this.#mayAsk(query, asker)) {
+      const isForbidden = outcome.reason.rule === 'outside' && wantsRecursion(query);
+      return isForbidden ? { ...outcome, error: { code: extendedErrors.PROHIBITED } } : outcome;
     }
-    const isForbidden = outcome.reason.rule === 'outside' && wantsRecursion(query);
-    return isForbidden ? { ...outcome, error: { code: extendedErrors.PROHIBITED } } : outcome;
+    let chain = outcome;
+    for (let crossings = 0; crossings <= maxCrossings; crossings++) {
+      if (chain.chase === undefined) return chain;
+      const upstream = await this.#resolve({ ...question, name: chain.chase }, query, asker);
+      const entry = entryInto(zones, question.type, upstream);
+      if (entry === undefined) return joined(chain, upstream, query.edns?.dnssecOk === true);
+      const ours = answer(zones, { name: entry.name, type: question.type });
+      if (ours.rcode === rcodes.NXDOMAIN && isSynced?.() === false) return notReady;
+      const answers = [...chain.answers, ...entry.answers, ...ours.answers];
+      chain = { ...ours, answers, authoritative: outcome.authoritative };
+    }
+    return aliasLoop;
   }
 
   async #resolve(question: Question, query: Query, asker: Asker): Promise<UpstreamAnswer> {
-    const { resolver, filterAaaa, onError } = this.#options;
+    const { resolver, filterAaaa, trustAd, onError } = this.#options;
     if (resolver === undefined) return emptyAnswer(rcodes.REFUSED);
     const dnssecOk = query.edns?.dnssecOk === true;
     const checkingDisabled = (query.header.flags & flagBits.CD) !== 0;
     const trail = query.edns?.options.find(({ code }) => code === trailOption)?.data;
     const options = { dnssecOk, checkingDisabled, asker, ...(trail === undefined ? {} : { trail }) };
     try {
-      if (filterAaaa !== true || question.type !== types.AAAA) return await resolver.resolve(question, options);
+      if (filterAaaa !== true || question.type !== types.AAAA) {
+        const found = await resolver.resolve(question, options);
+        return trustAd === true ? found : unproven(found);
+      }
       return filtered(question.name, await resolver.resolve({ ...question, type: types.A }, options));
     } catch (error) {
       onError?.(error);
@@ -162,6 +184,11 @@ function completed(asked: Name, found: Name, reply: Reply): Reply {
   const ttl = Math.min(30, ...[...reply.answers, ...reply.authority].map((entry) => entry.ttl));
   return { ...reply, authoritative: true, authentic: false, answers: [aliasTo(asked, found, ttl), ...reply.answers] };
 }
+
+const aliasLoop: Reply = emptyReply(rcodes.SERVFAIL, {
+  code: extendedErrors.OTHER,
+  text: 'the alias enters and leaves the zones of the cluster too often',
+});
 
 const notReady: Reply = emptyReply(rcodes.SERVFAIL, {
   code: extendedErrors.NOT_READY,

@@ -3,9 +3,10 @@ import type { Forwarder } from '../forward/forwarder.ts';
 import type { UpstreamAnswer } from '../forward/upstream-answer.ts';
 import type { Name } from '../record.ts';
 import { classes, extendedErrors, rcodes, types } from '../wire/codes.ts';
+import { readName } from '../wire/name.ts';
 import type { RawRecord } from '../wire/record.ts';
 import { encodeRecord } from '../wire/record.ts';
-import type { Outcome } from './answer.ts';
+import type { Lookup, Outcome } from './answer.ts';
 import type { ExtendedError, Reply } from './reply.ts';
 
 /** Asks others. */
@@ -42,6 +43,30 @@ export function joined(outcome: Outcome, upstream: UpstreamAnswer, dnssecOk: boo
   };
 }
 
+/** The answer without the upstream's word that DNSSEC proves it. */
+export function unproven(upstream: UpstreamAnswer): UpstreamAnswer {
+  const { authentic: _, ...rest } = upstream;
+  return rest;
+}
+
+/** Where aliases of an upstream enter our zones: the records up to there, and the name that only we answer for. */
+export interface Entry {
+  readonly name: Name;
+  readonly answers: readonly RawRecord[];
+}
+
+/** The first alias in an answer that leads into our zones; undefined if none does, or aliases were asked for. */
+export function entryInto(zones: Lookup, type: number, { answers }: UpstreamAnswer): Entry | undefined {
+  if (type === types.CNAME || type === types.ANY) return undefined;
+  for (const { owner, type: recordType, data } of answers) {
+    const name = recordType === types.CNAME ? readName(data, 0)?.name : undefined;
+    if (name === undefined || zones.zoneOf(name) === undefined) continue;
+    const end = answers.findLastIndex((record) => record.owner === owner) + 1;
+    return { name, answers: answers.slice(0, end) };
+  }
+  return undefined;
+}
+
 function errorOf({ rcode, stale, problem }: UpstreamAnswer): ExtendedError | undefined {
   if (problem !== undefined) return problem;
   if (stale !== true) return undefined;
@@ -60,8 +85,7 @@ export function filtered(name: Name, upstream: UpstreamAnswer): UpstreamAnswer {
   const answers = upstream.answers.filter(({ type }) => type === types.CNAME || type === types.DNAME);
   const authority = upstream.authority.filter(({ type }) => type === types.SOA);
   const problem = { code: extendedErrors.FILTERED, text: 'AAAA is filtered here' };
-  const { authentic: _, ...rest } = upstream;
-  return { ...rest, answers, authority: authority.length > 0 ? authority : [inventedSoa(name)], problem };
+  return { ...unproven(upstream), answers, authority: authority.length > 0 ? authority : [inventedSoa(name)], problem };
 }
 
 /** Without a SOA the answer would not be remembered at all (RFC 2308 §5). */

@@ -64,6 +64,8 @@ export class ForwardCounters {
   coalesced = 0;
   /** Questions asked while every upstream for them was down. */
   allDown = 0;
+  /** Answers from which private addresses were removed. */
+  privateAnswers = 0;
   /** Questions of our own that came back to us. */
   loops = 0;
   /** Name of the upstream → its counts. */

@@ -375,7 +375,7 @@ suite('limits', () => {
 
   test('a flood of random names below one domain leaves room for all others', async () => {
     const behaviour: Behaviour = (arrival, server) =>
-      arrival.name.endsWith('victim.example') ? undefined : answers('192.0.2.1')(arrival, server);
+      arrival.name.toLowerCase().endsWith('victim.example') ? undefined : answers('192.0.2.1')(arrival, server);
     await withForwarder([behaviour], { maxInFlight: 40, deadlineMs: 1000 }, async ({ ask, forwarder, clock }) => {
       const flood = Array.from({ length: 200 }, (_, each) =>
         ask(`x${each}.victim.example`, asker(`10.0.0.${each % 50}`)),
@@ -412,6 +412,22 @@ suite('limits', () => {
 });
 
 suite('where questions go', () => {
+  test('removes private addresses from answers of default upstreams, not of stub zones, and counts them', async () => {
+    await using corp = await FakeUpstream.start(answers('10.0.0.7'));
+    const routes = new Map([['corp.example', [corp.endpoint]]]);
+    await withForwarder([answers('10.0.0.8')], { routes, refusePrivate: true }, async ({ ask, forwarder }) => {
+      for (const source of ['upstream', 'cache']) {
+        const answer = await ask('www.example.org');
+        assert.deepEqual([answer.rcode, answer.answers], [rcodes.NOERROR, []], source);
+        assert.equal(addressOf(await ask('www.corp.example')), '10.0.0.7', source);
+      }
+      assert.equal(forwarder.counters.privateAnswers, 2);
+    });
+    await withForwarder([answers('10.0.0.8')], {}, async ({ ask }) => {
+      assert.equal(addressOf(await ask('www.example.org')), '10.0.0.8');
+    });
+  });
+
   test('a zone with upstreams of its own, and below it another', async () => {
     await using corp = await FakeUpstream.start(answers('192.0.2.2'));
     await using lab = await FakeUpstream.start(answers('192.0.2.3'));

@@ -17,6 +17,7 @@ import { mayBeProbe, Trail } from './loop.ts';
 import type { RecursionPolicy } from './policy.ts';
 import { Prober } from './prober.ts';
 import { isForwardable } from './query.ts';
+import { withoutPrivateAddresses } from './rebinding.ts';
 import { routeFor } from './routes.ts';
 import { Seats } from './seats.ts';
 import type { Endpoint } from './udp.ts';
@@ -43,6 +44,11 @@ export interface ForwarderOptions {
   readonly deadlineMs?: number;
   /** When an answer past its time is given rather than waited on; default 1.8 s (RFC 8767 §5). */
   readonly staleAfterMs?: number;
+  /**
+   * Removes private and loopback addresses from what `upstreams` answer (DNS rebinding). Zones with a route of their own
+   * may have them. Default false.
+   */
+  readonly refusePrivate?: boolean;
   /** Marks questions so that they are recognised when they come back; default true. */
   readonly trail?: boolean;
   /** Default: those of the forwarder before, or new ones. */
@@ -128,6 +134,15 @@ export class Forwarder {
   async resolve(question: Question, options: ResolveOptions): Promise<UpstreamAnswer> {
     const refusal = this.#refuse(question, options);
     if (refusal !== undefined) return refusal;
+    const answer = await this.#find(question, options);
+    const isOfDefaultUpstream = routeFor(this.#groups, question.name) === this.#groups.get('');
+    if (this.#options.refusePrivate !== true || !isOfDefaultUpstream) return answer;
+    const rest = withoutPrivateAddresses(answer);
+    if (rest !== answer) this.counters.privateAnswers += 1;
+    return rest;
+  }
+
+  async #find(question: Question, options: ResolveOptions): Promise<UpstreamAnswer> {
     const { dnssecOk, checkingDisabled } = options;
     const key = { question, dnssecOk, checkingDisabled };
     const found = this.#cache.find(key);

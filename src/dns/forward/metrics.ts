@@ -41,6 +41,11 @@ export function forwardMetrics(options: ForwardMetricsOptions): void {
     'Questions that joined an equal one under way.',
     () => counters.coalesced,
   );
+  total(
+    'fairlead_dns_forward_private_answers_total',
+    'Answers from which private addresses were removed.',
+    () => counters.privateAnswers,
+  );
   total('fairlead_dns_forward_loops_total', 'Questions of our own that came back to us.', () => counters.loops);
   collectedGauge(registry, 'fairlead_dns_forward_in_flight', 'Different questions at upstreams.', inFlight);
   upstreamMetrics(registry, counters);

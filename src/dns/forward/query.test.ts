@@ -62,7 +62,7 @@ test('bytes from the network are a reply or nothing, whatever they are', () => {
   const sent = encoded();
   const right = Buffer.concat([sent]);
   right.writeUInt16BE(0x8180, 2);
-  assert.ok(replyTo(sent, right, true) !== undefined);
+  assert.ok(replyTo(sent, right)?.keepsCase);
   const mutation = fc.record({ at: fc.nat(sent.length - 1), byte: fc.nat(255) });
   const mutated = fc
     .record({
@@ -77,7 +77,7 @@ test('bytes from the network are a reply or nothing, whatever they are', () => {
     });
   fc.assert(
     fc.property(fc.oneof(mutated, fc.uint8Array({ maxLength: 100 })), (bytes) => {
-      const reply = replyTo(sent, bytes, false);
+      const reply = replyTo(sent, bytes);
       if (reply === undefined) return;
       assert.deepEqual([bytes[0], bytes[1]], [0x12, 0x34], 'the id is ours');
       if (reply.truncated) return;

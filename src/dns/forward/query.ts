@@ -62,35 +62,46 @@ function questionEnd(bytes: Uint8Array): number {
   return at + 5;
 }
 
+/** A whole reply; `keepsCase`: it repeats the name in the case that was sent. */
+export interface WholeReply {
+  readonly truncated: false;
+  readonly message: Message;
+  readonly keepsCase: boolean;
+}
+
 /** A reply: whole, or one that says to ask again over TCP. */
-export type Reply = { readonly truncated: true } | { readonly truncated: false; readonly message: Message };
+export type Reply = WholeReply | { readonly truncated: true; readonly keepsCase: boolean };
 
 /**
  * The reply that `bytes` is to what was sent; undefined if it is none, or broken: somebody else may have sent it
  * (RFC 5452 §9.1), so that it is to be ignored and the true one still awaited.
  */
-export function replyTo(sent: Uint8Array, bytes: Uint8Array, exactCase: boolean): Reply | undefined {
+export function replyTo(sent: Uint8Array, bytes: Uint8Array): Reply | undefined {
   const header = readHeader(bytes);
   if (header === undefined || !isResponse(header) || opcodeOf(header) !== opcodes.QUERY) return undefined;
   if (bytes[0] !== sent[0] || bytes[1] !== sent[1]) return undefined;
   // A server that did not understand the question may not repeat it.
   const isBare = header.questions === 0 && (header.flags & 0xf) === rcodes.FORMERR;
-  if (!isBare && (header.questions !== 1 || !sameQuestion(sent, bytes, exactCase))) return undefined;
-  if (isTruncated(header)) return { truncated: true };
+  const question = isBare ? 'same' : header.questions === 1 ? compareQuestion(sent, bytes) : 'different';
+  if (question === 'different') return undefined;
+  const keepsCase = question === 'same';
+  if (isTruncated(header)) return { truncated: true, keepsCase };
   const message = readMessage(bytes);
-  return message && { truncated: false, message };
+  return message && { truncated: false, message, keepsCase };
 }
 
-function sameQuestion(sent: Uint8Array, bytes: Uint8Array, exactCase: boolean): boolean {
+function compareQuestion(sent: Uint8Array, bytes: Uint8Array): 'same' | 'other case' | 'different' {
   const end = questionEnd(sent);
-  if (bytes.length < end) return false;
+  if (bytes.length < end) return 'different';
+  let result: 'same' | 'other case' = 'same';
   for (let at = headerBytes; at < end; at++) {
     const [a, b] = [sent[at] ?? 0, bytes[at] ?? 0];
     if (a === b) continue;
     // Letters only occur in labels: a length is below 64, and type and class are compared as they are.
-    if (exactCase || at >= end - 4 || lowerCase(a) !== lowerCase(b)) return false;
+    if (at >= end - 4 || lowerCase(a) !== lowerCase(b)) return 'different';
+    result = 'other case';
   }
-  return true;
+  return result;
 }
 
 /** Types that ask for something else than records: a transfer, a signature, a part of the protocol. */

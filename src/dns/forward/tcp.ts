@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 
 import type { Clock } from '../../client/clock.ts';
-import type { Message } from '../wire/message.ts';
 import { UpstreamError } from './errors.ts';
+import type { WholeReply } from './query.ts';
 import { replyTo } from './query.ts';
 import type { Endpoint } from './udp.ts';
 
@@ -24,7 +24,7 @@ interface Waiting {
   readonly sent: Uint8Array;
   /** How many messages had come before it was sent. */
   readonly heardBefore: number;
-  readonly resolve: (message: Message) => void;
+  readonly resolve: (reply: WholeReply) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -45,7 +45,7 @@ export class TcpConnections {
   }
 
   /** Asks over a connection that has room, or a new one. `sent` gets an id that is free on it. */
-  async ask(sent: Uint8Array, signal: AbortSignal): Promise<Message> {
+  async ask(sent: Uint8Array, signal: AbortSignal): Promise<WholeReply> {
     const known = this.#withRoom();
     this.#options.onConnection?.(known !== undefined);
     if (known === undefined) return await this.#connect().ask(sent, signal);
@@ -115,14 +115,14 @@ class Connection {
     return this.#waiting.size;
   }
 
-  ask(query: Uint8Array, signal: AbortSignal): Promise<Message> {
+  ask(query: Uint8Array, signal: AbortSignal): Promise<WholeReply> {
     this.#cancelIdle();
     const id = this.#freeId();
     const framed = Buffer.alloc(query.length + 2);
     framed.writeUInt16BE(query.length, 0);
     framed.set(query, 2);
     framed.writeUInt16BE(id, 2);
-    return new Promise<Message>((resolve, reject) => {
+    return new Promise<WholeReply>((resolve, reject) => {
       const done = (): void => {
         signal.removeEventListener('abort', abort);
         this.#forget(id);
@@ -136,7 +136,7 @@ class Connection {
       this.#waiting.set(id, {
         sent: framed.subarray(2),
         heardBefore: this.#heard,
-        resolve: (message) => (done(), resolve(message)),
+        resolve: (reply) => (done(), resolve(reply)),
         reject: (error) => (done(), reject(error)),
       });
       if (signal.aborted) return abort();
@@ -192,10 +192,10 @@ class Connection {
     const waiting = this.#waiting.get(((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0));
     // An answer to a question that nobody waits for any more.
     if (waiting === undefined) return bytes.length >= 12;
-    const reply = replyTo(waiting.sent, bytes, false);
+    const reply = replyTo(waiting.sent, bytes);
     if (reply === undefined) return false;
     if (reply.truncated) waiting.reject(this.#networkError('cut an answer short over TCP'));
-    else waiting.resolve(reply.message);
+    else waiting.resolve(reply);
     return true;
   }
 

@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram';
 
+import type { Clock } from '../../client/clock.ts';
 import { UpstreamError } from './errors.ts';
 import type { Reply } from './query.ts';
 import { replyTo } from './query.ts';
@@ -13,8 +14,15 @@ export interface Endpoint {
 /** So many wrong replies on one socket are somebody guessing; TCP leaves nothing to guess. */
 const wrongRepliesToDistrust = 16;
 
+/**
+ * How long the reply in the right case is awaited after one in another case, which may be forged. After that the query
+ * is repeated over TCP.
+ */
+const wrongCaseGraceMs = 200;
+
 export interface ExchangeOptions {
   readonly signal: AbortSignal;
+  readonly clock: Clock;
   /** The case of the question must come back as it was sent. */
   readonly exactCase: boolean;
   /** Told of every datagram that is no reply to what was sent. */
@@ -26,7 +34,7 @@ export interface ExchangeOptions {
  * those that the machine keeps for this, and passes on only what comes from the upstream. Rejects with `UpstreamError`.
  */
 export function exchange(to: Endpoint, sent: Uint8Array, options: ExchangeOptions): Promise<Reply> {
-  const { signal, exactCase, onWrongReply } = options;
+  const { signal, clock, exactCase, onWrongReply } = options;
   return new Promise<Reply>((resolve, reject) => {
     // A lookup of our own: the address is literal, and Node's would take a thread.
     const family = to.address.includes(':') ? 6 : 4;
@@ -36,9 +44,11 @@ export function exchange(to: Endpoint, sent: Uint8Array, options: ExchangeOption
     });
     let wrong = 0;
     let isOver = false;
+    let cancelGrace: (() => void) | undefined;
     const finish = (settle: () => void): void => {
       if (isOver) return;
       isOver = true;
+      cancelGrace?.();
       signal.removeEventListener('abort', abort);
       socket.close();
       settle();
@@ -50,11 +60,13 @@ export function exchange(to: Endpoint, sent: Uint8Array, options: ExchangeOption
     signal.addEventListener('abort', abort, { once: true });
     socket.on('error', fail);
     socket.on('message', (bytes) => {
-      const reply = replyTo(sent, bytes, exactCase);
-      if (reply !== undefined) return finish(() => resolve(reply));
+      const reply = replyTo(sent, bytes);
+      if (reply !== undefined && (reply.keepsCase || !exactCase)) return finish(() => resolve(reply));
+      const distrust = (): void => finish(() => resolve({ truncated: true, keepsCase: reply === undefined }));
+      if (reply !== undefined) cancelGrace ??= clock.after(wrongCaseGraceMs, distrust);
       onWrongReply?.();
       wrong += 1;
-      if (wrong >= wrongRepliesToDistrust) finish(() => resolve({ truncated: true }));
+      if (wrong >= wrongRepliesToDistrust) distrust();
     });
     // Without a callback, so that an address that cannot be reached is an error like any other.
     socket.once('connect', () => {

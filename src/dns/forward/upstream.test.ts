@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import type { Answer } from 'dns-packet';
 import { TRUNCATED_RESPONSE } from 'dns-packet';
 
+import { ManualClock } from '../../client/testing/clocks.ts';
 import { until } from '../../server/testing/until.ts';
 import { types } from '../wire/codes.ts';
 import type { Message } from '../wire/message.ts';
@@ -43,6 +44,17 @@ async function withUpstream(
   } finally {
     upstream.close();
   }
+}
+
+/** Moves the clock on, second by second, until an answer is there. */
+async function askWhile<T>(clock: ManualClock, asked: Promise<T>): Promise<T> {
+  let isOver = false;
+  const settled = asked.finally(() => (isOver = true));
+  while (!isOver) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await clock.advance(50);
+  }
+  return await settled;
 }
 
 const rightAnswer = (arrival: Arrival): Answer[] => [{ name: arrival.name, type: 'A', ttl: 60, data: '192.0.2.1' }];
@@ -123,6 +135,59 @@ suite('questions over UDP', () => {
       assert.deepEqual(addressesIn(await ask(name)), ['192.0.2.1']);
       assert.notEqual(server.arrivals[0]?.name, name);
       assert.equal(server.arrivals[0]?.name.toLowerCase(), name);
+    });
+  });
+
+  const lowerCase = (arrival: Arrival): Uint8Array =>
+    reply(arrival, rightAnswer(arrival), { questions: [{ name: arrival.name.toLowerCase(), type: 'A' }] });
+  const mixedName = 'a-name-with-many-letters-to-be-mixed.example.org';
+  const isMixed = (name: string): boolean => name !== mixedName;
+
+  test('mixed case: an upstream that does not keep it is asked over TCP, then in lower case for an hour', async () => {
+    const clock = new ManualClock();
+    const behaviour: Behaviour = (arrival) => {
+      arrival.send(lowerCase(arrival));
+    };
+    await withUpstream(behaviour, { clock }, async ({ ask, server }) => {
+      const shown = (): readonly string[] => server.arrivals.map(({ via, name }) => `${via} ${isMixed(name)}`);
+      assert.deepEqual(addressesIn(await askWhile(clock, ask(mixedName))), ['192.0.2.1']);
+      assert.deepEqual(shown(), ['udp true', 'tcp true']);
+      assert.deepEqual(addressesIn(await ask(mixedName)), ['192.0.2.1']);
+      assert.deepEqual(shown().slice(2), ['udp false']);
+      await clock.advance(3_600_000);
+      assert.deepEqual(addressesIn(await askWhile(clock, ask(mixedName))), ['192.0.2.1']);
+      assert.deepEqual(shown().slice(3), ['udp true', 'tcp true']);
+    });
+  });
+
+  test('mixed case: a forged reply in lower case does not turn it off', async () => {
+    const clock = new ManualClock();
+    const behaviour: Behaviour = (arrival) => {
+      const forged = reply(arrival, forgedAnswer(arrival), {
+        questions: [{ name: arrival.name.toLowerCase(), type: 'A' }],
+      });
+      arrival.send(arrival.via === 'udp' ? forged : reply(arrival, rightAnswer(arrival)));
+    };
+    await withUpstream(behaviour, { clock }, async ({ ask, server }) => {
+      for (let each = 0; each < 3; each++) {
+        assert.deepEqual(addressesIn(await askWhile(clock, ask(mixedName))), ['192.0.2.1']);
+      }
+      assert.ok(server.arrivals.every(({ name }) => isMixed(name)));
+    });
+  });
+
+  test('mixed case: an upstream without TCP that does not keep it is asked again in lower case', async () => {
+    const clock = new ManualClock();
+    const behaviour: Behaviour = (arrival) => {
+      if (arrival.via === 'tcp') return arrival.send(Buffer.alloc(0));
+      arrival.send(lowerCase(arrival));
+    };
+    await withUpstream(behaviour, { clock }, async ({ ask, server }) => {
+      assert.deepEqual(addressesIn(await askWhile(clock, ask(mixedName))), ['192.0.2.1']);
+      assert.deepEqual(
+        server.arrivals.filter(({ via }) => via === 'udp').map(({ name }) => isMixed(name)),
+        [true, false],
+      );
     });
   });
 

@@ -22,7 +22,10 @@ export interface UpstreamOptions {
   readonly maxConnections?: number;
   /** How long a connection without questions stays open; default 10 s. */
   readonly idleMs?: number;
-  /** Sends names in random case and wants them back so (0x20): for upstreams that keep the case. Default false. */
+  /**
+   * Sends names in random case over UDP and accepts replies only in the same case (0x20). An upstream that does not keep
+   * the case over TCP either gets lower case for an hour. Default true.
+   */
   readonly mixCase?: boolean;
   /** Asks over TCP only: for networks that lose datagrams. Default false. */
   readonly forceTcp?: boolean;
@@ -32,6 +35,8 @@ export interface UpstreamOptions {
 
 /** How long an upstream that does not know EDNS is asked without. */
 const plainForMs = 300_000;
+/** How long an upstream that does not keep the case of names is asked in lower case. */
+const lowerCaseForMs = 3_600_000;
 
 /** One server that is asked. It does not retry; who asks it decides that. */
 export class Upstream {
@@ -46,6 +51,7 @@ export class Upstream {
   readonly #tcp: TcpConnections;
   #inFlight = 0;
   #plainUntil = -Infinity;
+  #lowerCaseUntil = -Infinity;
 
   constructor(endpoint: Endpoint, options: UpstreamOptions = {}) {
     this.endpoint = endpoint;
@@ -100,15 +106,49 @@ export class Upstream {
   }
 
   async #askOnce(query: UpstreamQuery, edns: boolean, signal: AbortSignal): Promise<Message> {
-    const { mixCase = false, forceTcp = false } = this.#options;
-    const cases = mixCase && !forceTcp ? { cases: randomBytes(32) } : {};
-    const sent = encodeQuery(query, { id: randomInt(0x1_0000), edns, ...cases });
+    const { mixCase = true, forceTcp = false } = this.#options;
+    const exactCase = mixCase && !forceTcp && this.#clock.elapsed() >= this.#lowerCaseUntil;
+    const sent = this.#encode(query, edns, exactCase);
+    if (forceTcp) return (await this.#tcp.ask(sent, signal)).message;
+    const reply = await this.#exchange(sent, exactCase, signal);
+    if (!reply.truncated) return reply.message;
+    if (!exactCase) return (await this.#tcp.ask(sent, signal)).message;
+    return await this.#askInTheSameCase(query, edns, { sent, reply, signal });
+  }
+
+  /** Repeats over TCP what went out in mixed case. A reply over TCP is not forged, so it shows what the upstream does. */
+  async #askInTheSameCase(
+    query: UpstreamQuery,
+    edns: boolean,
+    { sent, reply, signal }: { readonly sent: Uint8Array; readonly reply: Reply; readonly signal: AbortSignal },
+  ): Promise<Message> {
+    try {
+      const { message, keepsCase } = await this.#tcp.ask(sent, signal);
+      if (!keepsCase) this.#useLowerCase();
+      return message;
+    } catch (error) {
+      // An upstream without TCP that does not keep the case would otherwise never answer.
+      if (signal.aborted || reply.keepsCase) throw error;
+      const plain = await this.#exchange(this.#encode(query, edns, false), false, signal);
+      if (plain.truncated) throw error;
+      this.#useLowerCase();
+      return plain.message;
+    }
+  }
+
+  #useLowerCase(): void {
+    this.#lowerCaseUntil = this.#clock.elapsed() + lowerCaseForMs;
+  }
+
+  #encode(query: UpstreamQuery, edns: boolean, mixCase: boolean): Uint8Array {
+    const sent = encodeQuery(query, { id: randomInt(0x1_0000), edns, ...(mixCase ? { cases: randomBytes(32) } : {}) });
     if (sent === undefined) throw new UpstreamError('NETWORK', `cannot ask for "${query.question.name}"`);
+    return sent;
+  }
+
+  async #exchange(sent: Uint8Array, exactCase: boolean, signal: AbortSignal): Promise<Reply> {
     const onWrongReply = (): void => void (this.counts.wrongReplies += 1);
-    const reply: Reply = forceTcp
-      ? { truncated: true }
-      : await exchange(this.endpoint, sent, { signal, exactCase: mixCase, onWrongReply });
-    return reply.truncated ? await this.#tcp.ask(sent, signal) : reply.message;
+    return await exchange(this.endpoint, sent, { signal, clock: this.#clock, exactCase, onWrongReply });
   }
 }
 
