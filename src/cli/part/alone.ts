@@ -1,8 +1,8 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { overHttps } from '../../client/https.ts';
 import { retrying } from '../../client/retry.ts';
-import { createLog } from '../log.ts';
 import type { LogLevel } from '../log.ts';
+import { longRunning } from '../long-running.ts';
 import type { Streams } from '../output.ts';
 import { printTime } from '../output.ts';
 import { version } from '../program.ts';
@@ -34,7 +34,8 @@ export interface AloneOptions {
 export async function runAlone(options: AloneOptions): Promise<number> {
   const { part, settings, health, logLevel, streams } = options;
   using stop = listenForStop(process, (code) => process.exit(code));
-  const log = await createLog(logLevel);
+  using running = await longRunning(logLevel);
+  const { log } = running;
   using _memory = returnMemoryWhenIdle();
   using followed = followSettings({ path: options.configFile, first: settings, read: options.read, log });
   const load = part.alone(settings, followed.changes);
@@ -52,7 +53,7 @@ export async function runAlone(options: AloneOptions): Promise<number> {
       problems: () => [...(isStopping ? ['it is stopping'] : []), ...instance.problems()],
       goesOn: () => wasReady && !isStopping,
       ...(place.probeMetrics === undefined ? {} : { onAnswer: countProbes(processMetrics, place.probeMetrics) }),
-      metrics: () => printMetrics([processMetrics, ...instance.registries()]),
+      metrics: () => printMetrics([processMetrics, running.metrics, ...instance.registries()]),
     });
     urls.push(stack.use(listening).url);
   }

@@ -88,24 +88,33 @@ test('one that cannot start again is tried again', async () => {
   await part[Symbol.asyncDispose]();
 });
 
-test('a first start that fails is told, and nothing is tried again', async () => {
+test('a first start that fails rejects `ready`, and is tried again', async () => {
   const { clock, runs, part } = setUp();
   runs[0]?.cannotStart('port 53 is in use');
   await assert.rejects(part.ready, { message: 'port 53 is in use' });
-  await clock.advance(600_000);
-  assert.equal(runs.length, 1);
+  await settled();
   assert.equal(runs[0]?.isDisposed, true);
+  assert.deepEqual(part.problems(), ['it failed and is started again: port 53 is in use']);
+  await clock.advance(1000);
+  runs[1]?.becomeReady();
+  await settled();
+  assert.deepEqual(part.problems(), []);
+  assert.equal(part.restarts, 1);
   await part[Symbol.asyncDispose]();
 });
 
-test('a start that throws is told likewise', async () => {
-  const part = supervise({
-    log,
-    start() {
-      throw new Error('bug: nothing there');
-    },
-  });
+test('a start that throws is tried again', async () => {
+  const clock = new ManualClock();
+  let starts = 0;
+  const start = (): RunningPart => {
+    starts++;
+    throw new Error('bug: nothing there');
+  };
+  const part = supervise({ log, start, clock, random: () => 1 });
   await assert.rejects(part.ready, { message: 'bug: nothing there' });
+  await settled();
+  await clock.advance(1000);
+  assert.equal(starts, 2);
   await part[Symbol.asyncDispose]();
 });
 

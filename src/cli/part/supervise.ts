@@ -14,6 +14,8 @@ export interface SuperviseOptions {
 
 /** A part that is started again when it fails. */
 export interface SupervisedPart extends RunningPart {
+  /** Resolves at the first readiness; rejects when the first start fails, after which the part is started again. */
+  readonly ready: Promise<void>;
   /** How often it has been started again. */
   readonly restarts: number;
 }
@@ -25,9 +27,8 @@ const steadyMs = 60_000;
 /**
  * Keeps a part running:
  *
- *     start ─► ready ─► runs ─► fails: dispose, wait 1 s to 60 s ─┐
- *       │        ▲─────────────────────────────────── start again ┘
- *       └► fails before it was ever ready: `ready` rejects, since a person must act
+ *     start ─► ready ─► runs ─► fails, also before it is ready: dispose, wait 1 s to 60 s ─┐
+ *       ▲────────────────────────────────────────────────────────────────── start again ───┘
  */
 export function supervise(options: SuperviseOptions): SupervisedPart {
   const { log, clock = systemClock, random = Math.random } = options;
@@ -35,7 +36,6 @@ export function supervise(options: SuperviseOptions): SupervisedPart {
   const ready = Promise.withResolvers<void>();
   let current: RunningPart | undefined;
   let trouble = 'it is starting';
-  let wasReady = false;
   let restarts = 0;
 
   const runOnce = async (): Promise<void> => {
@@ -47,7 +47,6 @@ export function supervise(options: SuperviseOptions): SupervisedPart {
       const failed = current.failed ?? new Promise<never>(() => undefined);
       await Promise.race([current.ready, failed, stopped.promise]);
       if (stop.signal.aborted) return;
-      wasReady = true;
       trouble = '';
       ready.resolve();
       await Promise.race([failed, stopped.promise]);
@@ -65,7 +64,7 @@ export function supervise(options: SuperviseOptions): SupervisedPart {
         await runOnce();
       } catch (error) {
         if (stop.signal.aborted) return log.error({ err: error }, 'the part did not stop well');
-        if (!wasReady) return ready.reject(error);
+        ready.reject(error);
         failures = clock.elapsed() - startedAt >= steadyMs ? 1 : failures + 1;
         const waitMs = Math.round(backoffMs(backoff, failures, random));
         trouble = `it failed and is started again: ${messageOf(error)}`;

@@ -6,6 +6,7 @@ import { isStatusError } from '../../api/errors.ts';
 import { secretKind } from '../../api/kinds/core/secret/kind.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { RunningPart } from '../../client/part.ts';
+import { settled } from '../../client/testing/clocks.ts';
 import { testServer } from '../../server/testing/server.ts';
 import type { StartPart } from '../part/part.ts';
 import { ClusterParts } from './cluster-parts.ts';
@@ -72,7 +73,7 @@ test('metrics of two parts stand together, each name once', async () => {
   assert.match(text, /^reads_total 2$/m);
 });
 
-test('a part that cannot start is named, with its cluster', async () => {
+test('a part that cannot start is reported, and the others run', async () => {
   await using api = await serve();
   await using stack = new AsyncDisposableStack();
   const parts = new ClusterParts(log);
@@ -81,9 +82,11 @@ test('a part that cannot start is named, with its cluster', async () => {
     problems: () => [],
     [Symbol.asyncDispose]: async () => undefined,
   });
-  parts.start(api.server, [part('dns', start)], stack);
-  await assert.rejects(parts.ready(), {
-    message: 'cannot start dns of cluster "east": port 1053 is in use',
-    code: 'FATAL',
-  });
+  parts.start(api.server, [part('dns', start), part('proxy', reader)], stack);
+  await parts.ready();
+  await settled();
+  assert.deepEqual(parts.states('east'), [
+    { name: 'dns', problems: ['it failed and is started again: port 1053 is in use'] },
+    { name: 'proxy', problems: [] },
+  ]);
 });

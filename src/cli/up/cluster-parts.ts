@@ -1,12 +1,10 @@
 import type { Logger } from 'pino';
-import { messageOf } from '../../api/thrown.ts';
 import type { Gates } from '../../api/gates.ts';
 import { Client } from '../../client/client.ts';
 import { inProcess } from '../../client/in-process.ts';
 import { retrying } from '../../client/retry.ts';
 import type { Transport } from '../../client/transport.ts';
 import { partUser } from '../../server/access/part-user.ts';
-import { FatalError } from '../errors.ts';
 import type { Instance } from '../part/instance.ts';
 import { printMetrics, startInstance } from '../part/instance.ts';
 import type { StartPart } from '../part/part.ts';
@@ -81,16 +79,9 @@ export class ClusterParts {
     this.#instances.set(cluster, instances);
   }
 
-  /** Resolves when every part has seen everything and does its work; rejects when one cannot. */
+  /** Resolves when every part has seen everything and does its work, or has failed once: it is started again then. */
   async ready(): Promise<void> {
-    const waits = [...this.#instances].flatMap(([cluster, instances]) =>
-      instances.map(async ({ name, ready }) => {
-        await ready.catch((error: unknown) => {
-          throw new FatalError(`cannot start ${name} of cluster "${cluster}": ${messageOf(error)}`, { cause: error });
-        });
-      }),
-    );
-    await Promise.all(waits);
+    await Promise.allSettled([...this.#instances.values()].flat().map(({ ready }) => ready));
   }
 
   /** What runs in a cluster, and what keeps it from its work. */

@@ -9,7 +9,8 @@ import { ensurePki } from '../../server/pki/pki.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import { firstServiceIp } from '../options/cidr.ts';
 import { parseTokenFile } from '../options/tokens.ts';
-import { createLog } from '../log.ts';
+import type { LongRunning } from '../long-running.ts';
+import { longRunning } from '../long-running.ts';
 import { followCertificates } from './certificates.ts';
 import { ClusterParts, loadParts } from './cluster-parts.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -56,9 +57,10 @@ export async function runControlPlane(
   whenReady: (plane: ControlPlane) => Promise<void>,
 ): Promise<number> {
   using stop = listenForStop(process, (code) => process.exit(code));
+  using running = await longRunning(options.logLevel);
   await using stack = new AsyncDisposableStack();
   const directory = stack.use(await holdDataDirectory(options.dataDir));
-  const { servers, parts } = await startServers(options, directory, stack);
+  const { servers, parts } = await startServers(options, directory, { running, stack });
   await Promise.race([parts.ready(), firstOf(stop.requested, directory.lost)]);
   const readyMs = performance.now();
   const zones = zonesOf(options.partSettings?.get('dns'));
@@ -75,7 +77,7 @@ export async function runControlPlane(
 async function startServers(
   options: ControlPlaneOptions,
   directory: DataDirectory,
-  stack: AsyncDisposableStack,
+  { running, stack }: { readonly running: LongRunning; readonly stack: AsyncDisposableStack },
 ): Promise<{ readonly servers: readonly RunningServer[]; readonly parts: ClusterParts }> {
   const opening = allOrFirstError(
     options.clusters.map(async (cluster) => ({
@@ -87,17 +89,18 @@ async function startServers(
     gates: options.gates.gates,
     settings: options.partSettings ?? new Map(),
   });
-  const [opened, loaded, log, tokens, pki] = await allOrFirstError([
+  const { log } = running;
+  const [opened, loaded, tokens, pki] = await allOrFirstError([
     opening,
     loading,
-    createLog(options.logLevel),
     readTokens(options.tokenFile),
     ensurePki(pkiOptions(options, directory)),
   ]);
   for (const [file, reason] of pki.renewed) log.info({ file, reason }, 'certificate made');
   for (const warning of options.gates.warnings) log.warn(warning);
   const parts = new ClusterParts(log);
-  const moreMetrics = (cluster: string): Promise<string> => parts.metrics(cluster);
+  const moreMetrics = async (cluster: string): Promise<string> =>
+    `\n${await running.metrics.metrics()}${await parts.metrics(cluster)}`;
   const setup = { ...options, directory, pki, gates: options.gates.gates, tokens, log, moreMetrics, stack };
   const servers = await allOrFirstError(opened.map(({ cluster, open }) => startCluster(cluster, open, setup)));
   const clusters = servers.map(({ cluster, url }) => ({ name: cluster.name, server: url }));

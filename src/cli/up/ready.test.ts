@@ -36,6 +36,17 @@ test('the report says where each thing is and how long it took', () => {
   assert.equal(onTerminal.split('\n', 1)[0], '\u001B[1mfairlead 1.2.3 ready in 1.2 s\u001B[22m');
 });
 
+test('the report names parts that are not ready', () => {
+  const options = { version: '1.2.3', kubeconfig: '/kubeconfig', readyMs: 212.4, colour: false };
+  const [east, ...others] = state.clusters;
+  assert.ok(east !== undefined);
+  const parts = [{ name: 'dns', problems: ['it failed and is started again: DNS port 127.0.0.1:1053 is in use'] }];
+  assert.match(
+    readyReport({ ...state, clusters: [{ ...east, parts }, ...others] }, options),
+    /^  dns of east is not ready: it failed and is started again: DNS port 127\.0\.0\.1:1053 is in use$/m,
+  );
+});
+
 test('state.json has what scripts need', () => {
   assert.deepEqual(JSON.parse(printState(state)), state);
 });

@@ -22,6 +22,9 @@ export function readyReport(state: State, { version, kubeconfig, readyMs, colour
   return [
     strong(`fairlead ${version} ready in ${printTime(readyMs)}`),
     ...columns(rows).map((line) => `  ${line}`),
+    ...state.clusters.flatMap(({ name, parts }) =>
+      parts.flatMap((part) => part.problems.map((problem) => `  ${part.name} of ${name} is not ready: ${problem}`)),
+    ),
     ...(state.dashboard === undefined ? [] : [`  dashboard  ${state.dashboard}`]),
     `  export KUBECONFIG=${inShell(kubeconfig)}`,
     '',

@@ -1,0 +1,53 @@
+import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
+import { containErrors } from '../machine/contained-errors.ts';
+import type { UncaughtError } from '../machine/timers.ts';
+import { setTimeout } from '../machine/timers.ts';
+import { collectedCounter } from '../metrics/collected.ts';
+import type { LogLevel } from './log.ts';
+import { createLog } from './log.ts';
+import { LogOutput } from './log-output.ts';
+
+/** How long the end of a process may wait for a reader of stdout. */
+const lastWordsMs = 1000;
+
+/** What a command that runs until it is stopped needs of its process. */
+export interface LongRunning extends Disposable {
+  readonly log: Logger;
+  /** Counts of what has gone wrong in the process as a whole. */
+  readonly metrics: Registry;
+}
+
+/** Sets up the log, and keeps errors that nobody catches and readers that do not read from ending the process. */
+export async function longRunning(level: LogLevel): Promise<LongRunning> {
+  const output = new LogOutput();
+  const log = await createLog(level, output);
+  const uncaught: Record<UncaughtError['origin'], number> = { timer: 0, exception: 0, rejection: 0 };
+  const contained = containErrors(({ origin, error }) => {
+    uncaught[origin]++;
+    log.error({ err: error, origin }, 'an error that nothing caught: the process goes on');
+  });
+  const metrics = new Registry();
+  collectedCounter(
+    metrics,
+    'fairlead_uncaught_errors_total',
+    'Errors that nothing caught, by where they came from.',
+    () => Object.entries(uncaught).map(([origin, count]) => [{ origin }, count]),
+  );
+  collectedCounter(
+    metrics,
+    'fairlead_log_dropped_lines_total',
+    'Lines of the log that could not be written: its reader is gone or too slow, or the disk is full.',
+    () => output.dropped,
+  );
+  return {
+    log,
+    metrics,
+    [Symbol.dispose]() {
+      contained[Symbol.dispose]();
+      output.flush();
+      // Node ends when stdout is written, which is never if nobody reads it.
+      setTimeout(() => process.exit(), lastWordsMs).unref();
+    },
+  };
+}

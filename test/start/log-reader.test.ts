@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { run } from '../harness/command.ts';
+import { Connection } from '../harness/connection.ts';
+import type { Fairlead } from '../harness/fairlead.ts';
+import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
+import { root } from '../harness/process.ts';
+
+/** Reads a metric over the API, which shows that the server answers. */
+async function droppedLines({ directory, kubeconfig }: Fairlead): Promise<number> {
+  const read = (name: string): Promise<string> => readFile(join(directory, 'pki', name), 'utf8');
+  const [ca, cert, key] = await Promise.all([read('ca.crt'), read('admin.crt'), read('admin.key')]);
+  const port = /https:\/\/127\.0\.0\.1:(\d+)/.exec(await readFile(kubeconfig, 'utf8'))?.[1];
+  using connection = new Connection(Number(port), { ca, cert, key });
+  const { status, body } = await connection.ask('GET', '/metrics');
+  assert.equal(status, 200);
+  return Number(/^fairlead_log_dropped_lines_total (\d+)$/m.exec(String(body))?.[1]);
+}
+
+/** A pipe with a name, open for reading until it is disposed of. */
+async function namedPipe(path: string): Promise<{ readonly fd: number } & Disposable> {
+  assert.equal((await run('mkfifo', [path])).code, 0);
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  return { fd, [Symbol.dispose]: () => closeSync(fd) };
+}
+
+/** Writes until a pipe has no more room. */
+function fill(path: string): void {
+  const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  try {
+    for (const bytes of [Buffer.alloc(4096, '.'), Buffer.alloc(1, '.')]) {
+      try {
+        for (;;) writeSync(fd, bytes);
+      } catch (error) {
+        assert.match(String(error), /EAGAIN/);
+      }
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+// A first start logs the certificates that it makes at this level.
+const command = ['server', '--log-level', 'info'];
+
+test('serves when stdout and stderr are closed by their readers', async () => {
+  await using data = await temporaryDirectory();
+  const within = ['bash', '-c', 'exec "$@" > >(exec head -1) 2> >(exec true)', 'fairlead'];
+  await using fairlead = await startFairlead(data.path, command, { within });
+  for (let scrape = 0; scrape < 10; scrape++) await droppedLines(fairlead);
+  await fairlead.stop();
+});
+
+test('counts the lines that a closed pipe does not take', async () => {
+  await using data = await temporaryDirectory();
+  const path = join(data.path, 'log');
+  {
+    using _reader = await namedPipe(path);
+  }
+  // Opened for reading and writing, the shell does not wait for a reader, which is gone when the server starts.
+  const within = ['bash', '-c', 'exec 3<>"$0"; exec "$@" 2>"$0" 3<&-', path];
+  await using fairlead = await startFairlead(join(data.path, 'data'), command, { within });
+  assert.ok((await droppedLines(fairlead)) > 0);
+  await fairlead.stop();
+});
+
+test('serves and stops while nobody reads its full log pipe', async () => {
+  await using data = await temporaryDirectory();
+  const path = join(data.path, 'log');
+  using _reader = await namedPipe(path);
+  fill(path);
+  const within = ['bash', '-c', 'exec "$@" 2>"$0"', path];
+  await using fairlead = await startFairlead(join(data.path, 'data'), command, { within });
+  assert.equal(await droppedLines(fairlead), 0);
+  await fairlead.stop();
+});
+
+test('stops while nobody reads stdout', async () => {
+  await using data = await temporaryDirectory();
+  const path = join(data.path, 'out');
+  using _reader = await namedPipe(path);
+  fill(path);
+  const directory = join(data.path, 'data');
+  const isReady = `[ -e "${directory}/state.json" ]`;
+  const script = `"$@" >"$0" & until ${isReady}; do sleep 0.1; done; kill -TERM $!; wait $!`;
+  const fairlead = [process.execPath, join(root, 'bin', 'fairlead.js'), 'server', '--secure-port', '0'];
+  const { code, err } = await run('bash', ['-c', script, path, ...fairlead, '--data-dir', directory]);
+  assert.equal(code, 0, err);
+});
