@@ -19,13 +19,14 @@ import { machineAddresses, nodeNetwork, thisNode } from './follow/node.ts';
 import type { ProxyOptions } from './options.ts';
 import { routeOptionsOf } from './options.ts';
 import { isOfOneImport } from './routes/derived.ts';
+import type { RouteConflict } from './routes/conflict.ts';
 import { importOwner } from './routes/import.ts';
 import { proxyProtocolProblem } from './routes/proxy-protocol.ts';
 import type { Route } from './routes/route.ts';
 import type { RouteInput, RouteSource } from './routes/routes.ts';
-import { createdAt, routesOf } from './routes/routes.ts';
+import { routesOf } from './routes/routes.ts';
 import { serviceOwner } from './routes/service.ts';
-import type { RouteConflict } from './routes/table.ts';
+import { standingOf } from './routes/standing.ts';
 import { RoutingTable } from './routes/table.ts';
 import type { Explanation } from './routes/why.ts';
 import { why } from './routes/why.ts';
@@ -34,7 +35,7 @@ import { why } from './routes/why.ts';
 export interface InspectedOwner {
   /** `Service shop/web`, `Import shop/web`. */
   readonly owner: string;
-  /** Those it gets: what an older owner has is not among them. */
+  /** Those it gets: what another owner has is not among them. */
   readonly routes: readonly Route[];
   /** What it asks for and does not get, each with what to do. */
   readonly problems: readonly string[];
@@ -55,11 +56,11 @@ export async function inspect(
 ): Promise<Inspection> {
   const selection = { namespace, signal };
   const [services, slices, nodes, imported, imports, serviceCidrs] = await Promise.all([
-    listOf(client, [serviceKind], selection),
+    rivalsOf(client, [serviceKind], selection),
     listOf(client, [endpointSliceKind], selection),
     listOf(client, [nodeKind], { signal, fieldSelector: `metadata.name=${options.nodeName}` }),
-    listOf(client, [importedServiceKind], selection),
-    listOf(client, [serviceImportKind, serviceImportAlphaKind], selection),
+    rivalsOf(client, [importedServiceKind], selection),
+    rivalsOf(client, [serviceImportKind, serviceImportAlphaKind], selection),
     listOf(client, [serviceCidrKind], { signal }),
   ]);
   const surroundings = { node: nodes[0], machineAddresses: machineAddresses(), serviceCidrs, options };
@@ -70,18 +71,38 @@ export async function inspect(
   for (const [owner, source] of [...serviceSources(services), ...importSources(imported, imports)]) {
     const input = { ...source, slices: slicesByOwner.get(owner) ?? [], ...rest };
     inputs.set(owner, input);
-    table.set(owner, routesOf(input), createdAt(source));
+    table.set(owner, routesOf(input), standingOf(input));
   }
   const routesByOwner = Map.groupBy(table.routes.values(), ({ owner }) => owner);
-  const owners = Array.from(inputs, ([owner, input]) => {
+  const isShown = (owner: string): boolean => namespace === undefined || owner.includes(` ${namespace}/`);
+  const owners = Array.from(inputs).flatMap(([owner, input]) => {
+    if (!isShown(owner)) return [];
     const routes = routesByOwner.get(owner) ?? [];
-    return { owner, routes, problems: problemsOf(input, routes), explanation: why(input, routes) };
+    return [{ owner, routes, problems: problemsOf(input, routes), explanation: why(input, routes) }];
   });
   const serviceByKey = byKey(services);
   return {
     owners: owners.sort((a, b) => (a.owner < b.owner ? -1 : 1)),
-    conflicts: table.conflicts().filter((conflict) => !isOfOneImport(conflict, (key) => serviceByKey.get(key))),
+    conflicts: table
+      .conflicts()
+      .filter(({ loser }) => isShown(loser))
+      .filter((conflict) => !isOfOneImport(conflict, (key) => serviceByKey.get(key))),
   };
+}
+
+/** Objects of all namespaces, since they may have the address of one that is shown; of one only where the rest may not be read. */
+async function rivalsOf<T extends ApiObject>(
+  client: Client,
+  kinds: readonly Kind<T>[],
+  { namespace, signal }: { readonly namespace: string | undefined; readonly signal: AbortSignal | undefined },
+): Promise<readonly T[]> {
+  try {
+    const all = await listOf(client, kinds, { signal });
+    if (all.length > 0 || namespace === undefined) return all;
+  } catch (error) {
+    if (namespace === undefined || !isRefusal(error, 403)) throw error;
+  }
+  return listOf(client, kinds, { namespace, signal });
 }
 
 type OwnedSource = readonly [owner: string, source: RouteSource];

@@ -85,6 +85,8 @@ export class ProxyMetrics {
       labelNames: ['action'],
       registers,
     });
+    const displaced = 'Routes that an owner claims and another owner has.';
+    collectedGauge(registry, 'fairlead_proxy_displaced_routes', displaced, () => table.conflicts().length);
     this.observer = { ...nftablesObserver(registry), ...loopbackObserver(registry) };
   }
 

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../api/thrown.ts';
 import { serviceKind } from '../api/kinds/core/service/kind.ts';
 import type { Service } from '../api/kinds/core/service/schema.ts';
-import { objectText } from '../api/object-text.ts';
 import type { Clock, Random } from '../client/clock.ts';
 import { systemClock } from '../client/clock.ts';
 import { EventRecorder } from '../client/events.ts';
@@ -24,6 +23,7 @@ import { ProxyMetrics } from './metrics.ts';
 import { modes } from './modes.ts';
 import type { ProxyOptions } from './options.ts';
 import { routeOptionsOf } from './options.ts';
+import { conflictProblems } from './routes/conflict.ts';
 import type { HealthCheck } from './routes/health-check.ts';
 import { isOfOneImport } from './routes/derived.ts';
 import { RoutingTable } from './routes/table.ts';
@@ -211,14 +211,10 @@ class RunningProxy implements RunningPart {
   }
 
   #conflicts(): readonly RouteProblem[] {
-    return this.#table
+    const conflicts = this.#table
       .conflicts()
-      .filter((conflict) => !isOfOneImport(conflict, (key) => this.#caches.services.get(key)))
-      .map(({ key, winner, loser }) => ({
-        owner: loser,
-        text: `${loser} does not get ${key}: ${ownerText(winner, loser)} has it`,
-        fullText: `${loser} does not get ${key}: ${winner} has it`,
-      }));
+      .filter((conflict) => !isOfOneImport(conflict, (key) => this.#caches.services.get(key)));
+    return conflictProblems(conflicts);
   }
 
   #syncFailed(error: unknown): void {
@@ -252,10 +248,4 @@ export async function cleanupProxy(
 ): Promise<void> {
   await using opened = await modes[mode](backend, { ...context, observer: {} });
   await opened.cleanup();
-}
-
-/** How a message on the object of `reader` names another owner. Both are written as `Service shop/web`. */
-function ownerText(owner: string, reader: string): string {
-  const [[kind = '', key = ''], [, readerKey = '']] = [owner.split(' '), reader.split(' ')];
-  return objectText(kind, key, readerKey.split('/')[0] ?? '');
 }

@@ -10,7 +10,9 @@ import type { Service } from '../../src/api/kinds/core/service/schema.ts';
 import { unless } from '../harness/needs.ts';
 import { whyNoNamespaces } from './namespaces/cluster.ts';
 import type { PodName, Routed } from './namespaces/routed.ts';
-import { names, onBoth, places, service, slices, slicesOnBoth, startRouted } from './namespaces/routed.ts';
+import { routesOf } from '../../src/proxy/routes/routes.ts';
+import { standingOf } from '../../src/proxy/routes/standing.ts';
+import { names, node, onBoth, places, service, slices, slicesOnBoth, startRouted } from './namespaces/routed.ts';
 
 const quick = { timeoutMs: 300 };
 const loopbackProgram = fileURLToPath(new URL('namespaces/loopback.ts', import.meta.url));
@@ -59,6 +61,30 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
         await route(service(), slices(['podA']));
         assert.deepEqual(await cluster.client.dial(vip, 81), ['refused']);
         assert.deepEqual(await cluster.client.dial(vip.replace(/10$/, '99'), 80, quick), ['silence']);
+      });
+
+      test('an external IP gets nothing at an address that is allocated to another Service, though it is older', async () => {
+        const { cluster, route, table, backend } = routed;
+        const of = { slices: slices(['far']), node };
+        const claimed = [vip, balancer, nodeAddress];
+        const older = { namespace: 'other', name: 'older', creationTimestamp: '2020-01-01T00:00:00Z' };
+        const ports = [80, 30080, 443].map((port) => ({ name: `p${port}`, port }));
+        const clusterIPs = [family === 'IPv4' ? '10.96.0.77' : '2001:db8:96::77'];
+        const spec = { clusterIP: clusterIPs[0] ?? '', clusterIPs, externalIPs: claimed, ports };
+        const named = slices(['far']).map((each) => ({
+          ...each,
+          ports: ports.map(({ name }) => ({ name, port: 8080 })),
+        }));
+        const intruder = { service: { metadata: older, spec, status: { loadBalancer: {} } }, ...of, slices: named };
+        table.set('Service other/older', routesOf(intruder), standingOf(intruder));
+        await route(service({ type: 'LoadBalancer' }), slices(['podA']));
+        assert.deepEqual(names(await cluster.client.dial(vip, 80)), ['podA']);
+        assert.deepEqual(names(await cluster.client.dial(vip, 443)), ['refused']);
+        assert.deepEqual(names(await cluster.client.dial(balancer, 80)), ['podA']);
+        assert.deepEqual(names(await cluster.client.dial(nodeAddress, 30080)), ['podA']);
+        assert.deepEqual(names(await cluster.client.dial(nodeAddress, 443)), ['far'], 'which nobody was given');
+        table.set('Service other/older', []);
+        await backend.apply(table.takeChange());
       });
 
       test('node ports and load balancers under policy Cluster', async () => {

@@ -1,5 +1,6 @@
 import type { InspectedOwner, Inspection } from '../../proxy/inspect.ts';
 import { inspect } from '../../proxy/inspect.ts';
+import { conflictProblems } from '../../proxy/routes/conflict.ts';
 import type { Action, Route } from '../../proxy/routes/route.ts';
 import { placeText } from '../../proxy/routes/route.ts';
 import type { EndpointReason } from '../../proxy/routes/why.ts';
@@ -21,8 +22,9 @@ export const routes: PartAction['run'] = async ({ args, settings, streams, conne
   const options = proxyOptionsOf(settings);
   using client = await connect();
   const found = await inspect(client, options, namespace === undefined ? {} : { namespace });
-  const owners = found.owners.filter(({ owner }) => name === undefined || owner.endsWith(` ${namespace}/${name}`));
-  const inspection: Inspection = { ...found, owners };
+  const isAsked = (owner: string): boolean => name === undefined || owner.endsWith(` ${namespace}/${name}`);
+  const owners = found.owners.filter(({ owner }) => isAsked(owner));
+  const inspection: Inspection = { owners, conflicts: found.conflicts.filter(({ loser }) => isAsked(loser)) };
   if (filter !== undefined && owners.length === 0) throw new FatalError(nothingOf(namespace, name));
   streams.out(await rendered(format, plain(inspection), () => lines(inspection, options.nodeName)));
   return 0;
@@ -45,10 +47,7 @@ const plain = ({ owners, conflicts }: Inspection): unknown => ({
 /** The inspection for people. */
 export function lines({ owners, conflicts }: Inspection, nodeName: string): readonly string[] {
   if (owners.length === 0) return [`nothing is routed on node ${nodeName}`];
-  return [
-    ...owners.flatMap(ownerLines),
-    ...conflicts.map(({ key, winner, loser }) => `${loser} does not get ${key}: ${winner} has it`),
-  ];
+  return [...owners.flatMap(ownerLines), ...conflictProblems(conflicts).map(({ fullText }) => fullText)];
 }
 
 function ownerLines({ owner, routes: own, problems, explanation }: InspectedOwner): readonly string[] {

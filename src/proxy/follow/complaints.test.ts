@@ -72,8 +72,8 @@ test('an Event names the Service that has an address only to readers of its name
   };
   await until('both conflicts are reported', async () => (await messages()).length === 2);
   assert.deepEqual(await messages(), [
-    'Service default/web does not get 192.0.2.1 TCP 80: another Service has it',
-    'Service default/web does not get 192.0.2.2 TCP 80: Service default/first has it',
+    'Service default/web does not get 192.0.2.1:80/TCP: 192.0.2.1 is an external IP of another Service',
+    'Service default/web does not get 192.0.2.2:80/TCP: 192.0.2.2 is an external IP of Service default/first',
   ]);
 });
 

@@ -8,7 +8,8 @@ import type { Handler } from '../../client/informer.ts';
 import type { RouteProblem } from '../backend.ts';
 import { proxyProtocolProblem } from '../routes/proxy-protocol.ts';
 import type { RouteInput } from '../routes/routes.ts';
-import { createdAt, routesOf } from '../routes/routes.ts';
+import { routesOf } from '../routes/routes.ts';
+import { standingOf } from '../routes/standing.ts';
 import type { RouteOptions, ThisNode } from '../routes/options.ts';
 import type { HealthCheck } from '../routes/health-check.ts';
 import { healthCheckOf } from '../routes/health-check.ts';
@@ -100,7 +101,7 @@ export class Follower {
     const { table, onHealthCheck } = this.#options;
     const input = this.#inputOf(owner, node);
     const routes = input === undefined ? [] : routesOf(input);
-    table.set(owner, routes, input === undefined ? '' : createdAt(input));
+    table.set(owner, routes, input && standingOf(input));
     if (!owner.startsWith('Service ')) return;
     const isThere = input !== undefined && 'service' in input;
     onHealthCheck(owner, isThere ? healthCheckOf(input) : undefined);

@@ -1,12 +1,12 @@
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { derivedFromAnnotation } from '../../api/kinds/multicluster/labels.ts';
+import type { RouteConflict } from './conflict.ts';
 import { importOwner } from './import.ts';
 import { keyOfOwner } from './service.ts';
-import type { RouteConflict } from './table.ts';
 
 /** Whether an import and the Service that stands for it want one address: both lead to the same, and nobody misses it. */
 export function isOfOneImport(
-  { winner, loser }: RouteConflict,
+  { winner, loser }: Pick<RouteConflict, 'winner' | 'loser'>,
   serviceOf: (key: string) => Service | undefined,
 ): boolean {
   const standsFor = (owner: string, other: string): boolean => {

@@ -29,10 +29,3 @@ export function routesOf(input: RouteInput): readonly Route[] {
   }
   return importRoutes({ ...input.import, slices, node });
 }
-
-/** When the owner of routes was created: of two that want one address, the older one has it. */
-export function createdAt(input: RouteSource): string {
-  if ('service' in input) return input.service.metadata.creationTimestamp ?? '';
-  const { imported, serviceImport } = input.import;
-  return (imported ?? serviceImport)?.metadata.creationTimestamp ?? '';
-}

@@ -10,7 +10,10 @@ import { endpoint, network, node, service, slice } from './objects.fixture.ts';
 import type { Route } from './route.ts';
 import { routeKey } from './route.ts';
 import { routesOf } from './routes.ts';
+import type { Hold, Standing } from './standing.ts';
 import { RoutingTable } from './table.ts';
+
+const holdBases = ['clusterIP', 'import', 'healthCheck', 'loadBalancer'] as const;
 
 const routes = (name: string, addresses: readonly string[]): readonly Route[] =>
   routesOf({ service: service({}, { name }), slices: [slice(addresses.map((address) => endpoint(address)))], node });
@@ -35,12 +38,21 @@ test('of two that want one address the older one has it, in whatever order they 
   for (const order of orders) {
     const table = new RoutingTable(network);
     for (const name of order) {
-      table.set(`Service shop/${name}`, routes(name, ['10.1.0.1']), name === 'old' ? '2020-01-01' : '2026-01-01');
+      table.set(`Service shop/${name}`, routes(name, ['10.1.0.1']), {
+        since: name === 'old' ? '2020-01-01' : '2026-01-01',
+      });
     }
     const holder = (): string | undefined => table.routes.get('10.96.0.10 TCP 80')?.owner;
     assert.equal(holder(), 'Service shop/old');
     assert.deepEqual(table.conflicts(), [
-      { key: '10.96.0.10 TCP 80', winner: 'Service shop/old', loser: 'Service shop/young' },
+      {
+        address: '10.96.0.10',
+        protocol: 'TCP',
+        port: 80,
+        winner: 'Service shop/old',
+        basis: 'clusterIP',
+        loser: 'Service shop/young',
+      },
     ]);
     table.set('Service shop/old', []);
     assert.equal(holder(), 'Service shop/young');
@@ -53,16 +65,13 @@ test('of two that want one address the older one has it, in whatever order they 
 });
 
 test('an import and the Service that stands for it do not fight for their address', () => {
-  const conflict = { key: '10.96.0.10 TCP 80', winner: 'Import shop/web', loser: 'Service shop/derived-1' };
+  const conflict = { winner: 'Import shop/web', loser: 'Service shop/derived-1' };
   const annotated = (from: string) => () => ({
     ...service(),
     metadata: { name: 'derived-1', namespace: 'shop', annotations: { [derivedFromAnnotation]: from } },
   });
   assert.equal(isOfOneImport(conflict, annotated('shop/web')), true);
-  assert.equal(
-    isOfOneImport({ ...conflict, winner: conflict.loser, loser: conflict.winner }, annotated('shop/web')),
-    true,
-  );
+  assert.equal(isOfOneImport({ winner: conflict.loser, loser: conflict.winner }, annotated('shop/web')), true);
   assert.equal(isOfOneImport(conflict, annotated('shop/cart')), false);
   assert.equal(
     isOfOneImport(conflict, () => service()),
@@ -71,36 +80,52 @@ test('an import and the Service that stands for it do not fight for their addres
 });
 
 test('the changes of a table add up to it, and its order does not matter', () => {
-  const steps = fc.array(
+  const manySteps = fc.array(
     fc.integer({ min: 1, max: 4 }).chain((host) =>
       // Two owners for one number: they want the same addresses.
       fc
         .record({
           owner: fc.constantFrom('a', 'b'),
           routes: fc.oneof(routesOfService(host), fc.constant<readonly Route[]>([])),
+          since: fc.constantFrom('2020', '2026'),
+          isImport: fc.boolean(),
+          holds: fc.array(fc.record({ at: fc.nat(), isPort: fc.boolean(), basis: fc.constantFrom(...holdBases) })),
         })
         .map((step) => ({ ...step, host })),
     ),
     { maxLength: 12 },
   );
   fc.assert(
-    fc.property(steps, (given) => {
+    fc.property(manySteps, (steps) => {
       const table = new RoutingTable(network);
       const mirror = new Map<string, Route>();
-      const last = new Map<string, readonly Route[]>();
-      for (const { owner: letter, host, routes: made } of given) {
+      const last = new Map<string, { readonly own: readonly Route[]; readonly standing: Standing }>();
+      for (const { owner: letter, host, routes: made, holds: given, ...rest } of steps) {
         const owner = `Service ${letter}/s${host}`;
         const own = made.map((route) => ({ ...route, owner }));
-        last.set(owner, own);
-        table.set(owner, own);
+        const holds = given.flatMap(({ at, isPort, basis }): readonly Hold[] => {
+          const route = own[at % Math.max(1, own.length)];
+          return route === undefined ? [] : [{ place: isPort ? routeKey(route) : route.address, basis }];
+        });
+        const standing = { ...rest, holds };
+        last.set(owner, { own, standing });
+        table.set(owner, own, standing);
         const { removed, added } = table.takeChange();
         for (const route of removed) assert.ok(mirror.delete(routeKey(route)));
         for (const route of added) mirror.set(routeKey(route), route);
         assert.deepEqual(mirror, table.routes);
       }
       const other = new RoutingTable(network);
-      for (const [owner, own] of [...last].reverse()) other.set(owner, own);
+      for (const [owner, { own, standing }] of [...last].reverse()) other.set(owner, own, standing);
       assert.deepEqual(other.routes, table.routes);
+      const texts = (of: RoutingTable): readonly string[] =>
+        of
+          .conflicts()
+          .map((each) => JSON.stringify(each))
+          .sort();
+      assert.deepEqual(texts(other), texts(table));
+      for (const owner of last.keys()) table.set(owner, []);
+      assert.deepEqual([table.routes.size, table.conflicts()], [0, []]);
     }),
     { numRuns: 60 },
   );

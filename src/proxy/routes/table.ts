@@ -1,22 +1,31 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import type { RouteChange } from '../backend.ts';
+import type { RouteConflict } from './conflict.ts';
 import type { DecisionTable } from './decide.ts';
 import type { NodeNetwork, Route } from './route.ts';
 import { routeKey } from './route.ts';
-
-/** Two owners that want one address, protocol and port. */
-export interface RouteConflict {
-  readonly key: string;
-  readonly winner: string;
-  readonly loser: string;
-}
+import type { Basis, Hold, Standing } from './standing.ts';
+import { basisOf, rankOf } from './standing.ts';
 
 interface Claim {
   readonly route: Route;
-  /** When its owner was created, as text: the older one keeps an address. */
+  readonly basis: Basis;
+  /** When its owner was created, as text. */
   readonly since: string;
 }
+
+interface Owner {
+  readonly keys: readonly string[];
+  readonly standing: Standing;
+}
+
+interface Holder {
+  readonly owner: string;
+  readonly basis: Basis;
+}
+
+const noStanding: Standing = { since: '', isImport: false, holds: [] };
 
 /**
  * All routes of the node, put together from those of each owner. It remembers what changed since a backend was last
@@ -24,12 +33,13 @@ interface Claim {
  */
 export class RoutingTable implements DecisionTable {
   readonly #routes = new Map<string, Route>();
-  /** Owner → keys it claims. */
-  readonly #owned = new Map<string, readonly string[]>();
-  /** Key → claims of more than one owner, the winner first. Nearly always empty. */
+  readonly #owners = new Map<string, Owner>();
+  /** Key → its claims, the best first, where there are several or one that is displaced. Nearly always empty. */
   readonly #contested = new Map<string, readonly Claim[]>();
-  /** Owner → when it was created. */
-  readonly #since = new Map<string, string>();
+  /** Address, or key of a route → the owners that hold it; see standing.ts. */
+  readonly #holders = new Map<string, readonly Holder[]>();
+  /** Address → keys of claims there that a hold can displace, which are all but those of the first rank. */
+  readonly #displaceable = new Map<string, Set<string>>();
   /** Cluster IP → how many routes have it. */
   readonly #clusterIps = new Map<string, number>();
   /** Key → what the backend knows of it, for keys that may differ now. */
@@ -56,25 +66,34 @@ export class RoutingTable implements DecisionTable {
     return this.#clusterIps.has(address);
   }
 
-  /** The routes of one owner, as they are now; none when it is gone. `since`: when it was created. */
-  set(owner: string, routes: readonly Route[], since = ''): void {
-    const next = new Map(routes.map((route) => [routeKey(route), route]));
-    for (const key of this.#owned.get(owner) ?? []) if (!next.has(key)) this.#withdraw(owner, key);
-    if (next.size === 0) {
-      this.#owned.delete(owner);
-      this.#since.delete(owner);
-      return;
+  /** The routes of one owner, as they are now, and its standing; neither when it is gone. */
+  set(owner: string, routes: readonly Route[], given: Partial<Standing> = {}): void {
+    const standing = { ...noStanding, ...given };
+    const next = new Map<string, Claim>();
+    for (const route of routes) {
+      const claim = { route, basis: basisOf(route.kind, standing.isImport), since: standing.since };
+      const other = next.get(routeKey(route));
+      if (other === undefined || rankOf(claim.basis) < rankOf(other.basis)) next.set(routeKey(route), claim);
     }
-    this.#owned.set(owner, [...next.keys()]);
-    this.#since.set(owner, since);
-    for (const [key, route] of next) this.#claim(key, { route, since });
+    const { keys = [], standing: before = noStanding } = this.#owners.get(owner) ?? {};
+    for (const key of keys) if (!next.has(key)) this.#withdraw(owner, key);
+    if (next.size === 0 && standing.holds.length === 0) this.#owners.delete(owner);
+    else this.#owners.set(owner, { keys: [...next.keys()], standing });
+    for (const [key, claim] of next) this.#claim(key, claim);
+    if (!isDeepStrictEqual(before.holds, standing.holds)) this.#changeHolds(owner, before.holds, standing.holds);
   }
 
-  /** Who wants what somebody else has. */
+  /** The claims that others displace. */
   conflicts(): readonly RouteConflict[] {
-    return [...this.#contested].flatMap(([key, [winner, ...losers]]) =>
-      losers.map(({ route }) => ({ key, winner: winner?.route.owner ?? '', loser: route.owner })),
-    );
+    return [...this.#contested].flatMap(([key, claims]) => {
+      const winner = claims.find(({ route }) => route === this.#routes.get(key));
+      return claims.flatMap((claim) => {
+        const better = claim === winner ? undefined : (this.#displacer(key, claim) ?? holderOf(winner));
+        if (better === undefined) return [];
+        const { owner: loser, address, protocol, port } = claim.route;
+        return [{ address, protocol, port, loser, winner: better.owner, basis: better.basis }];
+      });
+    });
   }
 
   /** What changed since it was last asked, and forgets it. */
@@ -92,32 +111,62 @@ export class RoutingTable implements DecisionTable {
   }
 
   #claim(key: string, claim: Claim): void {
-    const { owner } = claim.route;
-    const holder = this.#routes.get(key);
-    const contested = this.#contested.get(key);
-    if (contested === undefined && (holder === undefined || holder.owner === owner)) return this.#put(key, claim.route);
-    const others: readonly Claim[] =
-      contested?.filter(({ route }) => route.owner !== owner) ??
-      (holder === undefined ? [] : [{ route: holder, since: this.#since.get(holder.owner) ?? '' }]);
-    this.#settle(key, [...others, claim]);
+    const { owner, address } = claim.route;
+    if (rankOf(claim.basis) > 0) this.#displaceable.getOrInsertComputed(address, () => new Set()).add(key);
+    this.#settle(key, [...this.#claimsOfOthers(key, owner), claim]);
   }
 
   #withdraw(owner: string, key: string): void {
-    const contested = this.#contested.get(key);
-    if (contested === undefined) this.#put(key, undefined);
-    else
-      this.#settle(
-        key,
-        contested.filter(({ route }) => route.owner !== owner),
-      );
+    const address = (this.#routes.get(key) ?? this.#contested.get(key)?.[0]?.route)?.address ?? '';
+    const others = this.#claimsOfOthers(key, owner);
+    this.#settle(key, others);
+    if (others.length > 0) return;
+    const keys = this.#displaceable.get(address);
+    if (keys?.delete(key) === true && keys.size === 0) this.#displaceable.delete(address);
   }
 
-  /** The older owner wins, then the one whose name is first: the same everywhere, in whatever order they came. */
+  #claimsOfOthers(key: string, owner: string): readonly Claim[] {
+    const claims = this.#contested.get(key) ?? this.#soleClaim(key);
+    return claims.filter(({ route }) => route.owner !== owner);
+  }
+
+  #soleClaim(key: string): readonly Claim[] {
+    const route = this.#routes.get(key);
+    if (route === undefined) return [];
+    const { isImport, since } = this.#owners.get(route.owner)?.standing ?? noStanding;
+    return [{ route, basis: basisOf(route.kind, isImport), since }];
+  }
+
+  /** The best claim that no hold displaces wins: the same everywhere, in whatever order they came. */
   #settle(key: string, claims: readonly Claim[]): void {
-    const order = claims.toSorted((a, b) => compare(a.since, b.since) || compare(a.route.owner, b.route.owner));
-    if (order.length > 1) this.#contested.set(key, order);
+    const order = claims.length < 2 ? claims : claims.toSorted(byPrecedence);
+    const winner = order.find((claim) => this.#displacer(key, claim) === undefined);
+    if (order.length > 1 || winner !== order[0]) this.#contested.set(key, order);
     else this.#contested.delete(key);
-    this.#put(key, order[0]?.route);
+    this.#put(key, winner?.route);
+  }
+
+  /** Who holds the place of a claim on a better basis, if somebody else does. */
+  #displacer(key: string, { route, basis }: Claim): Holder | undefined {
+    const isBetter = (holder: Holder): boolean => holder.owner !== route.owner && rankOf(holder.basis) < rankOf(basis);
+    return this.#holders.get(route.address)?.find(isBetter) ?? this.#holders.get(key)?.find(isBetter);
+  }
+
+  #changeHolds(owner: string, before: readonly Hold[], now: readonly Hold[]): void {
+    for (const { place } of before) {
+      const others = (this.#holders.get(place) ?? []).filter((holder) => holder.owner !== owner);
+      if (others.length > 0) this.#holders.set(place, others);
+      else this.#holders.delete(place);
+    }
+    for (const { place, basis } of now) {
+      const holders = [...(this.#holders.get(place) ?? []), { owner, basis }];
+      this.#holders.set(place, holders.length < 2 ? holders : holders.sort(byBasis));
+    }
+    for (const place of new Set([...before, ...now].map((hold) => hold.place))) {
+      for (const key of [place, ...(this.#displaceable.get(place) ?? [])]) {
+        this.#settle(key, this.#contested.get(key) ?? this.#soleClaim(key));
+      }
+    }
   }
 
   #put(key: string, route: Route | undefined): void {
@@ -136,5 +185,13 @@ export class RoutingTable implements DecisionTable {
     else this.#clusterIps.set(address, count);
   }
 }
+
+const holderOf = (claim: Claim | undefined): Holder | undefined =>
+  claim && { owner: claim.route.owner, basis: claim.basis };
+
+const byPrecedence = (a: Claim, b: Claim): number =>
+  rankOf(a.basis) - rankOf(b.basis) || compare(a.since, b.since) || compare(a.route.owner, b.route.owner);
+
+const byBasis = (a: Holder, b: Holder): number => rankOf(a.basis) - rankOf(b.basis) || compare(a.owner, b.owner);
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

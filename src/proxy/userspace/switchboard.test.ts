@@ -48,7 +48,7 @@ test('every connection goes where the model says, whatever happened before', () 
       for (const each of steps) {
         if ('seconds' in each) nowMs += each.seconds * 1000;
         else if ('host' in each) {
-          table.set(`Service ${each.host}`, each.routes, String(each.host));
+          table.set(`Service ${each.host}`, each.routes, { since: String(each.host) });
           board.change({ ...table.takeChange(), isAll: false, network });
         } else {
           const routes = [...table.routes.values()];
