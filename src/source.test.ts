@@ -12,13 +12,26 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   machine: [],
   metrics: [],
+  dnswire: [],
   api: [],
   store: ['api', 'machine'],
   server: ['api', 'machine', 'metrics', 'store'],
   client: ['api', 'machine', 'metrics'],
   dashboard: ['api'],
 };
-const partMayImport = ['api', 'client', 'machine', 'metrics'];
+const partMayImport = ['api', 'client', 'dnswire', 'machine', 'metrics'];
+/** Part → sub-folder → the sub-folders it may import. What several of them exchange is a file of the part itself. */
+const subfoldersMayImport: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  dns: {
+    records: [],
+    message: [],
+    forward: [],
+    answer: ['message', 'records'],
+    follow: ['records'],
+    transport: ['message'],
+    explain: ['answer', 'follow', 'message', 'records'],
+  },
+};
 /** Files directly in src, and the command line, put everything together. */
 const mayImportEverything = new Set(['', 'cli']);
 /** Tests of a part run it against a real server on the memory store. */
@@ -62,6 +75,20 @@ test('imports point one way: api ← store ← server, api ← client ← parts 
     return imports
       .filter((target) => folderOf(target) !== folderOf(path) && !folders.includes(folderOf(target)))
       .map((target) => `${path} imports ${target}`);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('sub-folders of a part import each other in one direction', () => {
+  const wrong = files.flatMap(({ path, imports }) => {
+    const [part = '', folder = '', file] = path.split('/');
+    const rules = subfoldersMayImport[part];
+    if (rules === undefined || file === undefined || isTest(path)) return [];
+    return imports.filter((target) => {
+      const [targetPart, targetFolder = '', targetFile] = target.split('/');
+      if (targetPart !== part || targetFile === undefined || targetFolder === folder) return false;
+      return rules[folder]?.includes(targetFolder) !== true;
+    });
   });
   assert.deepEqual(wrong, []);
 });

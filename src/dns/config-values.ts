@@ -2,8 +2,8 @@
 import { canonicalCidr } from '../api/addresses.ts';
 import { parseEndpoint } from './forward/endpoints.ts';
 import type { Endpoint } from './forward/udp.ts';
-import type { Name } from './record.ts';
-import { parseName } from './wire/name.ts';
+import type { Name } from '../dnswire/data.ts';
+import { parseName } from '../dnswire/name.ts';
 
 /** A value that cannot be used: shown as one line, and the process exits with 2. */
 export class ConfigError extends Error {

@@ -17,7 +17,7 @@ import {
 import type { CacheOptions } from './forward/cache.ts';
 import type { ForwarderOptions } from './forward/forwarder.ts';
 import type { Endpoint } from './forward/udp.ts';
-import type { Name } from './record.ts';
+import type { Name } from '../dnswire/data.ts';
 import type { ServedZones } from './records/apex.ts';
 
 /** What was given: name of a flag → its values, one unless it is repeatable. What was not given is absent. */

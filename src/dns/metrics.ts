@@ -5,7 +5,7 @@ import type { Counted, Labels } from '../metrics/collected.ts';
 import { collectedCounter, collectedGauge, collectedHistogram } from '../metrics/collected.ts';
 import type { DnsStats, SingleCounter } from './transport/counters.ts';
 import type { RunningDns } from './transport/server.ts';
-import { rcodeName, typeName } from './wire/codes.ts';
+import { rcodeName, typeName } from '../dnswire/codes.ts';
 
 /** Registers the metrics. */
 export function serverMetrics(registry: Registry, server: Pick<RunningDns, 'stats'>, label: string): void {

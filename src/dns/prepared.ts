@@ -1,4 +1,4 @@
-import type { Name, SoaData } from './record.ts';
+import type { Name, SoaData } from '../dnswire/data.ts';
 
 /**
  * A name with its answers ready to be sent. What is the same for every asker is encoded once, when objects change; a

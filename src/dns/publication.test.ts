@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AnswerSink, PreparedName, PreparedZone } from './prepared.ts';
 import { Publication } from './publication.ts';
-import type { Name, RecordSet } from './record.ts';
-import { recordTypes } from './record.ts';
+import type { Name } from '../dnswire/data.ts';
+import type { RecordSet } from './record.ts';
+import { recordTypes } from '../dnswire/data.ts';
 import { openZones } from './records/open-zones.ts';
 import type { Zones } from './records/zones.ts';
 

@@ -3,7 +3,7 @@ import { isSearched } from './answer/completion.ts';
 import type { PrepareOptions } from './answer/prepare.ts';
 import { prepare, prepareZone } from './answer/prepare.ts';
 import type { AnswerSink } from './prepared.ts';
-import type { Name } from './record.ts';
+import type { Name } from '../dnswire/data.ts';
 import type { Zone, Zones } from './records/zones.ts';
 
 export interface PublicationOptions {

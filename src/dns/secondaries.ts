@@ -3,7 +3,7 @@ import { Journal } from './answer/journal.ts';
 import { Notifier } from './answer/notify.ts';
 import { Transfers } from './answer/transfer.ts';
 import type { DnsOptions } from './config.ts';
-import type { Name } from './record.ts';
+import type { Name } from '../dnswire/data.ts';
 import type { Zones } from './records/zones.ts';
 
 /** Those who keep copies of the zones: what they may have, and what they are told. */

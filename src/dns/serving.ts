@@ -1,5 +1,5 @@
 import type { PartContext } from '../client/part.ts';
-import { Cookies } from './answer/cookie.ts';
+import { Cookies } from './message/cookie.ts';
 import { fullPath } from './answer/full-path.ts';
 import type { DnsOptions } from './config.ts';
 import { Follower } from './follow/follower.ts';

@@ -1,7 +1,7 @@
 // The DNS server of a demo Pod: whatever is asked, it says who it is.
-import { flagBits, types } from '../../dns/wire/codes.ts';
-import { isResponse, readHeader, readQuestion } from '../../dns/wire/message.ts';
-import { MessageWriter } from '../../dns/wire/writer.ts';
+import { flagBits, types } from '../../dnswire/codes.ts';
+import { isResponse, readHeader, readQuestion } from '../../dnswire/message.ts';
+import { MessageWriter } from '../../dnswire/writer.ts';
 
 /** Answers a question with a text, if it is for one; undefined: those bytes are no question. */
 export function answer(query: Uint8Array, text: string): Uint8Array | undefined {

@@ -1,11 +1,11 @@
 import { messageOf } from '../../api/thrown.ts';
-import { explain, printExplanation } from '../../dns/answer/explain.ts';
-import { whyMissing } from '../../dns/answer/missing.ts';
+import { explain, printExplanation } from '../../dns/explain/explain.ts';
+import { whyMissing } from '../../dns/explain/missing.ts';
 import { Follower } from '../../dns/follow/follower.ts';
 import { reachedAt } from '../../dns/machine.ts';
 import { openZones } from '../../dns/records/open-zones.ts';
-import { typeNumber } from '../../dns/wire/codes.ts';
-import { parseName } from '../../dns/wire/name.ts';
+import { typeNumber } from '../../dnswire/codes.ts';
+import { parseName } from '../../dnswire/name.ts';
 import { setTimeout } from '../../machine/timers.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import type { PartAction } from '../part/part.ts';

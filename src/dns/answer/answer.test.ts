@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rcodeName, typeNumber } from '../wire/codes.ts';
-import { parseName } from '../wire/name.ts';
+import { rcodeName, typeNumber } from '../../dnswire/codes.ts';
+import { parseName } from '../../dnswire/name.ts';
 import type { Outcome } from './answer.ts';
 import { answer } from './answer.ts';
-import { printEntry } from './print.ts';
+import { printEntry } from '../message/print.ts';
 import { sampleZones } from './sample.contract.ts';
 
 const zones = sampleZones();

@@ -1,10 +1,11 @@
 // What our zones say to a question.
-import type { Name, RecordSet } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 import type { Zone, ZoneNode, Zones } from '../records/zones.ts';
-import { classes, extendedErrors, rcodes, typeName, types } from '../wire/codes.ts';
-import type { RawRecord } from '../wire/record.ts';
-import type { Entry, Reply } from './reply.ts';
-import { emptyReply } from './reply.ts';
+import { classes, extendedErrors, rcodes, typeName, types } from '../../dnswire/codes.ts';
+import type { RawRecord } from '../../dnswire/record.ts';
+import type { Entry, Reply } from '../message/reply.ts';
+import { emptyReply } from '../message/reply.ts';
 
 /** What answering needs of the zones. */
 export type Lookup = Pick<Zones, 'find' | 'zoneOf'>;

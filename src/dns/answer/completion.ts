@@ -4,9 +4,10 @@
 // `example.org.<ns>.svc.<zone>`; here that is answered with an alias to the first name of the list that exists. The
 // namespace is read from the name, never guessed from the asker's address, and existence is a property of a name and
 // not of a type: so every asker, and both A and AAAA, get the same decision.
-import type { Name, RecordSet } from '../record.ts';
-import { types } from '../wire/codes.ts';
-import { isWithin, labelsOf } from '../wire/name.ts';
+import type { Name } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
+import { types } from '../../dnswire/codes.ts';
+import { isWithin, labelsOf } from '../../dnswire/name.ts';
 import type { AskedFor, Lookup } from './answer.ts';
 
 export interface CompletionOptions {

@@ -1,25 +1,23 @@
 // Answers everything that the prepared answers do not.
-import { trailOption } from '../forward/query.ts';
-import type { UpstreamAnswer } from '../forward/upstream-answer.ts';
-import { emptyAnswer } from '../forward/upstream-answer.ts';
+import type { Resolver, UpstreamAnswer } from '../resolver.ts';
+import { emptyAnswer } from '../resolver.ts';
 import type { Asker, FullPath } from '../prepared.ts';
-import type { Name } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
 import type { Zones } from '../records/zones.ts';
-import { extendedErrors, flagBits, rcodes, types } from '../wire/codes.ts';
-import type { Question } from '../wire/message.ts';
+import { extendedErrors, flagBits, optionCodes, rcodes, types } from '../../dnswire/codes.ts';
+import type { Question } from '../../dnswire/message.ts';
 import type { Outcome } from './answer.ts';
 import { answer } from './answer.ts';
 import type { CompletionOptions } from './completion.ts';
 import { aliasTo, candidates } from './completion.ts';
-import type { Cookies } from './cookie.ts';
-import type { EncodeContext, EncodeSettings } from './encode.ts';
-import { encode } from './encode.ts';
-import { check } from './protocol.ts';
-import type { Query } from './query.ts';
-import type { Reply } from './reply.ts';
-import { emptyReply } from './reply.ts';
+import type { Cookies } from '../message/cookie.ts';
+import type { EncodeContext, EncodeSettings } from '../message/encode.ts';
+import { encode } from '../message/encode.ts';
+import { check } from '../message/protocol.ts';
+import type { Query } from '../message/query.ts';
+import type { Reply } from '../message/reply.ts';
+import { emptyReply } from '../message/reply.ts';
 import type { Transfers } from './transfer.ts';
-import type { Resolver } from './upstream.ts';
 import { entryInto, filtered, joined, unproven } from './upstream.ts';
 
 export interface FullPathOptions {
@@ -149,7 +147,7 @@ class Path {
     if (resolver === undefined) return emptyAnswer(rcodes.REFUSED);
     const dnssecOk = query.edns?.dnssecOk === true;
     const checkingDisabled = (query.header.flags & flagBits.CD) !== 0;
-    const trail = query.edns?.options.find(({ code }) => code === trailOption)?.data;
+    const trail = query.edns?.options.find(({ code }) => code === optionCodes.TRAIL)?.data;
     const options = { dnssecOk, checkingDisabled, asker, ...(trail === undefined ? {} : { trail }) };
     try {
       if (filterAaaa !== true || question.type !== types.AAAA) {

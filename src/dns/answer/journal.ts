@@ -1,7 +1,8 @@
 // What changed in zones from serial to serial, for those who keep copies (RFC 1995).
-import type { Name, RecordSet, RecordType } from '../record.ts';
+import type { Name, RecordType } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 import type { Zone, Zones } from '../records/zones.ts';
-import { printData } from './print.ts';
+import { printData } from '../message/print.ts';
 
 /** One step of a zone: what it lost and what it got between two serials. */
 export interface ZoneChange {

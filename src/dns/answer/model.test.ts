@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { RecordData, RecordSet, RecordType } from '../record.ts';
+import type { RecordData, RecordType } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 import { Zones } from '../records/zones.ts';
 import { Answerer } from '../transport/answerer.ts';
 import { TableReader } from '../transport/lookup.ts';

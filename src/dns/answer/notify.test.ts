@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import dnsPacket from 'dns-packet';
 import { ManualClock } from '../../client/testing/clocks.ts';
 import { until } from '../../server/testing/until.ts';
-import type { Name } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
 import { Notifier } from './notify.ts';
 import { sampleZones } from './sample.contract.ts';
 

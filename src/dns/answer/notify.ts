@@ -4,11 +4,12 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { Clock } from '../../client/clock.ts';
 import { sleep, systemClock } from '../../client/clock.ts';
-import type { Name, RecordSet } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 import type { Zone } from '../records/zones.ts';
-import { classes, flagBits, opcodes, types } from '../wire/codes.ts';
-import { isResponse, opcodeOf, readHeader } from '../wire/message.ts';
-import { MessageWriter } from '../wire/writer.ts';
+import { classes, flagBits, opcodes, types } from '../../dnswire/codes.ts';
+import { isResponse, opcodeOf, readHeader } from '../../dnswire/message.ts';
+import { MessageWriter } from '../../dnswire/writer.ts';
 
 /** A server that keeps a copy. */
 export interface Secondary {

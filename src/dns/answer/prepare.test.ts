@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { types } from '../wire/codes.ts';
+import { types } from '../../dnswire/codes.ts';
 import { isSearched } from './completion.ts';
 import { prepare, prepareZone } from './prepare.ts';
 import { sampleZones } from './sample.contract.ts';

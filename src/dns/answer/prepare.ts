@@ -1,12 +1,13 @@
 // Answers made before they are asked for.
 import type { PreparedAnswer, PreparedName, PreparedZone } from '../prepared.ts';
-import type { Name, RecordData, RecordSet } from '../record.ts';
-import { recordTypes } from '../record.ts';
+import type { Name, RecordData } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
+import { recordTypes } from '../../dnswire/data.ts';
 import type { Zone, ZoneNode } from '../records/zones.ts';
-import { classes } from '../wire/codes.ts';
-import { headerBytes } from '../wire/message.ts';
-import { encodeName, labelsOf } from '../wire/name.ts';
-import { concat, encodeRecord, soaNumbers, uint16s } from '../wire/record.ts';
+import { classes } from '../../dnswire/codes.ts';
+import { headerBytes } from '../../dnswire/message.ts';
+import { encodeName, labelsOf } from '../../dnswire/name.ts';
+import { concat, encodeRecord, soaNumbers, uint16s } from '../../dnswire/record.ts';
 import type { Lookup } from './answer.ts';
 import { addressesFor, negativeSoa } from './answer.ts';
 

@@ -1,16 +1,17 @@
 // What the tests of this folder share: a small cluster as zone files, and queries.
 import assert from 'node:assert/strict';
-import type { RecordData, RecordSet, RecordType } from '../record.ts';
-import { recordTypes } from '../record.ts';
+import type { RecordData, RecordType } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
+import { recordTypes } from '../../dnswire/data.ts';
 import type { ZoneOptions, ZonesOptions } from '../records/zones.ts';
 import { Zones } from '../records/zones.ts';
-import { flagBits, typeNumber } from '../wire/codes.ts';
-import type { Edns, EdnsOption } from '../wire/message.ts';
-import { readHeader } from '../wire/message.ts';
-import { parseName } from '../wire/name.ts';
-import { MessageWriter } from '../wire/writer.ts';
-import type { Query } from './query.ts';
-import { readQuery } from './query.ts';
+import { flagBits, typeNumber } from '../../dnswire/codes.ts';
+import type { Edns, EdnsOption } from '../../dnswire/message.ts';
+import { readHeader } from '../../dnswire/message.ts';
+import { parseName } from '../../dnswire/name.ts';
+import { MessageWriter } from '../../dnswire/writer.ts';
+import type { Query } from '../message/query.ts';
+import { readQuery } from '../message/query.ts';
 
 /** Source → its records, `owner ttl type data`, relative to cluster.local unless they end in a dot. */
 const cluster: Readonly<Record<string, string>> = {

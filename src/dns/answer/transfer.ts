@@ -3,18 +3,19 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Cidr } from '../../api/addresses.ts';
 import { contains, parseAddress } from '../../api/addresses.ts';
 import type { Asker } from '../prepared.ts';
-import type { Name, RecordSet } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 import type { Zones } from '../records/zones.ts';
-import { extendedErrors, rcodes, types } from '../wire/codes.ts';
-import { readData } from '../wire/record.ts';
-import { MessageWriter } from '../wire/writer.ts';
-import type { EncodeContext } from './encode.ts';
-import { canBeSent, encode, replyFlags } from './encode.ts';
+import { extendedErrors, rcodes, types } from '../../dnswire/codes.ts';
+import { readData } from '../../dnswire/record.ts';
+import { MessageWriter } from '../../dnswire/writer.ts';
+import type { EncodeContext } from '../message/encode.ts';
+import { canBeSent, encode, replyFlags } from '../message/encode.ts';
 import type { Journal } from './journal.ts';
 import { serialOf } from './journal.ts';
-import type { Query } from './query.ts';
-import type { Reply } from './reply.ts';
-import { emptyReply } from './reply.ts';
+import type { Query } from '../message/query.ts';
+import type { Reply } from '../message/reply.ts';
+import { emptyReply } from '../message/reply.ts';
 
 export interface TransferOptions {
   /** Who may have copies; nobody by default. */

@@ -1,16 +1,12 @@
 // Answers that others gave, and how they are joined with ours.
-import type { Forwarder } from '../forward/forwarder.ts';
-import type { UpstreamAnswer } from '../forward/upstream-answer.ts';
-import type { Name } from '../record.ts';
-import { classes, extendedErrors, rcodes, types } from '../wire/codes.ts';
-import { readName } from '../wire/name.ts';
-import type { RawRecord } from '../wire/record.ts';
-import { encodeRecord } from '../wire/record.ts';
+import type { UpstreamAnswer } from '../resolver.ts';
+import type { Name } from '../../dnswire/data.ts';
+import { classes, extendedErrors, rcodes, types } from '../../dnswire/codes.ts';
+import { readName } from '../../dnswire/name.ts';
+import type { RawRecord } from '../../dnswire/record.ts';
+import { encodeRecord } from '../../dnswire/record.ts';
 import type { Lookup, Outcome } from './answer.ts';
-import type { ExtendedError, Reply } from './reply.ts';
-
-/** Asks others. */
-export type Resolver = Pick<Forwarder, 'resolve'>;
+import type { ExtendedError, Reply } from '../message/reply.ts';
 
 /** The answer to a question that we are not asked about, as the asker gets it. */
 export function relayed(upstream: UpstreamAnswer, dnssecOk: boolean): Reply {

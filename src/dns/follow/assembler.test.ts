@@ -15,7 +15,7 @@ import { importNameLabel, seedImportNameLabel, sourceClusterLabel } from '../../
 import { keyOf } from '../../client/key.ts';
 import { ObjectCache } from '../../client/object-cache.ts';
 import { prepare } from '../answer/prepare.ts';
-import type { Name } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
 import { openZones } from '../records/open-zones.ts';
 import { endpoint, headless, service, slice, zoneLines } from '../records/records.fixture.ts';
 import type { Zones } from '../records/zones.ts';

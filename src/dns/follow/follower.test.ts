@@ -20,7 +20,7 @@ import type { ApiCall, Transport } from '../../client/transport.ts';
 import type { TestServer } from '../../server/testing/server.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
-import type { Name } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
 import { openZones } from '../records/open-zones.ts';
 import { endpoint, slice } from '../records/records.fixture.ts';
 import { srvNamesAnnotation } from '../records/srv.ts';

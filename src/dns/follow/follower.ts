@@ -19,7 +19,7 @@ import type { Handler } from '../../client/informer.ts';
 import { Informer } from '../../client/informer.ts';
 import { keyOf } from '../../client/key.ts';
 import { OptionalInformer } from '../../client/optional-informer.ts';
-import type { Name } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
 import type { Zones } from '../records/zones.ts';
 import type { AssemblerOptions } from './assembler.ts';
 import { Assembler } from './assembler.ts';

@@ -3,13 +3,13 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 
 import { ManualClock } from '../../client/testing/clocks.ts';
-import { rcodes, types } from '../wire/codes.ts';
-import type { RawRecord } from '../wire/record.ts';
+import { rcodes, types } from '../../dnswire/codes.ts';
+import type { RawRecord } from '../../dnswire/record.ts';
 import type { CacheKey, CacheOptions } from './cache.ts';
 import { AnswerCache } from './cache.ts';
 import { newCacheCounts } from './counters.ts';
 import type { Extract } from './extract.ts';
-import { emptyAnswer } from './upstream-answer.ts';
+import { emptyAnswer } from '../resolver.ts';
 
 const key = (
   name = 'www.example.org',

@@ -1,15 +1,15 @@
 import type { Clock, Random } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
-import type { Name } from '../record.ts';
-import { extendedErrors, rcodes } from '../wire/codes.ts';
-import type { Question } from '../wire/message.ts';
-import { isWithin } from '../wire/name.ts';
-import type { RawRecord } from '../wire/record.ts';
+import type { Name } from '../../dnswire/data.ts';
+import { extendedErrors, rcodes } from '../../dnswire/codes.ts';
+import type { Question } from '../../dnswire/message.ts';
+import { isWithin } from '../../dnswire/name.ts';
+import type { RawRecord } from '../../dnswire/record.ts';
 import { BoundedMap } from './bounded-map.ts';
 import type { CacheCounts } from './counters.ts';
 import { newCacheCounts } from './counters.ts';
 import type { Extract } from './extract.ts';
-import type { UpstreamAnswer } from './upstream-answer.ts';
+import type { UpstreamAnswer } from '../resolver.ts';
 
 /** What an answer depends on. */
 export interface CacheKey {

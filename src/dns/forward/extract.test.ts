@@ -4,11 +4,11 @@ import type { Answer, Packet } from 'dns-packet';
 import { AUTHENTIC_DATA, encode } from 'dns-packet';
 import fc from 'fast-check';
 
-import { types } from '../wire/codes.ts';
-import type { Message } from '../wire/message.ts';
-import { readMessage } from '../wire/message.ts';
-import type { RawRecord } from '../wire/record.ts';
-import { readData } from '../wire/record.ts';
+import { types } from '../../dnswire/codes.ts';
+import type { Message } from '../../dnswire/message.ts';
+import { readMessage } from '../../dnswire/message.ts';
+import type { RawRecord } from '../../dnswire/record.ts';
+import { readData } from '../../dnswire/record.ts';
 import { extract } from './extract.ts';
 
 function message(answers: readonly Answer[], authorities: readonly Answer[] = [], more: Packet = {}): Message {

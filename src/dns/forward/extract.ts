@@ -1,13 +1,13 @@
 // What of an upstream's message answers the question. The rest is dropped: nobody asked for it, so nobody should
 // believe it (RFC 5452 §6), and least of all a cache.
-import type { Name } from '../record.ts';
-import { flagBits, rcodes, types } from '../wire/codes.ts';
-import type { Message, Question } from '../wire/message.ts';
-import { rcodeOf } from '../wire/message.ts';
-import { isWithin, readName } from '../wire/name.ts';
-import type { RawRecord } from '../wire/record.ts';
-import { readData } from '../wire/record.ts';
-import type { UpstreamAnswer } from './upstream-answer.ts';
+import type { Name } from '../../dnswire/data.ts';
+import { flagBits, rcodes, types } from '../../dnswire/codes.ts';
+import type { Message, Question } from '../../dnswire/message.ts';
+import { rcodeOf } from '../../dnswire/message.ts';
+import { isWithin, readName } from '../../dnswire/name.ts';
+import type { RawRecord } from '../../dnswire/record.ts';
+import { readData } from '../../dnswire/record.ts';
+import type { UpstreamAnswer } from '../resolver.ts';
 
 /** An answer with what a cache needs to know of it. */
 export interface Extract {

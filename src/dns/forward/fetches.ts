@@ -1,9 +1,9 @@
-import type { Name } from '../record.ts';
-import { labelsOf } from '../wire/name.ts';
+import type { Name } from '../../dnswire/data.ts';
+import { labelsOf } from '../../dnswire/name.ts';
 import type { CacheKey } from './cache.ts';
 import { idOf } from './cache.ts';
 import { Seats } from './seats.ts';
-import type { UpstreamAnswer } from './upstream-answer.ts';
+import type { UpstreamAnswer } from '../resolver.ts';
 
 /** How a question found its answer: with another of its kind, by itself, or not, since there are too many. */
 export type Joined =

@@ -7,18 +7,17 @@ import { Registry } from 'prom-client';
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import { ManualClock } from '../../client/testing/clocks.ts';
-import { rcodes, types } from '../wire/codes.ts';
-import { readMessage } from '../wire/message.ts';
+import { optionCodes, rcodes, types } from '../../dnswire/codes.ts';
+import { readMessage } from '../../dnswire/message.ts';
 import { isDown } from './choose.ts';
 import { ForwardCounters } from './counters.ts';
 import { RecursionPolicy } from './policy.ts';
-import type { ForwarderOptions, ResolveOptions } from './forwarder.ts';
+import type { ForwarderOptions } from './forwarder.ts';
 import { Forwarder } from './forwarder.ts';
 import { forwardMetrics } from './metrics.ts';
-import { trailOption } from './query.ts';
 import type { Behaviour } from './testing/fake-upstream.ts';
 import { answers, answersCode, FakeUpstream, loses, reply, silent, slow } from './testing/fake-upstream.ts';
-import type { UpstreamAnswer } from './upstream-answer.ts';
+import type { ResolveOptions, UpstreamAnswer } from '../resolver.ts';
 
 /** The machine's clock, which can be put forward. */
 class SkippingClock implements Clock {
@@ -454,7 +453,7 @@ suite('loops', () => {
     (arrival) => {
       const message = readMessage(arrival.bytes);
       const [question] = message?.questions ?? [];
-      const trail = message?.edns?.options.find(({ code }) => code === trailOption)?.data;
+      const trail = message?.edns?.options.find(({ code }) => code === optionCodes.TRAIL)?.data;
       if (question === undefined) return;
       const options = keepsOptions && trail !== undefined ? { trail } : {};
       void forwarder()

@@ -2,11 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 
 import type { Clock, Random } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
-import type { Asker } from '../prepared.ts';
-import type { Name } from '../record.ts';
-import { extendedErrors, rcodes, typeName } from '../wire/codes.ts';
-import type { Question } from '../wire/message.ts';
-import { rcodeOf } from '../wire/message.ts';
+import type { Name } from '../../dnswire/data.ts';
+import { extendedErrors, rcodes, typeName } from '../../dnswire/codes.ts';
+import type { Question } from '../../dnswire/message.ts';
+import { rcodeOf } from '../../dnswire/message.ts';
 import type { CacheKey, CacheOptions, Found } from './cache.ts';
 import { AnswerCache, isFailure } from './cache.ts';
 import { ForwardCounters } from './counters.ts';
@@ -23,8 +22,8 @@ import { Seats } from './seats.ts';
 import type { Endpoint } from './udp.ts';
 import type { UpstreamOptions } from './upstream.ts';
 import { endpointName, Upstream } from './upstream.ts';
-import type { UpstreamAnswer } from './upstream-answer.ts';
-import { emptyAnswer } from './upstream-answer.ts';
+import type { ResolveOptions, Resolver, UpstreamAnswer } from '../resolver.ts';
+import { emptyAnswer } from '../resolver.ts';
 
 export interface ForwarderOptions {
   /** Whom to ask for everything that has no route of its own. */
@@ -62,22 +61,13 @@ export interface ForwarderOptions {
   readonly random?: Random;
 }
 
-export interface ResolveOptions {
-  readonly dnssecOk: boolean;
-  readonly checkingDisabled: boolean;
-  /** Who asks; absent: we ourselves, to follow an alias, and no limit applies. */
-  readonly asker?: Asker;
-  /** The data of the EDNS option `trailOption`, if the question had it. */
-  readonly trail?: Uint8Array;
-}
-
 const noTrail = new Uint8Array();
 
 /**
  * Finds answers at upstreams: from the cache, by joining the same question that is under way, or by asking. Only
  * questions for records get here; UPDATE, NOTIFY and transfers have no way to be forwarded.
  */
-export class Forwarder {
+export class Forwarder implements Resolver {
   readonly counters: ForwardCounters;
   readonly #options: Omit<ForwarderOptions, 'before'>;
   readonly #clock: Clock;

@@ -1,5 +1,5 @@
 import type { Clock, Random } from '../../client/clock.ts';
-import type { Name } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
 import { isDown } from './choose.ts';
 import type { ForwardCounters } from './counters.ts';
 import type { Prober } from './prober.ts';

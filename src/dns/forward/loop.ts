@@ -2,9 +2,9 @@
 // makes it stop.
 import { randomBytes } from 'node:crypto';
 
-import { classes, types } from '../wire/codes.ts';
-import type { Question } from '../wire/message.ts';
-import { concat } from '../wire/record.ts';
+import { classes, types } from '../../dnswire/codes.ts';
+import type { Question } from '../../dnswire/message.ts';
+import { concat } from '../../dnswire/record.ts';
 
 const idBytes = 8;
 /** More servers than this in a row are a loop among others. */

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 
 import type { Counted, Labels, Samples } from '../../metrics/collected.ts';
 import { collectedCounter, collectedGauge, collectedHistogram } from '../../metrics/collected.ts';
-import { rcodeName } from '../wire/codes.ts';
+import { rcodeName } from '../../dnswire/codes.ts';
 import type { ForwardCounters, UpstreamCounts } from './counters.ts';
 import { durationBuckets } from './counters.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock, Random } from '../../client/clock.ts';
-import type { Name } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
 import { answered, dueProbes, failed, isDown } from './choose.ts';
 import { probeQuestion } from './loop.ts';
 import type { Upstream } from './upstream.ts';

@@ -3,10 +3,10 @@ import { suite, test } from 'node:test';
 import { decode } from 'dns-packet';
 import fc from 'fast-check';
 
-import { types } from '../wire/codes.ts';
-import { readMessage } from '../wire/message.ts';
+import { optionCodes, types } from '../../dnswire/codes.ts';
+import { readMessage } from '../../dnswire/message.ts';
 import type { UpstreamQuery } from './query.ts';
-import { encodeQuery, isForwardable, replyTo, trailOption } from './query.ts';
+import { encodeQuery, isForwardable, replyTo } from './query.ts';
 import { extract } from './extract.ts';
 
 const query: UpstreamQuery = {
@@ -30,7 +30,7 @@ suite('a question on its way out', () => {
     const [opt] = packet.additionals ?? [];
     assert.ok(opt?.type === 'OPT' && opt.flag_do && opt.udpPayloadSize === 1232);
     assert.equal(packet.flag_cd && packet.flag_rd, true);
-    assert.equal(opt.options[0]?.code, trailOption);
+    assert.equal(opt.options[0]?.code, optionCodes.TRAIL);
   });
 
   test('an empty trail is left out', () => {

@@ -1,8 +1,8 @@
 // A question as it goes to an upstream, and what counts as a reply to it.
-import type { Edns, Message, Question } from '../wire/message.ts';
-import { headerBytes, isResponse, isTruncated, opcodeOf, readHeader, readMessage } from '../wire/message.ts';
-import { classes, flagBits, opcodes, rcodes, types } from '../wire/codes.ts';
-import { MessageWriter } from '../wire/writer.ts';
+import type { Edns, Message, Question } from '../../dnswire/message.ts';
+import { headerBytes, isResponse, isTruncated, opcodeOf, readHeader, readMessage } from '../../dnswire/message.ts';
+import { classes, flagBits, opcodes, optionCodes, rcodes, types } from '../../dnswire/codes.ts';
+import { MessageWriter } from '../../dnswire/writer.ts';
 
 /** What is asked of an upstream. */
 export interface UpstreamQuery {
@@ -12,9 +12,6 @@ export interface UpstreamQuery {
   /** The servers it came through, as an EDNS option; see loop.ts. Empty: it is left out. */
   readonly trail: Uint8Array;
 }
-
-/** The EDNS option that a trail travels in; of the numbers for local use (RFC 6891 §9). */
-export const trailOption = 65_313;
 
 /** What we can take in one datagram without fragments on any path (DNS flag day 2020). */
 const datagramBytes = 1232;
@@ -35,7 +32,7 @@ export function encodeQuery(query: UpstreamQuery, { id, edns, cases }: EncodeOpt
   const flags = flagBits.RD | flagBits.AD | (checkingDisabled ? flagBits.CD : 0);
   writer.header({ id, flags, questions: 1, answers: 0, authorities: 0, additionals: edns ? 1 : 0 });
   if (!writer.question(question)) return undefined;
-  const options = trail.length === 0 ? [] : [{ code: trailOption, data: trail }];
+  const options = trail.length === 0 ? [] : [{ code: optionCodes.TRAIL, data: trail }];
   const opt: Edns = { version: 0, size: datagramBytes, dnssecOk, extendedRcode: 0, options };
   if (edns) writer.opt(opt);
   const bytes = writer.bytes();

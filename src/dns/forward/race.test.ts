@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
 import { ManualClock } from '../../client/testing/clocks.ts';
-import { flagBits, rcodes } from '../wire/codes.ts';
-import type { Message } from '../wire/message.ts';
+import { flagBits, rcodes } from '../../dnswire/codes.ts';
+import type { Message } from '../../dnswire/message.ts';
 import type { Health } from './choose.ts';
 import { answered, isDown, unknownHealth } from './choose.ts';
 import { UpstreamError } from './errors.ts';

@@ -1,9 +1,9 @@
 // One question and several upstreams: who is asked when, until one has a useful answer.
 import { messageOf } from '../../api/thrown.ts';
 import type { Clock, Random } from '../../client/clock.ts';
-import { flagBits, rcodeName, rcodes, types } from '../wire/codes.ts';
-import type { Message } from '../wire/message.ts';
-import { rcodeOf } from '../wire/message.ts';
+import { flagBits, rcodeName, rcodes, types } from '../../dnswire/codes.ts';
+import type { Message } from '../../dnswire/message.ts';
+import { rcodeOf } from '../../dnswire/message.ts';
 import type { Health } from './choose.ts';
 import {
   answered,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { extendedErrors, rcodes, types } from '../wire/codes.ts';
-import type { RawRecord } from '../wire/record.ts';
-import { encodeRecord } from '../wire/record.ts';
+import { extendedErrors, rcodes, types } from '../../dnswire/codes.ts';
+import type { RawRecord } from '../../dnswire/record.ts';
+import { encodeRecord } from '../../dnswire/record.ts';
 import { withoutPrivateAddresses } from './rebinding.ts';
-import { emptyAnswer } from './upstream-answer.ts';
+import { emptyAnswer } from '../resolver.ts';
 
 const owner = 'www.example.org';
 const address = (text: string): RawRecord => {

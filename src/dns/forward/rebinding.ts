@@ -1,10 +1,10 @@
 // DNS rebinding: a public name that resolves to an address of the client's own network lets a web page reach servers
 // that trust that network.
 import { contains, parseCidr } from '../../api/addresses.ts';
-import { extendedErrors, types } from '../wire/codes.ts';
-import type { RawRecord } from '../wire/record.ts';
+import { extendedErrors, types } from '../../dnswire/codes.ts';
+import type { RawRecord } from '../../dnswire/record.ts';
 import { loopbackRanges, privateRanges } from './policy.ts';
-import type { UpstreamAnswer } from './upstream-answer.ts';
+import type { UpstreamAnswer } from '../resolver.ts';
 
 const privateNetworks = ['0.0.0.0/8', 'fec0::/10', ...loopbackRanges, ...privateRanges].flatMap(
   (text) => parseCidr(text) ?? [],

@@ -1,5 +1,5 @@
-import type { Name } from '../record.ts';
-import { parentOf } from '../wire/name.ts';
+import type { Name } from '../../dnswire/data.ts';
+import { parentOf } from '../../dnswire/name.ts';
 
 /** The value of the deepest zone that contains a name; undefined: none does. Costs a lookup per label. */
 export function routeFor<T>(routes: ReadonlyMap<Name, T>, name: Name): T | undefined {

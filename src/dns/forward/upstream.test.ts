@@ -5,9 +5,9 @@ import { TRUNCATED_RESPONSE } from 'dns-packet';
 
 import { ManualClock } from '../../client/testing/clocks.ts';
 import { until } from '../../server/testing/until.ts';
-import { types } from '../wire/codes.ts';
-import type { Message } from '../wire/message.ts';
-import { rcodeOf } from '../wire/message.ts';
+import { types } from '../../dnswire/codes.ts';
+import type { Message } from '../../dnswire/message.ts';
+import { rcodeOf } from '../../dnswire/message.ts';
 import type { UpstreamQuery } from './query.ts';
 import type { Arrival, Behaviour } from './testing/fake-upstream.ts';
 import { answers, answersCode, FakeUpstream, reply, silent } from './testing/fake-upstream.ts';

@@ -2,9 +2,9 @@ import { randomBytes, randomInt } from 'node:crypto';
 
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
-import { rcodes } from '../wire/codes.ts';
-import type { Message } from '../wire/message.ts';
-import { rcodeOf } from '../wire/message.ts';
+import { rcodes } from '../../dnswire/codes.ts';
+import type { Message } from '../../dnswire/message.ts';
+import { rcodeOf } from '../../dnswire/message.ts';
 import type { Health } from './choose.ts';
 import { unknownHealth } from './choose.ts';
 import { UpstreamCounts } from './counters.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 
 import { canonicalAddress } from '../../api/addresses.ts';
 import { canonical, dashed, reverseName, reverseZones, undashed } from './addresses.ts';
-import { isWithin } from '../wire/name.ts';
+import { isWithin } from '../../dnswire/name.ts';
 
 describe('addresses in names', () => {
   const table = [

@@ -1,5 +1,6 @@
 // What every zone has, whatever the cluster holds.
-import type { Name, RecordSet } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 import { addressSets, canonical, reverseZones } from './addresses.ts';
 import { emptyName } from './namespaces.ts';
 import type { RecordOptions } from './options.ts';

@@ -1,6 +1,7 @@
 // What endpoints are called, and the records that lead to them. Services and imports share it.
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { Name, RecordSet } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 import { addressSets, addressType, canonical, dashed } from './addresses.ts';
 import type { RecordOptions } from './options.ts';
 import { fits } from './options.ts';

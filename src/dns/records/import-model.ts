@@ -5,7 +5,7 @@ import type { ImportedService } from '../../api/kinds/multicluster/supercluster/
 import type { ObjectMeta } from '../../api/metadata.ts';
 import { dnsLabelErrors } from '../../api/names.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
-import type { Name } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
 import { canonical } from './addresses.ts';
 import type { NamedPort, SrvLabels } from './srv.ts';
 import { labelsOfPorts } from './srv.ts';

@@ -1,5 +1,6 @@
 // What all sources say of a name, as one set of records a type.
-import type { RecordSet, RecordType } from '../record.ts';
+import type { RecordType } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 import type { Said } from './packed.ts';
 import { contentOf, distinct, unpackAll } from './packed.ts';
 

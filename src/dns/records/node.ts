@@ -1,4 +1,5 @@
-import type { Name, RecordSet, RecordType } from '../record.ts';
+import type { Name, RecordType } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 import { inOrder, merge } from './merge.ts';
 import type { Said } from './packed.ts';
 import { unpackAll } from './packed.ts';

@@ -1,4 +1,5 @@
-import type { Name, RecordSet } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 import type { RecordOptions } from './options.ts';
 import { podOnDemand } from './pods.ts';
 import { zoneOnDemand } from './zonal.ts';

@@ -1,4 +1,4 @@
-import type { Name } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
 
 /** Which records there are, and for how long they may be remembered. */
 export interface RecordOptions {

@@ -1,7 +1,8 @@
 // A Service as records: its addresses and ports, or its alias. What its endpoints add is in endpoints.ts.
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { Name, RecordSet } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 import { addressSets, canonical, reverseName } from './addresses.ts';
 import { isReady } from './endpoints.ts';
 import type { RecordOptions } from './options.ts';

@@ -1,7 +1,8 @@
 // The slices of a Service as records: addresses of a headless one, names of each endpoint, and the way back.
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { Name, RecordSet } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 import { addressSets } from './addresses.ts';
 import type { NamedAddress } from './endpoints.ts';
 import { addressesByName, endpointSrvSets, isReady, namedAddresses } from './endpoints.ts';

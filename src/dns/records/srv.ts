@@ -1,7 +1,8 @@
 // Under which names the ports of a service are found, and what is found there.
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 import { dnsLabelErrors } from '../../api/names.ts';
-import type { Name, RecordData, RecordSet } from '../record.ts';
+import type { Name, RecordData } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 import { fits } from './options.ts';
 
 /** A port of a Service, of a slice or of an import. */

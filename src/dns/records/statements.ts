@@ -1,5 +1,5 @@
 // What one source says, kept small: a cluster has hundreds of thousands of names with one record each.
-import type { Name } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
 import type { Packed, Said, Stamp } from './packed.ts';
 import { contentOf } from './packed.ts';
 

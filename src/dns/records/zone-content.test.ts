@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
-import type { Name } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
 import { apexRecords, zoneOptions } from './apex.ts';
 import { namespaceDynamicNames, namespaceRecords } from './namespaces.ts';
 import { openZones } from './open-zones.ts';

@@ -1,4 +1,5 @@
-import type { Name, RecordSet } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 
 /** How a zone is served. */
 export interface ZoneOptions {

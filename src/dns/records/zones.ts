@@ -1,5 +1,6 @@
-import type { Name, RecordSet } from '../record.ts';
-import { isWithin, parentOf } from '../wire/name.ts';
+import type { Name } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
+import { isWithin, parentOf } from '../../dnswire/name.ts';
 import type { ZoneNode } from './node.ts';
 import { SaidNode, withSoa } from './node.ts';
 import type { Said, SourceSet, Stamp } from './packed.ts';

@@ -1,5 +1,5 @@
 // What can be read of the answers in the block of a name; how they are laid out is in layout.ts.
-import { maxLabelBytes } from '../wire/name.ts';
+import { maxLabelBytes } from '../../dnswire/name.ts';
 import { answerHalves, nameBytes, tooLarge } from './layout.ts';
 import type { TableReader } from './lookup.ts';
 

@@ -1,6 +1,6 @@
-import { recordTypes } from '../record.ts';
-import { classes, opcodes, rcodes, types } from '../wire/codes.ts';
-import { headerBytes } from '../wire/message.ts';
+import { recordTypes } from '../../dnswire/data.ts';
+import { classes, opcodes, rcodes, types } from '../../dnswire/codes.ts';
+import { headerBytes } from '../../dnswire/message.ts';
 import { findAnswer, fittingAdditional, fittingRecords } from './answer-block.ts';
 import { AskedName } from './asked-name.ts';
 import { answerHalves, tooLarge } from './layout.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import fc from 'fast-check';
 
-import { encodeName } from '../wire/name.ts';
+import { encodeName } from '../../dnswire/name.ts';
 import { AskedName } from './asked-name.ts';
 
 function asked(text: string): AskedName {

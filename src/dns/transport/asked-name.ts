@@ -1,4 +1,4 @@
-import { maxLabelBytes, maxNameBytes } from '../wire/name.ts';
+import { maxLabelBytes, maxNameBytes } from '../../dnswire/name.ts';
 
 /** Words are read whole, so up to three bytes behind a name are read too. */
 const spareBytes = 4;

@@ -1,4 +1,4 @@
-import { concat } from '../wire/record.ts';
+import { concat } from '../../dnswire/record.ts';
 import type { Counters } from './counters.ts';
 import type { RawAsker } from './exchange.ts';
 import { packAsk, unpackTold } from './exchange.ts';

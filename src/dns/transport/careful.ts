@@ -1,11 +1,11 @@
 // The few queries that are not plain: EDNS options (cookies above all), extra records, odd shapes. May allocate.
-import type { Cookies } from '../answer/cookie.ts';
-import { replyEdns, replyLimit } from '../answer/edns.ts';
-import type { EncodeSettings } from '../answer/encode.ts';
-import { check } from '../answer/protocol.ts';
-import type { Query } from '../answer/query.ts';
-import { rcodes } from '../wire/codes.ts';
-import { MessageWriter } from '../wire/writer.ts';
+import type { Cookies } from '../message/cookie.ts';
+import { replyEdns, replyLimit } from '../message/edns.ts';
+import type { EncodeSettings } from '../message/encode.ts';
+import { check } from '../message/protocol.ts';
+import type { Query } from '../message/query.ts';
+import { rcodes } from '../../dnswire/codes.ts';
+import { MessageWriter } from '../../dnswire/writer.ts';
 import type { Answerer } from './answerer.ts';
 import { ask, silence } from './answerer.ts';
 

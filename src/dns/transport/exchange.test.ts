@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 
 import { printAddress } from '../../api/addresses.ts';
-import { concat } from '../wire/record.ts';
-import { askerBytes } from '../wire/address.ts';
+import { concat } from '../../dnswire/record.ts';
+import { askerBytes } from '../../dnswire/address.ts';
 import { packAsk, packTold, printAddressBytes, unpackAsks, unpackTold } from './exchange.ts';
 
 const bytes = fc.uint8Array({ maxLength: 300 });

@@ -1,6 +1,6 @@
 import type { CLibrary } from '../../machine/c-library.ts';
 import { loadCLibrary } from '../../machine/c-library.ts';
-import { addressBytes } from '../wire/address.ts';
+import { addressBytes } from '../../dnswire/address.ts';
 
 /** The calls of the C library that sockets need, as numbers and buffers; each returns -1 on failure. */
 interface Calls {

@@ -1,5 +1,5 @@
 // What the main thread and a worker say to each other besides packed questions and replies.
-import type { EncodeSettings } from '../answer/encode.ts';
+import type { EncodeSettings } from '../message/encode.ts';
 import type { RateLimit } from './limiter.ts';
 import type { TableShare } from './lookup.ts';
 import type { BoundSocket } from './native.ts';

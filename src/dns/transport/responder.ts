@@ -1,5 +1,5 @@
-import type { Cookies } from '../answer/cookie.ts';
-import type { EncodeSettings } from '../answer/encode.ts';
+import type { Cookies } from '../message/cookie.ts';
+import type { EncodeSettings } from '../message/encode.ts';
 import { Answerer, lookCloser, silence } from './answerer.ts';
 import type { CarefulSettings } from './careful.ts';
 import { answerCarefully } from './careful.ts';

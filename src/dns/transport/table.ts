@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
 import type { AnswerSink, PreparedName, PreparedZone } from '../prepared.ts';
-import type { Name } from '../record.ts';
-import { encodeName } from '../wire/name.ts';
+import type { Name } from '../../dnswire/data.ts';
+import { encodeName } from '../../dnswire/name.ts';
 import { Arena } from './arena.ts';
 import { AskedName } from './asked-name.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-import { askerBytes } from '../wire/address.ts';
+import { askerBytes } from '../../dnswire/address.ts';
 import { ask } from './answerer.ts';
 import type { Service } from './listener.ts';
 import type { Askers } from './responder.ts';

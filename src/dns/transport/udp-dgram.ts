@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { askerBytes } from '../wire/address.ts';
+import { askerBytes } from '../../dnswire/address.ts';
 import { ask, maxUdpReplyBytes } from './answerer.ts';
 import { clientOf } from './asks.ts';
 import type { Listener, Service } from './listener.ts';

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 
 import { setTimeout } from '../../machine/timers.ts';
-import { concat } from '../wire/record.ts';
+import { concat } from '../../dnswire/record.ts';
 import type { Told } from './exchange.ts';
 import { packTold } from './exchange.ts';
 import { SocketError } from './native.ts';

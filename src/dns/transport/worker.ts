@@ -4,7 +4,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { parentPort } from 'node:worker_threads';
 
 import { messageOf } from '../../api/thrown.ts';
-import { Cookies } from '../answer/cookie.ts';
+import { Cookies } from '../message/cookie.ts';
 import { Asks } from './asks.ts';
 import { collectGarbage } from './collect.ts';
 import { Counters } from './counters.ts';

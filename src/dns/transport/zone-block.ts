@@ -1,5 +1,5 @@
 import type { PreparedZone } from '../prepared.ts';
-import { encodeName } from '../wire/name.ts';
+import { encodeName } from '../../dnswire/name.ts';
 import type { Arena } from './arena.ts';
 import type { TableReader } from './lookup.ts';
 import { mailboxInZoneFlag, primaryInZoneFlag, unitBytes, zoneFixedBytes, zoneNamesBytes } from './layout.ts';

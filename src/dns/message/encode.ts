@@ -1,11 +1,11 @@
 // Replies as bytes.
 import type { RecordSet } from '../record.ts';
-import { flagBits } from '../wire/codes.ts';
-import { headerBytes } from '../wire/message.ts';
-import { encodeName } from '../wire/name.ts';
-import { encodeRecord } from '../wire/record.ts';
-import type { OwnRecord } from '../wire/writer.ts';
-import { MessageWriter } from '../wire/writer.ts';
+import { flagBits } from '../../dnswire/codes.ts';
+import { headerBytes } from '../../dnswire/message.ts';
+import { encodeName } from '../../dnswire/name.ts';
+import { encodeRecord } from '../../dnswire/record.ts';
+import type { OwnRecord } from '../../dnswire/writer.ts';
+import { MessageWriter } from '../../dnswire/writer.ts';
 import type { EdnsSettings } from './edns.ts';
 import { ednsBytes, fittingEdns, replyEdns, replyLimit } from './edns.ts';
 import type { Query } from './query.ts';

@@ -1,4 +1,21 @@
-import type { RawRecord } from '../wire/record.ts';
+// How the full path asks for names that are not ours, and what it gets: the contract between answer/ and forward/.
+import type { Question } from '../dnswire/message.ts';
+import type { RawRecord } from '../dnswire/record.ts';
+import type { Asker } from './prepared.ts';
+
+/** Finds answers to questions that our zones do not answer. Never rejects: a failure is a response code and a `problem`. */
+export interface Resolver {
+  resolve(question: Question, options: ResolveOptions): Promise<UpstreamAnswer>;
+}
+
+export interface ResolveOptions {
+  readonly dnssecOk: boolean;
+  readonly checkingDisabled: boolean;
+  /** Who asks; absent: we ourselves, to follow an alias, and no limit applies. */
+  readonly asker?: Asker;
+  /** The data of the EDNS option `optionCodes.TRAIL`, if the question had it. */
+  readonly trail?: Uint8Array;
+}
 
 /** What forwarding found for a question. */
 export interface UpstreamAnswer {

@@ -1,5 +1,5 @@
 // Domain names between their three forms: bytes of a message, bytes alone, and text (`Name`).
-import type { Name } from '../record.ts';
+import type { Name } from './data.ts';
 
 /** A name is at most this long on the wire, its final zero included (RFC 1035 §2.3.4). */
 export const maxNameBytes = 255;

@@ -1,5 +1,5 @@
 // Numbers of the DNS protocol, as IANA registers them.
-import { recordTypes } from '../record.ts';
+import { recordTypes } from './data.ts';
 
 /** Record and question types that some code here treats in a way of its own. */
 export const types = {
@@ -51,6 +51,8 @@ export const optionCodes = {
   KEEPALIVE: 11,
   PADDING: 12,
   ERROR: 15,
+  /** The servers that a question came through; one of the numbers for local use (RFC 6891 §9). */
+  TRAIL: 65_313,
 } as const;
 
 /** Extended errors (RFC 8914 §4). */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { classes, flagBits, optionCodes, rcodes } from '../wire/codes.ts';
-import { rcodeOf, readMessage } from '../wire/message.ts';
-import { concat, uint16s } from '../wire/record.ts';
+import { classes, flagBits, optionCodes, rcodes } from '../../dnswire/codes.ts';
+import { rcodeOf, readMessage } from '../../dnswire/message.ts';
+import { concat, uint16s } from '../../dnswire/record.ts';
 import { Cookies } from './cookie.ts';
 import type { Reception } from './protocol.ts';
 import { check } from './protocol.ts';
-import { queryBytes } from './sample.contract.ts';
+import { queryBytes } from '../answer/sample.contract.ts';
 
 const reception: Reception = { protocol: 'udp', address: '192.0.2.1', recursion: true, nowSeconds: 1_700_000_000 };
 

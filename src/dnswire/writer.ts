@@ -1,6 +1,6 @@
 // Writes messages, with names compressed.
-import type { Name, RecordData } from '../record.ts';
-import { recordTypes } from '../record.ts';
+import type { Name, RecordData } from './data.ts';
+import { recordTypes } from './data.ts';
 import { classes, dnssecOkBit, types } from './codes.ts';
 import type { Edns, Header, Question } from './message.ts';
 import { headerBytes } from './message.ts';

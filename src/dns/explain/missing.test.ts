@@ -6,7 +6,7 @@ import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
-import { parseName } from '../wire/name.ts';
+import { parseName } from '../../dnswire/name.ts';
 import { ObjectCache } from '../../client/object-cache.ts';
 import type { AssemblerOptions } from '../follow/assembler.ts';
 import { byNamespace, sliceIndexes } from '../follow/caches.ts';

@@ -1,7 +1,7 @@
 // DNS cookies (RFC 7873) of the one interoperable kind (RFC 9018): a replica with the same secret knows another's.
 import { timingSafeEqual } from 'node:crypto';
-import { askerBytes } from '../wire/address.ts';
-import { concat, readUint32 } from '../wire/record.ts';
+import { askerBytes } from '../../dnswire/address.ts';
+import { concat, readUint32 } from '../../dnswire/record.ts';
 import type { SipKey } from './siphash.ts';
 import { sipHash, sipKey } from './siphash.ts';
 

@@ -1,8 +1,8 @@
 // What a reply owes to the OPT record of its query: how large it may be, and which options it brings.
-import type { Edns, EdnsOption } from '../wire/message.ts';
-import { optionCodes } from '../wire/codes.ts';
-import { concat, uint16s } from '../wire/record.ts';
-import { maxMessageBytes } from '../wire/writer.ts';
+import type { Edns, EdnsOption } from '../../dnswire/message.ts';
+import { optionCodes } from '../../dnswire/codes.ts';
+import { concat, uint16s } from '../../dnswire/record.ts';
+import { maxMessageBytes } from '../../dnswire/writer.ts';
 import type { ExtendedError } from './reply.ts';
 
 /** How large a datagram anybody can take (RFC 1035 §2.3.4). */

@@ -4,10 +4,10 @@ import { matchesLabels } from '../../api/selectors/labels.ts';
 import type { AssemblerOptions } from '../follow/assembler.ts';
 import type { Caches } from '../follow/caches.ts';
 import { sourceOf } from '../follow/caches.ts';
-import type { Name } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
 import { isReady } from '../records/endpoints.ts';
 import { reachOf } from '../records/service.ts';
-import { isWithin, labelsOf } from '../wire/name.ts';
+import { isWithin, labelsOf } from '../../dnswire/name.ts';
 
 /** What is known of the cluster. */
 export interface Cluster {

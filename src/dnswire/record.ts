@@ -1,7 +1,6 @@
 // Records as they travel: an owner, four numbers and bytes.
-import { printAddress } from '../../api/addresses.ts';
-import type { Name, RecordData } from '../record.ts';
-import { addressBytes } from './address.ts';
+import type { Name, RecordData } from './data.ts';
+import { addressBytes, addressText } from './address.ts';
 import { types } from './codes.ts';
 import { encodeName, expandName, readName } from './name.ts';
 
@@ -141,9 +140,9 @@ function encodeText(text: readonly string[]): Uint8Array | undefined {
 export function readData(type: number, data: Uint8Array): RecordData | undefined {
   switch (type) {
     case types.A:
-      return data.length === 4 ? { type: 'A', address: printBytes(data) } : undefined;
+      return data.length === 4 ? { type: 'A', address: addressText(data) } : undefined;
     case types.AAAA:
-      return data.length === 16 ? { type: 'AAAA', address: printBytes(data) } : undefined;
+      return data.length === 16 ? { type: 'AAAA', address: addressText(data) } : undefined;
     case types.NS:
       return withTarget('NS', data);
     case types.CNAME:
@@ -160,12 +159,6 @@ export function readData(type: number, data: Uint8Array): RecordData | undefined
       return undefined;
   }
 }
-
-const printBytes = (data: Uint8Array): string =>
-  printAddress(
-    data.length === 4 ? 'IPv4' : 'IPv6',
-    data.reduce((value, byte) => (value << 8n) | BigInt(byte), 0n),
-  );
 
 function withTarget(type: 'NS' | 'CNAME' | 'PTR', data: Uint8Array): RecordData | undefined {
   const target = readName(data, 0);

@@ -1,10 +1,10 @@
 // A query that is fit to be answered.
-import { types } from '../wire/codes.ts';
-import type { Edns, Header, Question } from '../wire/message.ts';
-import { headerBytes, readEdns, readQuestion } from '../wire/message.ts';
-import { maxLabelBytes } from '../wire/name.ts';
-import type { RawRecord } from '../wire/record.ts';
-import { readRecord } from '../wire/record.ts';
+import { types } from '../../dnswire/codes.ts';
+import type { Edns, Header, Question } from '../../dnswire/message.ts';
+import { headerBytes, readEdns, readQuestion } from '../../dnswire/message.ts';
+import { maxLabelBytes } from '../../dnswire/name.ts';
+import type { RawRecord } from '../../dnswire/record.ts';
+import { readRecord } from '../../dnswire/record.ts';
 
 export interface Query {
   readonly header: Header;

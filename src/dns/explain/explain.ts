@@ -1,13 +1,14 @@
 // The answer to a question, and why it is that.
-import type { Name, RecordSet } from '../record.ts';
+import type { Name } from '../../dnswire/data.ts';
+import type { RecordSet } from '../record.ts';
 import type { Zones } from '../records/zones.ts';
-import { rcodeName, typeName } from '../wire/codes.ts';
-import { printName } from '../wire/name.ts';
-import type { AskedFor, Outcome, Reason } from './answer.ts';
-import { answer } from './answer.ts';
-import { printData, printEntry } from './print.ts';
-import type { Entry } from './reply.ts';
-import { isRaw } from './reply.ts';
+import { rcodeName, typeName } from '../../dnswire/codes.ts';
+import { printName } from '../../dnswire/name.ts';
+import type { AskedFor, Outcome, Reason } from '../answer/answer.ts';
+import { answer } from '../answer/answer.ts';
+import { printData, printEntry } from '../message/print.ts';
+import type { Entry } from '../message/reply.ts';
+import { isRaw } from '../message/reply.ts';
 
 /** What explaining needs of the zones. */
 export type ExplainLookup = Pick<Zones, 'find' | 'zoneOf' | 'closest' | 'zones'>;

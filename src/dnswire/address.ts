@@ -1,16 +1,40 @@
 // IP addresses as bytes.
-import { parseAddress } from '../../api/addresses.ts';
+import { isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
 
 /** The 4 or 16 bytes of an address; undefined if it is none. One of IPv4 written as IPv6 has 4. */
 export function addressBytes(text: string): Uint8Array | undefined {
   const quad = quadBytes(text);
-  if (quad !== undefined) return quad;
-  const address = parseAddress(text);
-  if (address === undefined) return undefined;
-  const bytes = new Uint8Array(address.family === 'IPv4' ? 4 : 16);
-  for (let at = bytes.length - 1, rest = address.value; at >= 0; at--, rest >>= 8n) bytes[at] = Number(rest & 0xffn);
+  if (quad !== undefined || !isIPv6(text) || text.includes('%')) return quad;
+  const bytes = inet6Bytes(text);
+  return isMapped(bytes) ? bytes.subarray(12) : bytes;
+}
+
+/** The text of 4 or 16 bytes: dotted decimal, or RFC 5952. */
+export function addressText(bytes: Uint8Array): string {
+  if (bytes.length === 4) return bytes.join('.');
+  return new ipaddr.IPv6([...bytes]).toRFC5952String();
+}
+
+/** The bytes of a valid IPv6 address; its last 32 bits may be dotted decimal. */
+function inet6Bytes(text: string): Uint8Array {
+  const [head = [], tail] = text.split('::').map(groupBytes);
+  const bytes = new Uint8Array(16);
+  bytes.set(head);
+  if (tail !== undefined) bytes.set(tail, 16 - tail.length);
   return bytes;
 }
+
+const groupBytes = (text: string): readonly number[] =>
+  text === ''
+    ? []
+    : text.split(':').flatMap((group) => {
+        const value = Number.parseInt(group, 16);
+        return group.includes('.') ? [...(quadBytes(group) ?? [])] : [value >> 8, value & 0xff];
+      });
+
+const isMapped = (bytes: Uint8Array): boolean =>
+  bytes.subarray(0, 12).every((byte, at) => byte === (at < 10 ? 0 : 0xff));
 
 /** As `addressBytes`, for who asks: as Node writes it, with the interface of a link-local address behind it. */
 export function askerBytes(text: string): Uint8Array {

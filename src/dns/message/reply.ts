@@ -1,6 +1,6 @@
 // What a reply says, before it is bytes.
 import type { RecordSet } from '../record.ts';
-import type { RawRecord } from '../wire/record.ts';
+import type { RawRecord } from '../../dnswire/record.ts';
 
 /** What stands in a section: a set of our own zones, or a record that came from elsewhere. */
 export type Entry = RecordSet | RawRecord;

@@ -1,5 +1,5 @@
 // Reads messages. Nothing here throws: bytes from the network are either a message or undefined.
-import type { Name } from '../record.ts';
+import type { Name } from './data.ts';
 import { dnssecOkBit, flagBits, types } from './codes.ts';
 import { readName } from './name.ts';
 import type { RawRecord } from './record.ts';

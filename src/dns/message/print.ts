@@ -1,8 +1,8 @@
 // Records as lines of a zone file.
-import type { RecordData } from '../record.ts';
-import { typeName } from '../wire/codes.ts';
-import { printName } from '../wire/name.ts';
-import { readData } from '../wire/record.ts';
+import type { RecordData } from '../../dnswire/data.ts';
+import { typeName } from '../../dnswire/codes.ts';
+import { printName } from '../../dnswire/name.ts';
+import { readData } from '../../dnswire/record.ts';
 import type { Entry } from './reply.ts';
 import { isRaw } from './reply.ts';
 

@@ -1,9 +1,9 @@
 // What a message must be to be looked up at all. Knows no zones, so that a worker can decide it alone.
-import { classes, opcodes, rcodes } from '../wire/codes.ts';
-import { flagBits, optionCodes } from '../wire/codes.ts';
-import type { Header } from '../wire/message.ts';
-import { headerBytes, isResponse, opcodeOf, readHeader } from '../wire/message.ts';
-import { uint16s } from '../wire/record.ts';
+import { classes, opcodes, rcodes } from '../../dnswire/codes.ts';
+import { flagBits, optionCodes } from '../../dnswire/codes.ts';
+import type { Header } from '../../dnswire/message.ts';
+import { headerBytes, isResponse, opcodeOf, readHeader } from '../../dnswire/message.ts';
+import { uint16s } from '../../dnswire/record.ts';
 import type { Cookies } from './cookie.ts';
 import type { EncodeSettings } from './encode.ts';
 import { encode } from './encode.ts';

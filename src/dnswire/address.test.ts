@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import fc from 'fast-check';
 
-import { addressBytes, askerBytes } from './address.ts';
+import { addressBytes, addressText, askerBytes } from './address.ts';
 
 const cases: readonly { readonly text: string; readonly want: string | undefined }[] = [
   { text: '10.0.0.1', want: '0a000001' },
@@ -11,6 +11,10 @@ const cases: readonly { readonly text: string; readonly want: string | undefined
   { text: 'fd00:1::1', want: 'fd000001000000000000000000000001' },
   { text: '::', want: '0'.repeat(32) },
   { text: '::ffff:10.0.0.1', want: '0a000001' },
+  { text: '::1.2.3.4', want: '00000000000000000000000001020304' },
+  { text: '64:ff9b::192.0.2.1', want: '0064ff9b0000000000000000c0000201' },
+  { text: 'fe80::1%eth0', want: undefined },
+  { text: ':::', want: undefined },
   { text: '256.0.0.1', want: undefined },
   { text: '1.2.3', want: undefined },
   { text: '1.2.3.4.5', want: undefined },
@@ -33,4 +37,16 @@ test('every IPv4 address has its own bytes', () => {
 test('an asker may have the name of an interface behind its address', () => {
   assert.deepEqual(askerBytes('fe80::1%eth0'), addressBytes('fe80::1'));
   assert.throws(() => askerBytes('nobody'), /bug: a query from "nobody"/);
+});
+
+test('the text of the bytes of an address is its canonical form', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(0, 0, 0, 1, 0xab), { minLength: 16, maxLength: 16 }), (numbers) => {
+      const bytes = Uint8Array.from(numbers);
+      const text = addressText(bytes);
+      assert.equal(new URL(`http://[${text}]`).hostname, `[${text}]`);
+      assert.deepEqual(addressBytes(text), bytes);
+    }),
+  );
+  fc.assert(fc.property(fc.ipV4(), (text) => assert.equal(addressText(addressBytes(text) ?? assert.fail()), text)));
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { typeNumber } from '../wire/codes.ts';
+import { typeNumber } from '../../dnswire/codes.ts';
 import { explain, printExplanation } from './explain.ts';
-import { sampleZones } from './sample.contract.ts';
+import { sampleZones } from '../answer/sample.contract.ts';
 
 const zones = sampleZones();
 const svc = 'svc.cluster.local';

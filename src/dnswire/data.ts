@@ -1,0 +1,34 @@
+/**
+ * A domain name: lower-case labels between dots, no dot at the end, the root is ''. A dot or backslash inside a label is
+ * written `\.` and `\\`, any byte outside printable ASCII `\DDD`, so that two names are equal where their strings are.
+ */
+export type Name = string;
+
+/** Types whose data has a form of its own here; numbers as on the wire. */
+export const recordTypes = { A: 1, NS: 2, CNAME: 5, SOA: 6, PTR: 12, TXT: 16, AAAA: 28, SRV: 33 } as const;
+export type RecordType = keyof typeof recordTypes;
+
+/** The data of a record, by type. Addresses are canonical text. */
+export type RecordData =
+  | { readonly type: 'A' | 'AAAA'; readonly address: string }
+  | { readonly type: 'NS' | 'CNAME' | 'PTR'; readonly target: Name }
+  | {
+      readonly type: 'SRV';
+      readonly priority: number;
+      readonly weight: number;
+      readonly port: number;
+      readonly target: Name;
+    }
+  | { readonly type: 'TXT'; readonly text: readonly string[] }
+  | SoaData;
+
+export interface SoaData {
+  readonly type: 'SOA';
+  readonly primary: Name;
+  readonly mailbox: Name;
+  readonly serial: number;
+  readonly refresh: number;
+  readonly retry: number;
+  readonly expire: number;
+  readonly minimum: number;
+}
