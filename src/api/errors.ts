@@ -1,4 +1,5 @@
 import type { FieldError, StatusCause } from './field-errors.ts';
+import { cut } from './cut.ts';
 import { causesOf, joinErrors } from './field-errors.ts';
 
 /** Kubernetes' `Status`, the body of every failed request. */
@@ -64,10 +65,10 @@ export function failure({ code, reason, message, details }: Failure): StatusErro
 const qualified = ({ group, resource }: Subject): string => (group === '' ? resource : `${resource}.${group}`);
 
 /** A name as Go's %q prints it. */
-const quoted = ({ name = '' }: Subject): string => JSON.stringify(name);
+const quoted = ({ name = '' }: Subject): string => JSON.stringify(cut(name));
 
 const detailsOf = ({ group, resource, name }: Subject): StatusDetails => ({
-  ...(name === undefined || name === '' ? {} : { name }),
+  ...(name === undefined || name === '' ? {} : { name: cut(name) }),
   ...(group === '' ? {} : { group }),
   ...(resource === '' ? {} : { kind: resource }),
 });

@@ -1,3 +1,5 @@
+import { cut } from './cut.ts';
+
 /** One entry of a Status' `details.causes`. */
 export interface StatusCause {
   readonly reason?: string;
@@ -24,8 +26,13 @@ export type FieldReason =
   | 'FieldValueTypeInvalid'
   | 'InternalError';
 
+/** The longest value that an error shows, such as a whole patch; the most errors that an answer lists. */
+const maxShown = 4096;
+const maxListed = 100;
+
 /** Prints a value as Kubernetes does: strings quoted, numbers and booleans bare, the rest as JSON. */
-const printed = (value: unknown): string => JSON.stringify(value ?? null);
+const printed = (value: unknown): string =>
+  cut(JSON.stringify(typeof value === 'string' ? cut(value, maxShown) : (value ?? null)), maxShown);
 
 const withDetail = (start: string, detail: string): string => (detail === '' ? start : `${start}: ${detail}`);
 
@@ -72,12 +79,22 @@ export const tooMany = (path: string, actual: number, max: number): FieldError =
   body: `Too many: ${actual}: must have at most ${max} items`,
 });
 
-/** The causes of a 422, one an error. */
-export const causesOf = (errors: readonly FieldError[]): StatusCause[] =>
-  errors.map(({ path, reason, body }) => ({ reason, message: body, field: path }));
+/** The causes of a 422, one for each of the first 100 errors; the last states how many there are beyond that. */
+export function causesOf(errors: readonly FieldError[]): StatusCause[] {
+  const causes = errors
+    .slice(0, maxListed)
+    .map(({ path, reason, body }): StatusCause => ({ reason, message: cut(body, 2 * maxShown), field: cut(path) }));
+  if (errors.length > maxListed) causes.push({ message: moreErrors(errors) });
+  return causes;
+}
 
-/** The errors as one text: bare when there is one, else in brackets without repetitions. */
+const moreErrors = (errors: readonly FieldError[]): string => `${errors.length - maxListed} more errors are not listed`;
+
+/** The first 100 errors as one text: bare when there is one, else in brackets without repetitions. */
 export function joinErrors(errors: readonly FieldError[]): string {
-  const texts = [...new Set(errors.map(({ path, body }) => `${path}: ${body}`))];
+  const texts = [
+    ...new Set(errors.slice(0, maxListed).map(({ path, body }) => `${cut(path)}: ${cut(body, 2 * maxShown)}`)),
+  ];
+  if (errors.length > maxListed) texts.push(moreErrors(errors));
   return texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`;
 }

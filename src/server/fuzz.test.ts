@@ -86,7 +86,7 @@ function checkAnswer({ status, body, text }: Answer, kind: Kind): void {
 
 /** Fields and items that apply cannot name, revisions of new objects, and ranges that are full. */
 const knownFailures =
-  /^failed to create typed (patch|live) object|^failed to convert new object|^resourceVersion should not be set|^strconv.ParseUint|range is full|failed to allocate/;
+  /^failed to create typed (patch|live) object|^failed to convert new object|^resourceVersion should not be set|^strconv.ParseUint|range is full|^duplicate nodePort|failed to allocate/;
 
 const jsonText = (value: unknown): string => JSON.stringify(value ?? null);
 

@@ -14,7 +14,7 @@ suite('Warning headers', () => {
   ];
   for (const [name, given, want] of table) test(name, () => assert.deepEqual(warningHeaders(given), want));
 
-  test('past 4096 characters each is cut to 256, and the number too', () => {
+  test('past 4096 characters in all, each is cut to 256, and texts past 4096 are left out', () => {
     const long = Array.from({ length: 30 }, (_, index) => `${index} ${'x'.repeat(300)}`);
     const headers = warningHeaders(long);
     assert.equal(headers.length, 16);
@@ -23,5 +23,7 @@ suite('Warning headers', () => {
       warningHeaders(long.slice(0, 2)).map(({ length }) => length),
       [310, 310],
     );
+    const short = Array.from({ length: 1000 }, (_, index) => `${1000 + index}${'x'.repeat(96)}`);
+    assert.equal(warningHeaders(short).length, 41); // as kube-apiserver, which stops once 4096 are written
   });
 });

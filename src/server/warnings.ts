@@ -1,14 +1,20 @@
-/** Past this many characters in all, each text is cut short. */
+/** Past this many characters in all, each text is cut short, and texts past it are left out. */
 const maxTotal = 4096;
 const maxEach = 256;
 
 /** The values of the `Warning` header, one a text, each text once. */
 export function warningHeaders(texts: readonly string[]): readonly string[] {
   const distinct = [...new Set(texts)];
-  const total = distinct.reduce((sum, text) => sum + text.length, 0);
-  const shown =
-    total > maxTotal ? distinct.slice(0, maxTotal / maxEach).map((text) => text.slice(0, maxEach)) : distinct;
-  return shown.map((text) => `299 - "${escaped(text)}"`);
+  const isCut = distinct.reduce((sum, text) => sum + text.length, 0) > maxTotal;
+  const headers: string[] = [];
+  let total = 0;
+  for (const text of distinct) {
+    if (total >= maxTotal) break;
+    const shown = isCut ? text.slice(0, maxEach) : text;
+    total += shown.length;
+    headers.push(`299 - "${escaped(shown)}"`);
+  }
+  return headers;
 }
 
 /** Quotes and backslashes are escaped; what a header cannot carry becomes a question mark. */

@@ -146,6 +146,8 @@ function mapReader(schema: MapSchema): Reader {
     if (!isJsonObject(value)) throw wrongType(value, goTypeOf(schema));
     const result: JsonObject = {};
     const keys = Object.keys(value);
+    // Sorting by UTF-16 units is native, and differs only for characters outside the basic plane.
+    if (!isSorted(keys)) keys.sort();
     if (!isSorted(keys)) keys.sort(compareBytes);
     for (const key of keys) {
       const given = value[key];

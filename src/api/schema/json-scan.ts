@@ -1,9 +1,13 @@
-// A JSON scanner for what JSON.parse does not tell: duplicate keys with their paths, and errors in the words of Go's
-// encoding/json, which clients of Kubernetes know. Only runs when one of the two is needed.
+// A JSON scanner for what JSON.parse does not report: duplicate keys with their paths, and errors in the words of Go's
+// encoding/json, which clients of Kubernetes recognise. It only runs when one of the two is needed.
+
+import type { Path } from './path.ts';
+import { duplicateField, maxProblems, unknownField } from './path.ts';
+import type { Schema } from './schema.ts';
 
 /** Text that is not JSON. */
 export class JsonError extends Error {
-  readonly code = 'JSON';
+  readonly code: string = 'JSON';
 }
 
 /** The deepest nesting of arrays and objects that is accepted; everything downstream may recurse. */
@@ -11,34 +15,32 @@ export const maxJsonDepth = 500;
 
 export const tooDeep = (): JsonError => new JsonError(`exceeded max depth of ${maxJsonDepth}`);
 
-/** Duplicate keys as `duplicate field "spec.ports"`, in document order. Throws a `JsonError` where JSON.parse would. */
-export function scanJson(text: string): readonly string[] {
-  return [...scan(text, undefined).duplicates.keys()];
-}
+/** Duplicate keys as `duplicate field "spec.ports"`, the first 100 in document order. Throws a `JsonError` where JSON.parse would. */
+export const scanJson = (text: string): readonly string[] => scan(text, undefined);
 
-/** `problems` about fields of the text (unknown and duplicate ones) in the order in which a reader meets them. */
-export function sortProblems(text: string, problems: readonly string[]): readonly string[] {
-  const keys = new Map<string, number>();
-  const { duplicates } = scan(text, keys);
-  const placeOf = (problem: string): number => duplicates.get(problem) ?? keys.get(problem) ?? text.length;
-  return problems.toSorted((left, right) => placeOf(left) - placeOf(right));
-}
+/** Duplicate keys and fields that `schema` does not declare, the first 100 in document order. */
+export const strictProblems = (text: string, schema: Schema): readonly string[] => scan(text, schema);
 
-function scan(text: string, keys: Map<string, number> | undefined): Scanner {
-  const scanner: Scanner = { text, at: 0, duplicates: new Map(), keys };
-  scanValue(scanner, '', 0);
+function scan(text: string, schema: Schema | undefined): readonly string[] {
+  const scanner: Scanner = { text, at: 0, problems: [] };
+  scanValue(scanner, { schema, path: undefined, depth: 0 });
   skipSpace(scanner);
   if (scanner.at < text.length) throw unexpected(scanner, 'after top-level value');
-  return scanner;
+  return [...new Set(scanner.problems)];
 }
 
 interface Scanner {
   readonly text: string;
   at: number;
-  /** `duplicate field "spec.ports"` → where the second one stands */
-  readonly duplicates: Map<string, number>;
-  /** `unknown field "spec.port"`, should it be one → where it stands */
-  readonly keys: Map<string, number> | undefined;
+  readonly problems: string[];
+}
+
+/** What is known about the value that is read next. */
+interface Place {
+  /** Undefined: any fields are allowed. */
+  readonly schema: Schema | undefined;
+  readonly path: Path;
+  readonly depth: number;
 }
 
 const isSpace = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9;
@@ -59,11 +61,11 @@ function unexpected({ text, at }: Scanner, context: string): JsonError {
   return new JsonError(`invalid character ${quoted(String.fromCodePoint(code))} ${context}`);
 }
 
-function scanValue(scanner: Scanner, path: string, depth: number): void {
+function scanValue(scanner: Scanner, place: Place): void {
   skipSpace(scanner);
   const first = scanner.text[scanner.at];
-  if (first === '{') scanObject(scanner, path, depth + 1);
-  else if (first === '[') scanArray(scanner, path, depth + 1);
+  if (first === '{') scanObject(scanner, place);
+  else if (first === '[') scanArray(scanner, place);
   else if (first === '"') scanString(scanner);
   else if (first === 't') scanWord(scanner, 'true');
   else if (first === 'f') scanWord(scanner, 'false');
@@ -71,45 +73,59 @@ function scanValue(scanner: Scanner, path: string, depth: number): void {
   else scanNumber(scanner);
 }
 
-function scanObject(scanner: Scanner, path: string, depth: number): void {
-  if (depth > maxJsonDepth) throw tooDeep();
-  const seen = new Set<string>();
+function scanObject(scanner: Scanner, { schema, path: parent, depth }: Place): void {
+  if (depth >= maxJsonDepth) throw tooDeep();
   scanner.at++;
   skipSpace(scanner);
   if (scanner.text[scanner.at] === '}') {
     scanner.at++;
     return;
   }
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
   for (;;) {
     skipSpace(scanner);
     if (scanner.text[scanner.at] !== '"') throw unexpected(scanner, 'looking for beginning of object key string');
-    const key = scanString(scanner);
-    const keyPath = path === '' ? key : `${path}.${key}`;
-    if (seen.has(key)) note(scanner.duplicates, `duplicate field ${JSON.stringify(keyPath)}`, scanner.at);
-    if (scanner.keys !== undefined) note(scanner.keys, `unknown field ${JSON.stringify(keyPath)}`, scanner.at);
-    seen.add(key);
+    const key = scanKey(scanner);
+    const path = { parent, step: key };
+    if (!seen.has(key)) {
+      seen.add(key);
+      if (!isDeclared(schema, key)) note(scanner, unknownField, path);
+    } else if (!repeated.has(key)) {
+      repeated.add(key);
+      note(scanner, duplicateField, path);
+    }
     skipSpace(scanner);
     if (scanner.text[scanner.at] !== ':') throw unexpected(scanner, 'after object key');
     scanner.at++;
-    scanValue(scanner, keyPath, depth);
+    scanValue(scanner, { schema: schemaOf(schema, key), path, depth: depth + 1 });
     if (endsAfter(scanner, '}', 'after object key:value pair')) return;
   }
 }
 
-function note(places: Map<string, number>, problem: string, at: number): void {
-  if (!places.has(problem)) places.set(problem, at);
+const isDeclared = (schema: Schema | undefined, key: string): boolean =>
+  schema?.type !== 'struct' || schema.open || Object.hasOwn(schema.fields, key);
+
+function schemaOf(schema: Schema | undefined, key: string): Schema | undefined {
+  if (schema?.type === 'map') return schema.values;
+  return schema?.type === 'struct' && Object.hasOwn(schema.fields, key) ? schema.fields[key]?.schema : undefined;
 }
 
-function scanArray(scanner: Scanner, path: string, depth: number): void {
-  if (depth > maxJsonDepth) throw tooDeep();
+function note({ problems }: Scanner, print: (path: Path) => string, path: Path): void {
+  if (problems.length < maxProblems) problems.push(print(path));
+}
+
+function scanArray(scanner: Scanner, { schema, path: parent, depth }: Place): void {
+  if (depth >= maxJsonDepth) throw tooDeep();
   scanner.at++;
   skipSpace(scanner);
   if (scanner.text[scanner.at] === ']') {
     scanner.at++;
     return;
   }
-  for (let index = 0; ; index++) {
-    scanValue(scanner, `${path}[${index}]`, depth);
+  const items = schema?.type === 'list' ? schema.items : undefined;
+  for (let step = 0; ; step++) {
+    scanValue(scanner, { schema: items, path: { parent, step }, depth: depth + 1 });
     if (endsAfter(scanner, ']', 'after array element')) return;
   }
 }
@@ -125,8 +141,15 @@ function endsAfter(scanner: Scanner, closing: string, context: string): boolean 
 
 const hexDigit = /[0-9a-fA-F]/;
 
-function scanString(scanner: Scanner): string {
-  const start = scanner.at++;
+function scanKey(scanner: Scanner): string {
+  const start = scanner.at;
+  scanString(scanner);
+  const quotedKey = scanner.text.slice(start, scanner.at);
+  return quotedKey.includes('\\') ? (JSON.parse(quotedKey) as string) : quotedKey.slice(1, -1);
+}
+
+function scanString(scanner: Scanner): void {
+  scanner.at++;
   for (;;) {
     const code = scanner.text.charCodeAt(scanner.at);
     if (code === 34) break;
@@ -135,7 +158,6 @@ function scanString(scanner: Scanner): string {
     if (code === 92) scanEscape(scanner);
   }
   scanner.at++;
-  return JSON.parse(scanner.text.slice(start, scanner.at)) as string;
 }
 
 function scanEscape(scanner: Scanner): void {

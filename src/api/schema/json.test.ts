@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
 
 import fc from 'fast-check';
 
-import { scanJson } from './json-scan.ts';
+import { scanJson, strictProblems } from './json-scan.ts';
 import { JsonError, parseJson } from './json.ts';
+import { list, map, optional, string, struct } from './schema.ts';
 
 const duplicates = [
   { text: '{"a":1,"b":{"a":1}}', want: [] },
@@ -113,6 +114,52 @@ test('refuses exactly what JSON.parse refuses', () => {
     }),
     { numRuns: 2000 },
   );
+});
+
+suite('problem lists', () => {
+  const times = (count: number, text: (index: number) => string): string =>
+    Array.from({ length: count }, (_, i) => text(i)).join(',');
+
+  test('stop at 100 duplicate keys', () => {
+    const keys = times(5000, (index) => `"k${index}":1`);
+    const { duplicates } = parseJson(`{${keys},${keys}}`);
+    assert.equal(duplicates.length, 100);
+    assert.equal(duplicates[99], 'duplicate field "k99"');
+  });
+
+  test('name a key once, however often it comes', () => {
+    assert.deepEqual(parseJson(`{${times(30_000, () => '"a":1')}}`).duplicates, ['duplicate field "a"']);
+  });
+
+  test('cut long paths', () => {
+    const { duplicates } = parseJson(`{"${'x'.repeat(60_000)}":{${times(10_000, (index) => `"k${index >> 1}":1`)}}}`);
+    for (const duplicate of duplicates) assert.ok(duplicate.length < 600);
+    assert.match(duplicates[0] ?? '', /^duplicate field "x{512}\.\.\."$/);
+  });
+
+  test('have unknown and duplicate fields in the order of the text', () => {
+    const schema = struct('io.example.v1.Thing', '', {
+      a: optional(1, string, ''),
+      b: optional(2, list(map(string)), ''),
+    });
+    const text = '{"2":0,"a":"","b":[{"x":""},{"x":"","y":"","x":""}],"1":{"a":1,"a":2},"a":"","2":0}';
+    assert.deepEqual(strictProblems(text, schema), [
+      'unknown field "2"',
+      'duplicate field "b[1].x"',
+      'unknown field "1"',
+      'duplicate field "1.a"',
+      'duplicate field "a"',
+      'duplicate field "2"',
+    ]);
+  });
+});
+
+test('refuses more than 100,000 values before it parses them', () => {
+  const items = (count: number): string => `[${Array(count).fill('0').join(',')}]`;
+  assert.equal((parseJson(items(99_998)).value as unknown[]).length, 99_998);
+  for (const text of [items(100_000), `{"a":"b"${',"a":"b"'.repeat(100_000)}`, '{},'.repeat(60_000)]) {
+    assert.throws(() => parseJson(text), { code: 'TOO_MANY_VALUES' });
+  }
 });
 
 test('half of a surrogate pair is U+FFFD, as Go reads it, and whole pairs and text that looks like one stay', () => {

@@ -4,6 +4,8 @@
 import { goTypeOf, structNameOf } from './go-types.ts';
 import { isJsonObject } from './json-object.ts';
 import { Mismatch, wrongType } from './mismatch.ts';
+import type { Path } from './path.ts';
+import { maxProblems, unknownField } from './path.ts';
 import { readString, scalarReaders } from './scalars.ts';
 import type { ListSchema, MapSchema, Schema, StructSchema } from './schema.ts';
 
@@ -12,17 +14,17 @@ export class DecodeError extends Error {
   readonly code = 'DECODE';
 }
 
-/** The undeclared fields of a value that is otherwise sound. */
+/** The undeclared fields of a value that is otherwise sound: the first 100. */
 export function findUnknown(schema: StructSchema, value: unknown): readonly string[] {
-  const unknown = new Set<string>();
-  walk(schema, value, { path: '', fields: '', struct: '', unknown });
-  return [...unknown];
+  const unknown: string[] = [];
+  walk(schema, value, { path: undefined, fields: '', struct: '', unknown });
+  return [...new Set(unknown)];
 }
 
 /** The first value of a wrong type. */
 export function findTypeError(schema: StructSchema, value: unknown): DecodeError | undefined {
   try {
-    walk(schema, value, { path: '', fields: '', struct: '', unknown: new Set() });
+    walk(schema, value, { path: undefined, fields: '', struct: '', unknown: [] });
     return undefined;
   } catch (error) {
     if (error instanceof DecodeError) return error;
@@ -31,16 +33,13 @@ export function findTypeError(schema: StructSchema, value: unknown): DecodeError
 }
 
 interface Place {
-  /** `spec.ports[0].name` */
-  readonly path: string;
+  readonly path: Path;
   /** `spec.ports.name`, as Go names it. */
   readonly fields: string;
   /** The innermost struct that has the field: `ServicePort`; '' at the top. */
   readonly struct: string;
-  readonly unknown: Set<string>;
+  readonly unknown: string[];
 }
-
-const join = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
 
 function walk(schema: Schema, value: unknown, place: Place): void {
   if (value === null || value === undefined) return;
@@ -52,12 +51,14 @@ function walk(schema: Schema, value: unknown, place: Place): void {
 
 function walkList(schema: ListSchema, value: unknown, place: Place): void {
   if (!Array.isArray(value)) throw located(wrongType(value, goTypeOf(schema)), place);
-  value.forEach((item, index) => walk(schema.items, item, { ...place, path: `${place.path}[${index}]` }));
+  value.forEach((item, step) => walk(schema.items, item, { ...place, path: { parent: place.path, step } }));
 }
 
 function walkMap(schema: MapSchema, value: unknown, place: Place): void {
   if (!isJsonObject(value)) throw located(wrongType(value, goTypeOf(schema)), place);
-  for (const key of Object.keys(value)) walk(schema.values, value[key], { ...place, path: join(place.path, key) });
+  for (const step of Object.keys(value)) {
+    walk(schema.values, value[step], { ...place, path: { parent: place.path, step } });
+  }
 }
 
 function walkStruct(schema: StructSchema, value: unknown, place: Place): void {
@@ -65,11 +66,12 @@ function walkStruct(schema: StructSchema, value: unknown, place: Place): void {
   const struct = structNameOf(schema);
   for (const name of Object.keys(value)) {
     const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
-    const path = join(place.path, name);
+    const path: Path = { parent: place.path, step: name };
     if (field !== undefined) {
-      walk(field.schema, value[name], { ...place, path, fields: join(place.fields, name), struct });
-    } else if (!schema.open && value[name] !== undefined) {
-      place.unknown.add(`unknown field ${JSON.stringify(path)}`);
+      const fields = place.fields === '' ? name : `${place.fields}.${name}`;
+      walk(field.schema, value[name], { ...place, path, fields, struct });
+    } else if (!schema.open && value[name] !== undefined && place.unknown.length < maxProblems) {
+      place.unknown.push(unknownField(path));
     }
   }
 }

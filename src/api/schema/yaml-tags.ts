@@ -28,7 +28,7 @@ function resolveInteger(source: string): number | typeof NOT_RESOLVED {
   if (!integerPattern.test(source)) return NOT_RESOLVED;
   const digits = source.replace(/^[-+]/, '').replaceAll('_', '');
   const value = octalPattern.test(digits) ? Number.parseInt(digits, 8) : Number(digits);
-  if (Number.isNaN(value)) return NOT_RESOLVED;
+  if (!Number.isFinite(value)) return NOT_RESOLVED;
   return source.startsWith('-') ? -value : value;
 }
 
@@ -38,16 +38,22 @@ const intTag = defineScalarTag<number>('tag:yaml.org,2002:int', {
   identify: () => false,
 });
 
+/** A number too large for JSON stays text, as in Go. */
+function resolveFloat(source: string): number | typeof NOT_RESOLVED {
+  const value = finiteFloatPattern.test(source) ? Number(source) : Number.NaN;
+  return Number.isFinite(value) ? value : NOT_RESOLVED;
+}
+
 const floatTag = defineScalarTag<number>('tag:yaml.org,2002:float', {
   implicit: true,
-  resolve: (source) => (finiteFloatPattern.test(source) ? Number(source) : NOT_RESOLVED),
+  resolve: resolveFloat,
   identify: () => false,
 });
 
 /** A mapping as it was read, with the keys that came more than once. */
 export class YamlMap {
   readonly entries = new Map<string, unknown>();
-  readonly duplicates: string[] = [];
+  readonly duplicates = new Set<string>();
   /** Keys that came by a merge (`<<`) and may be set once more. */
   readonly merged = new Set<string>();
 }
@@ -59,7 +65,7 @@ const keyText = (key: unknown): string | undefined =>
 function addPair(map: YamlMap, key: unknown, value: unknown): string {
   const name = keyText(key);
   if (name === undefined) return 'unsupported map key: it must be a string, a number or a boolean';
-  if (map.entries.has(name) && !map.merged.delete(name)) map.duplicates.push(name);
+  if (map.entries.has(name) && !map.merged.delete(name)) map.duplicates.add(name);
   map.entries.set(name, value);
   return '';
 }

@@ -70,6 +70,29 @@ for (const { name, text, want } of refused) {
   });
 }
 
+test('an alias of a long text cannot make a document longer than a body', () => {
+  const text = `a: &a ${'x'.repeat(100_000)}\nb: [${Array(1000).fill('*a').join(',')}]`;
+  assert.throws(() => parseYaml(text), { code: 'YAML', message: 'yaml: document contains excessive aliasing' });
+});
+
+test('keys that come twice are listed up to 100', () => {
+  const keys = Array.from({ length: 2000 }, (_, index) => `k${index}: 1\n`).join('');
+  const { duplicates } = parseYaml(keys + keys);
+  assert.equal(duplicates.length, 100);
+  assert.equal(duplicates[99], 'duplicate field "k99"');
+});
+
+test('a number too large for JSON is text', () => {
+  assert.deepEqual(parseYaml(`a: 1e999\nb: ${'9'.repeat(400)}`).value, { a: '1e999', b: '9'.repeat(400) });
+});
+
+test('what is wrong is cut', () => {
+  assert.throws(
+    () => parseYaml(`a: !${'x'.repeat(100_000)} y`),
+    (error: Error) => error.message.length < 1100,
+  );
+});
+
 test('a __proto__ key is data', () => {
   const { value } = parseYaml('__proto__: {admin: true}');
   assert.equal(Object.getPrototypeOf(value), Object.prototype);

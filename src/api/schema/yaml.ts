@@ -1,9 +1,12 @@
 import { loadAll, YAMLException } from 'js-yaml';
 
+import { cut } from '../cut.ts';
 import { setField } from './json-object.ts';
 import { maxJsonDepth } from './json-scan.ts';
 import type { ParsedJson } from './json.ts';
-import { JsonError, parseJson } from './json.ts';
+import { JsonError, maxJsonValues, parseJson, TooManyValuesError } from './json.ts';
+import type { Path } from './path.ts';
+import { duplicateField, maxProblems } from './path.ts';
 import { kubernetesYaml, YamlMap } from './yaml-tags.ts';
 
 /** Text that is not a single YAML document. */
@@ -11,31 +14,32 @@ export class YamlError extends Error {
   readonly code = 'YAML';
 }
 
-const startsAsJson = /^\s*\{/;
-// Without aliases a document has fewer nodes than characters; with them this is what they may add.
-const aliasAllowance = 100_000;
+/** The most characters that all keys and texts of a document may have, those of aliases counted once for each. */
+const maxCharacters = 3 * 1024 * 1024;
 
-/** Parses one YAML document to JSON values, as Kubernetes does. Throws a `YamlError`. */
-export function parseYaml(text: string): ParsedJson {
-  return (startsAsJson.test(text) ? parseAsJson(text) : undefined) ?? parseDocument(text);
-}
+/** Parses one YAML document to JSON values, as Kubernetes does. Throws a `YamlError` or a `TooManyValuesError`. */
+export const parseYaml = (text: string): ParsedJson => parseYamlAsJson(text) ?? parseYamlDocument(text);
 
-/** Most bodies that are called YAML are JSON, which parses ten times faster. */
-function parseAsJson(text: string): ParsedJson | undefined {
+const startsAsJson = /^\s{0,100}\{/;
+
+/** Most bodies that are called YAML are JSON, which parses ten times faster; undefined: this one is not. */
+export function parseYamlAsJson(text: string): ParsedJson | undefined {
+  if (!startsAsJson.test(text)) return undefined;
   try {
     return parseJson(text);
   } catch (error) {
-    if (error instanceof JsonError) return undefined;
+    if (error instanceof JsonError && !(error instanceof TooManyValuesError)) return undefined;
     throw error;
   }
 }
 
-function parseDocument(text: string): ParsedJson {
+/** As `parseYaml`, for text that is not JSON. */
+export function parseYamlDocument(text: string): ParsedJson {
   const documents = load(text);
   if (documents.length > 1) throw new YamlError('yaml: only one document is accepted');
-  const duplicates: string[] = [];
-  const value = toJson(documents[0] ?? null, '', 0, { nodesLeft: text.length + aliasAllowance, duplicates });
-  return { value, duplicates };
+  const conversion = { text, valuesLeft: maxJsonValues, charactersLeft: maxCharacters, duplicates: [] };
+  const value = toJson(documents[0] ?? null, { path: undefined, depth: 0 }, conversion);
+  return { value, duplicates: conversion.duplicates };
 }
 
 function load(text: string): readonly unknown[] {
@@ -44,27 +48,45 @@ function load(text: string): readonly unknown[] {
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     const line = error.mark === undefined ? '' : `line ${error.mark.line + 1}: `;
-    throw new YamlError(`yaml: ${line}${error.reason}`, { cause: error });
+    throw new YamlError(`yaml: ${line}${cut(error.reason)}`, { cause: error });
   }
 }
 
 interface Conversion {
-  nodesLeft: number;
+  readonly text: string;
+  valuesLeft: number;
+  charactersLeft: number;
   readonly duplicates: string[];
 }
 
-function toJson(node: unknown, path: string, depth: number, conversion: Conversion): unknown {
-  if (--conversion.nodesLeft < 0) throw new YamlError('yaml: document contains excessive aliasing');
+interface Place {
+  readonly path: Path;
+  readonly depth: number;
+}
+
+function toJson(node: unknown, { path: parent, depth }: Place, conversion: Conversion): unknown {
+  // Every value that is not an alias takes a character.
+  if (--conversion.valuesLeft < 0) throw conversion.text.length < maxJsonValues ? aliasing() : new TooManyValuesError();
   if (depth > maxJsonDepth) throw new YamlError(`yaml: exceeded max depth of ${maxJsonDepth}`);
-  if (Array.isArray(node)) {
-    return node.map((item: unknown, index) => toJson(item, `${path}[${index}]`, depth + 1, conversion));
-  }
+  if (typeof node === 'string') countCharacters(node, conversion);
+  const at = (step: string | number): Place => ({ path: { parent, step }, depth: depth + 1 });
+  if (Array.isArray(node)) return node.map((item: unknown, index) => toJson(item, at(index), conversion));
   if (!(node instanceof YamlMap)) return node;
   const object: Record<string, unknown> = {};
   for (const [key, value] of node.entries) {
-    const keyPath = path === '' ? key : `${path}.${key}`;
-    if (node.duplicates.includes(key)) conversion.duplicates.push(`duplicate field ${JSON.stringify(keyPath)}`);
-    setField(object, key, toJson(value, keyPath, depth + 1, conversion));
+    countCharacters(key, conversion);
+    const { duplicates } = conversion;
+    const place = at(key);
+    if (node.duplicates.has(key) && duplicates.length < maxProblems) duplicates.push(duplicateField(place.path));
+    setField(object, key, toJson(value, place, conversion));
   }
   return object;
 }
+
+/** An alias costs a few characters and may stand for a long text. */
+function countCharacters(text: string, conversion: Conversion): void {
+  conversion.charactersLeft -= text.length;
+  if (conversion.charactersLeft < 0) throw aliasing();
+}
+
+const aliasing = (): YamlError => new YamlError('yaml: document contains excessive aliasing');

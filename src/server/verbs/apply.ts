@@ -1,10 +1,11 @@
+import { cut } from '../../api/cut.ts';
 import { badRequest, conflict, failure } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { decode, DecodeError } from '../../api/schema/decode.ts';
 import { goWord } from '../../api/schema/mismatch.ts';
-import { parseYaml, YamlError } from '../../api/schema/yaml.ts';
+import { YamlError } from '../../api/schema/yaml.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { ServerContext } from '../context.ts';
 import { applyConfiguration } from '../patch/apply.ts';
@@ -15,6 +16,7 @@ import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
 import { maxBodyBytes, text } from './body.ts';
+import { decodeBody } from './decode-body.ts';
 import { createObject } from './create-object.ts';
 import { resetFieldsOf } from './reset-fields.ts';
 import { named, withoutRevision } from './update.ts';
@@ -33,7 +35,7 @@ export async function applyPatch(
 ): Promise<Written> {
   const { kind } = resource;
   const options = parseWriteOptions(info.query, 'ApplyOptions');
-  const config = readConfiguration(await request.body(maxBodyBytes), options, warnings);
+  const config = await readConfiguration(await request.body(maxBodyBytes), options, warnings);
   checkType(config, kind);
   const write = {
     ...clientRequest(info, { request, warnings }, options),
@@ -66,9 +68,13 @@ export async function applyPatch(
   });
 }
 
-function readConfiguration(bytes: Buffer, { fieldValidation }: WriteOptions, warnings: string[]): JsonObject {
+async function readConfiguration(
+  bytes: Buffer,
+  { fieldValidation }: WriteOptions,
+  warnings: string[],
+): Promise<JsonObject> {
   try {
-    const { value, duplicates } = parseYaml(bytes.toString());
+    const { value, duplicates } = await decodeBody(bytes, 'yaml');
     if (duplicates.length > 0 && fieldValidation === 'Strict') {
       throw badRequest(`error strict decoding YAML: ${duplicates.join(', ')}`);
     }
@@ -87,7 +93,7 @@ function readConfiguration(bytes: Buffer, { fieldValidation }: WriteOptions, war
 /** A configuration says of what kind it is, and that is the kind of the URL. */
 function checkType(config: JsonObject, kind: Kind): void {
   const [apiVersion, name] = [config['apiVersion'], config['kind']].map((text) =>
-    typeof text === 'string' ? text : '',
+    typeof text === 'string' ? cut(text) : '',
   );
   if (apiVersion === apiVersionOf(kind) && name === kind.kind) return;
   const [first = '', second, ...more] = (apiVersion ?? '').split('/');
@@ -102,7 +108,7 @@ function asObject(merged: JsonObject, config: JsonObject, kind: Kind): ApiObject
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     const { namespace, name } = isObject(config['metadata']) ? config['metadata'] : {};
-    const [space, called] = [namespace, name].map((part) => (typeof part === 'string' ? part : ''));
+    const [space, called] = [namespace, name].map((part) => (typeof part === 'string' ? cut(part) : ''));
     const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
     const what = `(${space}/${called}; ${type})`;
     const message = `failed to convert new object ${what} to proper version: unable to convert unstructured object to ${type}: ${error.message}`;
@@ -116,6 +122,6 @@ function refuseUid(config: JsonObject, resource: Resource, name: string): void {
   if (uid === '' || uid === null) return;
   throw conflict(
     subjectOf(resource, name),
-    `uid mismatch: the provided object specified uid ${text(uid)}, and no existing object was found`,
+    `uid mismatch: the provided object specified uid ${cut(text(uid))}, and no existing object was found`,
   );
 }

@@ -74,6 +74,36 @@ test('the new Event is not the old one, though they are stored as one', async ()
   );
 });
 
+test('a body with too many values is a 413', async () => {
+  await using server = await testServer();
+  const data = `{${Array(120_000).fill('"a":""').join(',')}}`;
+  const message = 'Request entity too large: the limit is 100000 fields and list items';
+  for (const type of ['application/json', 'application/yaml']) {
+    const { status, body } = await server.ask('POST', maps, { body: `{"data":${data}}`, type });
+    assert.deepEqual([status, body.reason, body.message], [413, 'RequestEntityTooLarge', message]);
+  }
+  const types = ['merge-patch+json', 'strategic-merge-patch+json', 'json-patch+json', 'apply-patch+yaml'];
+  for (const type of types) {
+    const { status } = await server.ask('PATCH', `${maps}/a?fieldManager=m`, {
+      body: data,
+      type: `application/${type}`,
+    });
+    assert.equal(status, 413, type);
+  }
+  assert.equal((await server.ask('DELETE', `${maps}/a`, { body: data })).status, 413);
+});
+
+test('lists the first 100 unknown and duplicate fields', async () => {
+  await using server = await testServer();
+  const fields = Array.from({ length: 300 }, (_, index) => `"u${index}":1`).join(',');
+  const { body } = await server.ask('POST', `${maps}?fieldValidation=Strict`, {
+    body: `{"metadata":{"name":"a","name":"b"},${fields},${fields}}`,
+  });
+  const problems = body.message.split('strict decoding error: ')[1].split(', ');
+  assert.equal(problems.length, 100);
+  assert.deepEqual([problems[0], problems[99]], ['duplicate field "metadata.name"', 'unknown field "u98"']);
+});
+
 suite('owners', () => {
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' };
   const start = '299 - ".metadata.ownerReferences contains duplicate entries';

@@ -3,13 +3,16 @@ import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { decode, DecodeError } from '../../api/schema/decode.ts';
 import type { ParsedJson } from '../../api/schema/json.ts';
-import { inTextOrder, JsonError, parseJson } from '../../api/schema/json.ts';
+import { JsonError } from '../../api/schema/json.ts';
+import { strictProblems } from '../../api/schema/json-scan.ts';
 import { isJsonObject } from '../../api/schema/json-object.ts';
+import { maxProblems } from '../../api/schema/path.ts';
 import { decodeEnvelope, decodeProtobuf, ProtobufError } from '../../api/schema/protobuf.ts';
-import { parseYaml, YamlError } from '../../api/schema/yaml.ts';
+import { YamlError } from '../../api/schema/yaml.ts';
 import { acceptedTypes } from '../negotiate/accept.ts';
 import type { ApiRequest } from '../reply.ts';
 import { checkType, noVersion, unrecognised } from './body-type.ts';
+import { decodeBody } from './decode-body.ts';
 import type { FieldValidation } from './write-options.ts';
 import { withMetadata } from './write-request.ts';
 
@@ -28,10 +31,12 @@ export async function readObject(request: ApiRequest, kind: Kind, validation: Fi
   if (type !== 'json' && type !== 'yaml' && type !== 'protobuf') throw unsupportedType(acceptedTypes);
   const bytes = await request.body(maxBodyBytes);
   if (type === 'protobuf') return { object: fromProtobuf(bytes, kind), warnings: [] };
-  const { value, duplicates } = parseText(bytes, type, kind);
+  const { value, duplicates } = await decodeText(bytes, type, kind);
   checkType(value, kind, bytes);
   const inOrder = (unknown: readonly string[]): readonly string[] =>
-    type === 'json' ? inTextOrder(bytes.toString(), unknown, duplicates) : [...duplicates, ...unknown];
+    type === 'json' && duplicates.length > 0
+      ? strictProblems(bytes.toString(), kind.schema)
+      : [...duplicates, ...unknown];
   try {
     return decodeObject(value, kind, { validation, duplicates, inOrder });
   } catch (error) {
@@ -72,10 +77,9 @@ export const unsupportedPatch = (kind: Kind, types: readonly string[]): Error =>
       });
 
 /** Text as a value, whatever its syntax. */
-function parseText(bytes: Buffer, type: 'json' | 'yaml', kind: Kind): ParsedJson {
-  const source = bytes.toString(); // invalid UTF-8 becomes U+FFFD, as Go's decoder has it
+async function decodeText(bytes: Buffer, type: 'json' | 'yaml', kind: Kind): Promise<ParsedJson> {
   try {
-    return type === 'json' ? parseJson(source) : parseYaml(source);
+    return await decodeBody(bytes, type);
   } catch (error) {
     if (error instanceof JsonError) throw unrecognised(kind, noVersion(error.message), bytes);
     if (error instanceof YamlError) throw unrecognised(kind, error.message, bytes);
@@ -100,9 +104,9 @@ export function decodeObject(value: unknown, kind: Kind, { validation, duplicate
   const { object, unknown } = decode<ApiObject>(kind.schema, value);
   const read = emptiesManagers(value) ? withMetadata(object, { managedFields: [] }) : object;
   if (validation === 'Ignore' || unknown.length + duplicates.length === 0) return { object: read, warnings: [] };
-  const problems = inOrder(unknown);
+  const problems = inOrder(unknown).slice(0, maxProblems);
   if (validation === 'Warn') return { object: read, warnings: problems };
-  throw new DecodeError(`strict decoding error: ${problems.slice(0, 100).join(', ')}`);
+  throw new DecodeError(`strict decoding error: ${problems.join(', ')}`);
 }
 
 /** An empty list of managers is more than none: it asks to forget them. Decoding drops empty lists. */

@@ -1,3 +1,4 @@
+import { cut } from '../../api/cut.ts';
 import { badRequest } from '../../api/errors.ts';
 import type { FieldError } from '../../api/field-errors.ts';
 import { invalidValue, notSupported } from '../../api/field-errors.ts';
@@ -5,30 +6,31 @@ import type { DeleteOptions } from '../../api/options.ts';
 import { deleteOptions } from '../../api/options.ts';
 import { decode, DecodeError } from '../../api/schema/decode.ts';
 import { isJsonObject } from '../../api/schema/json-object.ts';
-import { JsonError, parseJson } from '../../api/schema/json.ts';
+import { JsonError } from '../../api/schema/json.ts';
 import { decodeEnvelope, decodeProtobuf, ProtobufError } from '../../api/schema/protobuf.ts';
-import { parseYaml, YamlError } from '../../api/schema/yaml.ts';
+import { YamlError } from '../../api/schema/yaml.ts';
 import { acceptedTypes } from '../negotiate/accept.ts';
 import type { ApiRequest } from '../reply.ts';
 import { isTrue } from '../request.ts';
 import { maxBodyBytes, mediaType, unsupportedType } from './body.ts';
 import { noVersion, notTyped } from './body-type.ts';
+import { decodeBody } from './decode-body.ts';
 import { dryRunErrors, refuseOptions } from './write-options.ts';
 
 /** How an object is to be deleted: from the body, or from the query when the body is empty. */
 export async function readDeleteOptions(request: ApiRequest, query: URLSearchParams): Promise<DeleteOptions> {
   const bytes = await request.body(maxBodyBytes);
-  const options = bytes.length > 0 ? fromBody(request, bytes) : fromQuery(query);
+  const options = bytes.length > 0 ? await fromBody(request, bytes) : fromQuery(query);
   refuseOptions('DeleteOptions', optionErrors(options));
   return options;
 }
 
-function fromBody(request: ApiRequest, bytes: Buffer): DeleteOptions {
+async function fromBody(request: ApiRequest, bytes: Buffer): Promise<DeleteOptions> {
   const type = mediaType(request);
   try {
     if (type === 'protobuf') return decodeProtobuf<DeleteOptions>(deleteOptions, decodeEnvelope(bytes).raw);
     if (type !== 'json' && type !== 'yaml') throw unsupportedType(acceptedTypes);
-    const { value } = type === 'json' ? parseJson(bytes.toString()) : parseYaml(bytes.toString());
+    const { value } = await decodeBody(bytes, type);
     checkType(value);
     return decode<DeleteOptions>(deleteOptions, value).object;
   } catch (error) {
@@ -45,7 +47,7 @@ function checkType(value: unknown): void {
   if (!isJsonObject(given)) throw badRequest(noVersion(notTyped(given)));
   const { kind = '', apiVersion = '' } = given;
   if (kind === '' || kind === 'DeleteOptions') return;
-  const [quotedKind, quotedVersion] = [kind, apiVersion].map((text) => JSON.stringify(text));
+  const [quotedKind, quotedVersion] = [kind, apiVersion].map((text) => cut(JSON.stringify(text)));
   throw badRequest(`no kind ${quotedKind} is registered for version ${quotedVersion}`);
 }
 

@@ -5,7 +5,8 @@ import type { ApiObject } from '../../api/metadata.ts';
 import { DecodeError } from '../../api/schema/decode.ts';
 import { isJsonObject } from '../../api/schema/json-object.ts';
 import type { ParsedJson } from '../../api/schema/json.ts';
-import { JsonError, parseJson } from '../../api/schema/json.ts';
+import { JsonError } from '../../api/schema/json.ts';
+import { maxProblems, unknownField } from '../../api/schema/path.ts';
 import { goWord } from '../../api/schema/mismatch.ts';
 import type { ServerContext } from '../context.ts';
 import { applyJsonPatch } from '../patch/json.ts';
@@ -19,6 +20,7 @@ import type { Resource } from '../resource.ts';
 import { applyPatch } from './apply.ts';
 import { decodeObject, maxBodyBytes, mediaType, unsupportedPatch } from './body.ts';
 import { typeProblem } from './body-type.ts';
+import { decodeBody } from './decode-body.ts';
 import { withUniqueOwners } from './owners.ts';
 import { named } from './update.ts';
 import { updateObject } from './update-object.ts';
@@ -102,7 +104,7 @@ export async function patch(
     throw unsupportedPatch(resource.kind, [...patchers.keys(), applyType]);
   }
   const options = parseWriteOptions(info.query, 'PatchOptions');
-  const parsed = parsePatch(await request.body(maxBodyBytes), type);
+  const parsed = await parsePatch(await request.body(maxBodyBytes), type);
   const body = patcher.read(parsed.value);
   const problems = [...parsed.duplicates, ...unknownInOperations(body)].map((problem) => patcher.told + problem);
   const write = clientRequest(info, { request, warnings }, options);
@@ -115,9 +117,9 @@ export async function patch(
   });
 }
 
-function parsePatch(bytes: Buffer, type: string): ParsedJson {
+async function parsePatch(bytes: Buffer, type: string): Promise<ParsedJson> {
   try {
-    return parseJson(bytes.toString());
+    return await decodeBody(bytes, 'json');
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     throw badRequest(type.includes('strategic') ? error.message : `error decoding patch: ${error.message}`);
@@ -129,11 +131,15 @@ const operationFields = ['op', 'from', 'path', 'value'];
 /** Keys that no operation of a JSON patch has. */
 function unknownInOperations(body: unknown): readonly string[] {
   if (!Array.isArray(body)) return [];
-  return body.flatMap((operation: unknown, index) =>
-    Object.keys(isJsonObject(operation) ? operation : {})
-      .filter((key) => !operationFields.includes(key))
-      .map((key) => `unknown field "[${index}].${key}"`),
-  );
+  const unknown: string[] = [];
+  for (const [step, operation] of body.entries()) {
+    for (const key of Object.keys(isJsonObject(operation) ? operation : {})) {
+      if (unknown.length === maxProblems) return unknown;
+      if (!operationFields.includes(key))
+        unknown.push(unknownField({ parent: { parent: undefined, step }, step: key }));
+    }
+  }
+  return unknown;
 }
 
 /** The patched document as an object again. A patch that makes a bad one is a 422 about the patch. */
