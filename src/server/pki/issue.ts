@@ -6,13 +6,12 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** How long a certificate is valid. It starts a little in the past, for machines whose clocks run behind. */
+/** How long a certificate is valid. It starts a day in the past, for machines whose clocks are behind. */
 export interface Validity {
   readonly now: Date;
   readonly days: number;
 }
 
-const clockSkewMs = 5 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
@@ -122,7 +121,7 @@ const alternativeNames = ({ dns, ips }: SubjectNames) => [
 ];
 
 const datesOf = ({ now, days }: Validity): { notBefore: Date; notAfter: Date } => ({
-  notBefore: new Date(now.getTime() - clockSkewMs),
+  notBefore: new Date(now.getTime() - dayMs),
   notAfter: new Date(now.getTime() + days * dayMs),
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { cp, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:tls';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -92,6 +92,8 @@ describe('pki', () => {
       changes: { now: daysLater(280) },
       want: ['admin: near expiry', 'apiserver-east: near expiry'],
     },
+    { name: 'nothing while the clock is an hour behind', changes: { now: daysLater(-1 / 24) }, want: [] },
+    { name: 'nothing while the clock is years behind', changes: { now: new Date(0) }, want: [] },
     {
       name: 'the serving certificate when the Service range moved',
       changes: { serving: [{ cluster: 'east', serviceIps: ['10.0.0.1'] }] },
@@ -115,6 +117,22 @@ describe('pki', () => {
       assert.deepEqual([...renewed].map(([file, reason]) => `${file}: ${reason}`).sort(), want);
     });
   }
+
+  test('certificates are valid from a day earlier', async () => {
+    for (const file of ['ca', 'admin', 'apiserver-east']) {
+      const cert = new X509Certificate(await readFile(join(directory, `${file}.crt`)));
+      assert.equal(cert.validFromDate.getTime(), daysLater(-1).getTime(), file);
+    }
+  });
+
+  test('renews leaves that were made while the clock was ahead', async () => {
+    await using copy = await copyOf(directory);
+    for (const file of ['apiserver-east.crt', 'admin.crt']) await rm(join(copy.path, file));
+    await ensure({ directory: copy.path, now: daysLater(30) });
+    const { renewed } = await ensure({ directory: copy.path });
+    const late = ['admin: not valid yet', 'apiserver-east: not valid yet'];
+    assert.deepEqual([...renewed].map(([file, reason]) => `${file}: ${reason}`).sort(), late);
+  });
 
   for (const [file, want] of [
     ['apiserver-east.crt', 'apiserver-east: unreadable certificate'],

@@ -18,8 +18,10 @@ export function renewalReason(
   if (cert === undefined) return 'unreadable certificate';
   if (!holdsKey(cert, pair.key)) return 'key does not fit the certificate';
   if (isNearExpiry(cert, now)) return 'near expiry';
-  if (wanted.ca !== undefined && !isSignedBy(cert, new X509Certificate(wanted.ca)))
-    return 'signed by another authority';
+  const ca = wanted.ca === undefined ? undefined : new X509Certificate(wanted.ca);
+  if (ca !== undefined && !isSignedBy(cert, ca)) return 'signed by another authority';
+  // If the authority is not valid yet either, it is the clock that is wrong: a new authority would cut everybody off.
+  if (ca !== undefined && now < cert.validFromDate && now >= ca.validFromDate) return 'not valid yet';
   if (wanted.subject !== undefined && !isFor(cert, wanted.subject)) return 'made for other names';
   return undefined;
 }
@@ -58,7 +60,7 @@ function holdsKey(cert: X509Certificate, key: string): boolean {
 
 function isNearExpiry(cert: X509Certificate, now: Date): boolean {
   const life = cert.validToDate.getTime() - cert.validFromDate.getTime();
-  return now < cert.validFromDate || cert.validToDate.getTime() - now.getTime() < life * renewalShare;
+  return cert.validToDate.getTime() - now.getTime() < life * renewalShare;
 }
 
 /** Whether `ca` itself signed the certificate. */

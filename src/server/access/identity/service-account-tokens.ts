@@ -38,6 +38,8 @@ interface Known {
 const algorithm = 'ES256';
 /** Servers' clocks may differ by this much, as in Kubernetes. */
 const leewaySeconds = 60;
+/** A server whose clock is behind accepts the tokens of others: we sign none that begin in the future. */
+const clockBehindSeconds = 86_400;
 /** About 1 KiB each. */
 const mostKnown = 4096;
 const refreshEveryMs = 1000;
@@ -112,7 +114,7 @@ export class ServiceAccountTokens {
       this.#known.delete(token);
       return refused('service account token has expired');
     }
-    if (now / 1000 < claims.nbf - leewaySeconds) return refused('service account token is not valid yet');
+    if (now / 1000 < claims.nbf - clockBehindSeconds) return refused('service account token is not valid yet');
     const shared = audiences.filter((audience) => claims.aud.includes(audience));
     if (shared.length === 0) {
       return refused(`token audiences ${quoted(claims.aud)} is invalid for the target audiences ${quoted(audiences)}`);
@@ -137,7 +139,7 @@ export class ServiceAccountTokens {
       verified = await jwtVerify(token, key.publicKey, {
         algorithms: [algorithm],
         issuer: this.#options.issuer,
-        clockTolerance: leewaySeconds,
+        clockTolerance: clockBehindSeconds, // the exact limits are those of every use, in #judge
         currentDate: new Date(this.#options.clock()),
       });
     } catch (error) {
