@@ -8,6 +8,8 @@ export interface WriteContext {
   readonly gates: Gates;
   /** CIDRs of loopback addresses that endpoints may use after all; only `fairlead up` on its default ranges sets any. */
   readonly loopbackEndpoints: readonly string[];
+  /** CIDRs of addresses that only controllers and this server hand out: cluster IPs, and imports where they are known. */
+  readonly allocatedRanges?: readonly string[];
 }
 
 /** A column of `kubectl get`. Priority 1 is shown with `-o wide` only. */

@@ -8,6 +8,7 @@ import type { Authorizer } from './access/authorize.ts';
 import type { CacheHub } from './cache/hub.ts';
 import type { Flusher } from './cache/flusher.ts';
 import type { Company } from './limits/company.ts';
+import type { AdmissionPlugins } from './admission/plugins.ts';
 import type { Webhooks } from './admission/webhooks/webhooks.ts';
 import type { WatchLimits } from './limits/watch-limits.ts';
 
@@ -18,6 +19,7 @@ export interface ServerContext {
   readonly allocator: ServiceAllocator;
   readonly access: Authorizer;
   readonly identity: Identity;
+  readonly plugins: AdmissionPlugins;
   /** Who is asked before a write. */
   readonly webhooks: Webhooks;
   readonly write: WriteContext;

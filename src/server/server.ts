@@ -13,6 +13,8 @@ import type { StaticToken } from './access/identity/static-tokens.ts';
 import { memoryTokenKeys } from './access/identity/token-keys.ts';
 import { Authorizer } from './access/authorize.ts';
 import { ensureDefaultRoles } from './access/rbac/defaults/ensure.ts';
+import type { AdmissionPlugins } from './admission/plugins.ts';
+import { defaultPlugins } from './admission/plugins.ts';
 import { Webhooks } from './admission/webhooks/webhooks.ts';
 import { ServiceAllocator } from './allocate/service-allocator.ts';
 import { Auditor } from './audit/auditor.ts';
@@ -52,6 +54,10 @@ export interface ServerOptions {
   readonly gates: Gates;
   /** One CIDR, or two of different families. */
   readonly serviceCidrs: readonly string[];
+  /** Where others hand out addresses: no Service may claim one as an external IP. */
+  readonly otherAllocatedCidrs?: readonly string[];
+  /** Default: `defaultPlugins`. */
+  readonly admissionPlugins?: AdmissionPlugins;
   readonly nodePorts: { readonly from: number; readonly to: number };
   readonly loopbackEndpoints: readonly string[];
   readonly tokens: readonly StaticToken[];
@@ -231,8 +237,13 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     allocator,
     access: new Authorizer(hub),
     identity: createIdentity({ ca: tls.ca, tokens, keys, issuer, hub, clock, uid: randomUUID }),
+    plugins: options.admissionPlugins ?? defaultPlugins,
     webhooks: new Webhooks({ hub, log, uid: randomUUID }),
-    write: { gates, loopbackEndpoints },
+    write: {
+      gates,
+      loopbackEndpoints,
+      allocatedRanges: [...options.serviceCidrs, ...(options.otherAllocatedCidrs ?? [])],
+    },
     company,
     flusher: new Flusher((flow) => company.isAlone(flow)),
     watches: new WatchLimits({ ...defaultLimits, ...options.limits }),

@@ -1,3 +1,4 @@
+import { defaultPlugins, pluginNames } from '../../server/admission/plugins.ts';
 import type { Flag } from '../settings.ts';
 import { limitFlags } from './limit-flags.ts';
 import { builtParts, partNames } from './parts.ts';
@@ -24,6 +25,19 @@ export const serverFlags: readonly Flag[] = [
     value: 'URL',
     description: 'who makes the tokens of service accounts',
     default: 'https://kubernetes.default.svc.cluster.local',
+  },
+  {
+    name: 'enable-admission-plugins',
+    value: 'NAME,...',
+    description: `admission plugins to enable in addition to the default ones: ${pluginNames.join(', ')}`,
+    repeatable: true,
+    default: [...defaultPlugins].join(', '),
+  },
+  {
+    name: 'disable-admission-plugins',
+    value: 'NAME,...',
+    description: 'admission plugins to disable that are enabled by default',
+    repeatable: true,
   },
   ...limitFlags,
   { name: 'feature-gates', value: 'A=true,...', description: 'see `fairlead gates`', repeatable: true },

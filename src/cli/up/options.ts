@@ -1,3 +1,4 @@
+import type { AdmissionPlugins } from '../../server/admission/plugins.ts';
 import type { AuditOptions } from '../../server/audit/options.ts';
 import type { LimitOptions } from '../../server/limits/options.ts';
 import { UsageError } from '../errors.ts';
@@ -5,6 +6,7 @@ import { flagError, oneOf, readFlag, sectionOf } from '../flags.ts';
 import type { LogLevel } from '../log.ts';
 import { logLevels } from '../log.ts';
 import { parseBoolean } from '../part/boolean.ts';
+import { readAdmissionPlugins } from '../options/admission-plugins.ts';
 import { overlap, parseServiceRanges } from '../options/cidr.ts';
 import { parseClusterName, splitTarget } from '../options/cluster-name.ts';
 import type { GateSettings } from '../options/feature-gates.ts';
@@ -42,6 +44,7 @@ export interface ServerOptions {
   readonly nodePorts: PortRange;
   readonly tokenFile: string | undefined;
   readonly issuer: string | undefined;
+  readonly admissionPlugins: AdmissionPlugins;
   readonly limits: Partial<LimitOptions>;
   readonly audit: AuditOptions | undefined;
   readonly gates: GateSettings;
@@ -76,6 +79,7 @@ export function readServerOptions(settings: Settings): ServerOptions {
     nodePorts: readFlag(settings, 'service-node-port-range', parsePortRange, { from: 30000, to: 32767 }),
     tokenFile: readFlag<string | undefined>(settings, 'token-auth-file', nonEmpty, undefined),
     issuer: readFlag<string | undefined>(settings, 'service-account-issuer', parseIssuer, undefined),
+    admissionPlugins: readAdmissionPlugins(settings),
     limits: readLimits(settings),
     audit: readAudit(settings),
     gates: flagError('feature-gates', gates, () => parseFeatureGates(gates)),

@@ -4,6 +4,7 @@ import type { Gates } from '../../api/gates.ts';
 import type { LocalReply, LocalRequest } from '../../client/in-process.ts';
 import type { StaticToken } from '../../server/access/identity/static-tokens.ts';
 import type { KeyPair } from '../../server/pki/issue.ts';
+import type { AdmissionPlugins } from '../../server/admission/plugins.ts';
 import type { AuditOptions } from '../../server/audit/options.ts';
 import { pathForCluster } from '../../server/audit/paths.ts';
 import type { LimitOptions } from '../../server/limits/options.ts';
@@ -46,6 +47,7 @@ export interface ServerSetup {
   readonly gates: Gates;
   readonly nodePorts: PortRange;
   readonly tokens: readonly StaticToken[];
+  readonly admissionPlugins: AdmissionPlugins;
   readonly limits: Partial<LimitOptions>;
   readonly audit: AuditOptions | undefined;
   /** How many clusters there are: each of several has an audit log of its own. */
@@ -89,6 +91,8 @@ export async function startCluster(
       serviceCidrs: cluster.serviceCidrs,
       nodePorts: setup.nodePorts,
       loopbackEndpoints: cluster.loopbackEndpoints,
+      otherAllocatedCidrs: setup.clusters.flatMap((each) => [...each.serviceCidrs, ...(each.superclusterCidrs ?? [])]),
+      admissionPlugins: setup.admissionPlugins,
       tokens: setup.tokens,
       limits: setup.limits,
       audit: auditOf(cluster, setup),

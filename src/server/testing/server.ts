@@ -10,6 +10,7 @@ import { openMemoryStore } from '../../store/memory/memory.ts';
 import type { Store } from '../../store/store.ts';
 import { readImpersonation } from '../access/identity/impersonation.ts';
 import type { ApiRequest, BodyReply, Reply, Sink, User } from '../reply.ts';
+import type { AdmissionPlugins } from '../admission/plugins.ts';
 import type { CacheTuning } from '../cache/hub.ts';
 import type { AuditOptions } from '../audit/options.ts';
 import type { LimitOptions } from '../limits/options.ts';
@@ -24,6 +25,8 @@ export interface TestOptions {
   readonly serviceCidrs?: readonly string[];
   readonly nodePorts?: { readonly from: number; readonly to: number };
   readonly loopbackEndpoints?: readonly string[];
+  readonly admissionPlugins?: AdmissionPlugins;
+  readonly otherAllocatedCidrs?: readonly string[];
   readonly cache?: CacheTuning;
   readonly limits?: Partial<LimitOptions>;
   readonly audit?: AuditOptions;
@@ -93,6 +96,8 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     loopbackEndpoints: options.loopbackEndpoints ?? [],
     tokens: [],
     log: pino({ level: 'silent' }),
+    ...(options.admissionPlugins === undefined ? {} : { admissionPlugins: options.admissionPlugins }),
+    ...(options.otherAllocatedCidrs === undefined ? {} : { otherAllocatedCidrs: options.otherAllocatedCidrs }),
     ...(options.cache === undefined ? {} : { cache: options.cache }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.audit === undefined ? {} : { audit: options.audit }),

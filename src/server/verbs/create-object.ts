@@ -4,6 +4,7 @@ import { generateName } from '../../api/names.ts';
 import { validateMetadataCreate } from '../../api/validate-metadata.ts';
 import { checkGrants } from '../access/rbac/writes.ts';
 import { admission } from '../admission/webhooks/admission.ts';
+import { denyExternalIps } from '../admission/external-ips.ts';
 import { checkNamespace } from '../admission/namespace.ts';
 import type { ServerContext } from '../context.ts';
 import { trackUpdate, withManagedFields } from '../patch/managed.ts';
@@ -43,6 +44,7 @@ export async function createObject(
     const allocation = allocateForCreate(context, resource, named, request.dryRun);
     try {
       const object = validated(context, resource, request, allocation.object);
+      denyExternalIps(context, resource, { next: object, old: undefined });
       const asked = admission(context, resource, request, { operation: 'CREATE', object, old: undefined });
       // A tick more for every write would be a cost for every write.
       if (asked !== undefined) {

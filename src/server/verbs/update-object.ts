@@ -7,6 +7,7 @@ import { validateMetadataUpdate } from '../../api/validate-metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import { checkGrants, requireCreate } from '../access/rbac/writes.ts';
 import { admission } from '../admission/webhooks/admission.ts';
+import { denyExternalIps } from '../admission/external-ips.ts';
 import { requireNamespace } from '../admission/namespace.ts';
 import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
@@ -74,6 +75,7 @@ async function tryUpdate(
     const warnings: string[] = [];
     const next = validated(context, resource, request, { next: allocation.object, old, warnings });
     const settled = withManagedFields(next, settledManagedFields(old, next));
+    if (request.subresource === '') denyExternalIps(context, resource, { next: settled, old });
     const asked = admission(context, resource, request, { operation: 'UPDATE', object: settled, old });
     if (asked !== undefined) await asked;
     const written = await commitUpdate(context, resource, request, { item, old, next: settled, allocation });

@@ -21,12 +21,12 @@ const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE:
  * configured. Undefined when there is nobody to ask, so that nothing is awaited; the server's own writes ask nobody.
  */
 export function admission(
-  { webhooks }: ServerContext,
+  { plugins, webhooks }: ServerContext,
   { kind }: Resource,
   { user, subresource, dryRun, warnings, sent }: Writer,
   change: Change,
 ): Promise<void> | undefined {
-  if (webhooks.isIdle || user === undefined) return undefined;
+  if (webhooks.isIdle || user === undefined || !plugins.has('ValidatingAdmissionWebhook')) return undefined;
   const options = { kind: optionsKinds[change.operation], apiVersion: 'meta.k8s.io/v1' };
   return webhooks.admit({ ...change, kind, subresource, user, dryRun, options: { ...sent?.(), ...options } }, warnings);
 }

@@ -1,3 +1,4 @@
+import { contains, parseAddress, parseCidr } from '../../../addresses.ts';
 import { addressErrors, cidrErrors, endpointAddressErrors } from '../../../address-errors.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField, invalidValue, notSupported } from '../../../field-errors.ts';
@@ -18,15 +19,27 @@ export function checkExternalIps(
   errors: FieldError[],
   { spec: { externalIPs } }: Service,
   old: Service | undefined,
-  { gates, loopbackEndpoints }: WriteContext,
+  { gates, loopbackEndpoints, allocatedRanges = [] }: WriteContext,
 ): void {
   if (externalIPs === undefined) return;
   const strict = gates.enabled('StrictIPCIDRValidation');
   externalIPs.forEach((ip, index) => {
-    const malformed = old?.spec.externalIPs?.includes(ip) ? [] : addressErrors(ip, strict);
+    const isKept = old?.spec.externalIPs?.includes(ip) === true;
+    const malformed = isKept ? [] : addressErrors(ip, strict);
     const messages = malformed.length > 0 ? malformed : endpointAddressErrors(ip, loopbackEndpoints);
-    for (const message of messages) errors.push(invalidValue(`spec.externalIPs[${index}]`, ip, message));
+    const taken = isKept || messages.length > 0 ? [] : allocatedErrors(ip, allocatedRanges);
+    for (const message of [...messages, ...taken]) errors.push(invalidValue(`spec.externalIPs[${index}]`, ip, message));
   });
+}
+
+/** Not in Kubernetes, which accepts the address of another Service here (CVE-2020-8554). */
+function allocatedErrors(ip: string, ranges: readonly string[]): readonly string[] {
+  const address = parseAddress(ip);
+  const range = ranges.find((text) => {
+    const cidr = parseCidr(text);
+    return address !== undefined && cidr !== undefined && contains(cidr, address);
+  });
+  return range === undefined ? [] : [`must not be in ${range}, where addresses are allocated to Services and imports`];
 }
 
 /** Source ranges of a load balancer: the field, or if it is empty the annotation from before it existed. */
