@@ -1,10 +1,10 @@
 import type { LoadBalancerOptions, SimulationOptions } from '../loadbalancer/loadbalancer.ts';
-import type { Pool } from '../loadbalancer/local/pools.ts';
-import type { PriceBook } from '../loadbalancer/price/book.ts';
-import { parsePool, poolErrors } from '../loadbalancer/local/pools.ts';
-import { eras } from '../loadbalancer/providers/capability.ts';
-import { cloudNamed, clouds } from '../loadbalancer/providers/clouds.ts';
-import { kindsOf } from '../loadbalancer/providers/plan.ts';
+import type { Pool } from '../loadbalancer/providers/local/pools.ts';
+import type { PriceBook } from '../loadbalancer/clouds/price/book.ts';
+import { parsePool, poolErrors } from '../loadbalancer/providers/local/pools.ts';
+import { eras } from '../loadbalancer/clouds/product.ts';
+import { cloudNamed, clouds } from '../loadbalancer/clouds/clouds.ts';
+import { productsOf } from '../loadbalancer/clouds/plan.ts';
 import { UsageError } from './errors.ts';
 import { flagError, oneOf, readFlag } from './flags.ts';
 import type { AwsSettings } from './options/aws.ts';
@@ -147,17 +147,17 @@ function readSimulation(settings: Settings): SimulationOptions | undefined {
   const era = readFlag(settings, 'simulate-era', oneOf(eras), 'today');
   const latencyMs = readFlag(settings, 'simulate-latency', parseGoDuration, 0);
   const failures = readFlag(settings, 'simulate-failures', fraction, 0);
-  const chosen = readFlag<{ readonly cloud: string; readonly kind: string | undefined } | undefined>(
+  const chosen = readFlag<{ readonly cloud: string; readonly product: string | undefined } | undefined>(
     settings,
     'simulate',
     (text) => {
-      const [name = '', kind] = text.split('/');
+      const [name = '', product] = text.split('/');
       const cloud = cloudNamed(name);
       if (cloud === undefined) throw new UsageError(`expected one of ${clouds.map((each) => each.name).join(', ')}`);
-      const kinds = kindsOf(cloud, era).map((each) => each.name);
-      if (kind !== undefined && !kinds.includes(kind))
-        throw new UsageError(`its kinds are ${kinds.join(', ')} (${era})`);
-      return { cloud: name, kind };
+      const products = productsOf(cloud, era).map((each) => each.name);
+      if (product !== undefined && !products.includes(product))
+        throw new UsageError(`its kinds are ${products.join(', ')} (${era})`);
+      return { cloud: name, product };
     },
     undefined,
   );

@@ -18,7 +18,7 @@ import { inProcess } from '../client/in-process.ts';
 import type { LoadBalancerProvider } from './controller/provider.ts';
 import type { LoadBalancerOptions } from './loadbalancer.ts';
 import { startLoadBalancer } from './loadbalancer.ts';
-import { parsePool } from './local/pools.ts';
+import { parsePool } from './providers/local/pools.ts';
 import type { RunOptions } from './run.ts';
 import { runServiceController } from './run.ts';
 import type { ServiceChanges } from './service.fixture.ts';

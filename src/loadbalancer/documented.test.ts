@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
 
-import { ec2Actions } from './aws/ec2.ts';
-import { actions } from './aws/elb.ts';
-import { knownAnnotations } from './aws/settings.ts';
+import { ec2Actions } from './providers/aws/ec2.ts';
+import { actions } from './providers/aws/elb.ts';
+import { knownAnnotations } from './providers/aws/settings.ts';
 import { serviceControllerMetrics } from './controller/metrics.ts';
-import { faultWords } from './providers/fault.ts';
-import { clouds } from './providers/clouds.ts';
+import { faultWords } from './clouds/fault.ts';
+import { clouds } from './clouds/clouds.ts';
 
 const read = (path: string): string => readFileSync(join(import.meta.dirname, path), 'utf8');
 
@@ -35,7 +35,8 @@ test('every metric is listed', () => {
 });
 
 test('names of clouds and of their kinds are words', () => {
-  for (const { name, kinds } of clouds) for (const kind of kinds) assert.match(`${name}/${kind.name}`, /^[a-z0-9/-]+$/);
+  for (const { name, products } of clouds)
+    for (const kind of products) assert.match(`${name}/${kind.name}`, /^[a-z0-9/-]+$/);
 });
 
 test('every call to AWS, and every annotation for it, is listed', () => {

@@ -2,27 +2,27 @@ import type { Gates } from '../api/gates.ts';
 import { gatesWith } from '../api/gates.ts';
 import { systemClock } from '../client/clock.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
-import { Announcer } from './announce/announcer.ts';
-import { AnnouncingProvider } from './announce/provider.ts';
-import type { AwsOptions } from './aws/provider.ts';
-import { AwsProvider } from './aws/provider.ts';
+import { Announcer } from './providers/announce/announcer.ts';
+import { AnnouncingProvider } from './providers/announce/provider.ts';
+import type { AwsOptions } from './providers/aws/provider.ts';
+import { AwsProvider } from './providers/aws/provider.ts';
 import type { LoadBalancerProvider } from './controller/provider.ts';
-import type { Pool } from './local/pools.ts';
-import { LocalProvider } from './local/provider.ts';
-import type { PriceBook } from './price/book.ts';
-import type { Era } from './providers/capability.ts';
-import { cloudNamed } from './providers/clouds.ts';
+import type { Pool } from './providers/local/pools.ts';
+import { LocalProvider } from './providers/local/provider.ts';
+import type { PriceBook } from './clouds/price/book.ts';
+import type { Era } from './clouds/product.ts';
+import { cloudNamed } from './clouds/clouds.ts';
 import type { RunOptions } from './run.ts';
 import { runServiceController } from './run.ts';
-import type { Misbehaviour } from './simulated/calls.ts';
-import { SimulatedProvider } from './simulated/provider.ts';
-import { storeIn } from './simulated/store.ts';
+import type { Misbehaviour } from './providers/simulated/calls.ts';
+import { SimulatedProvider } from './providers/simulated/provider.ts';
+import { storeIn } from './providers/simulated/store.ts';
 
 /** Which cloud is simulated, and how. */
 export interface SimulationOptions extends Misbehaviour {
   readonly cloud: string;
   readonly era: Era;
-  readonly kind?: string | undefined;
+  readonly product?: string | undefined;
 }
 
 export interface LoadBalancerOptions extends RunOptions {

@@ -2,7 +2,7 @@
 import { test } from 'node:test';
 
 import { clusterOf } from '../../src/loadbalancer/cluster.fixture.ts';
-import { weather } from '../../src/loadbalancer/simulated/storm.fixture.ts';
+import { weather } from '../../src/loadbalancer/providers/simulated/storm.fixture.ts';
 import { testServer } from '../../src/server/testing/server.ts';
 
 test('LB-22 a thousand Services at a cloud that fails: the end is exact, nothing leaks, calls are bounded', async () => {

@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import type { Era } from '../../loadbalancer/providers/capability.ts';
-import { eras } from '../../loadbalancer/providers/capability.ts';
-import type { PriceBook } from '../../loadbalancer/price/book.ts';
-import { priceBook } from '../../loadbalancer/price/book.ts';
+import type { Era } from '../../loadbalancer/clouds/product.ts';
+import { eras } from '../../loadbalancer/clouds/product.ts';
+import type { PriceBook } from '../../loadbalancer/clouds/price/book.ts';
+import { priceBook } from '../../loadbalancer/clouds/price/book.ts';
 import { UsageError } from '../errors.ts';
 import { flagError } from '../flags.ts';
 import { parseFeatureGates } from '../options/feature-gates.ts';
@@ -106,10 +106,10 @@ function footnotes(rows: readonly Row[]): readonly string[] {
 
 async function showProviders(command: Command, flags: LbFlags, { out }: Streams): Promise<number> {
   const prices = pricesOf(flags);
-  const rows = choicesOf(namesIn(flags.provider), flags.era).map(({ cloud, kind }) => ({
+  const rows = choicesOf(namesIn(flags.provider), flags.era).map(({ cloud, product }) => ({
     provider: cloud.name,
-    ...kind,
-    price: prices[`${cloud.name}/${kind.name}`]?.[kind.era],
+    ...product,
+    price: prices[`${cloud.name}/${product.name}`]?.[product.era],
   }));
   const lines = (): readonly string[] =>
     columns([

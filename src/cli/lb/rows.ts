@@ -1,24 +1,24 @@
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import type { Era, LoadBalancerKind } from '../../loadbalancer/providers/capability.ts';
-import type { Cloud } from '../../loadbalancer/providers/cloud.ts';
-import { clouds } from '../../loadbalancer/providers/clouds.ts';
-import type { Plan } from '../../loadbalancer/providers/plan.ts';
-import { kindsOf, plan } from '../../loadbalancer/providers/plan.ts';
-import type { Bill } from '../../loadbalancer/price/bill.ts';
-import type { PriceBook } from '../../loadbalancer/price/book.ts';
+import type { Era, Product } from '../../loadbalancer/clouds/product.ts';
+import type { Cloud } from '../../loadbalancer/clouds/cloud.ts';
+import { clouds } from '../../loadbalancer/clouds/clouds.ts';
+import type { Plan } from '../../loadbalancer/clouds/plan.ts';
+import { productsOf, plan } from '../../loadbalancer/clouds/plan.ts';
+import type { Bill } from '../../loadbalancer/clouds/price/bill.ts';
+import type { PriceBook } from '../../loadbalancer/clouds/price/book.ts';
 import { UsageError } from '../errors.ts';
 
 /** A kind of load balancer to plan for. */
 export interface Choice {
   readonly cloud: Cloud;
-  readonly kind: LoadBalancerKind;
+  readonly product: Product;
 }
 
 /** The kinds that a list such as `aws,gce/ccm` names, or all there are. */
 export function choicesOf(names: readonly string[], era: Era): readonly Choice[] {
-  const all = clouds.flatMap((cloud) => kindsOf(cloud, era).map((kind) => ({ cloud, kind })));
+  const all = clouds.flatMap((cloud) => productsOf(cloud, era).map((product) => ({ cloud, product })));
   const chosen = names.flatMap((name) => {
-    const found = all.filter(({ cloud, kind }) => name === cloud.name || name === `${cloud.name}/${kind.name}`);
+    const found = all.filter(({ cloud, product }) => name === cloud.name || name === `${cloud.name}/${product.name}`);
     if (found.length > 0) return found;
     const known = clouds.map((cloud) => cloud.name).join(', ');
     throw new UsageError(
@@ -58,19 +58,19 @@ export interface RowOptions {
 /** The row of one Service at one kind of load balancer. */
 export function rowFor(
   service: Service,
-  { cloud, kind }: Choice,
+  { cloud, product }: Choice,
   { era, isMixingAllowed, otherUnits, prices }: RowOptions,
 ): Row {
   const account = { units: { public: otherUnits, internal: cloud.name === 'azure' ? otherUnits : 0 } };
-  const made = plan(cloud, { service, era, kind: kind.name, isMixingAllowed, account, prices });
-  const unverified = kind.unverified === undefined ? [] : [`not confirmed: ${kind.unverified}`];
+  const made = plan(cloud, { service, era, product: product.name, isMixingAllowed, account, prices });
+  const unverified = product.unverified === undefined ? [] : [`not confirmed: ${product.unverified}`];
   const problem = made.refusal ?? made.shortfall;
   const notes = [...made.warnings, ...unverified, ...(made.bill.note === undefined ? [] : [made.bill.note])];
   return {
     provider: cloud.name,
-    kind: kind.name,
-    isAskedFor: cloud.choose(service, era) === kind.name,
-    askedBy: kind.askedBy,
+    kind: product.name,
+    isAskedFor: cloud.choose(service, era) === product.name,
+    askedBy: product.askedBy,
     works: problem === undefined,
     worksInPart: made.shortfall !== undefined,
     note: problem === undefined ? notes.join('; ') : problem.message.replace(/ \(ports: .*\)$/, ''),

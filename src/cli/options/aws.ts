@@ -1,6 +1,6 @@
 import { messageOf } from '../../api/thrown.ts';
-import type { Aws, ConnectOptions } from '../../loadbalancer/aws/connect.ts';
-import type { AwsOptions } from '../../loadbalancer/aws/provider.ts';
+import type { Aws, ConnectOptions } from '../../loadbalancer/providers/aws/connect.ts';
+import type { AwsOptions } from '../../loadbalancer/providers/aws/provider.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import { oneOf, readFlag } from '../flags.ts';
 import type { Flag, Settings } from '../settings.ts';
@@ -60,7 +60,7 @@ export function readAws(settings: Settings): AwsSettings | undefined {
 
 /** What the provider is made of. */
 export async function connectAws(aws: AwsSettings): Promise<Omit<AwsOptions, 'isMixingAllowed'>> {
-  const { connect } = await import('../../loadbalancer/aws/connect.ts');
+  const { connect } = await import('../../loadbalancer/providers/aws/connect.ts');
   const ways = await connect(aws).catch((error: unknown) => {
     throw new FatalError(messageOf(error), { cause: error });
   });

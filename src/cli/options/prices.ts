@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { CORE_SCHEMA, load } from 'js-yaml';
 import { messageOf } from '../../api/thrown.ts';
-import type { PriceBook } from '../../loadbalancer/price/book.ts';
-import { priceBook } from '../../loadbalancer/price/book.ts';
-import { bookWith } from '../../loadbalancer/price/own.ts';
+import type { PriceBook } from '../../loadbalancer/clouds/price/book.ts';
+import { priceBook } from '../../loadbalancer/clouds/price/book.ts';
+import { bookWith } from '../../loadbalancer/clouds/price/own.ts';
 import { UsageError } from '../errors.ts';
 import { yamlError } from '../yaml-error.ts';
 

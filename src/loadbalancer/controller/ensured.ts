@@ -1,6 +1,6 @@
-import type { Place } from '../providers/ingress.ts';
-import { ingressWith, refusedAt } from '../providers/ingress.ts';
-import type { Plan } from '../providers/plan.ts';
+import type { Place } from '../clouds/ingress.ts';
+import { ingressWith, refusedAt } from '../clouds/ingress.ts';
+import type { Plan } from '../clouds/plan.ts';
 import type { Ensured } from './provider.ts';
 
 /** What comes of a plan that was carried out, or is a refusal, for a load balancer that is reached at these places. */

@@ -2,7 +2,7 @@ import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Happening } from '../../client/event-series.ts';
-import type { Problem } from '../providers/judge.ts';
+import type { Problem } from '../clouds/judge.ts';
 
 /** What came of a request for a load balancer. */
 export interface Ensured {

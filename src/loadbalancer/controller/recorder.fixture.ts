@@ -1,5 +1,5 @@
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import { ingressWith } from '../providers/ingress.ts';
+import { ingressWith } from '../clouds/ingress.ts';
 import { cleanupFinalizer } from './needs.ts';
 import type { Backends, Ensured, LoadBalancerProvider } from './provider.ts';
 

@@ -14,14 +14,12 @@ import { normal, warning } from '../controller/happenings.ts';
 import { wantsLoadBalancer } from '../controller/needs.ts';
 import type { ServiceSlices } from '../slices.ts';
 import { serviceSlices } from '../slices.ts';
-import { accepts } from './probe.ts';
 import type { HealthSettings } from './settings.ts';
 import { healthWishOf } from './settings.ts';
-import type { Standing } from './standing.ts';
-import { judged } from './standing.ts';
+import type { Standing } from './probe.ts';
+import { accepts, judged } from './probe.ts';
 import type { Target } from './targets.ts';
 import { targetsOf } from './targets.ts';
-import { Turnstile } from './turnstile.ts';
 
 export interface HealthCheckOptions {
   readonly client: Client;
@@ -44,7 +42,7 @@ const mostNamed = 1000;
  */
 export class HealthChecks {
   readonly #options: HealthCheckOptions;
-  readonly #turnstile = new Turnstile(placesForProbes);
+  readonly #probes = new ConcurrencyLimiter(placesForProbes);
   /** Service → ends its checks. */
   readonly #running = new Map<Key, AbortController>();
   /** Checks that have not ended yet, also of those that were told to. */
@@ -124,10 +122,10 @@ export class HealthChecks {
     await Promise.all(
       targets.map(async ({ address, port, endpoints }) => {
         const [own = ''] = endpoints;
-        const hasAnswered = await this.#turnstile.pass(() =>
+        const hasAnswered = await this.#probes.run(() =>
           accepts(address, port, { timeoutMs: settings.timeoutMs, signal }),
         );
-        after.set(own, judged(standings.get(own) ?? { isUp: !named.has(own), doubts: 0 }, hasAnswered, settings));
+        after.set(own, judged(standings.get(own) ?? { isUp: !named.has(own), contrary: 0 }, hasAnswered, settings));
       }),
     );
     signal.throwIfAborted();
@@ -184,3 +182,25 @@ interface Round {
 /** A few of them, for a person. */
 const listed = (names: readonly string[]): string =>
   names.length <= 5 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`;
+
+/** Runs a limited number of probes at once; the others wait in order. */
+class ConcurrencyLimiter {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(places: number) {
+    this.#free = places;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    }
+  }
+}

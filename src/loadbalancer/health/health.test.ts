@@ -11,10 +11,9 @@ import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
 import { clusterOf } from '../cluster.fixture.ts';
 import { serviceWith } from '../service.fixture.ts';
-import { accepts } from './probe.ts';
+import type { Standing } from './probe.ts';
+import { accepts, judged } from './probe.ts';
 import { healthCheckAnnotation, healthWishOf } from './settings.ts';
-import type { Standing } from './standing.ts';
-import { judged } from './standing.ts';
 import { targetsOf } from './targets.ts';
 
 const asked = (text: string) => healthWishOf(serviceWith('80/TCP', { annotations: { [healthCheckAnnotation]: text } }));
@@ -46,8 +45,8 @@ test('it takes several failures in a row to fall, and several answers in a row t
       return standing.isUp ? 'u' : 'd';
     }).join('');
   };
-  assert.equal(after('+--+---+-++', { isUp: true, doubts: 0 }), 'uuuuuuddddu');
-  assert.equal(after('-+-++', { isUp: false, doubts: 0 }), 'ddddu');
+  assert.equal(after('+--+---+-++', { isUp: true, contrary: 0 }), 'uuuuuuddddu');
+  assert.equal(after('-+-++', { isUp: false, contrary: 0 }), 'ddddu');
 });
 
 test('a probe tells who accepts, ends with its signal, and leaves nothing on it', async () => {

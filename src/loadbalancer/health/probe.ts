@@ -1,11 +1,28 @@
+// One probe of a backend, and the state that several results lead to.
 import { connect } from 'node:net';
+
+import type { HealthSettings } from './settings.ts';
+
+/** The state of a backend. */
+export interface Standing {
+  readonly isUp: boolean;
+  /** How many probes in a row had the other result. */
+  readonly contrary: number;
+}
+
+/** The state after one more probe: several in a row are needed to change it. */
+export function judged(before: Standing, isAnswered: boolean, { rise, fall }: HealthSettings): Standing {
+  if (isAnswered === before.isUp) return { isUp: before.isUp, contrary: 0 };
+  const contrary = before.contrary + 1;
+  return contrary >= (before.isUp ? fall : rise) ? { isUp: isAnswered, contrary: 0 } : { isUp: before.isUp, contrary };
+}
 
 export interface ProbeOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Whether somebody accepts a connection, which is closed at once. Never rejects. */
+/** Whether the address accepts a connection, which is closed at once. Never rejects. */
 export function accepts(address: string, port: number, { timeoutMs, signal }: ProbeOptions): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -1,0 +1,126 @@
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { annotation, namedPorts } from './annotations.ts';
+import type { Product } from './product.ts';
+import { inBothEras } from './product.ts';
+import type { Cloud, Request } from './cloud.ts';
+import type { Fault } from './fault.ts';
+import { fault } from './fault.ts';
+import { admission, backends, besideUnits, resource, unitResource } from './units.ts';
+
+const base = { unit: 'listener', addressing: 'hostname', ipMode: 'Proxy' } as const;
+const type = 'service.beta.kubernetes.io/aws-load-balancer-type';
+const nlb = {
+  ...base,
+  title: 'NLB',
+  l4: ['TCP', 'UDP'],
+  l7: ['TLS'],
+  form: 'separate',
+  maxUnits: 50,
+} as const;
+
+/** The annotation by which the AWS load balancer controller makes one listener of TCP and UDP on one number. */
+export const tcpUdpListener = 'service.beta.kubernetes.io/aws-load-balancer-enable-tcp-udp-listener';
+
+/** LB-12: ELB takes TCP only; NLB mixed in 2020, its cloud controller no longer does, and another controller does. */
+const products: readonly Product[] = [
+  ...inBothEras({
+    ...base,
+    name: 'clb',
+    title: 'ELB',
+    askedBy: 'the default',
+    l4: ['TCP'],
+    l7: ['TLS', 'HTTP', 'HTTPS'],
+    mixed: 'none',
+    form: 'separate',
+    maxUnits: 100,
+  }),
+  { ...nlb, name: 'nlb', era: 'seed', askedBy: `${type}: nlb`, mixed: 'distinctPorts' },
+  { ...nlb, name: 'nlb', era: 'today', askedBy: `${type}: nlb`, mixed: 'none' },
+  {
+    ...nlb,
+    name: 'nlb-lbc',
+    era: 'today',
+    title: 'NLB (load balancer controller)',
+    askedBy: `${type}: external, or loadBalancerClass: service.k8s.aws/nlb`,
+    l7: ['TLS', 'QUIC'],
+    mixed: 'samePort',
+    form: 'merged',
+    samePortOptIn: tcpUdpListener,
+  },
+];
+
+const prefix = 'service.beta.kubernetes.io/aws-load-balancer';
+const nlbClass = 'service.k8s.aws/nlb';
+
+/** Amazon: ELB, NLB by its cloud controller, and NLB by the AWS load balancer controller. */
+export const aws: Cloud = {
+  name: 'aws',
+  title: 'AWS',
+  products,
+  classes: [nlbClass],
+  choose(service, era) {
+    const type = annotation(service, `${prefix}-type`);
+    const isOther = type === 'external' || type === 'nlb-ip' || service.spec.loadBalancerClass === nlbClass;
+    if (isOther && era === 'today') return 'nlb-lbc';
+    return type === 'nlb' || isOther ? 'nlb' : 'clb';
+  },
+  isInternal(service) {
+    const internal = annotation(service, `${prefix}-internal`);
+    return annotation(service, `${prefix}-scheme`) === 'internal' || (internal !== '' && internal !== 'false');
+  },
+  l7: protocols,
+  check,
+  resources(request, units) {
+    const { product, isInternal, l7 } = request;
+    const scheme = isInternal ? 'internal' : 'internet-facing';
+    const isClassic = product.name === 'clb';
+    const target = annotation(request.service, `${prefix}-nlb-target-type`) || 'instance';
+    return [
+      resource('SecurityGroup', 'group'),
+      resource(isClassic ? 'ClassicLoadBalancer' : 'NetworkLoadBalancer', 'instance', { scheme }),
+      ...(isClassic
+        ? []
+        : besideUnits('TargetGroup', units).map((group) => ({ ...group, settings: { ...group.settings, target } }))),
+      backends(request),
+      ...units.map((unit) => {
+        const own = unit.id.slice(0, unit.id.indexOf(':'));
+        return unitResource('Listener', unit, { protocol: l7.get(unit.ports[0]?.port ?? 0) ?? own });
+      }),
+      ...admission('SecurityGroupRule', request),
+    ];
+  },
+};
+
+/** A certificate makes TLS, or what the backends speak over it; of all ports unless some are named. */
+function protocols(service: Service): ReadonlyMap<number, string> {
+  const backend = annotation(service, `${prefix}-backend-protocol`).toUpperCase();
+  const hasCertificate = annotation(service, `${prefix}-ssl-cert`) !== '';
+  const speaksHttp = backend === 'HTTP' || backend === 'HTTPS';
+  const { ports = [] } = service.spec;
+  const sslPorts = namedPorts(service, `${prefix}-ssl-ports`);
+  return new Map(
+    ports.flatMap(({ port }) => {
+      const isSecure = hasCertificate && (sslPorts.length === 0 || sslPorts.includes(port));
+      if (isSecure) return [[port, speaksHttp ? 'HTTPS' : 'TLS']];
+      return speaksHttp ? [[port, 'HTTP']] : [];
+    }),
+  );
+}
+
+function check({ service, product, ports, l7 }: Request): Fault | undefined {
+  const { sessionAffinity = 'None', loadBalancerIP = '' } = service.spec;
+  if (product.name === 'nlb-lbc') {
+    const merged = ports.find(
+      ({ port }) => l7.has(port) && ports.some((other) => other.port === port && other.protocol === 'UDP'),
+    );
+    if (merged === undefined) return undefined;
+    const message = `port ${merged.port} is one listener for TCP and UDP, which cannot end TLS`;
+    return fault('fairlead.dev/UnsupportedTls', message);
+  }
+  if (sessionAffinity !== 'None') {
+    return fault('fairlead.dev/UnsupportedAffinity', `AWS ${product.title} has no session affinity by client address`);
+  }
+  if (loadBalancerIP === '') return undefined;
+  const message = `AWS ${product.title} has a name, not an address: drop spec.loadBalancerIP`;
+  return fault('fairlead.dev/UnsupportedLoadBalancerIP', message);
+}

@@ -1,0 +1,28 @@
+import { alibaba } from './alibaba.ts';
+import { aws } from './aws.ts';
+import { azure } from './azure.ts';
+import type { Cloud } from './cloud.ts';
+import { digitalocean } from './digitalocean.ts';
+import { gce } from './gce.ts';
+import { ibmClassic } from './ibm-classic.ts';
+import { ibmVpc } from './ibm-vpc.ts';
+import { openstack } from './openstack.ts';
+import { oracle } from './oracle.ts';
+import { tencent } from './tencent.ts';
+
+/** Every cloud there is a plan for, in the order in which tables list them. */
+export const clouds: readonly Cloud[] = [
+  alibaba,
+  aws,
+  azure,
+  digitalocean,
+  gce,
+  ibmClassic,
+  ibmVpc,
+  openstack,
+  oracle,
+  tencent,
+];
+
+/** The cloud of a name. */
+export const cloudNamed = (name: string): Cloud | undefined => clouds.find((cloud) => cloud.name === name);

@@ -1,0 +1,73 @@
+// Prices that an operator knows better than the book: of a contract, of another region, of an own cloud.
+import { messageOf } from '../../../api/thrown.ts';
+import type { Price, PriceBook, PriceModel } from './book.ts';
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** Model → the numbers that it has. */
+const numbers: Readonly<Record<PriceModel['type'], readonly string[]>> = {
+  free: [],
+  operator: [],
+  flat: ['hourly'],
+  usage: ['hourly'],
+  tiers: ['base', 'included', 'extra'],
+};
+
+/** A book in which today's price of each product that is named is another. Throws what is wrong, and where. */
+export function bookWith(book: PriceBook, own: unknown): PriceBook {
+  if (!isMapping(own))
+    throw new Error('expected a mapping such as aws/nlb: { type: usage, hourly: 0.02, asOf: 2026-11 }');
+  const changed = Object.entries(own).map(([name, entry]) => {
+    const before = Object.hasOwn(book, name) ? book[name] : undefined;
+    if (before?.today === undefined) throw new Error(`there is no "${name}": known are ${todaysOf(book).join(', ')}`);
+    try {
+      return [name, { ...before, today: priceOf(entry, before.today) }] as const;
+    } catch (error) {
+      throw new Error(`${name}: ${messageOf(error)}`, { cause: error });
+    }
+  });
+  return { ...book, ...Object.fromEntries(changed) };
+}
+
+function priceOf(entry: unknown, before: Price): Price {
+  if (!isMapping(entry)) throw new Error('expected a mapping with type, asOf and numbers');
+  const { type, asOf, note, ...values } = entry;
+  const wanted =
+    typeof type === 'string' && Object.hasOwn(numbers, type) ? numbers[type as PriceModel['type']] : undefined; // just looked up
+  if (wanted === undefined) throw new Error(`expected a type of ${Object.keys(numbers).join(', ')}`);
+  if (typeof asOf !== 'string' || !/^\d{4}-\d\d(-\d\d)?$/.test(asOf))
+    throw new Error('expected asOf, the date of the price, as 2026-11');
+  if (note !== undefined && typeof note !== 'string') throw new Error('expected a text as note');
+  const stray = Object.keys(values).find((key) => !wanted.includes(key));
+  if (stray !== undefined) throw new Error(`a price of type ${String(type)} has no "${stray}"`);
+  const missing = wanted.find((key) => !isPrice(values[key]));
+  if (missing !== undefined) throw new Error(`expected ${missing}, a number of 0 or more`);
+  return { model: modelOf(type as PriceModel['type'], values, before), asOf, ...(note === undefined ? {} : { note }) };
+}
+
+/** What units count together is a fact of the cloud, and no price. */
+function modelOf(type: PriceModel['type'], values: Entry, { model }: Price): PriceModel {
+  const [hourly, base, included, extra] = ['hourly', 'base', 'included', 'extra'].map((key) =>
+    Number(values[key] ?? 0),
+  );
+  switch (type) {
+    case 'free':
+    case 'operator':
+      return { type };
+    case 'flat':
+    case 'usage':
+      return { type, hourly: hourly ?? 0 };
+    case 'tiers': {
+      const scope = model.type === 'tiers' ? model.scope : 'loadBalancer';
+      return { type, base: base ?? 0, included: included ?? 0, extra: extra ?? 0, scope };
+    }
+  }
+}
+
+const isPrice = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value) && value >= 0;
+
+const isMapping = (value: unknown): value is Entry =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const todaysOf = (book: PriceBook): readonly string[] =>
+  Object.entries(book).flatMap(([name, { today }]) => (today === undefined ? [] : name));

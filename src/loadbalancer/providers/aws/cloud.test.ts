@@ -1,0 +1,126 @@
+// What a network load balancer is not made for, and why.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { Service } from '../../../api/kinds/core/service/schema.ts';
+import type { Plan } from '../../clouds/plan.ts';
+import { plan } from '../../clouds/plan.ts';
+import type { ServiceChanges } from '../../service.fixture.ts';
+import { serviceWith } from '../../service.fixture.ts';
+import { nodeAt } from './backends.fixture.ts';
+import { networkLoadBalancers, nlbKind } from './cloud.ts';
+import { balancerOf } from './describe.ts';
+import type { FoundBalancer } from './found.ts';
+import { balancerName, groupName } from './names.ts';
+import { settingsOf } from './settings.ts';
+import { wantedOf } from './wanted.ts';
+
+const prefix = 'service.beta.kubernetes.io/aws-load-balancer-';
+const annotated = (annotations: Readonly<Record<string, string>>, ports = '80/TCP', spec: Spec = {}): Service =>
+  serviceWith(ports, { annotations: withPrefix({ subnets: 'subnet-a', ...annotations }), spec });
+type Spec = NonNullable<ServiceChanges['spec']>;
+const withPrefix = (annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(annotations).map(([word, value]) => [`${prefix}${word}`, value]));
+const placed = (spec: Spec): Service => annotated({}, '80/TCP', spec);
+
+const nodes = [nodeAt('i-0a')];
+const planned = (service: Service, balancer?: FoundBalancer): Plan =>
+  plan(networkLoadBalancers({ settings: settingsOf(service), balancer }), {
+    service,
+    nodes,
+    era: 'today',
+    product: nlbKind,
+    isMixingAllowed: true,
+  });
+
+const refused: readonly (readonly [Service, RegExp])[] = [
+  [serviceWith('80/TCP'), /in which subnets\? annotate the Service with \S+-subnets, or pass --aws-subnets/],
+  [annotated({ type: 'clb' }), /-type is "clb": expected nlb or external/],
+  [annotated({ subnets: 'eu-a' }), /-subnets is "eu-a": expected IDs such as subnet-0a1b/],
+  [annotated({ scheme: 'public' }), /expected internal or internet-facing/],
+  [annotated({ 'nlb-target-type': 'pod' }), /expected instance or ip/],
+  [
+    annotated({ 'nlb-target-type': 'ip', 'enable-tcp-udp-listener': 'true' }, '53/TCP 53/UDP', {
+      ports: [
+        { port: 53, protocol: 'TCP', targetPort: 5353 },
+        { port: 53, protocol: 'UDP', targetPort: 5354 },
+      ],
+    }),
+    /port 53 is one listener for TCP and UDP, so that both need one target port/,
+  ],
+  [annotated({ 'healthcheck-port': 'http' }), /expected a port or traffic-port/],
+  [annotated({ 'eip-allocations': 'eipalloc-a,eipalloc-b' }), /has 2 addresses for 1 subnets: one each/],
+  [annotated({ 'ip-address-type': 'dualstack' }, '53/UDP'), /dualstack, with which AWS NLB takes UDP only after/],
+  [
+    annotated({ 'security-groups': 'sg-0a' }, '80/TCP', { loadBalancerSourceRanges: ['192.0.2.0/24'] }),
+    /security groups that are named have rules of their own: drop the ranges of clients, or the groups/,
+  ],
+  [placed({ loadBalancerSourceRanges: ['192.0.2.0'] }), /"192\.0\.2\.0" is no range of clients: expected a CIDR/],
+  [placed({ loadBalancerIP: '192.0.2.1' }), /drop spec\.loadBalancerIP/],
+  [placed({ ipFamilies: ['IPv6'] }), /over IPv4: add IPv4 to spec\.ipFamilies/],
+  [placed({ ports: [{ port: 80 }], allocateLoadBalancerNodePorts: false }), /sends to node ports/],
+];
+for (const [service, message] of refused) {
+  test(`refused: ${message.source}`, () => {
+    const { refusal, resources } = planned(service);
+    assert.match(refusal?.message ?? '', message);
+    assert.deepEqual(resources, []);
+  });
+}
+
+const existing = balancerOf({ LoadBalancerName: 'fl-web', Scheme: 'internal' }, {}, {});
+const fixed: readonly (readonly [Service, RegExp])[] = [
+  [annotated({}), /cannot change this of load balancer fl-web: it is internal; delete the Service and make it anew/],
+  [annotated({ scheme: 'internal', 'security-groups': 'sg-a' }), /it was made without security groups/],
+  [
+    annotated({ scheme: 'internal' }, '80/TCP', { loadBalancerSourceRanges: ['192.0.2.0/24'] }),
+    /it was made without security groups/,
+  ],
+  [annotated({ scheme: 'internal', 'eip-allocations': 'eipalloc-a' }), /it has other addresses/],
+];
+for (const [service, message] of fixed)
+  test(`AWS cannot change it: ${message.source}`, () =>
+    assert.match(planned(service, existing).refusal?.message ?? '', message));
+
+test('nodes that are no instances, and annotations that mean nothing, are told of', () => {
+  const service = annotated({ 'access-log-enabled': 'true' });
+  const cloud = networkLoadBalancers({ settings: settingsOf(service), balancer: undefined });
+  const stray = { ...nodeAt('i-0a'), metadata: { name: 'stray' }, spec: { providerID: 'kind://docker/kind/stray' } };
+  const { events } = plan(cloud, { service, nodes: [stray], era: 'today', product: nlbKind, isMixingAllowed: true });
+  const told = events.map(({ message }) => message).join('\n');
+  assert.match(told, /annotation \S+-access-log-enabled means nothing here/);
+  assert.match(told, /node stray gets no traffic: its spec\.providerID names no EC2 instance/);
+});
+
+test('names are at most 32 characters of those that AWS takes, and stay', () => {
+  const owner = { cluster: 'east', namespace: 'a-long-namespace', name: 'a-long-name-of-a-service', uid: 'uid' };
+  const names = [
+    balancerName(owner),
+    balancerName({ ...owner, namespace: 'a', name: 'b' }),
+    groupName(owner, { targetType: 'ip', protocol: 'TCP_UDP', port: 65_535, health: { protocol: 'HTTPS' } }),
+  ];
+  for (const name of names) assert.match(name, /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])$/);
+  assert.deepEqual(names[0], balancerName(owner));
+  assert.notEqual(names[0], balancerName({ ...owner, cluster: 'west' }));
+});
+
+test('a certificate ends TLS at the listener, and targets are spoken to as asked', () => {
+  const certificate = { 'ssl-cert': 'arn:aws:acm:eu-central-1:1:certificate/a', 'ssl-ports': '443' };
+  const owner = { cluster: 'east', namespace: 'default', name: 'web', uid: 'uid' };
+  const linesFor = (more: Readonly<Record<string, string>>): readonly string[] => {
+    const service = annotated({ ...certificate, ...more }, '80/TCP 443/TCP');
+    const wanted = wantedOf({
+      owner,
+      service,
+      backends: { nodes, slices: [] },
+      planned: planned(service),
+      settings: settingsOf(service),
+      keepsSecurityGroup: true,
+    });
+    return wanted.listeners.map(
+      ({ port, protocol }, index) => `${port} ${protocol} to ${wanted.groups[index]?.protocol}`,
+    );
+  };
+  assert.deepEqual(linesFor({}), ['80 TCP to TCP', '443 TLS to TCP']);
+  assert.deepEqual(linesFor({ 'backend-protocol': 'ssl' }), ['80 TCP to TCP', '443 TLS to TLS']);
+});

@@ -1,0 +1,104 @@
+// How EC2 is asked, and how its answers are read.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as bodyOf } from 'node:stream/consumers';
+import { test } from 'node:test';
+
+import { connect } from './connect.ts';
+import { endpointOf } from './ec2.ts';
+import { anyCredentials } from './credentials.fixture.ts';
+import { elementIn, itemsIn, parseXml, textIn } from './xml.ts';
+
+const { signal } = new AbortController();
+
+/** What one call sends to somebody who answers like this. */
+async function asked(
+  status: number,
+  answer: string,
+): Promise<{ error: unknown; body: string; headers: IncomingHttpHeaders }> {
+  anyCredentials();
+  const requests: { body: string; headers: IncomingHttpHeaders }[] = [];
+  const server = createServer((request, response) => {
+    void bodyOf(request).then((body) => {
+      requests.push({ body, headers: request.headers });
+      response.writeHead(status, { 'retry-after': '7' }).end(answer);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // A cast: it listens on a port.
+  const { elb, ec2 } = await connect({ region: 'eu-central-1', endpoint, maxAttempts: 1 });
+  const error = await ec2
+    .authorizeIngress('sg-1', [{ protocol: 'tcp', from: 80, to: 80, source: '2001:db8::/32' }], signal)
+    .catch((thrown: unknown) => thrown);
+  await elb.describeLoadBalancers({}).catch(() => undefined);
+  server.closeAllConnections();
+  server.close();
+  const [first, second] = requests;
+  assert.ok(first && second);
+  assert.match(second.headers.authorization ?? '', /\/elasticloadbalancing\/aws4_request/, 'ELBv2 has its own');
+  return { error, ...first };
+}
+
+test('a call is a form that is signed for EC2', async () => {
+  const { error, body, headers } = await asked(200, '<Done/>');
+  assert.equal(error, undefined);
+  assert.deepEqual(Object.fromEntries(new URLSearchParams(body)), {
+    Action: 'AuthorizeSecurityGroupIngress',
+    Version: '2016-11-15',
+    GroupId: 'sg-1',
+    'IpPermissions.1.IpProtocol': 'tcp',
+    'IpPermissions.1.FromPort': '80',
+    'IpPermissions.1.ToPort': '80',
+    'IpPermissions.1.Ipv6Ranges.1.CidrIpv6': '2001:db8::/32',
+  });
+  assert.match(headers.authorization ?? '', /\/eu-central-1\/ec2\/aws4_request, SignedHeaders=content-type;host;/);
+});
+
+test('an error has the code, the words and the answer that AWS gave', async () => {
+  const xml =
+    '<Response><Errors><Error><Code>InvalidGroup.NotFound</Code><Message>no &quot;it&quot;</Message></Error></Errors></Response>';
+  const { error } = await asked(400, xml);
+  assert.ok(error instanceof Error);
+  assert.equal(`${error.name} ${error.message}`, 'InvalidGroup.NotFound no "it"');
+  const page = (await asked(503, '<html>busy<br>')).error;
+  assert.match(String(page), /EC2 answers with status 503/);
+});
+
+test('EC2 is where ELBv2 is, in every partition', async () => {
+  const { ElasticLoadBalancingV2 } = await import('@aws-sdk/client-elastic-load-balancing-v2');
+  const places: readonly (readonly [string, boolean, string])[] = [
+    ['eu-central-1', false, 'https://ec2.eu-central-1.amazonaws.com/'],
+    ['cn-north-1', false, 'https://ec2.cn-north-1.amazonaws.com.cn/'],
+    ['us-east-2', true, 'https://ec2-fips.us-east-2.amazonaws.com/'],
+  ];
+  for (const [region, useFipsEndpoint, want] of places)
+    assert.equal(await endpointOf(new ElasticLoadBalancingV2({ region, useFipsEndpoint })), want);
+});
+
+test('nobody there is told by address', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // A cast: it listens on a port.
+  server.close();
+  await once(server, 'close');
+  const { ec2 } = await connect({ region: 'eu-central-1', endpoint: `http://127.0.0.1:${port}` });
+  const gone = ec2.vpcOf('subnet-0a', signal);
+  await assert.rejects(gone, /^Error: EC2 at 127\.0\.0\.1:\d+ does not answer: .*ECONNREFUSED/);
+});
+
+test('XML of answers', () => {
+  const xml =
+    '<?xml version="1.0"?>\n<A x="1>"><list>\n <item><k>a &lt; b</k></item> <item><k/></item></list><n>1</n></A>';
+  const root = parseXml(xml.replace('1>', '1'));
+  assert.deepEqual(
+    itemsIn(root, 'list').map((item) => textIn(item, 'k')),
+    ['a < b', ''],
+  );
+  assert.equal(elementIn(root, 'k')?.text, 'a < b');
+  assert.equal(textIn(root, 'k'), '', 'not its own');
+  for (const broken of ['', 'text', '<A>', '<A></B>', '</A>', '<A><B></A></B>']) assert.throws(() => parseXml(broken));
+});

@@ -1,0 +1,185 @@
+// The few calls of EC2 that security groups need. What is hard about a call of AWS, finding credentials and signing, the
+// SDK of ELBv2 does for any of its services: a second SDK for seven calls would add little.
+import type { ElasticLoadBalancingV2 } from '@aws-sdk/client-elastic-load-balancing-v2';
+import { messageOf } from '../../../api/thrown.ts';
+import { asRecord, asTags } from './names.ts';
+import type { FoundSecurityGroup, Rule } from './found.ts';
+import type { Element } from './xml.ts';
+import { elementIn, itemsIn, parseXml, textIn } from './xml.ts';
+
+/** Everything that is asked of EC2, and so everything that has to be permitted. */
+export const ec2Actions = [
+  'AuthorizeSecurityGroupIngress',
+  'CreateSecurityGroup',
+  'CreateTags',
+  'DeleteSecurityGroup',
+  'DescribeSecurityGroups',
+  'DescribeSubnets',
+  'RevokeSecurityGroupIngress',
+] as const;
+
+type Words = Readonly<Record<string, string>>;
+
+/** What a security group is made of. */
+export interface SecurityGroupInput {
+  readonly name: string;
+  readonly description: string;
+  readonly vpc: string;
+  readonly tags: Words;
+}
+
+/** EC2, as far as it is asked. Every call ends when the signal fires. */
+export interface Ec2 {
+  /** The VPC that a subnet is in. */
+  vpcOf(subnet: string, signal: AbortSignal): Promise<string>;
+  /** Those that every filter fits, such as `{ 'group-name': 'fl-web' }`. */
+  securityGroups(filters: Words, signal: AbortSignal): Promise<readonly FoundSecurityGroup[]>;
+  /** Gives its ID. */
+  createSecurityGroup(input: SecurityGroupInput, signal: AbortSignal): Promise<string>;
+  authorizeIngress(id: string, rules: readonly Rule[], signal: AbortSignal): Promise<void>;
+  revokeIngress(id: string, rules: readonly Rule[], signal: AbortSignal): Promise<void>;
+  deleteSecurityGroup(id: string, signal: AbortSignal): Promise<void>;
+  addTags(id: string, tags: Words, signal: AbortSignal): Promise<void>;
+}
+
+/** A client of the SDK that signs for EC2, and is asked for nothing else. */
+type Signing = Pick<ElasticLoadBalancingV2, 'config'>;
+
+/** EC2 of the account and region that a client is for. */
+export function ec2By(signing: Signing, endpoint?: string): Ec2 {
+  const ask = asking(signing, endpoint);
+  return {
+    vpcOf: async (subnet, signal) => {
+      const answer = await ask('DescribeSubnets', { SubnetId: [subnet] }, signal);
+      return elementIn(answer, 'vpcId')?.text ?? '';
+    },
+    async securityGroups(filters, signal) {
+      const Filter = Object.entries(filters).map(([Name, value]) => ({ Name, Value: [value] }));
+      const found: FoundSecurityGroup[] = [];
+      for (let NextToken = '', isMore = true; isMore; isMore = NextToken !== '') {
+        const input = { Filter, MaxResults: '1000', ...(NextToken === '' ? {} : { NextToken }) };
+        const answer = await ask('DescribeSecurityGroups', input, signal);
+        found.push(...itemsIn(answer, 'securityGroupInfo').map(securityGroupOf));
+        NextToken = textIn(answer, 'nextToken');
+      }
+      return found;
+    },
+    async createSecurityGroup({ name, description, vpc, tags }, signal) {
+      const TagSpecification = [{ ResourceType: 'security-group', Tag: asTags(tags) }];
+      const input = { GroupName: name, GroupDescription: description, VpcId: vpc, TagSpecification };
+      return textIn(await ask('CreateSecurityGroup', input, signal), 'groupId');
+    },
+    async authorizeIngress(GroupId, rules, signal) {
+      await ask('AuthorizeSecurityGroupIngress', { GroupId, IpPermissions: rules.map(permission) }, signal);
+    },
+    async revokeIngress(GroupId, rules, signal) {
+      await ask('RevokeSecurityGroupIngress', { GroupId, IpPermissions: rules.map(permission) }, signal);
+    },
+    async deleteSecurityGroup(GroupId, signal) {
+      await ask('DeleteSecurityGroup', { GroupId }, signal);
+    },
+    async addTags(id, tags, signal) {
+      await ask('CreateTags', { ResourceId: [id], Tag: asTags(tags) }, signal);
+    },
+  };
+}
+
+/** What becomes parameters of a form: `{ Tag: [{ Key: 'a' }] }` is `Tag.1.Key=a`. */
+type Input = string | readonly Input[] | { readonly [name: string]: Input | undefined };
+
+type Ask = (action: (typeof ec2Actions)[number], input: Input, signal: AbortSignal) => Promise<Element>;
+
+const answerWithinMs = 30_000;
+
+function asking(signing: Signing, endpoint: string | undefined): Ask {
+  return async (action, input, signal) => {
+    const url = new URL(endpoint ?? (await endpointOf(signing)));
+    const form = new URLSearchParams([['Action', action], ['Version', '2016-11-15'], ...parameters(input)]);
+    const { headers, body } = await signed(signing, url, form.toString());
+    const until = AbortSignal.any([signal, AbortSignal.timeout(answerWithinMs)]);
+    const response = await fetch(url, { method: 'POST', headers, body, signal: until }).catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      const cause = error instanceof Error ? (error.cause ?? error) : error;
+      throw new Error(`EC2 at ${url.host} does not answer: ${messageOf(cause)}`, { cause: error });
+    });
+    const text = await response.text();
+    if (!response.ok) throw ec2Error(response, text);
+    return parseXml(text);
+  };
+}
+
+/** Where EC2 is: every partition of AWS calls its services alike. */
+export async function endpointOf({ config }: Signing): Promise<string> {
+  const { url } = config.endpointProvider({ Region: await config.region(), UseFIPS: await config.useFipsEndpoint() });
+  return url.href.replace('//elasticloadbalancing', '//ec2');
+}
+
+async function signed(
+  { config }: Signing,
+  { protocol, hostname, host, port }: URL,
+  body: string,
+): Promise<{ readonly headers: Record<string, string>; readonly body: string }> {
+  const scheme = { name: 'sigv4', signingName: 'ec2', signingRegion: await config.region(), properties: {} };
+  const signer = await config.signer(scheme);
+  const headers = { host, 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' };
+  const address = { protocol, hostname, ...(port === '' ? {} : { port: Number(port) }), path: '/', query: {} };
+  const request = await signer.sign({ method: 'POST', ...address, headers, body });
+  const { host: _, ...sent } = request.headers; // which fetch sets
+  return { headers: sent, body };
+}
+
+function parameters(input: Input, path = ''): readonly [string, string][] {
+  if (typeof input === 'string') return [[path, input]];
+  const named = Array.isArray(input)
+    ? input.map((each: Input, index) => [String(index + 1), each] as const)
+    : Object.entries(input);
+  return named.flatMap(([name, each]) =>
+    each === undefined ? [] : parameters(each, path === '' ? name : `${path}.${name}`),
+  );
+}
+
+/** An error as those of the SDK are: its name is the code, and it carries the answer. */
+function ec2Error({ status, headers }: Response, text: string): Error {
+  const { code, message } = told(text);
+  return Object.assign(new Error(message || `EC2 answers with status ${status}`), {
+    name: code || 'Error',
+    $metadata: { httpStatusCode: status },
+    $response: { headers: Object.fromEntries(headers) },
+  });
+}
+
+function told(text: string): { readonly code: string; readonly message: string } {
+  try {
+    const error = elementIn({ name: '', text: '', children: [parseXml(text)] }, 'Error');
+    return error === undefined
+      ? { code: '', message: '' }
+      : { code: textIn(error, 'Code'), message: textIn(error, 'Message') };
+  } catch {
+    return { code: '', message: '' }; // A page of some proxy: the status has to do.
+  }
+}
+
+const permission = ({ protocol, from, to, source }: Rule): Input => ({
+  IpProtocol: protocol,
+  FromPort: String(from),
+  ToPort: String(to),
+  ...(source.includes(':') ? { Ipv6Ranges: [{ CidrIpv6: source }] } : { IpRanges: [{ CidrIp: source }] }),
+});
+
+/** Rules that name no addresses, but other groups or lists of prefixes, are somebody else's and are left out. */
+const securityGroupOf = (group: Element): FoundSecurityGroup => ({
+  id: textIn(group, 'groupId'),
+  name: textIn(group, 'groupName'),
+  rules: itemsIn(group, 'ipPermissions').flatMap((each) =>
+    [
+      ...itemsIn(each, 'ipRanges').map((range) => textIn(range, 'cidrIp')),
+      ...itemsIn(each, 'ipv6Ranges').map((range) => textIn(range, 'cidrIpv6')),
+    ].map((source) => ({
+      protocol: textIn(each, 'ipProtocol'),
+      from: Number(textIn(each, 'fromPort')),
+      to: Number(textIn(each, 'toPort')),
+      source,
+    })),
+  ),
+  tags: asRecord(itemsIn(group, 'tagSet').map((tag) => ({ Key: textIn(tag, 'key'), Value: textIn(tag, 'value') }))),
+});

@@ -1,0 +1,106 @@
+// The security group of a load balancer that nobody names one for: it lets clients in at the ports that are open, from
+// the ranges of the Service. It is made before the load balancer, and goes after it.
+import { canonicalCidr } from '../../../api/addresses.ts';
+import type { Service } from '../../../api/kinds/core/service/schema.ts';
+import { sourceRanges } from '../../clouds/units.ts';
+import type { FoundBalancer, FoundSecurityGroup, Rule } from './found.ts';
+import type { Owner } from './names.ts';
+import { balancerName } from './names.ts';
+import type { ElbProtocol } from './protocol.ts';
+import { protocolsOf } from './protocol.ts';
+import type { Settings } from './settings.ts';
+
+export interface WantedSecurityGroup {
+  readonly name: string;
+  readonly description: string;
+  readonly rules: readonly Rule[];
+}
+
+/** Calls about the group, which `group` names; EC2 gives it an ID of its own. */
+export type SecurityGroupStep =
+  | {
+      readonly call: 'CreateSecurityGroup';
+      readonly group: string;
+      readonly description: string;
+      /** Says in which VPC, where no load balancer does yet. */
+      readonly subnet: string;
+      readonly tags: Readonly<Record<string, string>>;
+    }
+  | { readonly call: 'CreateTags'; readonly id: string; readonly tags: Readonly<Record<string, string>> }
+  | {
+      readonly call: 'AuthorizeSecurityGroupIngress' | 'RevokeSecurityGroupIngress';
+      readonly group: string;
+      readonly rules: readonly Rule[];
+    }
+  | { readonly call: 'DeleteSecurityGroup'; readonly id: string };
+
+/** Whether the group is ours to keep: none is named, and the load balancer has groups, which AWS decides at its making. */
+export const keepsSecurityGroup = (settings: Settings, balancer: FoundBalancer | undefined): boolean =>
+  settings.securityGroups.length === 0 && (balancer === undefined || balancer.securityGroups.length > 0);
+
+/** The ranges of a Service that leave somebody out; none when everybody may come. */
+export function narrowRanges(service: Service): readonly string[] {
+  const ranges = sourceRanges({ service });
+  return ranges.some((range) => !everybody.includes(range)) ? ranges : [];
+}
+
+const everybody = ['0.0.0.0/0', '::/0'];
+
+/** Where clients come in. */
+interface Doors {
+  readonly listeners: readonly { readonly port: number; readonly protocol: ElbProtocol }[];
+  readonly isDualStack: boolean;
+}
+
+/** The group that listeners need. */
+export function securityGroupFor(
+  owner: Owner,
+  service: Service,
+  { listeners, isDualStack }: Doors,
+): WantedSecurityGroup {
+  const asked = sourceRanges({ service }).flatMap((range) => canonicalCidr(range.trim()) ?? []);
+  const sources = asked.length > 0 ? new Set(asked) : everybody.slice(0, isDualStack ? 2 : 1);
+  const rules = listeners.flatMap(({ port, protocol }) =>
+    protocolsOf(protocol).flatMap((each) =>
+      Array.from(sources, (source) => ({ protocol: each.toLowerCase(), from: port, to: port, source })),
+    ),
+  );
+  const { namespace, name, cluster } = owner;
+  const description = `clients of ${namespace}/${name} in cluster ${cluster}`;
+  return { name: balancerName(owner), description, rules };
+}
+
+/** What comes before the load balancer is made or changed. */
+export function openingSteps(
+  wanted: WantedSecurityGroup | undefined,
+  found: FoundSecurityGroup | undefined,
+  { tags, subnet }: { readonly tags: Readonly<Record<string, string>>; readonly subnet: string },
+): readonly SecurityGroupStep[] {
+  if (wanted === undefined) return [];
+  const { name, description } = wanted;
+  const rules = rulesWithout(wanted.rules, found?.rules ?? []);
+  const isTagged = Object.entries(tags).every(([tag, value]) => found?.tags[tag] === value);
+  return [
+    ...(found === undefined ? [{ call: 'CreateSecurityGroup', group: name, description, subnet, tags } as const] : []),
+    ...(found === undefined || isTagged ? [] : [{ call: 'CreateTags', id: found.id, tags } as const]),
+    ...(rules.length === 0 ? [] : [{ call: 'AuthorizeSecurityGroupIngress', group: name, rules } as const]),
+  ];
+}
+
+/** What comes after: clients are shut out, or the group goes, when nothing needs it any more. */
+export function closingSteps(
+  wanted: WantedSecurityGroup | undefined,
+  found: FoundSecurityGroup | undefined,
+): readonly SecurityGroupStep[] {
+  if (found === undefined) return [];
+  if (wanted === undefined) return [{ call: 'DeleteSecurityGroup', id: found.id }];
+  const rules = rulesWithout(found.rules, wanted.rules);
+  return rules.length === 0 ? [] : [{ call: 'RevokeSecurityGroupIngress', group: found.name, rules }];
+}
+
+function rulesWithout(all: readonly Rule[], some: readonly Rule[]): readonly Rule[] {
+  const texts = new Set(some.map(textOf));
+  return all.filter((rule) => !texts.has(textOf(rule)));
+}
+
+const textOf = ({ protocol, from, to, source }: Rule): string => `${protocol} ${from}-${to} ${source}`;

@@ -1,0 +1,54 @@
+// What a target group sends to, as text: `i-0a1b` is an instance, at the port of its group; `192.0.2.7:8080` an endpoint.
+import type { Node } from '../../../api/kinds/core/node/schema.ts';
+import type { Service } from '../../../api/kinds/core/service/schema.ts';
+import type { EndpointSlice } from '../../../api/kinds/discovery/endpointslice/schema.ts';
+import type { OpenPort } from '../../clouds/resource.ts';
+
+/** What targets are, in words of AWS. */
+export type TargetType = 'instance' | 'ip';
+
+/** The EC2 instance that a node is: `aws:///eu-central-1a/i-0a1b`. */
+export const instanceOf = ({ spec }: Node): string | undefined =>
+  /^aws:\/\/\/[^/]*\/(i-[0-9a-f]+)$/.exec(spec.providerID ?? '')?.[1];
+
+/** The instances of nodes that have these labels. */
+export const instanceTargets = (nodes: readonly Node[], labels: Readonly<Record<string, string>>): readonly string[] =>
+  nodes
+    .filter(({ metadata: { labels: own = {} } }) =>
+      Object.entries(labels).every(([name, value]) => own[name] === value),
+    )
+    .flatMap((node) => instanceOf(node) ?? [])
+    .toSorted();
+
+/** The endpoints that are ready for a port of a Service; undefined: it has no such port. */
+export function endpointTargets(
+  { spec: { ports = [] } }: Service,
+  slices: readonly EndpointSlice[],
+  { port, protocol }: OpenPort,
+): readonly string[] | undefined {
+  const wanted = ports.find((each) => each.port === port && (each.protocol ?? 'TCP') === protocol);
+  if (wanted === undefined) return undefined;
+  const targets = slices
+    .filter(({ addressType }) => addressType === 'IPv4')
+    .flatMap((slice) => {
+      const number = portNumber(slice, wanted.name ?? '', protocol);
+      const ready = (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
+      return number === undefined ? [] : ready.flatMap(({ addresses }) => `${addresses?.[0]}:${number}`);
+    });
+  return Array.from(new Set(targets)).toSorted();
+}
+
+const portNumber = ({ ports }: EndpointSlice, name: string, protocol: string): number | undefined =>
+  ports?.find((each) => (each.name ?? '') === name && (each.protocol ?? 'TCP') === protocol)?.port ?? undefined;
+
+/** As the SDK has it. */
+export function asTarget(text: string): { Id: string; Port?: number } {
+  const [Id = '', port] = text.split(':');
+  return port === undefined ? { Id } : { Id, Port: Number(port) };
+}
+
+/** A target of the SDK as we have it. */
+export const targetText = (
+  type: TargetType,
+  { Id = '', Port }: { readonly Id?: string | undefined; readonly Port?: number | undefined } = {},
+): string => (type === 'ip' ? `${Id}:${Port}` : Id);

@@ -1,0 +1,161 @@
+// What is to be at AWS for a Service: the plan that all clouds share, in the terms of ELBv2.
+import type { Service } from '../../../api/kinds/core/service/schema.ts';
+import type { Backends } from '../../controller/provider.ts';
+import type { Plan } from '../../clouds/plan.ts';
+import type { Resource } from '../../clouds/resource.ts';
+import type { Owner } from './names.ts';
+import { balancerName, groupName, tagsFor } from './names.ts';
+import type { ElbProtocol } from './protocol.ts';
+import type { WantedSecurityGroup } from './security-group.ts';
+import { securityGroupFor } from './security-group.ts';
+import type { HealthCheck, Settings } from './settings.ts';
+import type { TargetType } from './targets.ts';
+import { endpointTargets, instanceTargets } from './targets.ts';
+
+/** What is behind one listener. */
+export interface WantedGroup {
+  readonly name: string;
+  readonly targetType: TargetType;
+  readonly protocol: ElbProtocol;
+  /** The node port; of endpoints, which have their own, that of the Service. */
+  readonly port: number;
+  readonly health: HealthCheck;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly targets: readonly string[];
+}
+
+/** One port of a load balancer; two of one number cannot be. */
+export interface WantedListener {
+  readonly port: number;
+  readonly protocol: ElbProtocol;
+  /** The name of the group it sends to. */
+  readonly group: string;
+  readonly certificate?: string;
+  readonly tlsPolicy?: string;
+}
+
+/** Everything that is to be. An empty list of subnets leaves what is. */
+export interface Wanted {
+  readonly name: string;
+  readonly scheme: 'internal' | 'internet-facing';
+  readonly addressType: 'ipv4' | 'dualstack';
+  readonly subnets: readonly string[];
+  readonly elasticAddresses: readonly string[];
+  /** IDs, or the name of the one below. */
+  readonly securityGroups: readonly string[];
+  /** The one that is ours to keep, where none is named. */
+  readonly securityGroup?: WantedSecurityGroup;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly groups: readonly WantedGroup[];
+  readonly listeners: readonly WantedListener[];
+}
+
+export interface WantedInput {
+  readonly owner: Owner;
+  readonly service: Service;
+  readonly backends: Backends;
+  readonly planned: Plan;
+  readonly settings: Settings;
+  readonly keepsSecurityGroup: boolean;
+}
+
+/** The port at which every node's proxy tells whether it is well (KEP-3836). */
+const proxyHealth = { protocol: 'HTTP', port: '10256', path: '/healthz' } as const;
+
+/** What a plan means at AWS. */
+export function wantedOf(input: WantedInput): Wanted {
+  const { owner, service, planned, settings, keepsSecurityGroup } = input;
+  const units = planned.resources.filter(({ type }) => type === 'Listener').map((unit) => portOf(input, unit));
+  const listeners = units.map(({ listener }) => listener);
+  const { isDualStack } = settings;
+  const guard = keepsSecurityGroup ? securityGroupFor(owner, service, { listeners, isDualStack }) : undefined;
+  return {
+    name: balancerName(owner),
+    scheme: planned.isInternal ? 'internal' : 'internet-facing',
+    addressType: isDualStack ? 'dualstack' : 'ipv4',
+    subnets: settings.subnets,
+    elasticAddresses: settings.elasticAddresses,
+    securityGroups: guard === undefined ? settings.securityGroups : [guard.name],
+    ...(guard === undefined ? {} : { securityGroup: guard }),
+    tags: { ...settings.tags, ...tagsFor(owner) },
+    attributes: settings.balancerAttributes,
+    groups: units.map(({ group }) => group),
+    listeners,
+  };
+}
+
+interface PortOfBalancer {
+  readonly group: WantedGroup;
+  readonly listener: WantedListener;
+}
+
+function portOf({ owner, service, settings, backends }: WantedInput, unit: Resource): PortOfBalancer {
+  const { protocol: word = '', nodePort = '0' } = unit.settings;
+  const [front, isTls] = [elbProtocol(word), word === 'TLS'];
+  const protocol = isTls ? (settings.hasTlsTargets ? 'TLS' : 'TCP') : front;
+  const { targetType, nodeLabels } = settings;
+  const open = unit.serves?.[0] ?? { port: 0, protocol: 'TCP' };
+  const hasAffinity = service.spec.sessionAffinity === 'ClientIP';
+  const shape = {
+    targetType,
+    protocol,
+    port: targetType === 'ip' ? open.port : Number(nodePort),
+    health: { ...defaultHealth(service, protocol, targetType), ...settings.health },
+    attributes: {
+      'stickiness.enabled': String(hasAffinity),
+      ...(hasAffinity ? { 'stickiness.type': 'source_ip' } : {}),
+      ...settings.groupAttributes,
+    },
+    targets:
+      targetType === 'ip'
+        ? (endpointTargets(service, backends.slices, open) ?? [])
+        : instanceTargets(backends.nodes, nodeLabels),
+  } as const;
+  const name = groupName(owner, shape);
+  const [certificate = ''] = settings.certificates;
+  return {
+    group: { name, ...shape },
+    listener: {
+      port: open.port,
+      protocol: front,
+      group: name,
+      ...(isTls ? { certificate } : {}),
+      ...(isTls && settings.tlsPolicy !== '' ? { tlsPolicy: settings.tlsPolicy } : {}),
+    },
+  };
+}
+
+/** Cannot be another one: the planner lets nothing else through. */
+function elbProtocol(word: string): ElbProtocol {
+  switch (word) {
+    case 'TCP':
+    case 'UDP':
+    case 'TCP_UDP':
+    case 'TLS':
+      return word;
+    default:
+      throw new Error(`bug: a network load balancer was planned with protocol "${word}"`);
+  }
+}
+
+/**
+ * AWS checks over TCP or HTTP, also where it sends UDP. With external policy Local, nodes say whether they have
+ * endpoints. Otherwise the node port answers; where only UDP is behind it, another port's, or else the proxy itself.
+ * An endpoint answers for itself, or at another port of it where that has a number.
+ */
+function defaultHealth({ spec }: Service, protocol: ElbProtocol, targetType: TargetType): HealthCheck {
+  const { externalTrafficPolicy, healthCheckNodePort = 0, ports = [] } = spec;
+  const pace = { intervalSeconds: 10, healthyThreshold: 3, unhealthyThreshold: 3 };
+  const tcp = ports.find((port) => (port.protocol ?? 'TCP') === 'TCP');
+  if (targetType === 'ip') {
+    const number = typeof tcp?.targetPort === 'string' ? undefined : (tcp?.targetPort ?? tcp?.port);
+    const port = protocol !== 'UDP' || number === undefined ? 'traffic-port' : String(number);
+    return { protocol: 'TCP', port, ...pace };
+  }
+  if (externalTrafficPolicy === 'Local' && healthCheckNodePort !== 0)
+    return { protocol: 'HTTP', port: String(healthCheckNodePort), path: '/healthz', ...pace };
+  if (protocol !== 'UDP') return { protocol: 'TCP', port: 'traffic-port', ...pace };
+  const other = tcp?.nodePort ?? 0;
+  return other === 0 ? { ...proxyHealth, ...pace } : { protocol: 'TCP', port: String(other), ...pace };
+}

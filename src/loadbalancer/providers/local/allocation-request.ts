@@ -1,0 +1,55 @@
+// The addresses that a Service requests for its load balancer. The annotations of MetalLB mean the same here.
+import { canonicalAddress } from '../../../api/addresses.ts';
+import type { IpFamily, Service } from '../../../api/kinds/core/service/schema.ts';
+import type { OpenPort } from '../../clouds/resource.ts';
+
+/** A request to the allocator. */
+export interface Wishes {
+  readonly key: string;
+  readonly families: readonly IpFamily[];
+  /** A second family is welcome, and can be done without. */
+  readonly isSecondOptional: boolean;
+  /** Exactly these, in their canonical form; what is no address is kept as it is written. */
+  readonly addresses: readonly string[];
+  /** Out of this pool; '' for any. */
+  readonly pool: string;
+  /** Services with the same word may share an address; '' shares with nobody. */
+  readonly sharingKey: string;
+  /** Under externalTrafficPolicy Local only Services with the same Pods can share, since nodes are chosen by address. */
+  readonly backendKey: string;
+  readonly ports: readonly OpenPort[];
+}
+
+const domains = ['loadbalancer.fairlead.dev', 'metallb.io'];
+
+/** The annotations: addresses, pool and sharing key. */
+export const wishAnnotations = {
+  addresses: `${domains[0]}/addresses`,
+  pool: `${domains[0]}/pool`,
+  sharingKey: `${domains[0]}/sharing-key`,
+} as const;
+
+const synonyms: Readonly<Record<keyof typeof wishAnnotations, readonly string[]>> = {
+  addresses: [wishAnnotations.addresses, `${domains[1]}/loadBalancerIPs`],
+  pool: [wishAnnotations.pool, `${domains[1]}/address-pool`],
+  sharingKey: [wishAnnotations.sharingKey, `${domains[1]}/allow-shared-ip`],
+};
+
+/** The request of a Service. */
+export function wishesOf({ metadata, spec }: Service): Wishes {
+  const read = (setting: keyof typeof wishAnnotations): string =>
+    synonyms[setting].map((name) => metadata.annotations?.[name] ?? '').find((value) => value !== '') ?? '';
+  const addresses = (read('addresses') || (spec.loadBalancerIP ?? '')).split(',').flatMap((text) => text.trim() || []);
+  const { ipFamilies = [], ipFamilyPolicy, ports = [], externalTrafficPolicy, selector = {} } = spec;
+  const isLocal = externalTrafficPolicy === 'Local';
+  return {
+    key: `${metadata.namespace}/${metadata.name}`,
+    families: ipFamilies.length === 0 ? ['IPv4'] : ipFamilies,
+    isSecondOptional: ipFamilyPolicy === 'PreferDualStack',
+    addresses: addresses.map((text) => canonicalAddress(text) ?? text),
+    pool: read('pool'),
+    sharingKey: read('sharingKey'),
+    backendKey: isLocal ? JSON.stringify(Object.entries(selector).toSorted(([a], [b]) => (a < b ? -1 : 1))) : '',
+    ports: ports.map(({ port, protocol = 'TCP' }) => ({ port, protocol })),
+  };
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+
+import { serviceWith } from '../../service.fixture.ts';
+import { Allocator } from './allocator.ts';
+import { parsePool, parseRange, poolErrors } from './pools.ts';
+import type { Wishes } from './allocation-request.ts';
+import { wishAnnotations, wishesOf } from './allocation-request.ts';
+
+const pools = [parsePool('small=192.0.2.1-192.0.2.2,2001:db8::1', true), parsePool('special=198.51.100.7', false)];
+
+/** What a Service of a name with these ports asks for, and what differs. */
+const wishes = (name: string, ports = '80/TCP', changes: Partial<Wishes> = {}): Wishes => ({
+  ...wishesOf(serviceWith(ports, { name })),
+  ...changes,
+});
+
+/** The addresses, or why not. */
+const given = (allocator: Allocator, wish: Wishes): string => {
+  const result = allocator.allocate(wish);
+  return 'code' in result ? `${result.code.slice('fairlead.dev/'.length)}: ${result.message}` : result.join(' ');
+};
+
+test('ranges are two addresses, a CIDR or one address', () => {
+  assert.deepEqual(parseRange('192.0.2.8/30'), { family: 'IPv4', first: 3221225992n, last: 3221225995n });
+  assert.deepEqual(parseRange('192.0.2.7'), { family: 'IPv4', first: 3221225991n, last: 3221225991n });
+  for (const [text, want] of [
+    ['192.0.2.9-192.0.2.1', '"192.0.2.9-192.0.2.1" ends before it begins'],
+    ['192.0.2.1-2001:db8::1', '"192.0.2.1-2001:db8::1": both ends must be of one family'],
+    ['here', '"here" is no range: expected FIRST-LAST, a CIDR or an address'],
+  ] as const)
+    assert.throws(() => parseRange(text), { message: want });
+  assert.throws(() => parsePool('192.0.2.1', true), /expected NAME=RANGE/);
+  assert.deepEqual(poolErrors([...pools, parsePool('small=192.0.2.2', true)]), [
+    'pool "small" is given twice',
+    'pools "small" and "small" have addresses in common',
+  ]);
+});
+
+test('Services get addresses of automatic pools until there are none, and the same ones again', () => {
+  const allocator = new Allocator(pools);
+  assert.equal(given(allocator, wishes('a')), '192.0.2.1');
+  assert.equal(given(allocator, wishes('b')), '192.0.2.2');
+  assert.equal(given(allocator, wishes('a', '81/UDP')), '192.0.2.1', 'what one has, one keeps');
+  assert.match(given(allocator, wishes('c')), /^NoFreeAddress: all IPv4 addresses of any automatic pool are in use/);
+  allocator.release('default/a');
+  assert.equal(given(allocator, wishes('c')), '192.0.2.1');
+});
+
+test('addresses and pools can be asked for, one of each family', () => {
+  const allocator = new Allocator(pools);
+  assert.equal(given(allocator, wishes('a', '80/TCP', { pool: 'special' })), '198.51.100.7');
+  assert.equal(given(allocator, wishes('b', '80/TCP', { addresses: ['192.0.2.2'] })), '192.0.2.2');
+  assert.equal(given(allocator, wishes('c', '80/TCP', { families: ['IPv6', 'IPv4'] })), '2001:db8::1 192.0.2.1');
+  assert.equal(
+    given(new Allocator([]), wishes('x')),
+    'NoFreeAddress: there are no IPv4 addresses in any automatic pool: add some, or name another',
+  );
+  const prefers = wishes('p', '80/TCP', { families: ['IPv4', 'IPv6'], isSecondOptional: true });
+  assert.equal(given(new Allocator([parsePool('four=192.0.2.9', true)]), prefers), '192.0.2.9');
+  const refused: readonly (readonly [Partial<Wishes>, RegExp])[] = [
+    [{ addresses: ['203.0.113.1'] }, /^AddressUnknown: address 203\.0\.113\.1 is in no pool: there is small, special$/],
+    [{ addresses: ['here'] }, /^AddressUnknown: "here" is no IPv4 address$|^NoFreeAddress/],
+    [{ addresses: ['2001:db8::1'] }, /"2001:db8::1" is no IPv4 address|NoFreeAddress/],
+    [{ addresses: ['192.0.2.1', '192.0.2.2'] }, /one IPv4 address can be asked for/],
+    [{ addresses: ['192.0.2.2'], pool: 'special' }, /is of pool "small", and pool "special" is asked for/],
+    [{ pool: 'none' }, /^NoFreeAddress: there is no pool "none": there is small, special$/],
+    [{ families: ['IPv6'] }, /^NoFreeAddress: all IPv6 addresses/],
+  ];
+  for (const [changes, want] of refused) assert.match(given(allocator, wishes('d', '80/TCP', changes)), want);
+  assert.deepEqual(allocator.held('default/d'), []);
+});
+
+const sharing: readonly (readonly [what: string, one: Wishes, other: Wishes, want: RegExp])[] = [
+  [
+    'TCP and UDP of one number, by a key',
+    wishes('a', '53/TCP', { sharingKey: 'dns' }),
+    wishes('b', '53/UDP', { sharingKey: 'dns' }),
+    /^192\.0\.2\.1$/,
+  ],
+  [
+    'Services of two namespaces, by a key',
+    wishes('a', '53/TCP', { sharingKey: 'dns' }),
+    wishes('b', '53/UDP', { sharingKey: 'dns', key: 'other/b' }),
+    /^192\.0\.2\.1$/,
+  ],
+  [
+    'Local with the same Pods',
+    wishes('a', '53/TCP', { sharingKey: 'dns', backendKey: 'app=a' }),
+    wishes('b', '53/UDP', { sharingKey: 'dns', backendKey: 'app=a' }),
+    /^192\.0\.2\.1$/,
+  ],
+  [
+    'Local beside Cluster',
+    wishes('a', '53/TCP', { sharingKey: 'dns', backendKey: 'app=a' }),
+    wishes('b', '53/UDP', { sharingKey: 'dns', addresses: ['192.0.2.1'] }),
+    /externalTrafficPolicy Local/,
+  ],
+  [
+    'one port twice',
+    wishes('a', '53/TCP', { sharingKey: 'dns' }),
+    wishes('b', '53/TCP 53/UDP', { sharingKey: 'dns', addresses: ['192.0.2.1'] }),
+    /Service default\/a: port 53\/TCP is taken$/,
+  ],
+  [
+    'another key',
+    wishes('a', '53/TCP', { sharingKey: 'dns' }),
+    wishes('b', '53/UDP', { sharingKey: 'x', addresses: ['192.0.2.1'] }),
+    /its sharing key is "dns", not "x"$/,
+  ],
+  [
+    'no key here',
+    wishes('a', '53/TCP', { sharingKey: 'dns' }),
+    wishes('b', '53/UDP', { addresses: ['192.0.2.1'] }),
+    /this Service has no sharing key$/,
+  ],
+  [
+    'no key there',
+    wishes('a', '53/TCP'),
+    wishes('b', '53/UDP', { sharingKey: 'dns', addresses: ['192.0.2.1'] }),
+    /that Service has no sharing key$/,
+  ],
+  [
+    'Local with other Pods',
+    wishes('a', '53/TCP', { sharingKey: 'dns', backendKey: 'app=a' }),
+    wishes('b', '53/UDP', { sharingKey: 'dns', backendKey: 'app=b', addresses: ['192.0.2.1'] }),
+    /externalTrafficPolicy Local/,
+  ],
+];
+for (const [what, one, other, want] of sharing) {
+  test(`LB-24 ${what}`, () => {
+    const allocator = new Allocator(pools);
+    assert.equal(given(allocator, one), '192.0.2.1');
+    assert.match(given(allocator, other), want);
+  });
+}
+
+test('a refusal names the Service that holds the address only to readers of its namespace', () => {
+  const secret = { sharingKey: 'secret-key', backendKey: 'app=secret-app', key: 'hidden/secret-name' };
+  const tenant: readonly Partial<Wishes>[] = [
+    {},
+    { sharingKey: 'mine' },
+    { sharingKey: 'secret-key' },
+    { sharingKey: 'secret-key', backendKey: 'app=mine', ports: [{ port: 81, protocol: 'TCP' }] },
+  ];
+  for (const own of [secret, { ...secret, sharingKey: '' }]) {
+    for (const changes of tenant) {
+      const allocator = new Allocator(pools);
+      assert.equal(given(allocator, wishes('a', '80/TCP', own)), '192.0.2.1');
+      const refused = given(allocator, wishes('b', '80/TCP', { ...changes, addresses: ['192.0.2.1'] }));
+      assert.match(refused, /^AddressInUse: address 192\.0\.2\.1 is in use by another Service: /);
+      const others = refused.replaceAll(`"${changes.sharingKey ?? ''}"`, '');
+      assert.doesNotMatch(others, /hidden|secret/);
+    }
+  }
+});
+
+test('wishes are read from annotations, MetalLB’s too, and from the field', () => {
+  const read = (annotations: Record<string, string>, loadBalancerIP?: string): Wishes =>
+    wishesOf(
+      serviceWith('80/TCP', { annotations, ...(loadBalancerIP === undefined ? {} : { spec: { loadBalancerIP } }) }),
+    );
+  assert.deepEqual(read({}, '192.0.2.1').addresses, ['192.0.2.1']);
+  assert.deepEqual(read({ [wishAnnotations.addresses]: '192.0.2.1, 2001:DB8::1' }).addresses, [
+    '192.0.2.1',
+    '2001:db8::1',
+  ]);
+  assert.deepEqual(read({ 'metallb.io/loadBalancerIPs': '192.0.2.3' }, '192.0.2.1').addresses, ['192.0.2.3']);
+  assert.equal(read({ 'metallb.io/address-pool': 'x' }).pool, 'x');
+  assert.equal(read({ [wishAnnotations.sharingKey]: 'a', 'metallb.io/allow-shared-ip': 'b' }).sharingKey, 'a');
+});
+
+test('LB-24 no port of an address is ever given twice, and what is known can be rebuilt', () => {
+  const name = fc.constantFrom('a', 'b', 'c', 'd', 'e');
+  const wish = fc.record({
+    name,
+    ports: fc.uniqueArray(fc.constantFrom('53/TCP', '53/UDP', '80/TCP'), { minLength: 1 }),
+    sharingKey: fc.constantFrom('', 'x', 'y'),
+    pool: fc.constantFrom('', 'special'),
+    addresses: fc.constantFrom([], ['192.0.2.1'], ['192.0.2.2']),
+  });
+  const step = fc.oneof(wish, name);
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+      let allocator = new Allocator(pools);
+      const now = new Map<string, Wishes>();
+      for (const each of steps) {
+        if (typeof each === 'string') {
+          allocator.release(`default/${each}`);
+          now.delete(each);
+          continue;
+        }
+        const wanted = wishes(each.name, each.ports.join(' '), {
+          sharingKey: each.sharingKey,
+          pool: each.pool,
+          addresses: each.addresses,
+        });
+        const before = allocator.held(wanted.key);
+        if ('code' in allocator.allocate(wanted)) assert.deepEqual(allocator.held(wanted.key), before);
+        else now.set(each.name, wanted);
+        const taken = [...now.values()].flatMap(({ key, ports }) =>
+          allocator.held(key).flatMap((address) => ports.map(({ port, protocol }) => `${address} ${port}/${protocol}`)),
+        );
+        assert.deepEqual(taken, [...new Set(taken)]);
+        const rebuilt = new Allocator(pools);
+        for (const known of now.values()) rebuilt.adopt(known, allocator.held(known.key));
+        for (const { key } of now.values()) assert.deepEqual(rebuilt.held(key), allocator.held(key));
+        allocator = rebuilt;
+      }
+    }),
+    { numRuns: 200 },
+  );
+});

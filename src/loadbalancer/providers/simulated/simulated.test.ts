@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { testServer } from '../../../server/testing/server.ts';
+import { until } from '../../../server/testing/until.ts';
+import { clusterOf } from '../../cluster.fixture.ts';
+import { clouds } from '../../clouds/clouds.ts';
+import { weather, wrongIn } from './storm.fixture.ts';
+
+const simulate = (cloud: string, era: 'seed' | 'today' = 'today') => ({ simulation: { cloud, era } });
+
+test('LB-3 LB-4 LB-5 LB-6 a cloud that cannot mix makes nothing, says so, and does when the cause goes', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  await using running = cluster.start(simulate('digitalocean', 'seed'));
+  await running.ready;
+  await cluster.create('80/TCP 81/UDP');
+  await until('the condition', async () => (await cluster.condition('LoadBalancerPortsError')) !== undefined);
+  const reason = 'LoadBalancerMixedProtocolNotSupported';
+  assert.equal(await cluster.condition('LoadBalancerPortsError'), `True ${reason}`);
+  assert.equal(await cluster.condition(reason), `True ${reason}`);
+  assert.deepEqual(await cluster.balancers(), []);
+  const { ingress } = (await cluster.get())?.status.loadBalancer ?? {};
+  assert.deepEqual(
+    ingress?.map(({ ip, hostname, ports }) => ({ ip, hostname, ports })),
+    [
+      {
+        ip: undefined,
+        hostname: undefined,
+        ports: [
+          { port: 80, protocol: 'TCP', error: 'MixedProtocolNotSupported' },
+          { port: 81, protocol: 'UDP', error: 'fairlead.dev/UnsupportedProtocol' },
+        ],
+      },
+    ],
+    'LB-3 every port has its status although there is no address',
+  );
+  assert.deepEqual(
+    ingress?.[0]?.portStatuses?.map(({ ready }) => ready),
+    [false, false],
+  );
+  const message = (await cluster.get())?.status.conditions?.[0]?.message ?? '';
+  assert.match(message, /ports: 80\/TCP MixedProtocolNotSupported, 81\/UDP fairlead\.dev\/UnsupportedProtocol/);
+  await until('the Events', async () => (await cluster.reasons()).includes('SyncLoadBalancerFailed'));
+  assert.ok((await cluster.reasons()).includes(reason));
+  await cluster.setPorts('web', '80/TCP');
+  await until('an address', () => cluster.address());
+  assert.equal(await cluster.condition('LoadBalancerPortsError'), 'False LoadBalancerPortsServed');
+  assert.equal(await cluster.condition(reason), 'False LoadBalancerPortsServed');
+  assert.equal((await cluster.balancers()).length, 1);
+});
+
+test('LB-3 a refused Service has no entry at all where tools take any entry for a load balancer that is ready', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  await using running = cluster.start({ ...simulate('gce'), isRefusalAnEntry: false });
+  await running.ready;
+  await cluster.create('80/TCP 81/UDP');
+  await until('the condition', async () => (await cluster.condition('LoadBalancerPortsError'))?.startsWith('True'));
+  assert.equal((await cluster.get())?.status.loadBalancer.ingress, undefined);
+});
+
+test('LB-3 LB-5 what a load balancer has goes on when a change of it is refused, port by port', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  await using running = cluster.start(simulate('gce'));
+  await running.ready;
+  await cluster.create('80/TCP');
+  const address = await until('an address', () => cluster.address());
+  await cluster.setPorts('web', '80/TCP 81/UDP');
+  await until('the condition', async () => (await cluster.condition('LoadBalancerPortsError'))?.startsWith('True'));
+  const [ingress] = (await cluster.get())?.status.loadBalancer.ingress ?? [];
+  assert.equal(ingress?.ip, address);
+  assert.deepEqual(ingress?.ports, [
+    { port: 80, protocol: 'TCP' },
+    { port: 81, protocol: 'UDP', error: 'MixedProtocolNotSupported' },
+  ]);
+  assert.deepEqual(
+    ingress?.portStatuses?.map(({ ready }) => ready),
+    [true, false],
+  );
+});
+
+test('LB-23 with the gate off a mixed Service goes on, can be edited and deleted, and a new one is refused', async () => {
+  await using server = await testServer();
+  const cluster = clusterOf(server);
+  const off = { enabled: () => false };
+  {
+    await using running = cluster.start(simulate('azure'));
+    await running.ready;
+    await cluster.create('53/TCP 53/UDP');
+    await until('an address', () => cluster.address());
+  }
+  {
+    await using running = cluster.start({ ...simulate('azure'), gates: off });
+    await running.ready;
+    await cluster.setPorts('web', '53/TCP 5353/UDP');
+    await until(
+      'the new port',
+      async () => (await cluster.get())?.status.loadBalancer.ingress?.[0]?.ports?.[1]?.port === 5353,
+    );
+    await cluster.create('80/TCP 81/UDP', { name: 'new' });
+    await until('refused', async () => (await cluster.condition('LoadBalancerPortsError', 'new'))?.startsWith('True'));
+  }
+  await using running = cluster.start(simulate('azure'));
+  await running.ready;
+  await until('it is served after all', () => cluster.address('new'));
+  await cluster.delete('web');
+  await cluster.delete('new');
+  await until('nothing is left', async () => (await cluster.balancers()).length === 0);
+});
+
+test('every cloud sets up and takes down a Service with TCP', async () => {
+  for (const { name } of clouds) {
+    await using server = await testServer();
+    const cluster = clusterOf(server);
+    await using running = cluster.start(simulate(name));
+    await running.ready;
+    await cluster.node('n1');
+    await cluster.create('80/TCP 443/TCP');
+    await until(`an address at ${name}`, () => cluster.address());
+    assert.deepEqual(await wrongIn(cluster, name, 'today'), []);
+    await cluster.delete();
+    await until(`nothing is left at ${name}`, async () => (await cluster.balancers()).length === 0);
+  }
+});
+
+test('LB-22 a storm of Services at a cloud that fails a fifth of its calls ends as it should, without a leak or a hot loop', async () => {
+  const seed = Date.now() % 100_000;
+  for (const { name: cloudName } of clouds) {
+    await using server = await testServer();
+    await weather(clusterOf(server), { cloudName, services: 15, seed });
+  }
+});
+
+test('LB-22 a controller that is killed between any two writes leaves nothing behind', async () => {
+  for (let killAt = 1; killAt <= 30; killAt++) {
+    // Every cloud has its turns: each makes other things, in another order.
+    const cloud = clouds[killAt % clouds.length]?.name ?? '';
+    await using server = await testServer();
+    const cluster = clusterOf(server);
+    let writes = 0;
+    const dead = (call: { readonly method: string; readonly path: string }): void => {
+      const isWrite = call.method !== 'GET' && !call.path.includes('/events');
+      if (isWrite && ++writes > killAt) throw new Error('killed');
+      if (writes > killAt) throw new Error('killed');
+    };
+    const first = cluster.start(simulate(cloud), dead);
+    await first.ready;
+    await cluster.create('80/TCP', { name: 'stays' });
+    await cluster.create('53/TCP 53/UDP', { name: 'goes' });
+    await cluster.quiet(15);
+    await cluster.setPorts('stays', '80/TCP 81/UDP');
+    await cluster.delete('goes');
+    await cluster.quiet(15);
+    await first[Symbol.asyncDispose]();
+    await using second = cluster.start(simulate(cloud));
+    await second.ready;
+    await until(`all is well at ${cloud} after a kill at write ${killAt}`, async () => {
+      const isGone = (await cluster.get('goes')) === undefined;
+      return isGone && (await wrongIn(cluster, cloud, 'today')).length === 0;
+    });
+  }
+});

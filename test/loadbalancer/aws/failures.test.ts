@@ -1,0 +1,201 @@
+// A cloud that fails, loses answers, asks for time and tells late: what comes of it is what comes without.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { Service } from '../../../src/api/kinds/core/service/schema.ts';
+import type { Backends } from '../../../src/loadbalancer/controller/provider.ts';
+import { RetryError } from '../../../src/loadbalancer/controller/provider.ts';
+import { tcpUdpListener } from '../../../src/loadbalancer/clouds/aws.ts';
+import { serviceWith } from '../../../src/loadbalancer/service.fixture.ts';
+import { toNodes } from '../../../src/loadbalancer/providers/aws/backends.fixture.ts';
+import { inventory } from './inventory.ts';
+import { patiently } from './patience.ts';
+import { AwsProvider } from '../../../src/loadbalancer/providers/aws/provider.ts';
+import type { StandInPeer } from './standin/peer.ts';
+import { standInPeer } from './standin/peer.ts';
+import type { Failure } from './standin/server.ts';
+import { throttling } from './standin/server.ts';
+
+const { signal } = new AbortController();
+const annotations = { [tcpUdpListener]: 'true' };
+const before = serviceWith('80/TCP 81/UDP', { annotations });
+const after = serviceWith('80/TCP 53/TCP 53/UDP 443/TCP', { annotations });
+
+const providerAt = (peer: StandInPeer): AwsProvider =>
+  new AwsProvider({ ...peer, cluster: 'east', securityGroups: [], isMixingAllowed: true });
+
+/** What a Service leads to when nothing fails. */
+async function outcomeOf(service: Service): Promise<readonly string[]> {
+  await using peer = await standInPeer();
+  await patiently(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
+  return await inventory(peer);
+}
+
+const backendsOf = ({ instances }: StandInPeer): Backends => toNodes(instances);
+
+/** The connection ends without an answer, before the work or after it: as when one of both is killed. */
+const crashes: readonly (readonly [string, Failure])[] = [
+  ['before it is done', { isDone: false }],
+  ['after it is done', { isDone: true }],
+];
+
+/** Does some work, of which one write fails. */
+type Fail = (work: () => Promise<unknown>) => Promise<void>;
+
+/** Fails each write of some work in turn, until the work is through before the failure comes. Gives their number. */
+async function failingEach(failure: Failure, round: (peer: StandInPeer, fail: Fail) => Promise<void>): Promise<number> {
+  for (let number = 1, hasFailed = true; ; number++) {
+    await using peer = await standInPeer();
+    await round(peer, async (work) => {
+      let writes = 0;
+      peer.standIn.disturb = (action) => {
+        writes += action.startsWith('Describe') ? 0 : 1;
+        return writes === number && !action.startsWith('Describe') ? failure : undefined;
+      };
+      const outcome = await work().catch((error: unknown) => error);
+      hasFailed = writes >= number;
+      if (!hasFailed && outcome instanceof Error && !(outcome instanceof RetryError)) throw outcome;
+      peer.standIn.disturb = () => undefined;
+    });
+    if (!hasFailed) return number - 1;
+  }
+}
+
+for (const [when, failure] of crashes) {
+  test(`LB-22 a crash at any call that makes a load balancer, ${when}, leads to the same one`, async () => {
+    const want = await outcomeOf(before);
+    const calls = await failingEach(failure, async (peer, fail) => {
+      await fail(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
+      await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
+      assert.deepEqual((await inventory(peer)).toSorted(), want.toSorted());
+    });
+    assert.equal(
+      calls,
+      9,
+      'a security group, its rules, the load balancer, and a group, its nodes and a listener a port',
+    );
+  });
+
+  test(`LB-22 a crash at any call of a change, ${when}, leads to the same, and ports that stay are always open`, async () => {
+    const want = await outcomeOf(after);
+    const calls = await failingEach(failure, async (peer, fail) => {
+      const { account } = peer.standIn;
+      await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
+      const [arn] = account.balancers.keys();
+      account.mustServe = [80];
+      await fail(() => providerAt(peer).ensure(after, backendsOf(peer), signal));
+      await patiently(() => providerAt(peer).ensure(after, backendsOf(peer), signal));
+      assert.deepEqual((await inventory(peer)).toSorted(), want.toSorted());
+      assert.deepEqual([...account.balancers.keys()], [arn], 'of the same load balancer');
+    });
+    assert.equal(calls, 10, 'rules, two groups, their nodes and listeners, and what is not needed any more');
+  });
+
+  test(`LB-22 a crash at any call that makes or removes it, ${when}, leaves nothing once it is removed`, async () => {
+    await failingEach(failure, async (peer, fail) => {
+      await fail(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
+      await patiently(() => providerAt(peer).remove(before, signal));
+      assert.deepEqual(await inventory(peer), []);
+    });
+    await failingEach(failure, async (peer, fail) => {
+      await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
+      await fail(() => patiently(() => providerAt(peer).remove(before, signal)));
+      const hasAny = (await inventory(peer)).length > 0;
+      assert.equal((await providerAt(peer).all(signal)).length, hasAny ? 1 : 0, 'what is left is found by its tags');
+      await patiently(() => providerAt(peer).remove(before, signal));
+      assert.deepEqual(await inventory(peer), []);
+    });
+  });
+}
+
+test('what is as wanted is looked at, and not written', async () => {
+  await using peer = await standInPeer();
+  const service = serviceWith('53/TCP 53/UDP 80/TCP', { annotations, spec: { sessionAffinity: 'ClientIP' } });
+  await patiently(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
+  peer.standIn.takeWrites();
+  await providerAt(peer).ensure(service, backendsOf(peer), signal);
+  await providerAt(peer).updateBackends(service, backendsOf(peer), signal);
+  assert.deepEqual(peer.standIn.takeWrites(), []);
+});
+
+test('AWS that asks for time gets it: as long as it says, or five seconds', async () => {
+  const asks: readonly (readonly [Failure, number])[] = [
+    [throttling, 5000],
+    [{ isDone: false, error: { status: 503, code: 'Unavailable', retryAfter: '17' } }, 17_000],
+  ];
+  for (const [failure, afterMs] of asks) {
+    await using peer = await standInPeer();
+    peer.standIn.disturb = () => failure;
+    const message = /^AWS wants to be asked more slowly: /;
+    await assert.rejects(providerAt(peer).ensure(before, backendsOf(peer), signal), {
+      code: 'RETRY',
+      afterMs,
+      message,
+    });
+  }
+});
+
+test('a load balancer that is being set up is asked for every ten seconds, and is not in the status before', async () => {
+  await using peer = await standInPeer();
+  peer.standIn.account.slowness = { provisioning: 2, hidden: 0, inUse: 0 };
+  const ask = () => providerAt(peer).ensure(before, backendsOf(peer), signal);
+  const told = await ask().catch((error: unknown) => error);
+  assert.ok(told instanceof RetryError);
+  assert.match(told.message, /^AWS is setting up load balancer fl-/);
+  assert.equal(told.afterMs, 10_000);
+  assert.match(told.events.map(({ message }) => message).join(), /^\+16\.43 USD a month: listeners 0 → 2 /);
+  await assert.rejects(ask(), { code: 'RETRY', events: [] }, 'what it costs is told once');
+  assert.match((await ask()).status.ingress?.[0]?.hostname ?? '', /\.elb\./);
+});
+
+test('a load balancer that lists do not have yet is not made twice', async () => {
+  await using peer = await standInPeer();
+  peer.standIn.account.slowness = { provisioning: 0, hidden: 3, inUse: 0 };
+  for (let round = 0; round < 5; round++) await providerAt(peer).ensure(before, backendsOf(peer), signal);
+  assert.equal(peer.standIn.account.balancers.size, 1);
+});
+
+test('an instance that does not run is told of, and the others get traffic', async () => {
+  await using peer = await standInPeer();
+  peer.standIn.account.stopped.add('i-0b');
+  const service = serviceWith('80/TCP');
+  const { events } = await patiently(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
+  const told = events.filter(({ reason }) => reason === 'TargetNotRegistered').map(({ message }) => message);
+  assert.equal(told.length, 1);
+  assert.match(told[0] ?? '', /^AWS does not send traffic to i-0b: .*not in a running state/);
+  assert.match((await inventory(peer))[1] ?? '', / at i-0a i-0c,/);
+});
+
+test('what others made under our name is not touched', async () => {
+  await using peer = await standInPeer();
+  await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
+  for (const { tags } of peer.standIn.account.balancers.values()) tags.clear();
+  peer.standIn.takeWrites();
+  await assert.rejects(providerAt(peer).remove(before, signal), /needs, but not its tags: delete it$/);
+  assert.deepEqual(peer.standIn.takeWrites(), []);
+});
+
+test('what is protected from deletion goes on, whole', async () => {
+  await using peer = await standInPeer();
+  const prefix = 'service.beta.kubernetes.io/aws-load-balancer';
+  const service = serviceWith('80/TCP', {
+    annotations: { [`${prefix}-attributes`]: 'deletion_protection.enabled=true' },
+  });
+  await patiently(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
+  peer.standIn.takeWrites();
+  await assert.rejects(
+    providerAt(peer).remove(service, signal),
+    /set its attribute deletion_protection.enabled to false/,
+  );
+  assert.deepEqual(peer.standIn.takeWrites(), []);
+});
+
+test('an error of AWS says which call it was', async () => {
+  await using peer = await standInPeer();
+  peer.standIn.disturb = (action) =>
+    action === 'CreateListener' ? { isDone: false, error: { status: 403, code: 'AccessDenied' } } : undefined;
+  await assert.rejects(
+    providerAt(peer).ensure(before, backendsOf(peer), signal),
+    /^Error: CreateListener fl-[0-9a-f]{10}-30080-tcp-tcp: AccessDenied: as the test asked$/,
+  );
+});
