@@ -104,10 +104,15 @@ function checkAnnotations(errors: FieldError[], annotations: Readonly<Record<str
   if (bytes > maxAnnotationBytes) errors.push(tooLong('metadata.annotations', maxAnnotationBytes));
 }
 
+/** Each further controller prints the whole list, as in Kubernetes: of long lists only the beginning. */
+const maxPrintedOwners = 100;
+const maxOwnerErrors = 100;
+
 function checkOwners(errors: FieldError[], owners: readonly OwnerReference[]): void {
   const path = 'metadata.ownerReferences';
   let controller: string | undefined;
   for (const owner of owners) {
+    if (errors.length >= maxOwnerErrors) return;
     checkOwner(errors, path, owner);
     if (owner.controller !== true) continue;
     const described = `${owner.kind}/${owner.name}`;
@@ -116,7 +121,7 @@ function checkOwners(errors: FieldError[], owners: readonly OwnerReference[]): v
       continue;
     }
     const detail = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${described}`;
-    errors.push(invalidValue(path, owners.map(inGoOrder), detail));
+    errors.push(invalidValue(path, owners.slice(0, maxPrintedOwners).map(inGoOrder), detail));
   }
 }
 
@@ -158,7 +163,7 @@ function checkFinalizers(errors: FieldError[], finalizers: readonly string[]): v
 }
 
 function checkNoNewFinalizers(errors: FieldError[], next: readonly string[], old: readonly string[]): void {
-  const added = [...new Set(next)].filter((finalizer) => !old.includes(finalizer)).sort();
+  const added = [...new Set(next).difference(new Set(old))].sort();
   if (added.length === 0) return;
   const printed = `[]string{${added.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`;
   const detail = `no new finalizers can be added if the object is being deleted, found new finalizers ${printed}`;

@@ -10,6 +10,7 @@ import type { Flusher } from './cache/flusher.ts';
 import type { Company } from './limits/company.ts';
 import type { AdmissionPlugins } from './admission/plugins.ts';
 import type { Webhooks } from './admission/webhooks/webhooks.ts';
+import type { Slices } from './limits/slices.ts';
 import type { WatchLimits } from './limits/watch-limits.ts';
 
 /** What every verb works with. */
@@ -26,6 +27,8 @@ export interface ServerContext {
   readonly company: Company;
   readonly flusher: Flusher;
   readonly watches: WatchLimits;
+  /** Where large requests share the event loop. */
+  readonly slices: Slices;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;

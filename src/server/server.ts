@@ -34,6 +34,7 @@ import { Company } from './limits/company.ts';
 import { FlowControl } from './limits/flow-control.ts';
 import type { LimitOptions } from './limits/options.ts';
 import { defaultLimits } from './limits/options.ts';
+import { Slices } from './limits/slices.ts';
 import { WatchLimits } from './limits/watch-limits.ts';
 import type { Loops } from './lifecycle/loops.ts';
 import { startLoops } from './lifecycle/loops.ts';
@@ -246,6 +247,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     },
     company,
     flusher: new Flusher((flow) => company.isAlone(flow)),
+    slices: new Slices(),
     watches: new WatchLimits({ ...defaultLimits, ...options.limits }),
     log,
     clock,

@@ -12,7 +12,8 @@ const lastRealPort = 32_768;
 export class DryRunOperation implements Operation {
   readonly writes: readonly Write[] = [];
   readonly #resources: Resources;
-  readonly #ports: number[] = [];
+  readonly #ports = new Set<number>();
+  #highestPort = lastRealPort;
 
   constructor(resources: Resources) {
     this.#resources = resources;
@@ -32,14 +33,19 @@ export class DryRunOperation implements Operation {
   claimPort(port: number, wording: Wording): void {
     const { ports } = this.#resources;
     if (!ports.contains(port)) throw wording(portOutOfRange(ports.range));
-    if (ports.has(port) || this.#ports.includes(port)) throw wording(alreadyAllocated.port);
-    this.#ports.push(port);
+    if (ports.has(port) || this.#ports.has(port)) throw wording(alreadyAllocated.port);
+    this.#take(port);
   }
 
   takePort(): number {
-    const port = (this.#ports.length === 0 ? lastRealPort : Math.max(...this.#ports)) + 1;
-    this.#ports.push(port);
+    const port = this.#highestPort + 1;
+    this.#take(port);
     return port;
+  }
+
+  #take(port: number): void {
+    this.#highestPort = this.#ports.size === 0 ? port : Math.max(this.#highestPort, port);
+    this.#ports.add(port);
   }
 
   releaseAddress(): void {}

@@ -9,6 +9,7 @@ import type { ApiObject, ManagedFieldsEntry } from '../../api/metadata.ts';
 import { condition, objectSchema } from '../../api/metadata.ts';
 import { always, listMap, map, optional, string, struct } from '../../api/schema/schema.ts';
 import type { Apply } from './apply.ts';
+import { finish } from '../limits/slices.ts';
 import { applyConfiguration } from './apply.ts';
 import { fieldSetOf } from './fields/set.ts';
 import type { JsonObject } from './json-value.ts';
@@ -33,7 +34,7 @@ const later = '2024-05-01T11:00:00Z';
 
 /** Applies to a Service `web`; `spec` and `metadata` are what the configuration adds. */
 function apply(live: JsonObject | undefined, spec: JsonObject | undefined, options: Partial<Apply> = {}): JsonObject {
-  return applyConfiguration({
+  const applying = applyConfiguration({
     schema: service,
     live: asObject(live),
     config: { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' }, ...(spec ? { spec } : {}) },
@@ -44,6 +45,7 @@ function apply(live: JsonObject | undefined, spec: JsonObject | undefined, optio
     now,
     ...options,
   });
+  return finish(applying);
 }
 
 const asObject = (value: JsonObject | undefined): ApiObject | undefined => value as unknown as ApiObject | undefined;

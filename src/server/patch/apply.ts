@@ -10,7 +10,7 @@ import { compare } from './fields/compare.ts';
 import { ItemError } from './fields/items.ts';
 import { mergeConfiguration } from './fields/merge.ts';
 import type { FieldSet } from './fields/set.ts';
-import { difference, emptySet, intersection, isEmptySet, union, without } from './fields/set.ts';
+import { difference, emptySet, intersection, isEmptySet, union, unionOf, without } from './fields/set.ts';
 import { toFieldSet } from './fields/to-set.ts';
 import { typeErrors } from './fields/typed.ts';
 import type { JsonObject } from './json-value.ts';
@@ -39,15 +39,19 @@ export interface Apply {
 }
 
 const beforeFirstApply = 'before-first-apply';
+/** Problems that an answer lists. */
+const maxProblems = 100;
 
 /**
  * The live object after a configuration was applied to it, with its managers; neither defaulted nor validated yet. What
- * the server then adds on its own is owned by nobody. Returns the live object itself where nothing at all changes.
+ * the server then adds on its own is owned by nobody. Returns the live object itself where nothing at all changes. Yields
+ * between its steps, each of which is linear in the two objects.
  */
-export function applyConfiguration(apply: Apply): JsonObject {
+export function* applyConfiguration(apply: Apply): Generator<void, JsonObject> {
   checkConfiguration(apply);
+  yield;
   try {
-    return applied(apply);
+    return yield* applied(apply);
   } catch (error) {
     // Other writes may leave list items without a name, which apply cannot tell apart.
     if (!(error instanceof ItemError) || apply.live === undefined) throw error;
@@ -56,23 +60,29 @@ export function applyConfiguration(apply: Apply): JsonObject {
   }
 }
 
-function applied(apply: Apply): JsonObject {
+function* applied(apply: Apply): Generator<void, JsonObject> {
   const live: JsonObject = apply.live === undefined ? {} : asJson(apply.live);
   const writer: Writer = { manager: apply.manager, apiVersion: apply.apiVersion, subresource: apply.subresource ?? '' };
   const entries = entriesOf(apply);
   const mine = entries.find((entry) => isEntryOf(entry, writer, 'Apply'));
   const others = entries.filter((entry) => entry !== mine);
+  yield;
   const claimed = claimedFields(apply);
-
+  yield;
   const merged = mergeConfiguration(live, apply.config, apply.schema);
-  const now = others.reduce((sum, { fieldsV1 }) => union(sum, fieldsV1), claimed);
-  const pruned = prune(merged, { before: mine?.fieldsV1 ?? emptySet, now }, apply.schema);
+  yield;
+  const now = unionOf([claimed, ...others.map(({ fieldsV1 }) => fieldsV1)]);
+  yield;
+  const pruned = yield* prune(merged, { before: mine?.fieldsV1 ?? emptySet, now }, apply.schema);
+  yield;
   const remaining = takeFields(apply, live, { others, pruned });
+  yield;
 
   const isChanged = !equalJson(live, pruned);
   const fields = difference(claimed, neverOwnedOrMetadata);
   const time = isChanged ? apply.now : (mine?.time ?? apply.now);
   const managedFields = encode([...remaining, entryOf(writer, 'Apply', { time, fields })]);
+  yield;
   const object = apply.manager === kubectl ? refreshLastApplied(pruned, apply.config) : pruned;
   return withManagers(object, managedFields, live);
 }
@@ -160,7 +170,7 @@ function checkConfiguration({ config, schema, apiVersion }: Apply): void {
     throw badRequest('metadata.managedFields must be nil');
   }
   const errors = typeErrors(config, schema);
-  if (errors.length > 0) throw untypable('patch', config, errors);
+  if (errors.length > 0) throw untypable('patch', config, errors.slice(0, maxProblems));
 }
 
 /** Kubernetes answers this with a bare 500. */

@@ -16,10 +16,24 @@ export function applyConflict(conflicts: readonly Conflict[]): StatusError {
   const byOwner = conflicts
     .toSorted((left, right) => (identityOf(left.owner) < identityOf(right.owner) ? -1 : 1))
     .map(({ owner, fields }) => ({ owner: printOwner(owner), paths: printPaths(fields) }));
-  const causes = byOwner.flatMap(({ owner, paths }) =>
+  const count = byOwner.reduce((sum, { paths }) => sum + paths.length, 0);
+  const shown = firstOf(byOwner, maxShown);
+  const causes = shown.flatMap(({ owner, paths }) =>
     paths.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${owner}`, field })),
   );
-  return failure({ code: 409, reason: 'Conflict', message: messageOf(byOwner, causes.length), details: { causes } });
+  return failure({ code: 409, reason: 'Conflict', message: messageOf(shown, count), details: { causes } });
+}
+
+/** Conflicts that an answer lists; it counts all. */
+const maxShown = 100;
+
+function firstOf(byOwner: readonly OwnerPaths[], count: number): readonly OwnerPaths[] {
+  let left = count;
+  return byOwner.flatMap(({ owner, paths }) => {
+    const shown = paths.slice(0, left);
+    left -= shown.length;
+    return shown.length === 0 ? [] : [{ owner, paths: shown }];
+  });
 }
 
 interface OwnerPaths {

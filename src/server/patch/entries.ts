@@ -4,7 +4,7 @@ import type { ManagedFieldsEntry } from '../../api/metadata.ts';
 import { isEmptyObject } from './json-value.ts';
 import { parseFields } from './fields/fields-v1.ts';
 import type { FieldSet } from './fields/set.ts';
-import { isEmptySet, union } from './fields/set.ts';
+import { isEmptySet, unionOf } from './fields/set.ts';
 import { ordered } from './fields/fields-v1.ts';
 
 /** An entry whose fields have been read. */
@@ -113,6 +113,8 @@ export function capUpdaters(entries: readonly Entry[]): readonly Entry[] {
 
   const remaining = new Map(entries.map((entry) => [identityOf(entry), entry]));
   const firstOf = new Map<string, Entry>();
+  /** identity → what is merged into its entry, united at the end */
+  const parts = new Map<string, FieldSet[]>();
   let count = updaters.length;
   for (const entry of oldestFirst) {
     if (count <= maxUpdaters) break;
@@ -128,14 +130,15 @@ export function capUpdaters(entries: readonly Entry[]): readonly Entry[] {
       fields: entry.fieldsV1,
     });
     const identity = identityOf(bucket);
-    let merged = remaining.get(identity);
-    if (merged === undefined) {
-      merged = first;
-      remaining.delete(identityOf(first));
-    }
+    const merged = remaining.get(identity) ?? first;
+    if (merged === first) remaining.delete(identityOf(first));
     remaining.delete(identityOf(entry));
-    remaining.set(identity, { ...bucket, fieldsV1: union(entry.fieldsV1, merged.fieldsV1) });
+    remaining.set(identity, bucket);
+    parts.getOrInsert(identity, [merged.fieldsV1]).push(entry.fieldsV1);
     count--;
   }
-  return [...remaining.values()];
+  return [...remaining].map(([identity, entry]) => {
+    const sets = parts.get(identity);
+    return sets === undefined ? entry : { ...entry, fieldsV1: unionOf(sets) };
+  });
 }

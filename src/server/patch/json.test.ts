@@ -5,8 +5,11 @@ import fc from 'fast-check';
 import { applyPatch, createPatch } from 'rfc6902';
 
 import { isStatusError } from '../../api/errors.ts';
+import { finish } from '../limits/slices.ts';
 import { applyJsonPatch } from './json.ts';
 import type { JsonObject } from './json-value.ts';
+
+const patched = (document: JsonObject, patch: unknown): unknown => finish(applyJsonPatch(document, patch));
 
 describe('operations', () => {
   const list = { a: [1, 2, 3], b: { c: 'x' } };
@@ -83,7 +86,7 @@ describe('operations', () => {
   for (const { name, document = list, patch, want } of cases) {
     test(name, () => {
       const [before, sent] = [structuredClone(document), structuredClone(patch)];
-      assert.deepEqual(applyJsonPatch(document, patch), want);
+      assert.deepEqual(patched(document, patch), want);
       assert.deepEqual([document, patch], [before, sent], 'the input was changed');
     });
   }
@@ -132,7 +135,7 @@ describe('a patch is refused', () => {
 
   test('where it is too long', () => {
     const operation = { op: 'test', path: '/b/c', value: 'x' };
-    assert.deepEqual(applyJsonPatch(document, Array(10_000).fill(operation)), document);
+    assert.deepEqual(patched(document, Array(10_000).fill(operation)), document);
     assert.deepEqual(refusal(document, Array(10_001).fill(operation)), {
       code: 413,
       reason: 'RequestEntityTooLarge',
@@ -148,7 +151,7 @@ describe('a patch is refused', () => {
 
 function attempt(document: JsonObject, patch: unknown): unknown {
   try {
-    return applyJsonPatch(document, patch);
+    return patched(document, patch);
   } catch (error) {
     assert.ok(isStatusError(error), String(error));
     return undefined;
@@ -157,7 +160,7 @@ function attempt(document: JsonObject, patch: unknown): unknown {
 
 function refusal(document: JsonObject, patch: unknown): { code: unknown; reason: unknown; message: unknown } {
   try {
-    applyJsonPatch(document, patch);
+    patched(document, patch);
   } catch (error) {
     assert.ok(isStatusError(error), String(error));
     const { code, reason, message } = error.status;
@@ -182,7 +185,7 @@ describe('an oracle agrees', () => {
     fc.assert(
       fc.property(document, document, (before, after) => {
         const patch: unknown = JSON.parse(JSON.stringify(createPatch(before, after)));
-        assert.deepEqual(applyJsonPatch(before, patch), after);
+        assert.deepEqual(patched(before, patch), after);
       }),
     );
   });

@@ -2,45 +2,54 @@ import { badRequest, failure } from '../../api/errors.ts';
 import type { StatusError } from '../../api/errors.ts';
 import type { JsonObject } from './json-value.ts';
 import { equalJson, isList, isObject } from './json-value.ts';
+import { LongList } from './long-list.ts';
 
 const maxOperations = 10_000;
 const maxCopiedBytes = 3 * 1024 * 1024;
 
-type Container = unknown[] | Record<string, unknown>;
+/** A list is an array until an operation writes to it. */
+type Container = readonly unknown[] | LongList | Record<string, unknown>;
 
 /** Where a pointer ends: the container and the key in it. `container` is undefined for the whole document. */
-interface Location {
-  readonly container: Container | undefined;
+interface Location<T> {
+  readonly container: T | undefined;
   readonly key: string;
 }
 
-/** What the operations of one patch share: the document they change, and how much they have copied. */
+/** What the operations of one patch share. */
 interface Run {
   document: unknown;
+  /** The objects that are copies of this run, and may be written to; so may every `LongList`. */
+  readonly owned: WeakSet<object>;
   copiedBytes: number;
 }
 
-/** Applies a JSON patch (RFC 6902). The document and the body stay as they are. */
-export function applyJsonPatch(document: JsonObject, body: unknown): unknown {
+/**
+ * Applies a JSON patch (RFC 6902). The document and the body stay as they are: an operation copies the containers on its
+ * path, each once in a run. Yields between operations, so that the caller decides how many run in one go.
+ */
+export function* applyJsonPatch(document: JsonObject, body: unknown): Generator<void, unknown> {
   if (!isList(body)) throw undecodable(body);
   for (const operation of body) if (!isObject(operation)) throw undecodable(operation, 'handlers.jsonPatchOp');
   if (body.length > maxOperations) throw tooManyOperations(body.length);
 
-  // One copy that the operations may write to: copying the path of each would make long patches quadratic.
-  const run: Run = { document: structuredClone(document), copiedBytes: 0 };
-  for (const operation of body) if (isObject(operation)) applyOperation(run, operation);
-  return run.document;
+  const run: Run = { document, owned: new WeakSet(), copiedBytes: 0 };
+  for (const operation of body) {
+    if (isObject(operation)) applyOperation(run, operation);
+    yield;
+  }
+  return plain(run, run.document);
 }
 
 function applyOperation(run: Run, operation: JsonObject): void {
   const path = pointerOf(operation, 'path');
   switch (operation['op']) {
     case 'add':
-      return add(run, path, valueOf(operation));
+      return add(run, path, operation['value'] ?? null);
     case 'remove':
       return void remove(run, path);
     case 'replace':
-      return replace(run, path, valueOf(operation));
+      return replace(run, path, operation['value'] ?? null);
     case 'move': {
       const from = pointerOf(operation, 'from');
       if (isPrefix(from, path)) {
@@ -59,39 +68,39 @@ function applyOperation(run: Run, operation: JsonObject): void {
 }
 
 function add(run: Run, path: readonly string[], value: unknown): void {
-  const { container, key } = locate(run.document, path);
+  const { container, key } = locateOwned(run, path);
   if (container === undefined) throw rejected();
-  if (Array.isArray(container)) container.splice(key === '-' ? container.length : indexIn(container, key, 1), 0, value);
-  else define(container, key, value);
+  if (container instanceof LongList) {
+    container.insert(key === '-' ? container.length : indexIn(container, key, 1), value);
+  } else define(container, key, value);
 }
 
 function replace(run: Run, path: readonly string[], value: unknown): void {
-  const { container, key } = locate(run.document, path);
+  const { container, key } = locateOwned(run, path);
   if (container === undefined) run.document = value;
-  else if (Array.isArray(container)) container[indexIn(container, key, 0)] = value;
-  else define(container, key, value);
+  else put(container, key, value);
 }
 
 function remove(run: Run, path: readonly string[]): unknown {
-  const { container, key } = locate(run.document, path);
+  const { container, key } = locateOwned(run, path);
   if (container === undefined) throw rejected();
   const value = child(container, key);
-  if (Array.isArray(container)) container.splice(indexIn(container, key, 0), 1);
+  if (container instanceof LongList) container.remove(indexIn(container, key, 0));
   else delete container[key];
   return value;
 }
 
 function copy(run: Run, from: readonly string[], path: readonly string[]): void {
-  const value = valueAt(run.document, from);
+  const value = valueAt(run, from);
   // Copies of copies double the document with every operation.
   run.copiedBytes += Buffer.byteLength(JSON.stringify(value));
   if (run.copiedBytes > maxCopiedBytes) throw rejected();
-  add(run, path, structuredClone(value));
+  add(run, path, value);
 }
 
 function test(run: Run, path: readonly string[], operation: JsonObject): void {
   const expected = Object.hasOwn(operation, 'value') ? operation['value'] : null;
-  if (!equalJson(valueAt(run.document, path), expected)) throw rejected();
+  if (!equalJson(valueAt(run, path), expected)) throw rejected();
 }
 
 function pointerOf(operation: JsonObject, field: 'path' | 'from'): string[] {
@@ -103,9 +112,6 @@ function pointerOf(operation: JsonObject, field: 'path' | 'from'): string[] {
     .slice(1)
     .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
-
-/** A value that was left out is null. */
-const valueOf = (operation: JsonObject): unknown => structuredClone(operation['value'] ?? null);
 
 const isPrefix = (prefix: readonly string[], path: readonly string[]): boolean =>
   prefix.length <= path.length && prefix.every((token, index) => token === path[index]);
@@ -119,15 +125,15 @@ function read(document: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-/** What is at a path; null where its last key is missing, so that a test for null proves absence. */
-function valueAt(document: unknown, path: readonly string[]): unknown {
-  const { container, key } = locate(document, path);
-  if (container === undefined) return document;
-  const isMissing = !Array.isArray(container) && !Object.hasOwn(container, key);
-  return isMissing ? null : child(container, key);
+/** What is at a path, to keep; null where its last key is missing, so that a test for null proves absence. */
+function valueAt(run: Run, path: readonly string[]): unknown {
+  const { container, key } = locate(run.document, path);
+  if (container === undefined) return plain(run, run.document);
+  const isMissing = !isItems(container) && !Object.hasOwn(container, key);
+  return isMissing ? null : plain(run, child(container, key));
 }
 
-function locate(document: unknown, path: readonly string[]): Location {
+function locate(document: unknown, path: readonly string[]): Location<Container> {
   const key = path.at(-1);
   if (key === undefined) return { container: undefined, key: '' };
   const container = read(document, path.slice(0, -1));
@@ -135,16 +141,55 @@ function locate(document: unknown, path: readonly string[]): Location {
   return { container, key };
 }
 
+/** The same, where the container may be written to: those on the path are copied unless they are copies already. */
+function locateOwned(run: Run, path: readonly string[]): Location<LongList | Record<string, unknown>> {
+  const key = path.at(-1);
+  if (key === undefined) return { container: undefined, key: '' };
+  let container = own(run, run.document);
+  run.document = container;
+  for (const token of path.slice(0, -1)) {
+    const next = own(run, child(container, token));
+    put(container, token, next);
+    container = next;
+  }
+  return { container, key };
+}
+
+function own(run: Run, value: unknown): LongList | Record<string, unknown> {
+  if (!isContainer(value)) throw rejected();
+  if (value instanceof LongList) return value;
+  if (isList(value)) return new LongList(value);
+  if (run.owned.has(value)) return value;
+  const copied = { ...value };
+  run.owned.add(copied);
+  return copied;
+}
+
+/** A value as plain JSON that no later operation writes to. */
+function plain(run: Run, value: unknown): unknown {
+  if (value instanceof LongList) return value.toArray().map((item) => plain(run, item));
+  if (!isObject(value) || !run.owned.has(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, below]) => [key, plain(run, below)]));
+}
+
 const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
 
+const isItems = (container: Container): container is readonly unknown[] | LongList =>
+  isList(container) || container instanceof LongList;
+
 function child(container: Container, key: string): unknown {
-  if (Array.isArray(container)) return container[indexIn(container, key, 0)];
+  if (isItems(container)) return container.at(indexIn(container, key, 0));
   if (!Object.hasOwn(container, key)) throw rejected();
   return container[key];
 }
 
+function put(container: LongList | Record<string, unknown>, key: string, value: unknown): void {
+  if (container instanceof LongList) container.set(indexIn(container, key, 0), value);
+  else define(container, key, value);
+}
+
 /** The index a token names, from the end if negative; `beyond` is 1 where one past the end is allowed. */
-function indexIn(items: readonly unknown[], token: string, beyond: 0 | 1): number {
+function indexIn(items: { readonly length: number }, token: string, beyond: 0 | 1): number {
   const size = items.length + beyond;
   const index = /^[+-]?\d+$/.test(token) ? Number(token) : Infinity;
   if (index >= size || index < -size) throw rejected();

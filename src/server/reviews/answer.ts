@@ -23,10 +23,10 @@ export async function answerReview(
   if (reviewer === undefined) throw notFound({ group: kind.group, resource: kind.plural, name: '' });
   negotiate(request.header('accept'), []); // there is neither a table nor metadata of an answer
   const options = parseWriteOptions(info.query, 'CreateOptions');
-  const body = await readObject(request, kind, options.fieldValidation);
-  warnings.push(...body.warnings);
+  const body = await readObject(context, request, kind, options.fieldValidation);
+  for (const warning of body.warnings) warnings.push(warning);
   const object = kind.applyDefaults(placed(kind, info, body.object));
-  const errors = kind.validateCreate(object, context.write);
+  const errors = await body.work.run(() => kind.validateCreate(object, context.write));
   // Kubernetes leaves out the kind here.
   if (errors.length > 0) throw invalid({ group: kind.group, resource: '', name: '' }, errors);
   const answer = await reviewer({ object, user: request.user, context });

@@ -11,6 +11,7 @@ import type { ServerContext } from '../context.ts';
 import { applyConfiguration } from '../patch/apply.ts';
 import { isObject } from '../patch/json-value.ts';
 import type { JsonObject } from '../patch/json-value.ts';
+import type { Work } from '../limits/slices.ts';
 import type { ApiRequest } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
@@ -35,14 +36,16 @@ export async function applyPatch(
 ): Promise<Written> {
   const { kind } = resource;
   const options = parseWriteOptions(info.query, 'ApplyOptions');
-  const config = await readConfiguration(await request.body(maxBodyBytes), options, warnings);
+  const bytes = await request.body(maxBodyBytes);
+  const sliced = context.slices.open(bytes.length);
+  const config = await readConfiguration(bytes, sliced, options, warnings);
   checkType(config, kind);
   const write = {
-    ...clientRequest(info, { request, warnings }, options),
+    ...clientRequest(info, { request, warnings }, options, sliced),
     manager: undefined, // apply keeps the managers itself
   };
-  const apply = (live: ApiObject | undefined): ApiObject => {
-    const merged = applyConfiguration({
+  const apply = async (live: ApiObject | undefined, work: Work): Promise<ApiObject> => {
+    const applying = applyConfiguration({
       schema: kind.schema,
       live,
       config,
@@ -53,15 +56,16 @@ export async function applyPatch(
       resetFields: resetFieldsOf(kind, write.subresource),
       now: timestamp(context.clock()),
     });
-    return kind.applyDefaults(named(asObject(merged, config, kind), info));
+    const merged = await work.finish(applying);
+    return work.run(() => kind.applyDefaults(named(asObject(merged, config, kind), info)));
   };
   return updateObject(context, resource, write, {
     revise: apply,
     ...(write.subresource === '' || kind.createOnUpdate
       ? {
-          create: () => {
+          create: async () => {
             refuseUid(config, resource, info.name);
-            return createObject(context, resource, write, withoutRevision(apply(undefined)));
+            return createObject(context, resource, write, withoutRevision(await apply(undefined, sliced)));
           },
         }
       : {}),
@@ -70,15 +74,16 @@ export async function applyPatch(
 
 async function readConfiguration(
   bytes: Buffer,
+  work: Work,
   { fieldValidation }: WriteOptions,
   warnings: string[],
 ): Promise<JsonObject> {
   try {
-    const { value, duplicates } = await decodeBody(bytes, 'yaml');
+    const { value, duplicates } = await decodeBody(bytes, 'yaml', work);
     if (duplicates.length > 0 && fieldValidation === 'Strict') {
       throw badRequest(`error strict decoding YAML: ${duplicates.join(', ')}`);
     }
-    if (fieldValidation === 'Warn') warnings.push(...duplicates);
+    if (fieldValidation === 'Warn') for (const duplicate of duplicates) warnings.push(duplicate);
     if (value === null) return {};
     if (isObject(value)) return value;
     const why = `json: cannot unmarshal ${goWord(value)} into Go value of type map[string]interface {}`;

@@ -10,6 +10,8 @@ import { maxProblems } from '../../api/schema/path.ts';
 import { decodeEnvelope, decodeProtobuf, ProtobufError } from '../../api/schema/protobuf.ts';
 import { YamlError } from '../../api/schema/yaml.ts';
 import { acceptedTypes } from '../negotiate/accept.ts';
+import type { ServerContext } from '../context.ts';
+import type { Work } from '../limits/slices.ts';
 import type { ApiRequest } from '../reply.ts';
 import { checkType, noVersion, unrecognised } from './body-type.ts';
 import { decodeBody } from './decode-body.ts';
@@ -26,19 +28,26 @@ export interface DecodedBody {
 }
 
 /** Reads the object in the body, in any of the three encodings. Bad input is a 400 in Kubernetes' words. */
-export async function readObject(request: ApiRequest, kind: Kind, validation: FieldValidation): Promise<DecodedBody> {
+export async function readObject(
+  { slices }: Pick<ServerContext, 'slices'>,
+  request: ApiRequest,
+  kind: Kind,
+  validation: FieldValidation,
+): Promise<DecodedBody & { readonly work: Work }> {
   const type = mediaType(request);
   if (type !== 'json' && type !== 'yaml' && type !== 'protobuf') throw unsupportedType(acceptedTypes);
   const bytes = await request.body(maxBodyBytes);
-  if (type === 'protobuf') return { object: fromProtobuf(bytes, kind), warnings: [] };
-  const { value, duplicates } = await decodeText(bytes, type, kind);
+  const work = slices.open(bytes.length);
+  if (type === 'protobuf') return { object: await work.run(() => fromProtobuf(bytes, kind)), warnings: [], work };
+  const { value, duplicates } = await decodeText(bytes, type, kind, work);
   checkType(value, kind, bytes);
   const inOrder = (unknown: readonly string[]): readonly string[] =>
     type === 'json' && duplicates.length > 0
       ? strictProblems(bytes.toString(), kind.schema)
       : [...duplicates, ...unknown];
   try {
-    return decodeObject(value, kind, { validation, duplicates, inOrder });
+    const decoded = await work.run(() => decodeObject(value, kind, { validation, duplicates, inOrder }));
+    return { ...decoded, work };
   } catch (error) {
     if (error instanceof DecodeError) throw cannotHandle(kind, error.message);
     throw error;
@@ -77,9 +86,9 @@ export const unsupportedPatch = (kind: Kind, types: readonly string[]): Error =>
       });
 
 /** Text as a value, whatever its syntax. */
-async function decodeText(bytes: Buffer, type: 'json' | 'yaml', kind: Kind): Promise<ParsedJson> {
+async function decodeText(bytes: Buffer, type: 'json' | 'yaml', kind: Kind, work: Work): Promise<ParsedJson> {
   try {
-    return await decodeBody(bytes, type);
+    return await decodeBody(bytes, type, work);
   } catch (error) {
     if (error instanceof JsonError) throw unrecognised(kind, noVersion(error.message), bytes);
     if (error instanceof YamlError) throw unrecognised(kind, error.message, bytes);

@@ -33,27 +33,25 @@ export async function createObject(
   request: WriteRequest,
   given: ApiObject,
 ): Promise<Written> {
-  const identified = identify(context, resource, request, given);
+  const { work } = request;
+  const identified = await work.run(() => identify(context, resource, request, given));
   const { name = '', generateName: prefix = '' } = identified.metadata;
   checkNamespace(context, resource, request.namespace, name || prefix);
-  checkGrants(context, resource, request, { next: identified, old: undefined });
+  await work.run(() => checkGrants(context, resource, request, { next: identified, old: undefined }));
   const isGenerated = name === '' && prefix !== '';
   let names = isGenerated ? nameAttempts : 1;
   for (let attempt = 0; attempt < claimAttempts; attempt++) {
     const named = isGenerated ? withMetadata(identified, { name: generateName(prefix, context.random) }) : identified;
-    const allocation = allocateForCreate(context, resource, named, request.dryRun);
+    const allocation = await work.run(() => allocateForCreate(context, resource, named, request.dryRun));
     try {
-      const object = validated(context, resource, request, allocation.object);
+      const object = await work.run(() => validated(context, resource, request, allocation.object));
       denyExternalIps(context, resource, { next: object, old: undefined });
-      const asked = admission(context, resource, request, { operation: 'CREATE', object, old: undefined });
-      // A tick more for every write would be a cost for every write.
-      if (asked !== undefined) {
-        await asked;
-        // They may take their time, and nobody removes what comes into a namespace after its end.
-        checkNamespace(context, resource, request.namespace, name || prefix);
-      }
+      await admission(context, resource, request, { operation: 'CREATE', object, old: undefined });
       refuseRevision(given);
-      const outcome = await commitNew(context, resource, request, object, allocation);
+      const value = await work.run(() => storedValue(resource, object));
+      // Webhooks and slices take their time, and nobody removes what comes into a namespace after its end.
+      checkNamespace(context, resource, request.namespace, name || prefix);
+      const outcome = await commitNew(context, resource, request, { object, value, allocation });
       if (outcome !== 'name taken' && outcome !== 'claim lost') return outcome;
       if (outcome === 'name taken' && --names === 0) throw exists(resource, object.metadata, isGenerated);
     } finally {
@@ -117,7 +115,7 @@ function validated(context: ServerContext, resource: Resource, request: WriteReq
     ...kind.validateCreate(prepared, context.write),
   ];
   if (errors.length > 0) throw invalid(kindSubject(resource, prepared.metadata.name ?? ''), errors);
-  request.warnings.push(...kind.warnings(prepared, undefined, context.write));
+  for (const warning of kind.warnings(prepared, undefined, context.write)) request.warnings.push(warning);
   return prepared;
 }
 
@@ -125,13 +123,15 @@ async function commitNew(
   context: ServerContext,
   resource: Resource,
   request: WriteRequest,
-  object: ApiObject,
-  allocation: Allocation,
+  {
+    object,
+    value,
+    allocation,
+  }: { readonly object: ApiObject; readonly value: string; readonly allocation: Allocation },
 ): Promise<Written | 'name taken' | 'claim lost'> {
   const { cache } = resource;
   const key = cache.key(request.namespace, object.metadata.name ?? '');
   if (cache.get(key) !== undefined) return 'name taken';
-  const value = storedValue(resource, object);
   if (request.dryRun) return { item: dryRunItem(resource, key, value, 0), created: true };
   const commit = await context.store.commit([{ key, value, expect: 0 }, ...allocation.writes]);
   if (commit.ok) {

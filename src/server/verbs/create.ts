@@ -17,12 +17,13 @@ export async function create(
   { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
 ): Promise<Written> {
   const options = parseWriteOptions(info.query, 'CreateOptions');
-  const body = await readObject(request, resource.kind, options.fieldValidation);
-  const sent = withUniqueOwners(body.object, body.warnings);
-  warnings.push(...sent.warnings);
+  const body = await readObject(context, request, resource.kind, options.fieldValidation);
+  const sent = await body.work.run(() => withUniqueOwners(body.object, body.warnings));
+  for (const warning of sent.warnings) warnings.push(warning);
   const write = {
-    ...clientRequest(info, { request, warnings }, options),
+    ...clientRequest(info, { request, warnings }, options, body.work),
     name: sent.object.metadata.name ?? '',
   };
-  return createObject(context, resource, write, resource.kind.applyDefaults(sent.object));
+  const defaulted = await body.work.run(() => resource.kind.applyDefaults(sent.object));
+  return createObject(context, resource, write, defaulted);
 }

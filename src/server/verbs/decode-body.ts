@@ -2,23 +2,14 @@ import { failure } from '../../api/errors.ts';
 import type { ParsedJson } from '../../api/schema/json.ts';
 import { parseJson, TooManyValuesError } from '../../api/schema/json.ts';
 import { parseYaml } from '../../api/schema/yaml.ts';
-import { yieldToEventLoop } from '../limits/event-loop.ts';
-
-/** What is smaller is decoded within a few milliseconds. */
-const largeBytes = 64 * 1024;
+import type { Work } from '../limits/slices.ts';
 
 /**
- * The value of a body, and its duplicate keys. The work is linear in the body, and a large one is parsed in a turn of the
- * event loop of its own, with another one for what the caller does next. Throws a 413 for a body with too many values,
- * else a `JsonError` or a `YamlError`.
+ * The value of a body, and its duplicate keys. The work is linear in the body. Throws a 413 for a body with too many
+ * values, else a `JsonError` or a `YamlError`.
  */
-export async function decodeBody(bytes: Buffer, type: 'json' | 'yaml'): Promise<ParsedJson> {
-  if (bytes.length < largeBytes) return parse(bytes, type);
-  await yieldToEventLoop();
-  const parsed = parse(bytes, type);
-  await yieldToEventLoop();
-  return parsed;
-}
+export const decodeBody = async (bytes: Buffer, type: 'json' | 'yaml', work: Work): Promise<ParsedJson> =>
+  work.run(() => parse(bytes, type));
 
 function parse(bytes: Buffer, type: 'json' | 'yaml'): ParsedJson {
   const text = bytes.toString(); // invalid UTF-8 becomes U+FFFD, as in Go's decoder

@@ -32,6 +32,9 @@ export interface Target {
   readonly warnings?: string[];
 }
 
+/** How often a deletion is tried again after a write came first. */
+const attempts = 64;
+
 /** These hold the cluster itself. */
 const immortalNamespaces = ['default', 'kube-system', 'kube-public'];
 
@@ -49,10 +52,11 @@ export async function deleteObject(
     throw forbidden(subjectOf(resource, target.name), 'this namespace may not be deleted');
   }
   const key = resource.cache.key(target.namespace, target.name);
-  for (;;) {
+  for (let attempt = 0; attempt < attempts; attempt++) {
     const item = resource.cache.get(key);
     if (item === undefined) throw notFound(subjectOf(resource, target.name));
-    const old = servedObject(resource, item);
+    const work = context.slices.open(item.entry.value.length);
+    const old = await work.run(() => servedObject(resource, item));
     checkPreconditions(resource, old, options);
     const asked = admission(context, resource, writerOf(target, options), {
       operation: 'DELETE',
@@ -64,6 +68,7 @@ export async function deleteObject(
     const deleted = await commitDeletion(context, resource, { item, old, ending, dryRun: isDryRun(options) });
     if (deleted !== 'again') return deleted;
   }
+  throw tryAgain('delete', subjectOf(resource, target.name));
 }
 
 const writerOf = ({ user, warnings = [] }: Target, options: DeleteOptions): Writer => ({

@@ -10,6 +10,8 @@ import { JsonError } from '../../api/schema/json.ts';
 import { decodeEnvelope, decodeProtobuf, ProtobufError } from '../../api/schema/protobuf.ts';
 import { YamlError } from '../../api/schema/yaml.ts';
 import { acceptedTypes } from '../negotiate/accept.ts';
+import type { ServerContext } from '../context.ts';
+import type { Work } from '../limits/slices.ts';
 import type { ApiRequest } from '../reply.ts';
 import { isTrue } from '../request.ts';
 import { maxBodyBytes, mediaType, unsupportedType } from './body.ts';
@@ -18,19 +20,23 @@ import { decodeBody } from './decode-body.ts';
 import { dryRunErrors, refuseOptions } from './write-options.ts';
 
 /** How an object is to be deleted: from the body, or from the query when the body is empty. */
-export async function readDeleteOptions(request: ApiRequest, query: URLSearchParams): Promise<DeleteOptions> {
+export async function readDeleteOptions(
+  { slices }: Pick<ServerContext, 'slices'>,
+  request: ApiRequest,
+  query: URLSearchParams,
+): Promise<DeleteOptions> {
   const bytes = await request.body(maxBodyBytes);
-  const options = bytes.length > 0 ? await fromBody(request, bytes) : fromQuery(query);
+  const options = bytes.length > 0 ? await fromBody(request, bytes, slices.open(bytes.length)) : fromQuery(query);
   refuseOptions('DeleteOptions', optionErrors(options));
   return options;
 }
 
-async function fromBody(request: ApiRequest, bytes: Buffer): Promise<DeleteOptions> {
+async function fromBody(request: ApiRequest, bytes: Buffer, work: Work): Promise<DeleteOptions> {
   const type = mediaType(request);
   try {
     if (type === 'protobuf') return decodeProtobuf<DeleteOptions>(deleteOptions, decodeEnvelope(bytes).raw);
     if (type !== 'json' && type !== 'yaml') throw unsupportedType(acceptedTypes);
-    const { value } = await decodeBody(bytes, type);
+    const { value } = await decodeBody(bytes, type, work);
     checkType(value);
     return decode<DeleteOptions>(deleteOptions, value).object;
   } catch (error) {

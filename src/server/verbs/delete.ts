@@ -29,7 +29,7 @@ export async function remove(
   info: ResourceRequest,
   { request, warnings, presenter }: Removal,
 ): Promise<Reply> {
-  const options = await readDeleteOptions(request, info.query);
+  const options = await readDeleteOptions(context, request, info.query);
   const { namespace, name } = info;
   const deleted = await deleteObject(context, resource, { namespace, name, user: request.user, warnings }, options);
   const code = !deleted.gone && options.orphanDependents === false ? 202 : 200;
@@ -52,7 +52,7 @@ export async function removeCollection(
   info: ResourceRequest,
   { request, warnings, presenter }: Removal,
 ): Promise<Reply> {
-  const deletion = await readDeleteOptions(request, info.query);
+  const deletion = await readDeleteOptions(context, request, info.query);
   const options = parseListOptions(info.query);
   const selection = parseSelection(resource.kind, info.query);
   const page = await readPage(context, resource, { namespace: info.namespace, options, selection });

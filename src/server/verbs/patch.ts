@@ -14,6 +14,7 @@ import { applyMergePatch } from '../patch/merge.ts';
 import { asJson } from '../patch/managed.ts';
 import { printGo } from '../patch/go-text.ts';
 import { applyStrategicMergePatch } from '../patch/strategic.ts';
+import type { Work } from '../limits/slices.ts';
 import type { ApiRequest } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
@@ -34,7 +35,7 @@ interface Patcher {
   /** Undefined: there is nothing to change. Throws a 400 for a body that is no patch of this type. */
   read(body: unknown): unknown;
   /** The patched document of an object's JSON. */
-  apply(document: Record<string, unknown>, body: unknown, kind: Kind): unknown;
+  apply(document: Record<string, unknown>, body: unknown, kind: Kind, work: Work): unknown;
   /** How messages show the patch that made a bad object. */
   shown(patched: unknown, body: unknown): string;
   /** Stands before what is wrong with the patch itself. */
@@ -46,7 +47,7 @@ const patchers = new Map<string, Patcher>([
     'application/json-patch+json',
     {
       read: (body) => (body === null ? [] : body),
-      apply: applyJsonPatch,
+      apply: (document, body, _kind, work) => work.finish(applyJsonPatch(document, body)),
       shown: (patched) => JSON.stringify(patched),
       told: 'json patch ',
     },
@@ -55,7 +56,7 @@ const patchers = new Map<string, Patcher>([
     'application/merge-patch+json',
     {
       read: mergePatchOf,
-      apply: applyMergePatch,
+      apply: (document, body, _kind, work) => work.run(() => applyMergePatch(document, body)),
       shown: (patched) => JSON.stringify(patched),
       told: '',
     },
@@ -64,7 +65,7 @@ const patchers = new Map<string, Patcher>([
     'application/strategic-merge-patch+json',
     {
       read: strategicPatchOf,
-      apply: (document, body, kind) => applyStrategicMergePatch(document, body, kind.schema),
+      apply: (document, body, kind, work) => work.run(() => applyStrategicMergePatch(document, body, kind.schema)),
       shown: (_, body) => printGo(body),
       told: '',
     },
@@ -104,22 +105,30 @@ export async function patch(
     throw unsupportedPatch(resource.kind, [...patchers.keys(), applyType]);
   }
   const options = parseWriteOptions(info.query, 'PatchOptions');
-  const parsed = await parsePatch(await request.body(maxBodyBytes), type);
+  const bytes = await request.body(maxBodyBytes);
+  const sliced = context.slices.open(bytes.length);
+  const parsed = await parsePatch(bytes, type, sliced);
   const body = patcher.read(parsed.value);
   const problems = [...parsed.duplicates, ...unknownInOperations(body)].map((problem) => patcher.told + problem);
-  const write = clientRequest(info, { request, warnings }, options);
-  return updateObject(context, resource, write, {
-    revise: (old) => {
-      const patched = patcher.apply(asJson(old), body, resource.kind);
-      const shown = (): string => patcher.shown(patched, body);
-      return revised(resource.kind, info, { patched, shown, options, problems, warnings });
-    },
-  });
+  const write = clientRequest(info, { request, warnings }, options, sliced);
+  // A set, since `revise` runs again when another write comes first.
+  const told = new Set<string>();
+  try {
+    return await updateObject(context, resource, write, {
+      async revise(old, work) {
+        const patched = await patcher.apply(asJson(old), body, resource.kind, work);
+        const shown = (): string => patcher.shown(patched, body);
+        return work.run(() => revised(resource.kind, info, { patched, shown, options, problems, told }));
+      },
+    });
+  } finally {
+    for (const warning of told) warnings.push(warning);
+  }
 }
 
-async function parsePatch(bytes: Buffer, type: string): Promise<ParsedJson> {
+async function parsePatch(bytes: Buffer, type: string, work: Work): Promise<ParsedJson> {
   try {
-    return await decodeBody(bytes, 'json');
+    return await decodeBody(bytes, 'json', work);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     throw badRequest(type.includes('strategic') ? error.message : `error decoding patch: ${error.message}`);
@@ -152,20 +161,21 @@ function revised(
     readonly options: WriteOptions;
     /** What is wrong with the patch itself. */
     readonly problems: readonly string[];
-    readonly warnings: string[];
+    /** Collects what the client is warned of. */
+    readonly told: Set<string>;
   },
 ): ApiObject {
-  const { patched, shown, options, problems, warnings } = patch;
+  const { patched, shown, options, problems, told } = patch;
   const wrongType = typeProblem(patched, kind);
   if (wrongType !== undefined) throw badPatch(shown(), wrongType.why);
   try {
-    const { object, warnings: told } = decodeObject(patched, kind, {
+    const { object, warnings } = decodeObject(patched, kind, {
       validation: options.fieldValidation,
       duplicates: problems,
       inOrder: (unknown) => [...problems, ...unknown],
     });
-    const next = withUniqueOwners(named(object, info), told, ' after mutating admission happens');
-    for (const warning of next.warnings) if (!warnings.includes(warning)) warnings.push(warning);
+    const next = withUniqueOwners(named(object, info), warnings, ' after mutating admission happens');
+    for (const warning of next.warnings) told.add(warning);
     return kind.applyDefaults(next.object);
   } catch (error) {
     if (error instanceof DecodeError) throw badPatch(shown(), error.message);

@@ -13,6 +13,8 @@ import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
 import { equalJson } from '../patch/json-value.ts';
 import { settledManagedFields, trackUpdate, withManagedFields } from '../patch/managed.ts';
+import type { Work } from '../limits/slices.ts';
+import { inOneGo } from '../limits/slices.ts';
 import type { Resource } from '../resource.ts';
 import { kindSubject, subjectOf } from '../resource.ts';
 import type { Allocation } from './allocation.ts';
@@ -29,7 +31,7 @@ const attempts = 64;
 /** A change of an object. */
 export interface Revision {
   /** What the object should become, decoded and defaulted; called again when another write came first. */
-  revise(old: ApiObject): ApiObject;
+  revise(old: ApiObject, work: Work): ApiObject | Promise<ApiObject>;
   /** Creates the object when it is not there; absent: that is a 404. */
   create?(): Promise<Written>;
 }
@@ -45,6 +47,9 @@ export async function updateObject(
   revision: Revision,
 ): Promise<Written> {
   const key = resource.cache.key(request.namespace, request.name);
+  // A small change of a large object is as much work as a large change.
+  const work =
+    request.work === inOneGo ? context.slices.open(resource.cache.get(key)?.entry.value.length ?? 0) : request.work;
   for (let attempt = 0; attempt < attempts; attempt++) {
     const item = resource.cache.get(key);
     if (item === undefined) {
@@ -53,7 +58,7 @@ export async function updateObject(
       requireCreate(context, resource, request);
       return await revision.create();
     }
-    const written = await tryUpdate(context, resource, request, { item, revision });
+    const written = await tryUpdate(context, resource, { ...request, work }, { item, revision });
     if (written !== 'again') return written;
   }
   throw tryAgain('update', subjectOf(resource, request.name));
@@ -65,21 +70,24 @@ async function tryUpdate(
   request: WriteRequest,
   { item, revision }: { readonly item: Item; readonly revision: Revision },
 ): Promise<Written | 'again'> {
-  const old = servedObject(resource, item);
-  const revised = revision.revise(old);
-  checkGrants(context, resource, request, { next: revised, old });
+  const { work } = request;
+  const old = await work.run(() => servedObject(resource, item));
+  const revised = await revision.revise(old, work);
+  await work.run(() => checkGrants(context, resource, request, { next: revised, old }));
   checkRevision(resource, revised, old);
-  const tracked = track(context, resource, request, { revised: carriedOver(resource.kind, revised, old), old });
-  const allocation = allocateForUpdate(context, resource, { next: tracked, old }, request.dryRun);
+  const carried = carriedOver(resource.kind, revised, old);
+  const tracked = await work.run(() => track(context, resource, request, { revised: carried, old }));
+  const allocation = await work.run(() => allocateForUpdate(context, resource, { next: tracked, old }, request.dryRun));
   try {
     const warnings: string[] = [];
-    const next = validated(context, resource, request, { next: allocation.object, old, warnings });
-    const settled = withManagedFields(next, settledManagedFields(old, next));
+    const next = await work.run(() =>
+      validated(context, resource, request, { next: allocation.object, old, warnings }),
+    );
+    const settled = await work.run(() => withManagedFields(next, settledManagedFields(old, next)));
     if (request.subresource === '') denyExternalIps(context, resource, { next: settled, old });
-    const asked = admission(context, resource, request, { operation: 'UPDATE', object: settled, old });
-    if (asked !== undefined) await asked;
+    await admission(context, resource, request, { operation: 'UPDATE', object: settled, old });
     const written = await commitUpdate(context, resource, request, { item, old, next: settled, allocation });
-    if (written !== 'again') request.warnings.push(...warnings); // what was tried in vain is not worth a word
+    if (written !== 'again') for (const warning of warnings) request.warnings.push(warning); // else in vain
     return written;
   } finally {
     allocation.settle();
@@ -94,8 +102,8 @@ async function commitUpdate(
   change: { readonly item: Item; readonly old: ApiObject; readonly next: ApiObject; readonly allocation: Allocation },
 ): Promise<Written | 'again'> {
   const { item, old, next, allocation } = change;
-  if (equalJson(next, old)) return { item, created: false };
-  const value = storedValue(resource, next);
+  if (await request.work.run(() => equalJson(next, old))) return { item, created: false };
+  const value = await request.work.run(() => storedValue(resource, next));
   if (request.dryRun) return { item: dryRunItem(resource, item.key, value, item.revision), created: false };
   const isGone = next.metadata.deletionTimestamp !== undefined && isFinished(resource.kind, next);
   const commit = await context.store.commit([
@@ -190,8 +198,9 @@ function validated(
     ...(isStatus ? kind.validateStatus(counted, old, context.write) : kind.validateUpdate(counted, old, context.write)),
   ];
   if (errors.length > 0) throw invalid(kindSubject(resource, counted.metadata.name ?? ''), errors);
-  if (request.subresource === '') warnings.push(...kind.warnings(counted, old, context.write));
-  if (isStatus) warnings.push(...kind.statusWarnings(counted));
+  if (request.subresource === '')
+    for (const warning of kind.warnings(counted, old, context.write)) warnings.push(warning);
+  if (isStatus) for (const warning of kind.statusWarnings(counted)) warnings.push(warning);
   return counted;
 }
 

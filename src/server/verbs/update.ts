@@ -21,11 +21,11 @@ export async function update(
   { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
 ): Promise<Written> {
   const options = parseWriteOptions(info.query, 'UpdateOptions');
-  const body = await readObject(request, resource.kind, options.fieldValidation);
-  const sent = withUniqueOwners(body.object, body.warnings);
-  warnings.push(...sent.warnings);
-  const write = clientRequest(info, { request, warnings }, options);
-  const next = resource.kind.applyDefaults(named(sent.object, info));
+  const body = await readObject(context, request, resource.kind, options.fieldValidation);
+  const sent = await body.work.run(() => withUniqueOwners(body.object, body.warnings));
+  for (const warning of sent.warnings) warnings.push(warning);
+  const write = clientRequest(info, { request, warnings }, options, body.work);
+  const next = await body.work.run(() => resource.kind.applyDefaults(named(sent.object, info)));
   return updateObject(context, resource, write, {
     revise: (old) => {
       checkUid(resource, next, old.metadata.uid);

@@ -1,6 +1,8 @@
 import type { ApiObject } from '../../api/metadata.ts';
 import type { Item } from '../cache/item.ts';
 import type { ApiRequest, User } from '../reply.ts';
+import type { Work } from '../limits/slices.ts';
+import { inOneGo } from '../limits/slices.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { WriteOptions } from './write-options.ts';
 import { managerOf } from './write-options.ts';
@@ -20,6 +22,8 @@ export interface WriteRequest {
   readonly manager: string | undefined;
   /** Collects what the client should be told beside the answer. */
   readonly warnings: string[];
+  /** Runs the stages of the write. */
+  readonly work: Work;
   /** The options as they were sent. Only webhooks want them, and most writes ask none. */
   readonly sent?: () => SentOptions;
 }
@@ -32,8 +36,10 @@ export const clientRequest = (
   info: ResourceRequest,
   { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
   options: WriteOptions,
+  work: Work,
 ): WriteRequest => ({
   user: request.user,
+  work,
   namespace: info.namespace,
   name: info.name,
   subresource: subresourceOf(info),
@@ -67,4 +73,12 @@ export const withMetadata = (object: ApiObject, metadata: Partial<ApiObject['met
 /** A write of the server itself: nobody's rights are asked, and nobody is there to be warned. */
 export const ownRequest = (
   target: Pick<WriteRequest, 'namespace' | 'name'> & Partial<Pick<WriteRequest, 'subresource' | 'manager'>>,
-): WriteRequest => ({ user: undefined, subresource: '', dryRun: false, manager: 'fairlead', warnings: [], ...target });
+): WriteRequest => ({
+  user: undefined,
+  subresource: '',
+  dryRun: false,
+  manager: 'fairlead',
+  warnings: [],
+  work: inOneGo,
+  ...target,
+});

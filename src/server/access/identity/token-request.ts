@@ -27,8 +27,8 @@ export async function requestToken(
   const { namespace, name } = info;
   negotiate(request.header('accept'), []);
   const { fieldValidation } = parseWriteOptions(info.query, 'CreateOptions');
-  const body = await readObject(request, tokenRequestKind, fieldValidation);
-  warnings.push(...body.warnings);
+  const body = await readObject(context, request, tokenRequestKind, fieldValidation);
+  for (const warning of body.warnings) warnings.push(warning);
   const asked = tokenRequestKind.applyDefaults(body.object as TokenRequest); // decoded by that kind's schema
   checkIdentity(asked, info);
   const lookup = lookupIn(context.hub);

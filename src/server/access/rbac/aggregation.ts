@@ -12,6 +12,7 @@ import type { ServerContext } from '../../context.ts';
 import { equalJson } from '../../patch/json-value.ts';
 import type { Resource } from '../../resource.ts';
 import { updateObject } from '../../verbs/update-object.ts';
+import { ownRequest } from '../../verbs/write-request.ts';
 
 const manager = 'clusterrole-aggregation-controller';
 const retryMs = 1000;
@@ -109,11 +110,10 @@ export class RoleAggregation {
     const rules = gatheredRules(role, this.#roles.values());
     if (equalJson(rules, role.rules ?? [])) return;
     const { name = '' } = role.metadata;
-    const request = { user: undefined, namespace: '', name, subresource: '' as const, dryRun: false };
     await updateObject(
       this.#context,
       this.#resource,
-      { ...request, manager, warnings: [] },
+      ownRequest({ namespace: '', name, manager }),
       // Only what still gathers; a write in between is seen as a change of its own.
       { revise: (old) => ((old as ClusterRole).aggregationRule === undefined ? old : { ...old, rules }) },
     ).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json-value.ts';
 import { isList, isObject } from '../json-value.ts';
-import { compareElements, fieldElement } from './element.ts';
+import { fieldElement, sortElements } from './element.ts';
 import { groupItems, itemElement } from './items.ts';
 import type { FieldSet, FieldSetBuilder } from './set.ts';
 import { leaf, self } from './set.ts';
@@ -61,7 +61,7 @@ function allOfList(list: readonly unknown[], shape: SetShape | ItemsShape): Fiel
     return set;
   }
   const groups = groupItems(list, shape);
-  for (const element of [...groups.keys()].toSorted(compareElements)) {
+  for (const element of sortElements([...groups.keys()])) {
     const items = groups.get(element) ?? [];
     set[element] = shape.kind === 'set' || items.length > 1 ? leaf : allOf(items[0], shape.items);
   }

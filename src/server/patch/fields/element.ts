@@ -35,20 +35,44 @@ export function normalElement(element: string): string | undefined {
 
 /** The order of elements in `fieldsV1`: by kind, then names by their text, keys and values by their value. */
 export function compareElements(left: string, right: string): number {
-  const [leftKind, rightKind] = [kinds.indexOf(left[0] ?? ''), kinds.indexOf(right[0] ?? '')];
-  if (leftKind !== rightKind) return leftKind - rightKind;
   if (left === right) return 0;
-  switch (left.charAt(0)) {
+  if (left.startsWith('f') && right.startsWith('f')) return left < right ? -1 : 1;
+  return compareRead(readElement(left), readElement(right));
+}
+
+/** The elements in that order. Each is read once, since reading one costs more than comparing it. */
+export const sortElements = (elements: readonly string[]): string[] =>
+  elements
+    .map(readElement)
+    .sort(compareRead)
+    .map(({ element }) => element);
+
+/** An element with what decides its place. */
+interface ReadElement {
+  readonly element: string;
+  readonly kind: number;
+  readonly fields: readonly KeyField[];
+  readonly value: unknown;
+}
+
+const noFields: readonly KeyField[] = [];
+
+function readElement(element: string): ReadElement {
+  const kind = kinds.indexOf(element[0] ?? '');
+  switch (element.charAt(0)) {
     case 'k':
-      return compareKeys(fieldsOf(left), fieldsOf(right));
+      return { element, kind, fields: fieldsOf(element), value: undefined };
     case 'v':
-      return compareScalars(JSON.parse(left.slice(2)), JSON.parse(right.slice(2)));
+      return { element, kind, fields: noFields, value: JSON.parse(element.slice(2)) };
     case 'i':
-      return Number(left.slice(2)) - Number(right.slice(2));
+      return { element, kind, fields: noFields, value: Number(element.slice(2)) };
     default:
-      return left < right ? -1 : 1;
+      return { element, kind, fields: noFields, value: element };
   }
 }
+
+const compareRead = (left: ReadElement, right: ReadElement): number =>
+  left.kind - right.kind || compareKeys(left.fields, right.fields) || compareScalars(left.value, right.value);
 
 function compareKeys(left: readonly KeyField[], right: readonly KeyField[]): number {
   for (const [index, [name, value]] of left.entries()) {

@@ -1,5 +1,5 @@
 import { isObject } from '../json-value.ts';
-import { compareElements, normalElement, printElement } from './element.ts';
+import { compareElements, normalElement, printElement, sortElements } from './element.ts';
 import type { FieldSet, FieldSetBuilder } from './set.ts';
 import { asMember, isLeaf, isMember, leaf, self, union } from './set.ts';
 
@@ -33,19 +33,19 @@ function parseChildren(value: unknown): FieldSet {
 export function ordered(set: FieldSet): FieldSet {
   const elements = Object.keys(set);
   let isOrdered = true;
-  const children = elements.map((element, index) => {
+  const children = new Map<string, FieldSet>();
+  let previous: string | undefined;
+  for (const element of elements) {
     const child = set[element] ?? leaf;
     const orderedChild = isLeaf(child) ? child : ordered(child);
-    const previous = elements[index - 1];
-    isOrdered &&= orderedChild === child && (previous === undefined || comesBefore(previous, element));
-    return [element, orderedChild] as const;
-  });
+    // The mark of a member is of no kind, which comes before all kinds.
+    isOrdered &&= orderedChild === child && (previous === undefined || compareElements(previous, element) < 0);
+    children.set(element, orderedChild);
+    previous = element;
+  }
   if (isOrdered) return set;
-  return Object.fromEntries(children.toSorted(([left], [right]) => (comesBefore(left, right) ? -1 : 1)));
+  return Object.fromEntries(sortElements(elements).map((element) => [element, children.get(element) ?? leaf]));
 }
-
-const comesBefore = (left: string, right: string): boolean =>
-  left === self || (right !== self && compareElements(left, right) < 0);
 
 /** The members of a set as messages print them, those of a level before those below it. */
 export function printPaths(set: FieldSet, prefix = ''): string[] {

@@ -57,6 +57,14 @@ export function union(left: FieldSet, right: FieldSet): FieldSet {
   return united;
 }
 
+/** The paths in any of the sets. Halves are united first, so that a path is copied once for each doubling. */
+export function unionOf(sets: readonly FieldSet[]): FieldSet {
+  const [first = emptySet, second] = sets;
+  if (second === undefined) return first;
+  const half = sets.length >> 1;
+  return union(unionOf(sets.slice(0, half)), unionOf(sets.slice(half)));
+}
+
 function unite(left: FieldSet, right: FieldSet): FieldSet {
   if (isLeaf(right)) return asMember(left);
   if (isLeaf(left)) return asMember(right);

@@ -49,11 +49,12 @@ const isKnownVersion = (version: string): boolean => reviewVersions.includes(ver
 
 function versionErrors(path: string, versions: readonly string[], leniency: Leniency): FieldError[] {
   if (versions.length === 0) return [required(path, `must specify one of ${reviewVersions.join(', ')}`)];
-  const errors = versions.flatMap((version, index) =>
-    versions.indexOf(version) < index
-      ? [invalidValue(`${path}[${index}]`, version, 'duplicate version')]
-      : dns1035LabelErrors(version).map((problem) => invalidValue(`${path}[${index}]`, version, problem)),
-  );
+  const seen = new Set<string>();
+  const errors = versions.flatMap((version, index) => {
+    const problems = seen.has(version) ? ['duplicate version'] : dns1035LabelErrors(version);
+    seen.add(version);
+    return problems.map((problem) => invalidValue(`${path}[${index}]`, version, problem));
+  });
   if (leniency.versions || versions.some(isKnownVersion)) return errors;
   return [...errors, invalidValue(path, versions, `must include at least one of ${reviewVersions.join(', ')}`)];
 }

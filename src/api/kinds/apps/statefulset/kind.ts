@@ -125,7 +125,8 @@ function retentionErrors({ persistentVolumeClaimRetentionPolicy: policy = {} }: 
 function withClaims(object: StatefulSet): StatefulSet {
   const { hostname: _hostname, subdomain: _subdomain, ...pod } = object.spec.template.spec;
   const claims = (object.spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata.name ?? '');
-  const own = (pod.volumes ?? []).filter(({ name }) => !claims.includes(name));
+  const claimed = new Set(claims);
+  const own = (pod.volumes ?? []).filter(({ name }) => !claimed.has(name));
   const volumes = [...claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })), ...own];
   const template: PodTemplateSpec = { ...object.spec.template, spec: { ...pod, volumes } };
   return { ...object, spec: { ...object.spec, template } };

@@ -39,7 +39,9 @@ function deadlineErrors(
 
 function additionErrors(spec: PodSpec, old: PodSpec): readonly FieldError[] {
   const { tolerations = [], schedulingGates = [] } = spec;
-  const lost = (old.tolerations ?? []).some((before) => !tolerations.some((now) => isDeepStrictEqual(before, now)));
+  // Decoding has put the fields in one order, so that equal tolerations have equal texts.
+  const kept = new Set(tolerations.map((toleration) => JSON.stringify(toleration)));
+  const lost = (old.tolerations ?? []).some((toleration) => !kept.has(JSON.stringify(toleration)));
   const gates = new Set((old.schedulingGates ?? []).map(({ name }) => name));
   return [
     ...(lost

@@ -41,10 +41,12 @@ function checkPrimary(errors: FieldError[], { spec: { clusterIP = '', clusterIPs
 }
 
 function checkFamilies(errors: FieldError[], { spec: { ipFamilies = [], ipFamilyPolicy } }: Service): void {
+  const seen = new Set<string>();
   ipFamilies.forEach((family, index) => {
     const at = `spec.ipFamilies[${index}]`;
     if (!families.includes(family)) errors.push(notSupported(at, family, families));
-    if (ipFamilies.indexOf(family) < index) errors.push(duplicate(at, family));
+    if (seen.has(family)) errors.push(duplicate(at, family));
+    seen.add(family);
   });
   if (ipFamilyPolicy !== undefined && !policies.includes(ipFamilyPolicy)) {
     errors.push(notSupported('spec.ipFamilyPolicy', ipFamilyPolicy, policies));

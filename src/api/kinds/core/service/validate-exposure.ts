@@ -23,8 +23,9 @@ export function checkExternalIps(
 ): void {
   if (externalIPs === undefined) return;
   const strict = gates.enabled('StrictIPCIDRValidation');
+  const accepted = new Set(old?.spec.externalIPs);
   externalIPs.forEach((ip, index) => {
-    const isKept = old?.spec.externalIPs?.includes(ip) === true;
+    const isKept = accepted.has(ip);
     const malformed = isKept ? [] : addressErrors(ip, strict);
     const messages = malformed.length > 0 ? malformed : endpointAddressErrors(ip, loopbackEndpoints);
     const taken = isKept || messages.length > 0 ? [] : allocatedErrors(ip, allocatedRanges);
@@ -55,8 +56,9 @@ export function checkSourceRanges(
     // Kubernetes writes this path with a capital L.
     const path = 'spec.LoadBalancerSourceRanges';
     if (spec.type !== 'LoadBalancer') errors.push(forbiddenField(path, onlyForLoadBalancers));
+    const accepted = new Set(old?.spec.loadBalancerSourceRanges);
     ranges.forEach((range, index) => {
-      if (old?.spec.loadBalancerSourceRanges?.includes(range)) return;
+      if (accepted.has(range)) return;
       checkRange(errors, `${path}[${index}]`, range, strict);
     });
     return;

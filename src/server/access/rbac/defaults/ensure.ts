@@ -13,7 +13,7 @@ import type { ServerContext } from '../../../context.ts';
 import type { Resource } from '../../../resource.ts';
 import { createObject } from '../../../verbs/create-object.ts';
 import { updateObject } from '../../../verbs/update-object.ts';
-import type { WriteRequest } from '../../../verbs/write-request.ts';
+import { ownRequest } from '../../../verbs/write-request.ts';
 import { completeBinding, completeRole } from './complete.ts';
 import { fairleadBindings, fairleadRoles, leaseBinding, leaseRole } from './fairlead.ts';
 import { kubernetesBindings, kubernetesRoles } from './kubernetes.ts';
@@ -41,15 +41,7 @@ async function ensure(
 ): Promise<void> {
   const resource: Resource = { kind, cache: context.hub.cache(kind) };
   const { name = '', namespace = '' } = standard.metadata;
-  const request: WriteRequest = {
-    user: undefined,
-    namespace,
-    name,
-    subresource: '',
-    dryRun: false,
-    manager: 'fairlead',
-    warnings: [],
-  };
+  const request = ownRequest({ namespace, name });
   const item = resource.cache.get(resource.cache.key(namespace, name));
   if (item === undefined) {
     await createObject(context, resource, request, standard).catch(ignoreExisting);

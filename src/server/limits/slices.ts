@@ -1,0 +1,105 @@
+import { failure } from '../../api/errors.ts';
+import { setImmediate, setTimeout } from '../../machine/timers.ts';
+
+/** What one request does on the event loop. */
+export interface Work {
+  /** Runs one stage: at once for a small request, in a slice of its own for a large one. */
+  run<T>(stage: () => T): T | Promise<T>;
+  /** Runs a stage that can stop between two steps: in as many slices as it needs. */
+  finish<T>(steps: Generator<void, T>): T | Promise<T>;
+}
+
+/** Work on bodies and objects up to this size, which takes a few milliseconds, is not sliced. */
+const smallBytes = 64 * 1024;
+/** How long a slice lasts where its stage can stop. */
+const sliceMs = 10;
+/** Slices that are shorter are followed by a turn of the event loop, longer ones by a pause of the same length. */
+const shortMs = 2;
+/** Processor time that a request may take in all its slices: twenty times what the largest body takes. */
+const maxCpuMs = 20_000;
+
+/**
+ * Shares the event loop between the requests that need much of it: one of them works at a time, a stage at a time, and
+ * after each stage the loop is free for as long as the stage took. So however many there are, every other request waits
+ * for at most one stage, and then has half of the loop.
+ */
+export class Slices {
+  readonly #waiting: (() => void)[] = [];
+  #isBusy = false;
+
+  /** The work of a request on so many bytes, of its body or of the stored object. */
+  open(bytes: number): Work {
+    return bytes <= smallBytes ? inOneGo : new SlicedWork(this);
+  }
+
+  /** Resolves when nobody else works. Must be followed by `end`. */
+  begin(): Promise<void> {
+    if (this.#isBusy) return new Promise((resolve) => this.#waiting.push(resolve));
+    this.#isBusy = true;
+    return Promise.resolve();
+  }
+
+  /** A slice has ended that took so long. */
+  end(ms: number): void {
+    const next = (): void => {
+      const resolve = this.#waiting.shift();
+      if (resolve === undefined) this.#isBusy = false;
+      else resolve();
+    };
+    if (ms < shortMs) setImmediate(next);
+    else setTimeout(next, ms);
+  }
+}
+
+/** All steps, one after the other. */
+export function finish<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Work that is not sliced. */
+export const inOneGo: Work = { run: (stage) => stage(), finish };
+
+class SlicedWork implements Work {
+  readonly #slices: Slices;
+  #cpuMs = 0;
+
+  constructor(slices: Slices) {
+    this.#slices = slices;
+  }
+
+  async run<T>(stage: () => T): Promise<T> {
+    await this.#slices.begin();
+    const startedMs = performance.now();
+    const startedCpu = process.threadCpuUsage();
+    try {
+      if (this.#cpuMs > maxCpuMs) throw tooExpensive();
+      return stage();
+    } finally {
+      const { user, system } = process.threadCpuUsage(startedCpu);
+      this.#cpuMs += (user + system) / 1000;
+      this.#slices.end(performance.now() - startedMs);
+    }
+  }
+
+  async finish<T>(steps: Generator<void, T>): Promise<T> {
+    for (;;) {
+      const step = await this.run(() => {
+        const endMs = performance.now() + sliceMs;
+        let next = steps.next();
+        while (next.done !== true && performance.now() < endMs) next = steps.next();
+        return next;
+      });
+      if (step.done === true) return step.value;
+    }
+  }
+}
+
+const tooExpensive = (): Error =>
+  failure({
+    code: 413,
+    reason: 'RequestEntityTooLarge',
+    message: `Request entity too large: it took more than ${maxCpuMs / 1000} s of processor time, the limit for one request; send fewer fields, list items or patch operations at once`,
+  });
