@@ -115,6 +115,42 @@ test('there are no cycles, not even of types', () => {
   assert.deepEqual(cycles, []);
 });
 
+test('every exported value is imported somewhere', () => {
+  const sources = ['src', 'test', 'bench'].flatMap((folder) =>
+    globSync(`${folder}/**/*.ts`, { cwd: root }).map((path) => ({
+      path: path.replaceAll('\\', '/'),
+      text: readFileSync(`${root}/${path}`, 'utf8'),
+    })),
+  );
+  /** File → the names that others import from it; `*`: all of them. */
+  const imported = new Map<string, Set<string>>();
+  for (const { path, text } of sources) {
+    const note = (target: string, names: readonly string[]): void => {
+      const file = posix.join(posix.dirname(path), target);
+      imported.set(file, new Set([...(imported.get(file) ?? []), ...names]));
+    };
+    for (const [, names = '', target = ''] of text.matchAll(
+      /\b(?:import|export)\s*(?:type\s*)?\{([^}]*)\}\s*from\s*'(\.[^']+)'/g,
+    )) {
+      note(
+        target,
+        names.split(',').map((name) => /^\s*(?:type\s+)?(\w+)/.exec(name)?.[1] ?? ''),
+      );
+    }
+    for (const [, target = ''] of text.matchAll(/\bimport(?:\s*\*\s*as\s+\w+\s+from\s*|\s*\(\s*)'(\.[^']+)'/g))
+      note(target, ['*']);
+  }
+  const exported = /^export\s+(?:async\s+)?(?:abstract\s+)?(?:const|function\*?|class)\s+(\w+)/gm;
+  const unused = sources
+    .filter(({ path }) => path.startsWith('src/') && imported.get(path)?.has('*') !== true)
+    .flatMap(({ path, text }) =>
+      Array.from(text.matchAll(exported), ([, name = '']) => name)
+        .filter((name) => imported.get(path)?.has(name) !== true)
+        .map((name) => `${path}: ${name}`),
+    );
+  assert.deepEqual(unused, []);
+});
+
 test('names say what a file is about', () => {
   const wrong = files.filter(
     ({ path }) => path.split('/').some((part) => bannedNames.test(part)) || !/^[a-z0-9./-]+$/.test(path),

@@ -19,7 +19,7 @@ import {
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
-export const ownerReference = atomic(
+const ownerReference = atomic(
   struct(`${meta}.OwnerReference`, 'Names an object that owns this one, in the same namespace or cluster-scoped.', {
     kind: always(1, string, 'Kind of the owner.', { required: true }),
     name: always(3, string, 'Name of the owner.', { required: true }),
@@ -34,7 +34,7 @@ export const ownerReference = atomic(
   }),
 );
 
-export const managedFieldsEntry = struct(
+const managedFieldsEntry = struct(
   `${meta}.ManagedFieldsEntry`,
   'The fields that one manager has set through one operation.',
   {

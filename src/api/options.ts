@@ -6,7 +6,7 @@ import { boolean, int64, list, optional, pointer, string, struct } from './schem
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
 /** What must hold for a deletion to go through. */
-export const preconditions = struct(`${meta}.Preconditions`, 'What must hold of an object for an operation on it.', {
+const preconditions = struct(`${meta}.Preconditions`, 'What must hold of an object for an operation on it.', {
   uid: pointer(1, string, 'The UID the object must have.'),
   resourceVersion: pointer(2, string, 'The revision the object must be at.'),
 });

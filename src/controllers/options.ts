@@ -1,7 +1,7 @@
 import type { Gates } from '../api/gates.ts';
 
 /** The controllers there are, by the names that kube-controller-manager has for them. */
-export const controllerNames = [
+const controllerNames = [
   'endpoints-controller',
   'endpointslice-controller',
   'endpointslice-mirroring-controller',

@@ -29,7 +29,7 @@ export function onPodChange({ pods, selection }: Caches, changed: (service: Key)
 }
 
 /** Whether nothing that is published about a Pod differs. Its ports cannot change. */
-export const isSameBackend = (left: Pod, right: Pod): boolean =>
+const isSameBackend = (left: Pod, right: Pod): boolean =>
   isReady(left) === isReady(right) &&
   isTerminating(left) === isTerminating(right) &&
   left.status.phase === right.status.phase &&

@@ -11,7 +11,7 @@ export function trimObject<T extends ApiObject>(object: T): T {
 }
 
 /** What says which object it is, who owns it and whether it is about to go; the garbage collector needs no more. */
-export function trimMetadata(metadata: ObjectMeta): ObjectMeta {
+function trimMetadata(metadata: ObjectMeta): ObjectMeta {
   const { name, namespace, uid, resourceVersion, deletionTimestamp, ownerReferences, finalizers } = metadata;
   return {
     ...(name === undefined ? {} : { name }),

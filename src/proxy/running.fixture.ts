@@ -17,7 +17,7 @@ import type { Route } from './routes/route.ts';
 import { routeKey } from './routes/route.ts';
 
 /** A backend that remembers what it was told, and fails when told to. */
-export class Recorder implements Backend {
+class Recorder implements Backend {
   readonly calls: string[] = [];
   readonly routes = new Map<string, Route>();
   failures = 0;

@@ -1,4 +1,4 @@
-import type { Field, FieldMap, ListSchema, MapSchema, ScalarSchema, StringSchema, StructSchema } from './schema.ts';
+import type { Field, FieldMap, ListSchema, MapSchema, ScalarSchema, StringSchema } from './schema.ts';
 
 /** The TypeScript type of the values a schema describes, after decoding. Everything is read-only: copy what you change. */
 export type Infer<S> = S extends { readonly type: 'struct'; readonly fields: infer Fields extends FieldMap }
@@ -39,6 +39,3 @@ type InferFields<Fields> = {
 } & {
   readonly [Key in OptionalKeys<Fields>]?: Fields[Key] extends Field<infer S> ? Infer<S> : never;
 };
-
-/** A struct schema of any shape. */
-export type AnyStruct = StructSchema;

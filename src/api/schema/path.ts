@@ -13,7 +13,7 @@ interface Step {
 const maxLength = 512;
 
 /** `spec.ports[0].name`; a path that is too long to be read is cut. */
-export function printPath(path: Path): string {
+function printPath(path: Path): string {
   const steps: (string | number)[] = [];
   for (let at = path; at !== undefined; at = at.parent) steps.push(at.step);
   let text = '';

@@ -23,7 +23,7 @@ export const parseYaml = (text: string): ParsedJson => parseYamlAsJson(text) ?? 
 const startsAsJson = /^\s{0,100}\{/;
 
 /** Most bodies that are called YAML are JSON, which parses ten times faster; undefined: this one is not. */
-export function parseYamlAsJson(text: string): ParsedJson | undefined {
+function parseYamlAsJson(text: string): ParsedJson | undefined {
   if (!startsAsJson.test(text)) return undefined;
   try {
     return parseJson(text);
@@ -34,7 +34,7 @@ export function parseYamlAsJson(text: string): ParsedJson | undefined {
 }
 
 /** As `parseYaml`, for text that is not JSON. */
-export function parseYamlDocument(text: string): ParsedJson {
+function parseYamlDocument(text: string): ParsedJson {
   const documents = load(text);
   if (documents.length > 1) throw new YamlError('yaml: only one document is accepted');
   const conversion = { text, valuesLeft: maxJsonValues, charactersLeft: maxCharacters, duplicates: [] };

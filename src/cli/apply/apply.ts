@@ -34,7 +34,7 @@ export async function applyManifests(api: Transport, cluster: string, manifests:
 }
 
 /** Namespaces before what may be in them. */
-export function inOrder(manifests: readonly Manifest[]): readonly Manifest[] {
+function inOrder(manifests: readonly Manifest[]): readonly Manifest[] {
   const isNamespace = ({ apiVersion, kind }: Manifest): boolean => apiVersion === 'v1' && kind === 'Namespace';
   return [...manifests.filter(isNamespace), ...manifests.filter((manifest) => !isNamespace(manifest))];
 }

@@ -19,7 +19,7 @@ import type { Shown } from './show.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** The file of members; one that is not there has none. */
-export async function membersIn(path: string): Promise<MembersFile> {
+async function membersIn(path: string): Promise<MembersFile> {
   try {
     return parseMembers(await readFile(path, 'utf8'), path);
   } catch (error) {

@@ -79,6 +79,6 @@ ${urls.map((url) => `  health   ${url}/readyz\n`).join('')}`);
 }
 
 /** Resolves when the signal has fired. */
-export async function firing(signal: AbortSignal): Promise<void> {
+async function firing(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }

@@ -27,11 +27,11 @@ import { portGroups } from '../target-ports.ts';
 import { truncated } from './truncate.ts';
 
 /** The label by which readers see that the Endpoints are kept by a controller, and its value. */
-export const managedByLabel = 'endpoints.kubernetes.io/managed-by';
+const managedByLabel = 'endpoints.kubernetes.io/managed-by';
 /** See {@link managedByLabel}. */
-export const managedBy = 'endpoint-controller';
+const managedBy = 'endpoint-controller';
 /** The annotation that says, with the value `truncated`, that there are more endpoints than the object holds. */
-export const overCapacityAnnotation = 'endpoints.kubernetes.io/over-capacity';
+const overCapacityAnnotation = 'endpoints.kubernetes.io/over-capacity';
 
 /** On Endpoints that serve as the lock of a leader election, in clients from before Leases. */
 const leaderAnnotation = 'control-plane.alpha.kubernetes.io/leader';

@@ -2,7 +2,7 @@
 import type { EndpointAddress, EndpointSubset } from '../../api/kinds/core/endpoints/schema.ts';
 
 /** How many addresses an Endpoints object holds at most. */
-export const maxAddresses = 1000;
+const maxAddresses = 1000;
 
 /** The subsets cut to `maxAddresses`, ready addresses first; undefined if they already fit. */
 export function truncated(subsets: readonly EndpointSubset[]): readonly EndpointSubset[] | undefined {

@@ -20,7 +20,7 @@ import { mirrored } from './mirrored.ts';
 /** The value of the managed-by label on the slices that this controller writes; it touches no others. */
 export const managedBy = 'endpointslicemirroring-controller.k8s.io';
 /** On Endpoints, with the value `true`: not to be mirrored. */
-export const skipMirrorLabel = 'endpointslice.kubernetes.io/skip-mirror';
+const skipMirrorLabel = 'endpointslice.kubernetes.io/skip-mirror';
 
 const leaderAnnotation = 'control-plane.alpha.kubernetes.io/leader';
 const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';

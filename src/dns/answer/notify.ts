@@ -122,7 +122,7 @@ async function acknowledgement(
 }
 
 /** A NOTIFY message with the SOA as it is now, which may spare the secondary a question (RFC 1996 §3.7). */
-export function notification(id: number, apex: Name, soa: RecordSet): Uint8Array {
+function notification(id: number, apex: Name, soa: RecordSet): Uint8Array {
   const writer = new MessageWriter();
   const flags = (opcodes.NOTIFY << 11) | flagBits.AA;
   const { owner, ttl, data } = soa;

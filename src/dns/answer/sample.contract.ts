@@ -49,7 +49,7 @@ const cluster: Readonly<Record<string, string>> = {
   'Service/default/pong': 'pong.default.svc 5 CNAME ping.default.svc',
 };
 
-export const sampleOrigins: readonly ZoneOptions[] = [
+const sampleOrigins: readonly ZoneOptions[] = [
   { apex: 'cluster.local' },
   { apex: '10.in-addr.arpa' },
   { apex: '2.10.in-addr.arpa', fallthrough: true },
@@ -63,7 +63,7 @@ export function sampleZones(options: ZonesOptions = {}): Zones {
 }
 
 /** The sets of a zone file. */
-export function parseSets(text: string): readonly RecordSet[] {
+function parseSets(text: string): readonly RecordSet[] {
   const sets = new Map<string, { owner: string; type: RecordType; ttl: number; data: RecordData[] }>();
   for (const line of text.split('\n').map((each) => each.trim())) {
     if (line === '') continue;

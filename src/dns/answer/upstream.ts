@@ -9,7 +9,7 @@ import type { Lookup, Outcome } from './answer.ts';
 import type { ExtendedError, Reply } from '../message/reply.ts';
 
 /** The answer to a question that we are not asked about, as the asker gets it. */
-export function relayed(upstream: UpstreamAnswer, dnssecOk: boolean): Reply {
+function relayed(upstream: UpstreamAnswer, dnssecOk: boolean): Reply {
   const error = errorOf(upstream);
   // What is not asked for is left out of positive answers, but for the proofs that a validator needs.
   const isPositive = upstream.rcode === rcodes.NOERROR && upstream.answers.length > 0;

@@ -64,7 +64,7 @@ export function followMetrics(registry: Registry, follower: Follower, zones: Zon
 }
 
 /** How many ports have an SRV name of their own, by how it is given. */
-export function srvNamesInUse(services: readonly Service[]): { readonly field: number; readonly annotation: number } {
+function srvNamesInUse(services: readonly Service[]): { readonly field: number; readonly annotation: number } {
   let field = 0;
   let annotation = 0;
   for (const { metadata, spec } of services) {

@@ -6,7 +6,7 @@ export const durationBuckets = [
 ] as const;
 
 /** Durations, counted. */
-export class Durations {
+class Durations {
   /** Per bucket, not cumulated; what is above all of them is only in `count`. */
   readonly buckets: number[] = durationBuckets.map(() => 0);
   count = 0;

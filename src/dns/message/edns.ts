@@ -6,9 +6,9 @@ import { maxMessageBytes } from '../../dnswire/writer.ts';
 import type { ExtendedError } from './reply.ts';
 
 /** How large a datagram anybody can take (RFC 1035 §2.3.4). */
-export const plainUdpBytes = 512;
+const plainUdpBytes = 512;
 /** How large a datagram may be without falling to pieces on most paths (DNS flag day 2020). */
-export const largestUdpBytes = 1232;
+const largestUdpBytes = 1232;
 
 export interface EdnsSettings {
   /** No datagram is larger, whatever the asker says; 1232 by default. */

@@ -8,9 +8,9 @@ import { ttlOf } from './options.ts';
 import type { ZoneOptions } from './zone.ts';
 
 /** The version of the schema that a cluster's own zone follows. */
-export const schemaVersion = '1.1.0';
+const schemaVersion = '1.1.0';
 /** The version of the schema that zones of several clusters follow. */
-export const multiclusterSchemaVersion = '1.0.0';
+const multiclusterSchemaVersion = '1.0.0';
 
 export interface ServedZones extends RecordOptions {
   /**

@@ -21,7 +21,7 @@ export interface NamedAddress {
 }
 
 /** The first label of an endpoint's name at one of its addresses. */
-export function endpointLabel(
+function endpointLabel(
   { hostname, targetRef }: Endpoint,
   address: string,
   options: Pick<RecordOptions, 'endpointPodNames'>,

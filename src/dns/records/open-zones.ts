@@ -5,7 +5,7 @@ import type { ZoneOptions, ZonesOptions } from './zones.ts';
 import { Zones } from './zones.ts';
 
 /** The source of what zones say of themselves. */
-export const serverSource = 'Server';
+const serverSource = 'Server';
 
 export interface OpenZonesOptions extends Pick<ZonesOptions, 'now'> {
   /** Where this server is reached. When that changes, put `apexRecords` under `serverSource` again. */

@@ -25,7 +25,7 @@ export interface RecordOptions {
 }
 
 /** Seconds for which answers may be remembered. */
-export const ttls = {
+const ttls = {
   /** What stays for the life of its Service: virtual addresses and what leads to them. */
   stable: 30,
   /** What follows Pods, and aliases. */

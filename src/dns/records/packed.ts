@@ -80,7 +80,7 @@ export const unpackAll = ({ stamp: { type }, data }: Said): readonly RecordData[
   type === 'dynamic' ? [] : itemsOf(data).map((item) => unpack(type, item));
 
 /** A text that two records of a type share only if they say the same. */
-export function textOf(record: RecordData): string {
+function textOf(record: RecordData): string {
   switch (record.type) {
     case 'A':
     case 'AAAA':

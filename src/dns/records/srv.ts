@@ -51,7 +51,7 @@ export function labelsOfPorts(
 }
 
 /** The label of a port's SRV records (KEP-3241): what its service says, else its own field, else its name; '': none. */
-export function srvLabel({ name = '', srvServiceName }: NamedPort, labels: SrvLabels | undefined): string {
+function srvLabel({ name = '', srvServiceName }: NamedPort, labels: SrvLabels | undefined): string {
   // Its gate is off: the field is as good as absent (SRV-9).
   if (labels === undefined) return name;
   return labels.get(name) ?? (srvServiceName || name);

@@ -74,7 +74,7 @@ const below = (label: Name, apex: Name): Name => (apex === '' ? label : `${label
 const secondsOf = (ms: number): number => Math.floor(ms / 1000) >>> 0;
 
 /** The clock where it is ahead of the last serial, and else the number after it; both wrap around at 2³². */
-export function nextSerial(last: number, clock: number): number {
+function nextSerial(last: number, clock: number): number {
   const ahead = (clock - last) >>> 0;
   return ahead > 0 && ahead < 2 ** 31 ? clock : (last + 1) >>> 0;
 }

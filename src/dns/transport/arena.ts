@@ -7,7 +7,7 @@ const smallestGrowth = 256 * 1024;
 const reclaimAfter = 256;
 
 /** How many units a block of at least so many gets. */
-export function roundUnits(units: number): number {
+function roundUnits(units: number): number {
   if (units <= fineUnits) return units + (units & 1);
   const step = 2 ** (Math.floor(Math.log2(units)) - 2);
   return Math.ceil(units / step) * step;

@@ -1,14 +1,12 @@
 // Counters of one thread in memory that the main thread reads. Only their own thread writes them, so adding is plain.
 
 /** Upper bounds of message sizes, in bytes; those of CoreDNS, for whose dashboards they are. */
-export const sizeBounds: readonly number[] = [
-  0, 100, 200, 300, 400, 511, 1023, 2047, 4095, 8291, 16e3, 32e3, 48e3, 64e3,
-];
+const sizeBounds: readonly number[] = [0, 100, 200, 300, 400, 511, 1023, 2047, 4095, 8291, 16e3, 32e3, 48e3, 64e3];
 /** Upper bounds of how long an answer took, in seconds: a quarter of a millisecond, doubled 15 times. */
-export const durationBounds: readonly number[] = Array.from({ length: 16 }, (_, index) => 0.00025 * 2 ** index);
+const durationBounds: readonly number[] = Array.from({ length: 16 }, (_, index) => 0.00025 * 2 ** index);
 
-export const protocols = ['udp', 'tcp'] as const;
-export const clientFamilies = ['1', '2'] as const;
+const protocols = ['udp', 'tcp'] as const;
+const clientFamilies = ['1', '2'] as const;
 /** Types from 256 on are counted as type 0. */
 const countedTypes = 256;
 const countedRcodes = 32;

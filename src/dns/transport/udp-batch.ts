@@ -10,7 +10,7 @@ const messageHeader = { size: 64, name: 0, nameLength: 8, vector: 16, vectors: 2
 const vectorBytes = 16;
 
 /** How many datagrams one call receives or sends. More make no difference: the call is 3 % of the cost by then. */
-export const batchSize = 64;
+const batchSize = 64;
 /** A query longer than this is none of ours. */
 const queryBytes = 2048;
 const replyBytes = maxUdpReplyBytes + 48;

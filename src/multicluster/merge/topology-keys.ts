@@ -1,7 +1,7 @@
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 
 /** An annotation that does what the field `topologyKeys` did, which Kubernetes has dropped: node labels in order. */
-export const topologyKeysAnnotation = 'fairlead.dev/topology-keys';
+const topologyKeysAnnotation = 'fairlead.dev/topology-keys';
 
 /** Near first, then anywhere: what each preference of today says in the words of the seed. */
 const keysOfDistribution: Readonly<Record<string, readonly string[]>> = {

@@ -39,7 +39,7 @@ const allocated = (service: Service): Service => ({
 });
 
 /** What is there after one write. */
-export function afterWrite(actual: Actual, write: Write): Actual {
+function afterWrite(actual: Actual, write: Write): Actual {
   const { kind } = write.kind;
   const { verb } = write;
   // Casts where a stand-in decodes what was sent: the kind of a write says what its object is.

@@ -81,7 +81,7 @@ export function chainRules(chain: Chain, family: IpFamily): readonly string[] {
  * By what a client is remembered: its address and the frontend. Those of IPv6 are too long to be kept whole by nft 1.0.6,
  * which aborts; two hashes, 64 bits, stand for them. Two that collide share a target, which harms nobody.
  */
-export function pinKey(family: IpFamily, protocol: LayerFour): string {
+function pinKey(family: IpFamily, protocol: LayerFour): string {
   if (family === 'IPv4') return `ip saddr . ip daddr . ${protocol} dport`;
   const half = (seed: string): string => `jhash ip6 saddr . ip6 daddr . ${protocol} dport mod 0xffffffff seed ${seed}`;
   return `${half('0x46616972')} . ${half('0x6c656164')}`;

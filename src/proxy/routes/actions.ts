@@ -5,9 +5,6 @@ import type { Action, Target } from './route.ts';
 import { targetKey } from './route.ts';
 import type { Selection } from './selection.ts';
 
-/** Which endpoints serve: any, or only this node's. */
-export type TrafficPolicy = 'Cluster' | 'Local';
-
 /** How long clients stay with an endpoint, by the cluster the endpoint is in. */
 export type Stickiness = (cluster: string | undefined) => number;
 

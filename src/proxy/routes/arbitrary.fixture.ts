@@ -10,7 +10,7 @@ import type { Action, Route, Target } from './route.ts';
 import { routesOf } from './routes.ts';
 
 /** A node on which everything can be served. */
-export const dualNode = { ...node, nodePortAddresses: ['192.0.2.1', '2001:db8::1'] };
+const dualNode = { ...node, nodePortAddresses: ['192.0.2.1', '2001:db8::1'] };
 
 const families = {
   IPv4: (host: number) => ({ vip: `10.96.0.${host}`, balancer: `203.0.113.${host}`, pod: `10.1.${host % 2}.${host}` }),

@@ -3,7 +3,7 @@ import { regionAnnotation } from '../../api/kinds/discovery/endpointslice/labels
 import type { Candidate } from './candidates.ts';
 import type { ThisNode } from './options.ts';
 
-export const hostnameKey = 'kubernetes.io/hostname';
+const hostnameKey = 'kubernetes.io/hostname';
 export const zoneKey = 'topology.kubernetes.io/zone';
 const regionKey = 'topology.kubernetes.io/region';
 /** Labels of nodes that endpoints can be compared by, the narrowest first. */

@@ -1,5 +1,5 @@
 /** What is counted, in the order of the numbers. */
-export const counterNames = [
+const counterNames = [
   'open',
   'accepted',
   'refused',

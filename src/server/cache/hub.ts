@@ -5,7 +5,7 @@ import type { HistoryLimits } from './history.ts';
 import { registryRoot, ResourceCache } from './resource-cache.ts';
 
 /** Ten minutes of history, as far as that stays small. */
-export const defaultLimits: HistoryLimits = { maxEvents: 10_000, maxBytes: 16 << 20, maxAgeMs: 600_000 };
+const defaultLimits: HistoryLimits = { maxEvents: 10_000, maxBytes: 16 << 20, maxAgeMs: 600_000 };
 
 /** How long a reader waits for a revision it has heard of elsewhere. */
 const defaultWaitMs = 3000;

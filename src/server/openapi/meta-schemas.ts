@@ -47,7 +47,7 @@ const statusDetails = struct(`${metaV1}.StatusDetails`, 'What a status is about.
 });
 
 /** Kubernetes' answer when there is no object to answer with. */
-export const status = struct(`${metaV1}.Status`, 'The outcome of a request that does not return an object.', {
+const status = struct(`${metaV1}.Status`, 'The outcome of a request that does not return an object.', {
   ...typeMeta,
   metadata: always(1, listMeta, 'List metadata.'),
   status: optional(2, string, 'Success or Failure.'),

@@ -21,7 +21,7 @@ export function applyStrategicMergePatch(document: JsonObject, body: unknown, sc
 }
 
 /** Merges a patch into an object. Without a schema, lists are replaced. */
-export function mergeObjects(original: JsonObject, patch: JsonObject, schema: Schema | undefined): JsonObject {
+function mergeObjects(original: JsonObject, patch: JsonObject, schema: Schema | undefined): JsonObject {
   if (Object.hasOwn(patch, patchDirective)) return directedObject(patch);
   const merged = new Map(Object.entries(original));
   const rest = new Map(Object.entries(patch));

@@ -125,7 +125,7 @@ function emptiesManagers(value: unknown): boolean {
   return Array.isArray(sent) && sent.length === 0;
 }
 
-export const cannotHandle = (kind: Kind, why: string): Error =>
+const cannotHandle = (kind: Kind, why: string): Error =>
   badRequest(`${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: ${why}`);
 
 function fromProtobuf(bytes: Buffer, kind: Kind): ApiObject {

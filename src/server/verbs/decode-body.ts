@@ -21,5 +21,5 @@ function parse(bytes: Buffer, type: 'json' | 'yaml'): ParsedJson {
 }
 
 /** The 413 for a body that is short enough and has too many values. */
-export const tooManyValues = (error: Error): Error =>
+const tooManyValues = (error: Error): Error =>
   failure({ code: 413, reason: 'RequestEntityTooLarge', message: `Request entity too large: ${error.message}` });

@@ -12,7 +12,7 @@ const selfSubjectReviewStatus = struct(`${authentication}.SelfSubjectReviewStatu
 });
 
 /** What `kubectl auth whoami` asks: who am I to this server? */
-export const selfSubjectReview = objectSchema(
+const selfSubjectReview = objectSchema(
   `${authentication}.SelfSubjectReview`,
   'Tells a user who they are to the server, after any impersonation.',
   { status: always(2, selfSubjectReviewStatus, 'Who asked.') },

@@ -20,7 +20,7 @@ const tokenReviewStatus = struct(`${authentication}.TokenReviewStatus`, 'Whose t
 });
 
 /** A question whose token something is, and the answer. */
-export const tokenReview = objectSchema(`${authentication}.TokenReview`, 'Asks whose token something is.', {
+const tokenReview = objectSchema(`${authentication}.TokenReview`, 'Asks whose token something is.', {
   spec: always(2, tokenReviewSpec, 'The token to look at.', { required: true }),
   status: always(3, tokenReviewStatus, 'Whose token it is.'),
 });

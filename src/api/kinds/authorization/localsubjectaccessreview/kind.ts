@@ -9,7 +9,7 @@ import { accessReviewStatus, asPrinted, metadataErrors } from '../attributes.ts'
 import { specErrors, subjectAccessReviewSpec } from '../subjectaccessreview/spec.ts';
 
 /** A question about one namespace, so that the right to ask can be given for one. */
-export const localSubjectAccessReview = objectSchema(
+const localSubjectAccessReview = objectSchema(
   'io.k8s.api.authorization.v1.LocalSubjectAccessReview',
   'Asks whether a user or group may do something in one namespace.',
   {

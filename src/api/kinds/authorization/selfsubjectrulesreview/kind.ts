@@ -30,7 +30,7 @@ const selfSubjectRulesReviewSpec = struct(`${authorization}.SelfSubjectRulesRevi
 });
 
 /** What `kubectl auth can-i --list` asks. */
-export const selfSubjectRulesReview = objectSchema(
+const selfSubjectRulesReview = objectSchema(
   `${authorization}.SelfSubjectRulesReview`,
   'Asks what the asker may do in a namespace.',
   {

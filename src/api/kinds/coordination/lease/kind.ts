@@ -20,7 +20,7 @@ const leaseSpec = struct(`${coordination}.LeaseSpec`, 'Who holds a lease, since 
 });
 
 /** A claim to be alive, or to be the one who acts. */
-export const lease = objectSchema(`${coordination}.Lease`, 'A claim that its holder renews to stay in charge.', {
+const lease = objectSchema(`${coordination}.Lease`, 'A claim that its holder renews to stay in charge.', {
   spec: always(2, leaseSpec, 'Who holds the lease.'),
 });
 

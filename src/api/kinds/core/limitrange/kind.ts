@@ -17,7 +17,7 @@ const limitRangeItem = struct(`${core}.LimitRangeItem`, 'Limits for one type of 
 });
 
 /** Limits and defaults for resources in a namespace. Stored and shown; nothing here applies them. */
-export const limitRange = objectSchema(`${core}.LimitRange`, 'Limits and defaults for resources in a namespace.', {
+const limitRange = objectSchema(`${core}.LimitRange`, 'Limits and defaults for resources in a namespace.', {
   spec: always(
     2,
     struct(`${core}.LimitRangeSpec`, 'The limits.', {

@@ -11,5 +11,3 @@ export const node = objectSchema('io.k8s.api.core.v1.Node', 'A machine that runs
 });
 
 export type Node = Infer<typeof node>;
-export type NodeSpec = Infer<typeof nodeSpec>;
-export type NodeStatus = Infer<typeof nodeStatus>;

@@ -1,7 +1,7 @@
 import { objectSchema } from '../../../metadata.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always } from '../../../schema/schema.ts';
-import type { container, ephemeralContainer } from './container.ts';
+import type { container } from './container.ts';
 import { podSpec, type podTemplateSpec } from './spec.ts';
 import { podStatus, type containerStatus } from './status.ts';
 
@@ -17,8 +17,6 @@ export const pod = objectSchema(
 
 export type Pod = Infer<typeof pod>;
 export type PodSpec = Infer<typeof podSpec>;
-export type PodStatus = Infer<typeof podStatus>;
 export type PodTemplateSpec = Infer<typeof podTemplateSpec>;
 export type Container = Infer<typeof container>;
-export type EphemeralContainer = Infer<typeof ephemeralContainer>;
 export type ContainerStatus = Infer<typeof containerStatus>;

@@ -9,7 +9,7 @@ import { podTemplateSpec } from '../pod/spec.ts';
 import { podTemplateErrors } from '../pod/validate.ts';
 
 /** A description from which Pods could be made. */
-export const podTemplate = objectSchema(
+const podTemplate = objectSchema(
   'io.k8s.api.core.v1.PodTemplate',
   'A description from which Pods could be made; nothing makes any.',
   { template: always(2, podTemplateSpec, 'What the Pods would look like.') },

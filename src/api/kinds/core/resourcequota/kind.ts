@@ -24,7 +24,7 @@ const scopeSelector = atomic(
 );
 
 /** Limits of what a namespace may hold. Stored and shown; nothing here counts or refuses. */
-export const resourceQuota = objectSchema(`${core}.ResourceQuota`, 'Limits of what a namespace may hold.', {
+const resourceQuota = objectSchema(`${core}.ResourceQuota`, 'Limits of what a namespace may hold.', {
   spec: always(
     2,
     struct(`${core}.ResourceQuotaSpec`, 'The limits.', {

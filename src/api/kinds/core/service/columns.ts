@@ -24,7 +24,7 @@ function externalIpText({ spec, status }: Service): string {
 }
 
 /** The ports of a Service: `80/TCP`, with the node port between them when there is one. */
-export function portsText({ spec: { ports = [] } }: Service): string {
+function portsText({ spec: { ports = [] } }: Service): string {
   const texts = ports.map(({ port, nodePort = 0, protocol = '' }) =>
     nodePort === 0 ? `${port}/${protocol}` : `${port}:${nodePort}/${protocol}`,
   );

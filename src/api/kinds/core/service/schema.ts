@@ -20,7 +20,7 @@ const core = 'io.k8s.api.core.v1';
 export const protocol = oneOf('TCP', 'UDP', 'SCTP');
 export const ipFamily = oneOf('IPv4', 'IPv6');
 
-export const servicePort = struct(`${core}.ServicePort`, 'One port that a Service offers.', {
+const servicePort = struct(`${core}.ServicePort`, 'One port that a Service offers.', {
   name: optional(1, string, 'Name of the port, a DNS label; unique, and needed as soon as there are two ports.'),
   protocol: optional(2, protocol, 'TCP, UDP or SCTP.', { default: 'TCP' }),
   port: always(3, int32, 'The port clients connect to.', { required: true }),
@@ -48,7 +48,7 @@ export const sessionAffinityConfig = struct(`${core}.SessionAffinityConfig`, 'Se
   ),
 });
 
-export const serviceSpec = struct(`${core}.ServiceSpec`, 'How a Service is reached, and what is behind it.', {
+const serviceSpec = struct(`${core}.ServiceSpec`, 'How a Service is reached, and what is behind it.', {
   ports: optional(
     1,
     listMap(servicePort, ['port', 'protocol'], { mergeKey: 'port' }),
@@ -119,7 +119,7 @@ export const serviceSpec = struct(`${core}.ServiceSpec`, 'How a Service is reach
   ),
 });
 
-export const portStatus = struct(`${core}.PortStatus`, 'What became of one port of a load balancer.', {
+const portStatus = struct(`${core}.PortStatus`, 'What became of one port of a load balancer.', {
   port: always(1, int32, 'The port of the Service.', { required: true }),
   protocol: always(2, protocol, 'The protocol of the port.', { required: true }),
   error: pointer(
@@ -136,7 +136,7 @@ const seedPortStatus = struct('org.fairlead.api.core.v1.PortReadiness', 'Whether
   message: optional(4, string, 'Why not, for a person.'),
 });
 
-export const loadBalancerIngress = struct(`${core}.LoadBalancerIngress`, 'One point of entry of a load balancer.', {
+const loadBalancerIngress = struct(`${core}.LoadBalancerIngress`, 'One point of entry of a load balancer.', {
   ip: optional(1, string, 'The address of an IP based load balancer.'),
   hostname: optional(2, string, 'The name of a DNS based load balancer.'),
   ipMode: pointer(
@@ -149,11 +149,11 @@ export const loadBalancerIngress = struct(`${core}.LoadBalancerIngress`, 'One po
   message: optional(101, string, 'The state of this point of entry, for a person.'),
 });
 
-export const loadBalancerStatus = struct(`${core}.LoadBalancerStatus`, 'The state of a load balancer.', {
+const loadBalancerStatus = struct(`${core}.LoadBalancerStatus`, 'The state of a load balancer.', {
   ingress: optional(1, list(loadBalancerIngress), 'Where clients reach the load balancer.'),
 });
 
-export const serviceStatus = struct(`${core}.ServiceStatus`, 'The last known state of a Service.', {
+const serviceStatus = struct(`${core}.ServiceStatus`, 'The last known state of a Service.', {
   loadBalancer: always(1, loadBalancerStatus, 'The state of the load balancer.'),
   conditions: optional(
     2,
@@ -172,7 +172,6 @@ export type Service = Infer<typeof service>;
 export type ServiceSpec = Infer<typeof serviceSpec>;
 export type ServicePort = Infer<typeof servicePort>;
 export type ServiceStatus = Infer<typeof serviceStatus>;
-export type ServiceType = NonNullable<ServiceSpec['type']>;
 export type LoadBalancerStatus = Infer<typeof loadBalancerStatus>;
 export type LoadBalancerIngress = Infer<typeof loadBalancerIngress>;
 export type PortStatus = Infer<typeof portStatus>;

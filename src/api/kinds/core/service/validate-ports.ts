@@ -5,7 +5,7 @@ import { dnsLabelErrors, portNameErrors, portNumberErrors, qualifiedNameErrors }
 import type { Service, ServicePort } from './schema.ts';
 
 /** The protocols of a port, in the order in which messages list them. */
-export const protocols: readonly string[] = ['SCTP', 'TCP', 'UDP'];
+const protocols: readonly string[] = ['SCTP', 'TCP', 'UDP'];
 
 /** Each port in itself, and its name among the others. */
 export function checkPorts(errors: FieldError[], ports: readonly ServicePort[]): void {

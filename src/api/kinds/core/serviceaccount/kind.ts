@@ -8,7 +8,7 @@ import { objectReference } from '../object-reference.ts';
 import { localObjectReference } from '../pod/references.ts';
 
 /** Whom a program in the cluster acts as. */
-export const serviceAccount = objectSchema(
+const serviceAccount = objectSchema(
   'io.k8s.api.core.v1.ServiceAccount',
   'An identity that programs in the cluster act as.',
   {

@@ -31,7 +31,7 @@ function warnings({ addressType, endpoints }: EndpointSlice): string[] {
 }
 
 /** The ports of a slice: numbers, else names, else `*` for all. */
-export const portsText = ({ ports }: EndpointSlice): string =>
+const portsText = ({ ports }: EndpointSlice): string =>
   moreThan(
     3,
     (ports ?? []).map(({ port, name }) => (port === undefined ? name || '*' : String(port))),

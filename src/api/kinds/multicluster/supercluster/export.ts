@@ -19,7 +19,7 @@ const exportCondition = struct(`${group}.ServiceExportCondition`, 'One aspect of
 });
 
 /** Makes the Service of the same name known to all clusters of the supercluster. */
-export const superclusterExport = objectSchema(
+const superclusterExport = objectSchema(
   `${group}.ServiceExport`,
   'Makes the Service of the same name and namespace known to all clusters of the supercluster.',
   {

@@ -27,7 +27,7 @@ const clusterSpec = struct(`${group}.ClusterSpec`, 'How the endpoints of one clu
 });
 
 /** A service of the supercluster, as it is used in one cluster. */
-export const importedService = objectSchema(
+const importedService = objectSchema(
   `${group}.ImportedService`,
   'A service that clusters of the supercluster export, as it is used in this one. Written by its controller.',
   {

@@ -15,7 +15,7 @@ const aggregationRule = struct(`${rbacSchemas}.AggregationRule`, 'Which roles a 
 });
 
 /** What may be done in the whole cluster, or in the namespaces where a RoleBinding gives it. */
-export const clusterRole = objectSchema(
+const clusterRole = objectSchema(
   `${rbacSchemas}.ClusterRole`,
   'What may be done in the cluster, or in the namespaces where it is bound.',
   {

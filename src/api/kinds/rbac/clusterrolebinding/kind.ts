@@ -6,7 +6,7 @@ import { bindingColumns, bindingDefaults, bindingErrors, bindingFields, roleChan
 import { rbacGroup, rbacSchemas } from '../group.ts';
 
 /** Gives a ClusterRole to users in the whole cluster. */
-export const clusterRoleBinding = objectSchema(
+const clusterRoleBinding = objectSchema(
   `${rbacSchemas}.ClusterRoleBinding`,
   'Gives a ClusterRole to users in the whole cluster.',
   bindingFields,

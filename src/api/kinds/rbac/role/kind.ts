@@ -8,7 +8,7 @@ import { rbacGroup, rbacSchemas } from '../group.ts';
 import { policyRule, rulesErrors } from '../policy-rule.ts';
 
 /** What may be done in one namespace. */
-export const role = objectSchema(`${rbacSchemas}.Role`, 'What may be done in one namespace, once it is bound.', {
+const role = objectSchema(`${rbacSchemas}.Role`, 'What may be done in one namespace, once it is bound.', {
   rules: always(2, list(policyRule), 'What the role allows.'),
 });
 

@@ -6,7 +6,7 @@ import { bindingColumns, bindingDefaults, bindingErrors, bindingFields, roleChan
 import { rbacGroup, rbacSchemas } from '../group.ts';
 
 /** Gives a role to users in one namespace. */
-export const roleBinding = objectSchema(
+const roleBinding = objectSchema(
   `${rbacSchemas}.RoleBinding`,
   'Gives a Role of its namespace, or a ClusterRole within its namespace, to users.',
   bindingFields,
