@@ -82,6 +82,13 @@ test('what Node does not read as an address is none, but for leading zeros', () 
   );
 });
 
+test('what is too long is not an address', () => {
+  for (const part of ['0', ':', '1:', '1.', '::ffff:', '%']) {
+    assert.equal(parseAddress(part.repeat(1_000_000)), undefined);
+    assert.equal(parseCidr(`${part.repeat(1_000_000)}/8`), undefined);
+  }
+});
+
 test('a range contains its own addresses and no others', () => {
   const cidr = parseCidr('10.1.0.0/16');
   const inside = parseAddress('10.1.255.255');

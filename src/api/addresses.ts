@@ -26,11 +26,15 @@ export interface Cidr {
 const quad = /^(\d+)\.(\d+)\.(\d+)\.(\d+)$/;
 const mappedStart = 0xffffn << 32n;
 
+/** The longest address, less zeros before its digits. */
+const maxLength = 64;
+
 /** How many bits an address of a family has. */
 export const bitsOf = (family: IpFamily): number => (family === 'IPv4' ? 32 : 128);
 
 /** Reads an address; undefined if it is none. Zones (`fe80::1%eth0`) are not accepted. */
 export function parseAddress(text: string): Address | undefined {
+  if (text.length > maxLength) return undefined;
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
 }
 

@@ -2,65 +2,58 @@
 
 const none: readonly string[] = [];
 
-const labelPattern = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
-const subdomainPattern = `${labelPattern}(\\.${labelPattern})*`;
-const rfc1035Pattern = '[a-z]([-a-z0-9]*[a-z0-9])?';
-const wildcardPattern = `\\*\\.${subdomainPattern}`;
-const qualifiedPattern = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
-const labelValuePattern = `(${qualifiedPattern})?`;
-const pathPattern = `[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+`;
-
-const label = new RegExp(`^${labelPattern}$`);
-const subdomain = new RegExp(`^${subdomainPattern}$`);
-const rfc1035 = new RegExp(`^${rfc1035Pattern}$`);
-const wildcard = new RegExp(`^${wildcardPattern}$`);
-const qualified = new RegExp(`^${qualifiedPattern}$`);
-const labelValue = new RegExp(`^${labelValuePattern}$`);
-const path = new RegExp(`^${pathPattern}$`);
+const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const rfc1035 = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+const wildcard = /^\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const qualified = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+const labelValue = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
+const path = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/;
 
 /** Each example is followed by a comma, so that ` or ` stands behind two spaces: Kubernetes prints it like that. */
-const mismatch = (rule: string, pattern: string, ...examples: readonly string[]): string =>
-  examples.length === 0
-    ? `${rule} (regex used for validation is '${pattern}')`
-    : `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(' or ')}regex used for validation is '${pattern}')`;
+const mismatch = (rule: string, pattern: RegExp, ...examples: readonly string[]): string => {
+  const shown = `regex used for validation is '${pattern.source.slice(1, -1)}'`; // without ^ and $
+  if (examples.length === 0) return `${rule} (${shown})`;
+  return `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(' or ')}${shown})`;
+};
 
 const labelMismatch = mismatch(
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
-  labelPattern,
+  label,
   'my-name',
   '123-abc',
 );
 const subdomainMismatch = mismatch(
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
-  subdomainPattern,
+  subdomain,
   'example.com',
 );
 const rfc1035Mismatch = mismatch(
   "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
-  rfc1035Pattern,
+  rfc1035,
   'my-name',
   'abc-123',
 );
 const wildcardMismatch = mismatch(
   "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
-  wildcardPattern,
+  wildcard,
   '*.example.com',
 );
 const qualifiedMismatch = mismatch(
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-  qualifiedPattern,
+  qualified,
   'MyName',
   'my.name',
   '123-abc',
 );
 const labelValueMismatch = mismatch(
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-  labelValuePattern,
+  labelValue,
   'MyValue',
   'my_value',
   '12345',
 );
-const pathMismatch = mismatch('Invalid path', pathPattern);
+const pathMismatch = mismatch('Invalid path', path);
 
 /** Lengths are in bytes, as in Go. */
 const isLonger = (value: string, max: number): boolean =>

@@ -101,4 +101,7 @@ const unclear: ReadonlySet<string> = new Set([
 const lineOf = (error: unknown): string =>
   messageOf(error)
     .replace(/^error: /, '')
-    .replaceAll(/\s*\n\s*/g, ' ');
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' ');

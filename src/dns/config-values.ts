@@ -32,7 +32,7 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h:
 export function parseDurationMs(text: string): number {
   if (!/^(?:\d{1,9}(?:ms|s|m|h|d))+$/.test(text)) return expected('a duration, such as 4s, 500ms or 24h');
   let ms = 0;
-  for (const [, count = '', unit = ''] of text.matchAll(/(\d+)(ms|s|m|h|d)/g))
+  for (const [, count = '', unit = ''] of text.matchAll(/(\d+)(ms|s|m|h|d)/gy))
     ms += Number(count) * (unitMs[unit] ?? 0);
   return ms;
 }

@@ -138,6 +138,8 @@ const wrong = [
   { given: { payload: 'a' }, want: 'illegal base64 data at input byte 1' },
   { given: { payload: 'a*==' }, want: 'illegal base64 data at input byte 1' },
   { given: { capacity: { cpu: 'lots' } }, want: /^quantities must match the regular expression/ },
+  { given: { capacity: { cpu: '1'.repeat(60_000) } }, want: /^quantities must match the regular expression/ },
+  { given: { started: `2024-01-01T00:00:00.${'1'.repeat(3_000_000)}x` }, want: /^parsing time .{0,2500}$/ },
 ];
 
 for (const { given, want } of wrong) {

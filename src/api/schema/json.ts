@@ -7,19 +7,9 @@ import type { JsonObject } from './json-object.ts';
 import { isJsonObject, setField } from './json-object.ts';
 import { JsonError, maxJsonDepth, scanJson, tooDeep } from './json-scan.ts';
 
+import { TooManyValuesError, ValueBudget } from './value-budget.ts';
+
 export { JsonError };
-
-/** The most fields and list items that a document may have; everything downstream may take a microsecond for each. */
-export const maxJsonValues = 100_000;
-
-/** A document with too many values. */
-export class TooManyValuesError extends JsonError {
-  override readonly code = 'TOO_MANY_VALUES';
-
-  constructor() {
-    super(`the limit is ${maxJsonValues} fields and list items`);
-  }
-}
 
 export interface ParsedJson {
   readonly value: unknown;
@@ -30,8 +20,8 @@ export interface ParsedJson {
 const noDuplicates: readonly string[] = [];
 
 /** Parses JSON text. Throws a `JsonError` with the words Go would use, and a `TooManyValuesError` before it parses. */
-export function parseJson(text: string): ParsedJson {
-  const colons = countColons(text);
+export function parseJson(text: string, budget: ValueBudget = new ValueBudget()): ParsedJson {
+  const colons = countColons(text, budget);
   const value = parse(text);
   const duplicates = countKeys(value) === colons ? noDuplicates : scanJson(text);
   return { value: half.test(text) ? wellFormed(value) : value, duplicates };
@@ -64,7 +54,8 @@ const colon = 58;
 const backslash = 92;
 
 /** Counts the colons outside strings, and refuses deep nesting and too many values before anything recurses. */
-function countColons(text: string): number {
+function countColons(text: string, budget: ValueBudget): number {
+  const { left } = budget;
   let colons = 0;
   let depth = 0;
   let values = 1;
@@ -77,8 +68,9 @@ function countColons(text: string): number {
       values++;
       if (++depth > maxJsonDepth) throw tooDeep();
     } else if (code === 125 || code === 93) depth--;
-    if (values > maxJsonValues) throw new TooManyValuesError();
+    if (values > left) throw new TooManyValuesError();
   }
+  budget.spend(values);
   return colons;
 }
 

@@ -1,5 +1,6 @@
 // Scalars that protobuf writes differently from JSON: each has the form of its JSON value on our side.
 
+import { JsonError, parseJson } from './json.ts';
 import type { ScalarSchema, StringSchema } from './schema.ts';
 import type { WireReader } from './wire.ts';
 import { ProtobufError, WireWriter, wireTypes } from './wire.ts';
@@ -145,8 +146,9 @@ function readJson(reader: WireReader): unknown {
     else reader.skip(tag & 7);
   }
   try {
-    return text === '' ? null : JSON.parse(text);
+    return text === '' ? null : parseJson(text, reader.budget).value;
   } catch (error) {
-    throw new ProtobufError('embedded JSON is malformed', { cause: error });
+    if (!(error instanceof JsonError)) throw error;
+    throw new ProtobufError(`embedded JSON is malformed: ${error.message}`, { cause: error });
   }
 }

@@ -3,11 +3,13 @@ import { test } from 'node:test';
 
 import fc from 'fast-check';
 
+import { serviceKind } from '../kinds/core/service/kind.ts';
 import { deleteOptions } from '../options.ts';
 import { arbitraryStruct } from './arbitrary.ts';
 import { decode } from './decode.ts';
 import { everything } from './example.ts';
 import { decodeEnvelope, decodeProtobuf, encodeEnvelope, encodeProtobuf, ProtobufError } from './protobuf.ts';
+import { WireWriter } from './wire.ts';
 
 const bytes = (hex: string): Uint8Array => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 
@@ -64,6 +66,39 @@ for (const { name, hex, want } of malformed) {
     );
   });
 }
+
+/** A field with a length: its number and its bytes. */
+function field(number: number, content: Uint8Array): Buffer {
+  const writer = new WireWriter();
+  writer.bytes(number, content);
+  return Buffer.from(writer.finish());
+}
+const times = (count: number, part: Uint8Array): Buffer => Buffer.concat(Array<Uint8Array>(count).fill(part));
+const managedFields = (json: string): Buffer => field(1, field(17, field(7, field(1, Buffer.from(json)))));
+
+const floods = [
+  { name: 'list items', of: deleteOptions, raw: times(100_001, field(5, Buffer.alloc(0))) },
+  { name: 'unknown fields', of: deleteOptions, raw: times(100_001, field(100, Buffer.alloc(0))) },
+  { name: 'packed numbers', of: everything, raw: field(9, Buffer.alloc(100_001, 1)) },
+  { name: 'values of FieldsV1', of: serviceKind.schema, raw: managedFields(`[0${',0'.repeat(100_000)}]`) },
+  { name: 'values of many FieldsV1', of: serviceKind.schema, raw: times(30_000, managedFields('{"f:a":{}}')) },
+];
+for (const { name, of, raw } of floods) {
+  test(`refuses more than 100,000 ${name}`, () => {
+    assert.throws(() => decodeProtobuf(of, raw), { code: 'TOO_MANY_VALUES' });
+  });
+}
+
+test('refuses FieldsV1 that is nested deeply', () => {
+  const why = { code: 'PROTOBUF', message: 'embedded JSON is malformed: exceeded max depth of 500' };
+  assert.throws(() => decodeProtobuf(serviceKind.schema, managedFields('['.repeat(1_000_000))), why);
+  assert.throws(() => decodeProtobuf(serviceKind.schema, managedFields('{"f:a":'.repeat(501) + '}'.repeat(501))), why);
+});
+
+test('an envelope of nothing but unknown fields is refused', () => {
+  const flood = Buffer.concat([Buffer.from('k8s\0'), times(100_001, field(100, Buffer.alloc(0)))]);
+  assert.throws(() => decodeEnvelope(flood), { code: 'TOO_MANY_VALUES' });
+});
 
 test('an inline field sits in a message of its own', () => {
   const object = decode(everything, { rules: [{ host: 'a', http: { path: '/' } }] }).object;

@@ -13,7 +13,7 @@ export { decodeEnvelope, encodeEnvelope } from './envelope.ts';
 export type { Envelope } from './envelope.ts';
 export { ProtobufError };
 
-/** Decodes a message, such as an envelope's `raw`. Unknown field numbers are skipped. Throws a `ProtobufError`. */
+/** Decodes a message, such as an envelope's `raw`. Unknown field numbers are skipped. Throws a `ProtobufError` or a `TooManyValuesError`. */
 export function decodeProtobuf<T = Readonly<Record<string, unknown>>>(schema: StructSchema, raw: Uint8Array): T {
   const value: JsonObject = {};
   readMessage(tableOf(schema), new WireReader(raw), value, 0);
@@ -120,7 +120,10 @@ function readItems(
   }
   expectWireType(tag, wireTypes.bytes, name);
   const packed = reader.message();
-  while (!packed.done) items.push(readValue(schema, packed, { previous: undefined, depth }));
+  while (!packed.done) {
+    packed.budget.spend(1);
+    items.push(readValue(schema, packed, { previous: undefined, depth }));
+  }
 }
 
 function readValue(schema: Schema, reader: WireReader, { previous, depth }: Context): unknown {

@@ -41,12 +41,14 @@ function readIntOrString(value: unknown): number | string {
 }
 
 // Digits with one point, then a binary suffix, a decimal suffix or an exponent.
-const quantityPattern = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
+const quantityPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
+/** Kubernetes caps quantities at 2^63, so that more digits have no meaning. */
+const maxQuantityLength = 256;
 const notQuantity = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 function readQuantity(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
-  if (!quantityPattern.test(text)) throw refused(notQuantity);
+  if (text.length > maxQuantityLength || !quantityPattern.test(text)) throw refused(notQuantity);
   return text;
 }
 

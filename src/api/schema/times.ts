@@ -1,3 +1,4 @@
+import { cut } from '../cut.ts';
 import { refused, wrongType } from './mismatch.ts';
 
 const layout = '2006-01-02T15:04:05Z07:00';
@@ -34,7 +35,11 @@ interface Moment {
   readonly fraction: string;
 }
 
+/** Twice the length of a time with nanoseconds and an offset. */
+const maxLength = 70;
+
 function parse(text: string): Moment | undefined {
+  if (text.length > maxLength) return undefined;
   const match = pattern.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second, fraction = '', offset = 'Z'] = match;
@@ -45,8 +50,10 @@ function parse(text: string): Moment | undefined {
   return seconds === undefined ? undefined : { seconds, fraction };
 }
 
-const unparsable = (text: string, expected: string): Error =>
-  refused(`parsing time ${JSON.stringify(text)} as "${expected}": cannot parse ${JSON.stringify(text)} as "2006"`);
+function unparsable(text: string, expected: string): Error {
+  const shown = JSON.stringify(cut(text));
+  return refused(`parsing time ${shown} as "${expected}": cannot parse ${shown} as "2006"`);
+}
 
 /** A time as Kubernetes writes it: UTC, whole seconds. Null for Go's zero time. */
 export function readTime(value: unknown): string | null {

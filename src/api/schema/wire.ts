@@ -1,5 +1,7 @@
 // The protobuf wire format: varints, tags and length-delimited fields, on both sides.
 
+import { ValueBudget } from './value-budget.ts';
+
 /** Bytes that are not the protobuf message they should be. */
 export class ProtobufError extends Error {
   readonly code = 'PROTOBUF';
@@ -10,14 +12,16 @@ export const wireTypes = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as cons
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 const utf8Encoder = new TextEncoder();
 
-/** Reads the fields of one message. Every read checks the bounds. */
+/** Reads the fields of one message. Every read checks the bounds; all fields of a body come out of one budget. */
 export class WireReader {
   readonly #bytes: Uint8Array;
   #at: number;
   readonly #end: number;
+  readonly budget: ValueBudget;
 
-  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length, budget: ValueBudget = new ValueBudget()) {
     this.#bytes = bytes;
+    this.budget = budget;
     this.#at = start;
     this.#end = end;
   }
@@ -28,6 +32,7 @@ export class WireReader {
 
   /** Field number and wire type of the next field, packed as on the wire. */
   tag(): number {
+    this.budget.spend(1);
     const tag = Number(this.#varint());
     if (tag > 0x7fffffff || tag >>> 3 === 0) throw new ProtobufError(`illegal tag ${tag >>> 3} (wire type ${tag & 7})`);
     return tag;
@@ -64,7 +69,7 @@ export class WireReader {
   message(): WireReader {
     const length = this.#length();
     const start = this.#take(length);
-    return new WireReader(this.#bytes, start, start + length);
+    return new WireReader(this.#bytes, start, start + length, this.budget);
   }
 
   /** Steps over a field of an unknown number. */

@@ -4,9 +4,10 @@ import { cut } from '../cut.ts';
 import { setField } from './json-object.ts';
 import { maxJsonDepth } from './json-scan.ts';
 import type { ParsedJson } from './json.ts';
-import { JsonError, maxJsonValues, parseJson, TooManyValuesError } from './json.ts';
+import { JsonError, parseJson } from './json.ts';
 import type { Path } from './path.ts';
 import { duplicateField, maxProblems } from './path.ts';
+import { maxValues, TooManyValuesError } from './value-budget.ts';
 import { kubernetesYaml, YamlMap } from './yaml-tags.ts';
 
 /** Text that is not a single YAML document. */
@@ -28,7 +29,7 @@ function parseYamlAsJson(text: string): ParsedJson | undefined {
   try {
     return parseJson(text);
   } catch (error) {
-    if (error instanceof JsonError && !(error instanceof TooManyValuesError)) return undefined;
+    if (error instanceof JsonError) return undefined;
     throw error;
   }
 }
@@ -37,7 +38,7 @@ function parseYamlAsJson(text: string): ParsedJson | undefined {
 function parseYamlDocument(text: string): ParsedJson {
   const documents = load(text);
   if (documents.length > 1) throw new YamlError('yaml: only one document is accepted');
-  const conversion = { text, valuesLeft: maxJsonValues, charactersLeft: maxCharacters, duplicates: [] };
+  const conversion = { text, valuesLeft: maxValues, charactersLeft: maxCharacters, duplicates: [] };
   const value = toJson(documents[0] ?? null, { path: undefined, depth: 0 }, conversion);
   return { value, duplicates: conversion.duplicates };
 }
@@ -66,7 +67,7 @@ interface Place {
 
 function toJson(node: unknown, { path: parent, depth }: Place, conversion: Conversion): unknown {
   // Every value that is not an alias takes a character.
-  if (--conversion.valuesLeft < 0) throw conversion.text.length < maxJsonValues ? aliasing() : new TooManyValuesError();
+  if (--conversion.valuesLeft < 0) throw conversion.text.length < maxValues ? aliasing() : new TooManyValuesError();
   if (depth > maxJsonDepth) throw new YamlError(`yaml: exceeded max depth of ${maxJsonDepth}`);
   if (typeof node === 'string') countCharacters(node, conversion);
   const at = (step: string | number): Place => ({ path: { parent, step }, depth: depth + 1 });

@@ -41,6 +41,13 @@ suite('field selectors that are refused', () => {
   }
 });
 
+test('a selector has at most 100 terms', () => {
+  assert.equal(parseFieldSelector('a=b,'.repeat(100)).length, 100);
+  assert.throws(() => parseFieldSelector('a=b,'.repeat(101)), {
+    message: 'invalid selector: it has more than 100 terms',
+  });
+});
+
 test('any value survives being escaped', () => {
   fc.assert(
     fc.property(fc.string(), fc.boolean(), (value, equal) => {

@@ -1,4 +1,5 @@
 import { badRequest } from '../errors.ts';
+import { maxTerms, tooManyTerms } from './terms.ts';
 
 /** One `path=value` or `path!=value`. */
 export interface FieldRequirement {
@@ -9,7 +10,9 @@ export interface FieldRequirement {
 
 /** Reads the grammar of the `fieldSelector` parameter: terms joined by commas, `\` escapes `,`, `=` and `\`. */
 export function parseFieldSelector(text: string): readonly FieldRequirement[] {
-  return splitTerms(text).map(parseTerm);
+  const terms = splitTerms(text);
+  if (terms.length > maxTerms) throw tooManyTerms();
+  return terms.map(parseTerm);
 }
 
 function splitTerms(text: string): string[] {

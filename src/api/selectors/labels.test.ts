@@ -10,32 +10,35 @@ suite('label selectors that are read', () => {
   const table: readonly [text: string, want: readonly Requirement[]][] = [
     ['', []],
     ['  ', []],
-    ['a', [{ key: 'a', operator: 'exists', values: [] }]],
-    ['!a', [{ key: 'a', operator: 'absent', values: [] }]],
-    ['! a', [{ key: 'a', operator: 'absent', values: [] }]],
-    ['a=b', [{ key: 'a', operator: 'in', values: ['b'] }]],
-    ['a == b', [{ key: 'a', operator: 'in', values: ['b'] }]],
-    ['a!=b', [{ key: 'a', operator: 'notin', values: ['b'] }]],
-    ['a=', [{ key: 'a', operator: 'in', values: [''] }]],
+    ['a', [{ key: 'a', operator: 'exists', values: new Set() }]],
+    ['!a', [{ key: 'a', operator: 'absent', values: new Set() }]],
+    ['! a', [{ key: 'a', operator: 'absent', values: new Set() }]],
+    ['a=b', [{ key: 'a', operator: 'in', values: new Set(['b']) }]],
+    ['a == b', [{ key: 'a', operator: 'in', values: new Set(['b']) }]],
+    ['a!=b', [{ key: 'a', operator: 'notin', values: new Set(['b']) }]],
+    ['a=', [{ key: 'a', operator: 'in', values: new Set(['']) }]],
     [
       'a=,b',
       [
-        { key: 'a', operator: 'in', values: [''] },
-        { key: 'b', operator: 'exists', values: [] },
+        { key: 'a', operator: 'in', values: new Set(['']) },
+        { key: 'b', operator: 'exists', values: new Set() },
       ],
     ],
-    ['a in (b,c)', [{ key: 'a', operator: 'in', values: ['b', 'c'] }]],
-    ['a notin ( b , c )', [{ key: 'a', operator: 'notin', values: ['b', 'c'] }]],
-    ['a in ()', [{ key: 'a', operator: 'in', values: [''] }]],
-    ['a in (,b)', [{ key: 'a', operator: 'in', values: ['', 'b'] }]],
-    ['a in (b,)', [{ key: 'a', operator: 'in', values: ['b', ''] }]],
-    ['a in (b,b)', [{ key: 'a', operator: 'in', values: ['b'] }]],
-    ['a>1', [{ key: 'a', operator: 'gt', values: ['1'] }]],
-    ['a < -5', [{ key: 'a', operator: 'lt', values: ['-5'] }]],
-    ['in in (in)', [{ key: 'in', operator: 'in', values: ['in'] }]],
-    ['in', [{ key: 'in', operator: 'exists', values: [] }]],
-    ['a=notin', [{ key: 'a', operator: 'in', values: ['notin'] }]],
-    ['kubernetes.io/service-name=web', [{ key: 'kubernetes.io/service-name', operator: 'in', values: ['web'] }]],
+    ['a in (b,c)', [{ key: 'a', operator: 'in', values: new Set(['b', 'c']) }]],
+    ['a notin ( b , c )', [{ key: 'a', operator: 'notin', values: new Set(['b', 'c']) }]],
+    ['a in ()', [{ key: 'a', operator: 'in', values: new Set(['']) }]],
+    ['a in (,b)', [{ key: 'a', operator: 'in', values: new Set(['', 'b']) }]],
+    ['a in (b,)', [{ key: 'a', operator: 'in', values: new Set(['b', '']) }]],
+    ['a in (b,b)', [{ key: 'a', operator: 'in', values: new Set(['b']) }]],
+    ['a>1', [{ key: 'a', operator: 'gt', values: new Set(['1']) }]],
+    ['a < -5', [{ key: 'a', operator: 'lt', values: new Set(['-5']) }]],
+    ['in in (in)', [{ key: 'in', operator: 'in', values: new Set(['in']) }]],
+    ['in', [{ key: 'in', operator: 'exists', values: new Set() }]],
+    ['a=notin', [{ key: 'a', operator: 'in', values: new Set(['notin']) }]],
+    [
+      'kubernetes.io/service-name=web',
+      [{ key: 'kubernetes.io/service-name', operator: 'in', values: new Set(['web']) }],
+    ],
   ];
   for (const [text, want] of table) test(`"${text}"`, () => assert.deepEqual(parseLabelSelector(text), want));
 });
@@ -143,6 +146,20 @@ test('a selector matches exactly what all of its terms mean', () => {
       );
     }),
   );
+});
+
+test('a bound that is not an integer of 64 bits is refused', () => {
+  for (const bound of ['9223372036854775808', '9'.repeat(10_000)]) {
+    assert.throws(() => parseLabelSelector(`a>${bound}`), { message: /the value must be an integer$/ });
+  }
+  assert.ok(matchesLabels(parseLabelSelector('a<9223372036854775807'), { a: '1' }));
+  assert.ok(!matchesLabels(parseLabelSelector('a<1'), { a: '-9223372036854775809' }));
+});
+
+test('a selector has at most 100 terms', () => {
+  const terms = (count: number): string => Array.from({ length: count }, (_, index) => `!a${index}`).join(',');
+  assert.equal(parseLabelSelector(terms(100)).length, 100);
+  assert.throws(() => parseLabelSelector(terms(101)), { message: 'invalid selector: it has more than 100 terms' });
 });
 
 test('any text is either read or refused with a 400', () => {

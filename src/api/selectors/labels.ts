@@ -1,11 +1,12 @@
 import { badRequest } from '../errors.ts';
+import { maxTerms, tooManyTerms } from './terms.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../names.ts';
 
 /** One condition of a label selector. */
 export interface Requirement {
   readonly key: string;
   readonly operator: 'in' | 'notin' | 'exists' | 'absent' | 'gt' | 'lt';
-  readonly values: readonly string[];
+  readonly values: ReadonlySet<string>;
 }
 
 /** All requirements must hold; none means everything matches. */
@@ -25,21 +26,34 @@ const valueOf = (labels: Labels, key: string): string | undefined =>
 function meets({ operator, values }: Requirement, value: string | undefined): boolean {
   switch (operator) {
     case 'in':
-      return value !== undefined && values.includes(value);
+      return value !== undefined && values.has(value);
     case 'notin':
-      return value === undefined || !values.includes(value);
+      return value === undefined || !values.has(value);
     case 'exists':
       return value !== undefined;
     case 'absent':
       return value === undefined;
     case 'gt':
-      return isInteger(value) && BigInt(value) > BigInt(values[0] ?? 0);
+      return compare(value, values) > 0;
     case 'lt':
-      return isInteger(value) && BigInt(value) < BigInt(values[0] ?? 0);
+      return compare(value, values) < 0;
   }
 }
 
-const isInteger = (text: string | undefined): text is string => text !== undefined && /^[+-]?\d+$/.test(text);
+/** NaN unless both are integers. */
+function compare(value: string | undefined, [bound]: Iterable<string>): number {
+  const [left, right] = [integer(value), integer(bound)];
+  return left === undefined || right === undefined ? Number.NaN : Number(left - right);
+}
+
+/** An integer of 64 bits; a label has at most 63 characters. */
+function integer(text: string | undefined): bigint | undefined {
+  if (text === undefined || text.length > 63 || !/^[+-]?\d+$/.test(text)) return undefined;
+  const value = BigInt(text);
+  return BigInt.asIntN(64, value) === value ? value : undefined;
+}
+
+const noValues: ReadonlySet<string> = new Set();
 
 const token = /!=|==|[=!,()<>]|[^\s=!,()<>]+/g;
 const signs: ReadonlySet<string> = new Set(['!=', '==', '=', '!', ',', '(', ')', '<', '>']);
@@ -55,6 +69,7 @@ export function parseLabelSelector(text: string): LabelSelector {
   const tokens = new Tokens(text);
   const requirements: Requirement[] = [];
   while (!tokens.done) {
+    if (requirements.length === maxTerms) throw tooManyTerms();
     requirements.push(requirement(tokens));
     if (tokens.done) break;
     if (tokens.next() !== ',') throw badRequest(`found '${tokens.last}', expected: ',' or 'end of string'`);
@@ -98,23 +113,23 @@ class Tokens {
 function requirement(tokens: Tokens): Requirement {
   if (tokens.peek === '!') {
     tokens.next();
-    return { key: checkedKey(word(tokens)), operator: 'absent', values: [] };
+    return { key: checkedKey(word(tokens)), operator: 'absent', values: noValues };
   }
   if (!tokens.isWord) {
     throw badRequest(`found '${tokens.peek}', expected: !, identifier, or 'end of string'`);
   }
   const key = checkedKey(tokens.next());
-  if (tokens.peek === '' || tokens.peek === ',') return { key, operator: 'exists', values: [] };
+  if (tokens.peek === '' || tokens.peek === ',') return { key, operator: 'exists', values: noValues };
   const operator = tokens.next();
   switch (operator) {
     case '=':
     case '==':
-      return { key, operator: 'in', values: [checkedValue(key, exactValue(tokens))] };
+      return { key, operator: 'in', values: new Set([checkedValue(key, exactValue(tokens))]) };
     case '!=':
-      return { key, operator: 'notin', values: [checkedValue(key, exactValue(tokens))] };
+      return { key, operator: 'notin', values: new Set([checkedValue(key, exactValue(tokens))]) };
     case '>':
     case '<':
-      return { key, operator: operator === '>' ? 'gt' : 'lt', values: [checkedInteger(exactValue(tokens))] };
+      return { key, operator: operator === '>' ? 'gt' : 'lt', values: new Set([checkedInteger(exactValue(tokens))]) };
     case 'in':
     case 'notin':
       return { key, operator, values: valueList(key, tokens) };
@@ -134,14 +149,14 @@ function word(tokens: Tokens): string {
 }
 
 /** `(a, b)`; what stands between two commas, or between a comma and a bracket, may be empty. */
-function valueList(key: string, tokens: Tokens): readonly string[] {
+function valueList(key: string, tokens: Tokens): ReadonlySet<string> {
   if (tokens.next() !== '(') throw unparsable(`found '${tokens.last}' expected: '('`); // no comma here
   const values = new Set<string>();
   for (;;) {
     const isEmpty = tokens.peek === ',' || tokens.peek === ')';
     values.add(isEmpty ? '' : checkedValue(key, word(tokens)));
     const separator = tokens.next();
-    if (separator === ')') return [...values];
+    if (separator === ')') return values;
     if (separator !== ',') throw unparsable(`found '${separator}', expected: ',' or ')'`);
   }
 }
@@ -159,7 +174,7 @@ function checkedValue(key: string, value: string): string {
 }
 
 function checkedInteger(value: string): string {
-  if (isInteger(value)) return value;
+  if (integer(value) !== undefined) return value;
   throw unparsable(
     `values[0]: Invalid value: ${JSON.stringify(value)}: for 'Gt', 'Lt' operators, the value must be an integer`,
   );

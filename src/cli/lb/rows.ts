@@ -73,13 +73,17 @@ export function rowFor(
     askedBy: product.askedBy,
     works: problem === undefined,
     worksInPart: made.shortfall !== undefined,
-    note: problem === undefined ? notes.join('; ') : problem.message.replace(/ \(ports: .*\)$/, ''),
+    note: problem === undefined ? notes.join('; ') : withoutPorts(problem.message),
     ports: made.ports,
     resources: made.resources,
     bill: made.bill,
     mixingBill: made.mixingBill,
   };
 }
+
+/** The table has a column for the ports. */
+const withoutPorts = (message: string): string =>
+  message.endsWith(')') ? (message.split(' (ports: ')[0] ?? '') : message;
 
 /** The rows of a Service as columns; the heading is their first. */
 export function printRows(rows: readonly Row[]): readonly (readonly string[])[] {

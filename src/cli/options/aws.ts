@@ -69,7 +69,7 @@ export async function connectAws(aws: AwsSettings): Promise<Omit<AwsOptions, 'is
 
 function listOf(text: string, kind: string): readonly string[] {
   const ids = text.split(',').map((id) => id.trim());
-  const wrong = ids.find((id) => !new RegExp(`^${kind}-[0-9a-z]+$`).test(id));
+  const wrong = ids.find((id) => !id.startsWith(`${kind}-`) || !/^[0-9a-z]+$/.test(id.slice(kind.length + 1)));
   if (wrong !== undefined) throw new UsageError(`expected IDs such as ${kind}-0a1b, separated by commas`);
   return ids;
 }

@@ -6,7 +6,7 @@ const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d:
 export function parseDuration(text: string): number {
   if (!/^(?:\d+[smhd])+$/.test(text)) throw new UsageError('expected a duration, such as 12h or 90d');
   let seconds = 0;
-  for (const [, count = '', unit = ''] of text.matchAll(/(\d+)([smhd])/g)) {
+  for (const [, count = '', unit = ''] of text.matchAll(/(\d+)([smhd])/gy)) {
     seconds += Number(count) * (unitSeconds[unit] ?? 0);
   }
   if (seconds === 0) throw new UsageError('expected more than nothing');

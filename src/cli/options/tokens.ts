@@ -44,7 +44,7 @@ function readToken(line: string, number: number): StaticToken {
 /** The fields of one line of CSV (RFC 4180 without line breaks in fields); undefined when the quotes do not match. */
 function readCsvLine(line: string): string[] | undefined {
   const fields: string[] = [];
-  const field = /\s*(?:"((?:[^"]|"")*)"\s*|([^",]*))(,|$)/y;
+  const field = /(?:\s*"((?:[^"]|"")*)"\s*|([^",]*))(,|$)/y;
   for (let more = true; more;) {
     const match = field.exec(line);
     if (match === null) return undefined;

@@ -6,7 +6,7 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h:
 export function parseGoDuration(text: string): number {
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) throw new UsageError(`time: invalid duration "${text}"`);
   let ms = 0;
-  for (const [, count = '', unit = ''] of text.matchAll(/([\d.]+)(ms|s|m|h)/g))
+  for (const [, count = '', unit = ''] of text.matchAll(/([\d.]+)(ms|s|m|h)/gy))
     ms += Number(count) * (unitMs[unit] ?? 0);
   return ms;
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { managedByLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { importNameLabel, seedImportNameLabel } from '../../api/kinds/multicluster/labels.ts';
+import { trimEnd } from '../../api/trim-end.ts';
 import type { ServiceKey, Shape } from '../record.ts';
 
 /** The value of the managed-by label on slices (MCS-62); nothing with another value is ever changed (MCS-71). */
@@ -58,7 +59,7 @@ export function sliceName(source: SliceSource): string {
   const suffix = `-${digest(parts.join('')).slice(0, 12)}`;
   const stem = `imported-${name}-${cluster}`.slice(0, maxNameLength - suffix.length);
   // A cut may end in a dot or a hyphen, which a name cannot have before another.
-  return `${stem.replace(/[-.]+$/, '')}${suffix}`;
+  return `${trimEnd(stem, '-.')}${suffix}`;
 }
 
 const alphabet = '0123456789abcdefghijklmnopqrstuv';

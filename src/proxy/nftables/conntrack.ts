@@ -69,8 +69,9 @@ export function staleFlows(flows: readonly UdpFlow[], watched: Watched): readonl
 export function parseFlows(text: string): readonly UdpFlow[] {
   return text.split('\n').flatMap((line) => {
     if (!/\budp\b/.test(line)) return [];
+    const pairs = Array.from(line.matchAll(/\b(src|dst|sport|dport)=(\S+)/g));
     const values = (name: string): readonly string[] =>
-      Array.from(line.matchAll(new RegExp(`\\b${name}=(\\S+)`, 'g')), ([, value = '']) => value);
+      pairs.filter(([, key]) => key === name).map(([, , value = '']) => value);
     const [source = '', answerer = ''] = values('src').map((address) => canonicalAddress(address) ?? '');
     const [sourcePort, answerPort] = values('sport').map(Number);
     const address = canonicalAddress(values('dst')[0] ?? '');

@@ -71,10 +71,13 @@ const forms = new Map<string, Choice['as']>([
   ['PartialObjectMetadataList', 'metadataList'],
 ]);
 
+/** Clients send three clauses; more than this are not read. */
+const maxClauses = 100;
+
 /** The clauses of an Accept header, best first. */
 export function parseAccept(header: string): readonly Clause[] {
   return header
-    .split(',')
+    .split(',', maxClauses)
     .map(parseClause)
     .sort((a, b) => b.quality - a.quality);
 }

@@ -1,6 +1,7 @@
 // The annotation in which `kubectl apply` without --server-side keeps what it sent. An apply by the manager `kubectl` takes
 // over from it and keeps it up to date, so that users can change sides without conflicts.
 
+import { parseJson } from '../../api/schema/json.ts';
 import type { StructSchema } from '../../api/schema/schema.ts';
 import { compare } from './fields/compare.ts';
 import type { FieldSet } from './fields/set.ts';
@@ -29,7 +30,7 @@ export function fieldsFromLastApplied(live: JsonObject, schema: StructSchema, ap
 function parse(text: unknown): JsonObject | undefined {
   if (typeof text !== 'string' || text === '') return undefined;
   try {
-    const value: unknown = JSON.parse(text);
+    const { value } = parseJson(text);
     return isObject(value) ? value : undefined;
   } catch {
     // The annotation is anybody's to write; what is no JSON records nothing.

@@ -34,12 +34,16 @@ export function namesOf(cert: X509Certificate): SubjectNames {
   return { dns: valuesOf('DNS:'), ips: valuesOf('IP Address:').map(canonicalIp) };
 }
 
+const begin = '-----BEGIN CERTIFICATE-----';
+const end = '-----END CERTIFICATE-----';
+
 /** Every certificate in a text, in order. */
 export const readCertificates = (pem: string): readonly X509Certificate[] =>
-  Array.from(
-    pem.matchAll(/-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs),
-    ([text]) => new X509Certificate(text),
-  );
+  pem
+    .split(begin)
+    .slice(1)
+    .filter((text) => text.includes(end))
+    .map((text) => new X509Certificate(`${begin}${text.slice(0, text.indexOf(end))}${end}`));
 
 /** The first certificate in a text; undefined when it is damaged. */
 export function readCertificate(pem: string): X509Certificate | undefined {

@@ -14,7 +14,7 @@ import type { ServerContext } from '../context.ts';
 import type { Work } from '../limits/slices.ts';
 import type { ApiRequest } from '../reply.ts';
 import { checkType, noVersion, unrecognised } from './body-type.ts';
-import { decodeBody } from './decode-body.ts';
+import { decodeBody, decodeStage } from './decode-body.ts';
 import type { FieldValidation } from './write-options.ts';
 import { withMetadata } from './write-request.ts';
 
@@ -38,7 +38,8 @@ export async function readObject(
   if (type !== 'json' && type !== 'yaml' && type !== 'protobuf') throw unsupportedType(acceptedTypes);
   const bytes = await request.body(maxBodyBytes);
   const work = slices.open(bytes.length);
-  if (type === 'protobuf') return { object: await work.run(() => fromProtobuf(bytes, kind)), warnings: [], work };
+  if (type === 'protobuf')
+    return { object: await decodeStage(work, () => fromProtobuf(bytes, kind)), warnings: [], work };
   const { value, duplicates } = await decodeText(bytes, type, kind, work);
   checkType(value, kind, bytes);
   const inOrder = (unknown: readonly string[]): readonly string[] =>

@@ -16,7 +16,7 @@ import type { ApiRequest } from '../reply.ts';
 import { isTrue } from '../request.ts';
 import { maxBodyBytes, mediaType, unsupportedType } from './body.ts';
 import { noVersion, notTyped } from './body-type.ts';
-import { decodeBody } from './decode-body.ts';
+import { decodeBody, decodeStage } from './decode-body.ts';
 import { dryRunErrors, refuseOptions } from './write-options.ts';
 
 /** How an object is to be deleted: from the body, or from the query when the body is empty. */
@@ -34,7 +34,9 @@ export async function readDeleteOptions(
 async function fromBody(request: ApiRequest, bytes: Buffer, work: Work): Promise<DeleteOptions> {
   const type = mediaType(request);
   try {
-    if (type === 'protobuf') return decodeProtobuf<DeleteOptions>(deleteOptions, decodeEnvelope(bytes).raw);
+    if (type === 'protobuf') {
+      return await decodeStage(work, () => decodeProtobuf<DeleteOptions>(deleteOptions, decodeEnvelope(bytes).raw));
+    }
     if (type !== 'json' && type !== 'yaml') throw unsupportedType(acceptedTypes);
     const { value } = await decodeBody(bytes, type, work);
     checkType(value);

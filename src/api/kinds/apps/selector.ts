@@ -20,12 +20,12 @@ export function requirementsOf({
   const requirements: Requirement[] = Object.entries(matchLabels).map(([key, value]) => ({
     key,
     operator: 'in',
-    values: [value],
+    values: new Set([value]),
   }));
   for (const { key, operator, values = [] } of matchExpressions) {
     const known = operators[operator];
     if (known === undefined) return undefined;
-    requirements.push({ key, operator: known, values });
+    requirements.push({ key, operator: known, values: new Set(values) });
   }
   return requirements.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
 }

@@ -1,6 +1,7 @@
 // How what belongs to a Service is called at AWS, and what tells whose it is.
 import { createHash } from 'node:crypto';
 
+import { trimEnd } from '../../../api/trim-end.ts';
 import type { MadeFor } from '../../controller/provider.ts';
 
 /** A Service of a cluster. */
@@ -21,7 +22,7 @@ export const prefixOf = ({ cluster, uid }: Pick<Owner, 'cluster' | 'uid'>): stri
 
 /** AWS takes 32 characters. What makes the name unique comes first; what a person reads is cut. */
 export const balancerName = (owner: Owner): string =>
-  `${prefixOf(owner)}-${owner.namespace}-${owner.name}`.slice(0, 32).replace(/-+$/, '');
+  trimEnd(`${prefixOf(owner)}-${owner.namespace}-${owner.name}`.slice(0, 32), '-');
 
 /** What of a target group cannot change later. */
 export interface GroupShape {

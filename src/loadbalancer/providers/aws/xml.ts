@@ -11,7 +11,7 @@ export interface Element {
 export function parseXml(document: string): Element {
   const root: { name: string; text: string; children: Element[] } = { name: '', text: '', children: [] };
   const open = [root];
-  for (const [, end, name = '', own, text = ''] of document.matchAll(/<(\/?)([\w:.-]+)[^>]*?(\/?)>|([^<]+)/g)) {
+  for (const [tag, end, name = '', text = ''] of document.matchAll(/<(\/?)([\w:.-]+)(?:[\s/][^<>]*)?>|([^<]+)/g)) {
     const at = open.at(-1) ?? root;
     if (name === '') at.text += text;
     else if (end === '/') {
@@ -20,7 +20,7 @@ export function parseXml(document: string): Element {
     } else {
       const child = { name, text: '', children: [] };
       at.children.push(child);
-      if (own !== '/') open.push(child);
+      if (!tag.endsWith('/>')) open.push(child);
     }
   }
   const [only] = root.children;

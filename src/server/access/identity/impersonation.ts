@@ -25,7 +25,7 @@ const unauthenticatedGroup = 'system:unauthenticated';
  */
 export function readImpersonation(rawHeaders: readonly string[]): Impersonation | undefined {
   const groups: string[] = [];
-  const extra = new Map<string, readonly string[]>();
+  const extra = new Map<string, string[]>();
   let user: string | undefined;
   let uid: string | undefined;
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
@@ -38,7 +38,9 @@ export function readImpersonation(rawHeaders: readonly string[]): Impersonation 
     else if (name === 'impersonate-group') groups.push(value);
     else if (name.startsWith(extraPrefix)) {
       const key = decoded(name.slice(extraPrefix.length));
-      extra.set(key, [...(extra.get(key) ?? []), value]);
+      const values = extra.get(key);
+      if (values === undefined) extra.set(key, [value]);
+      else values.push(value);
     }
   }
   const isAsked = (user ?? '') !== '' || (uid ?? '') !== '' || groups.length > 0 || extra.size > 0;

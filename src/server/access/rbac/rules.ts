@@ -1,4 +1,5 @@
 import type { PolicyRule } from '../../../api/kinds/rbac/policy-rule.ts';
+import { trimEnd } from '../../../api/trim-end.ts';
 import type { Attributes, PathAttributes, ResourceAttributes } from './attributes.ts';
 
 const all = '*';
@@ -46,7 +47,7 @@ function allowsPath(rules: readonly WholeRule[], { verb, path }: PathAttributes)
 
 /** `*` at the end of a pattern stands for anything; elsewhere it is a character like any other. */
 export function matchesPath(pattern: string, path: string): boolean {
-  return pattern === path || (pattern.endsWith(all) && path.startsWith(pattern.replace(/\*+$/, '')));
+  return pattern === path || (pattern.endsWith(all) && path.startsWith(trimEnd(pattern, all)));
 }
 
 const hasOrAll = (words: readonly string[], word: string): boolean => words.includes(word) || words.includes(all);

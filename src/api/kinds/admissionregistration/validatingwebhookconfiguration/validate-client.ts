@@ -12,11 +12,24 @@ export function clientConfigErrors(path: string, { url, service }: WebhookClient
 
 const form = '; desired format: https://host[/path]';
 
-/** Read with an expression and not by `URL`, which forgives and completes where Kubernetes refuses. */
-const urlParts = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#(.*))?$/;
+interface UrlParts {
+  readonly scheme: string;
+  readonly authority: string;
+  readonly query: string;
+  readonly fragment: string;
+}
+
+/** Not by `URL`, which accepts and completes what Kubernetes refuses. */
+function splitUrl(url: string): UrlParts {
+  const [before = '', ...fragments] = url.split('#', 2);
+  const [place = '', ...queries] = before.split('?', 2);
+  const scheme = /^([a-zA-Z][a-zA-Z0-9+.-]*):/.exec(place)?.[1];
+  const authority = /^\/\/([^/]*)/.exec(scheme === undefined ? place : place.slice(scheme.length + 1))?.[1];
+  return { scheme: scheme ?? '', authority: authority ?? '', query: queries[0] ?? '', fragment: fragments[0] ?? '' };
+}
 
 function urlErrors(path: string, url: string): FieldError[] {
-  const [, scheme = '', authority = '', query = '', fragment = ''] = urlParts.exec(url) ?? [];
+  const { scheme, authority, query, fragment } = splitUrl(url);
   const at = authority.lastIndexOf('@');
   const [user, host] = at < 0 ? [undefined, authority] : [authority.slice(0, at), authority.slice(at + 1)];
   return [
@@ -43,9 +56,12 @@ function serviceErrors(path: string, { name, namespace, port = 443, path: called
   ];
 }
 
+/** Errors are listed up to 100. */
+const maxSteps = 200;
+
 function pathErrors(path: string, called: string): FieldError[] {
   if (called === '' || called === '/') return [];
-  const steps = called === '//' ? [''] : called.slice(1).replace(/\/$/, '').split('/');
+  const steps = called === '//' ? [''] : called.slice(1).replace(/\/$/, '').split('/', maxSteps);
   return [
     ...(called.startsWith('/') ? [] : [invalidValue(path, called, "must start with a '/'")]),
     ...steps.flatMap((step, index) =>

@@ -4,6 +4,7 @@ import { invalidValue, required } from '../../../field-errors.ts';
 import { isJsonObject } from '../../../schema/json-object.ts';
 import { JsonError, parseJson } from '../../../schema/json.ts';
 import { goWord } from '../../../schema/mismatch.ts';
+import { TooManyValuesError } from '../../../schema/value-budget.ts';
 import type { Secret } from './schema.ts';
 
 /** The annotation that names the ServiceAccount of a token Secret. */
@@ -50,7 +51,7 @@ function notAnObject(text: string): string | undefined {
     if (value === null || isJsonObject(value)) return undefined;
     return `json: cannot unmarshal ${goWord(value)} into Go value of type map[string]interface {}`;
   } catch (error) {
-    if (error instanceof JsonError) return error.message;
+    if (error instanceof JsonError || error instanceof TooManyValuesError) return error.message;
     throw error;
   }
 }

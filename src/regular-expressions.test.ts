@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { before, suite, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import type { CallExpression, NewExpression } from 'oxc-parser';
+import { parseSync, Visitor } from 'oxc-parser';
+import type { checkSync } from 'recheck';
+
+// A regular expression that backtracks lets a short input hold up everything: each one in the source must be linear.
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const isTest = (path: string): boolean => /\.(test|contract|bench|fixture)\.ts$|\/testing\//.test(path);
+
+interface Found {
+  readonly expressions: readonly { readonly pattern: string; readonly flags: string }[];
+  /** Expressions that are put together when the program runs, and cannot be checked here. */
+  readonly dynamic: readonly string[];
+}
+
+function expressionsIn(path: string, text: string): Found {
+  const expressions: Found['expressions'][number][] = [];
+  const dynamic: string[] = [];
+  const { program, errors } = parseSync(path, text);
+  assert.deepEqual(errors, []);
+  const checkCall = (call: CallExpression | NewExpression): void => {
+    const { callee, start, end } = call;
+    const [argument] = call.arguments;
+    const isConstructor = callee.type === 'Identifier' && callee.name === 'RegExp';
+    // These methods take a string for a pattern.
+    const takesPattern =
+      callee.type === 'MemberExpression' &&
+      callee.property.type === 'Identifier' &&
+      ['match', 'matchAll', 'search'].includes(callee.property.name) &&
+      (argument?.type === 'TemplateLiteral' || (argument?.type === 'Literal' && typeof argument.value === 'string'));
+    if (isConstructor || takesPattern) dynamic.push(`${path}: ${text.slice(start, end)}`);
+  };
+  new Visitor({
+    Literal: (node) => void ('regex' in node && expressions.push(node.regex)),
+    NewExpression: checkCall,
+    CallExpression: checkCall,
+  }).visit(program);
+  return { expressions, dynamic };
+}
+
+suite('regular expressions', () => {
+  let check: typeof checkSync;
+  before(async () => {
+    process.env['RECHECK_BACKEND'] = 'pure'; // without it, the package looks for its binary and for Java
+    ({ checkSync: check } = await import('recheck'));
+  });
+
+  const statusOf = (pattern: string, flags: string): string => check(pattern, flags, { timeout: 20_000 }).status;
+
+  test('the check finds those that are quadratic or worse, wherever they are', () => {
+    const source = String.raw`
+      const share = a / b / c; // /not one/
+      const text = '/nor this/' + ${'`${x ? /^a+$/.test(x) : /(a|a)*b/u}/no/`'};
+      if (a) /\d+\.?\d*x/g.exec(text);
+      text.match('a+$'); text.search(share); new RegExp(text); RegExp('a');`;
+    const { expressions, dynamic } = expressionsIn('example.ts', source);
+    assert.deepEqual(
+      expressions.map(({ pattern, flags }) => [pattern, flags, statusOf(pattern, flags)]),
+      [
+        ['^a+$', '', 'safe'],
+        ['(a|a)*b', 'u', 'vulnerable'],
+        [String.raw`\d+\.?\d*x`, 'g', 'vulnerable'],
+      ],
+    );
+    assert.deepEqual(dynamic, [
+      "example.ts: text.match('a+$')",
+      'example.ts: new RegExp(text)',
+      "example.ts: RegExp('a')",
+    ]);
+  });
+
+  test('every one in the source is a literal and linear', () => {
+    const paths = globSync(['src/**/*.ts', 'bin/*.js'], { cwd: root }).filter((path) => !isTest(path));
+    const found = paths.map((path) => ({ path, ...expressionsIn(path, readFileSync(`${root}/${path}`, 'utf8')) }));
+    assert.deepEqual(
+      found.flatMap(({ dynamic }) => dynamic),
+      [],
+    );
+    const places = new Map<string, string>();
+    for (const { path, expressions } of found) {
+      for (const { pattern, flags } of expressions) places.set(`${flags}/${pattern}`, path);
+    }
+    assert.ok(places.size > 100);
+    const bad = Array.from(places, ([expression, path]) => {
+      const slash = expression.indexOf('/');
+      const status = statusOf(expression.slice(slash + 1), expression.slice(0, slash));
+      return `${path}: /${expression.slice(slash + 1)}/ is ${status}`;
+    }).filter((line) => !line.endsWith(' is safe'));
+    assert.deepEqual(bad, []);
+  });
+});
