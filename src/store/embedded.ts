@@ -1,13 +1,38 @@
-import { StoreUnavailableError } from './errors.ts';
-import { applied, History } from './history.ts';
+import { QuotaExceededError, StoreUnavailableError } from './errors.ts';
+import { applied, bytesOf, History } from './history.ts';
 import type { Journal } from './journal.ts';
-import type { Change, Commit, Entry, Range, RangeOptions, Store, WatchObserver, Write } from './store.ts';
+import type { StoreLimits } from './limits.ts';
+import { defaultMaxValueBytes, quotaWithin } from './limits.ts';
+import type {
+  Change,
+  Commit,
+  DamagedRecord,
+  Entry,
+  Range,
+  RangeOptions,
+  Store,
+  StoreStatus,
+  WatchObserver,
+  Write,
+} from './store.ts';
 import type { Tree } from './tree.ts';
 import { Watchers } from './watchers.ts';
-import { afterPrefix, changesOf, checkWrites, conflictOf } from './writes.ts';
+import { afterPrefix, changesOf, checkSizes, checkWrites, conflictOf } from './writes.ts';
 
 /** More commits than this waiting for the disk are refused: their callers are better off retrying. */
 const maxWaiting = 16_384;
+
+/** This part of the quota may be history; the store compacts what is older. */
+const pastShare = 1 / 8;
+/** Writes that do not grow the store, such as lease renewals, may exceed the quota by this part until compaction. */
+const reserveShare = 1 / 4;
+
+/** What an embedded store begins with. */
+export interface EmbeddedOptions extends StoreLimits {
+  readonly history?: History;
+  /** Damaged records, by key; none of them has an entry in the history. */
+  readonly damaged?: Iterable<readonly [string, DamagedRecord]>;
+}
 
 /** A commit that is decided but not durable. Conflicts and commits without effect wait here too, with no changes. */
 interface Pending {
@@ -32,15 +57,25 @@ export class EmbeddedStore implements Store {
   readonly #journal: Journal;
   readonly #history: History;
   readonly #watchers = new Watchers();
+  readonly #damaged: Map<string, DamagedRecord>;
+  readonly #maxValueBytes: number;
+  readonly #quotaBytes: number;
+  /** Bytes of commits that are decided but not durable. */
+  #pendingBytes = 0;
+  #trimming: Promise<void> | undefined;
   #next: { readonly tree: Tree<Entry>; readonly revision: number };
   #queue: Pending[] = [];
   /** Settles when nothing is waiting; undefined when nothing is. */
   #draining: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(journal: Journal, history: History = new History()) {
+  constructor(journal: Journal, options: EmbeddedOptions = {}) {
+    const { history = new History(), damaged = [], maxValueBytes = defaultMaxValueBytes } = options;
     this.#journal = journal;
     this.#history = history;
+    this.#damaged = new Map(damaged);
+    this.#maxValueBytes = maxValueBytes;
+    this.#quotaBytes = options.quotaBytes ?? quotaWithin();
     this.#next = { tree: history.current, revision: history.revision };
   }
 
@@ -59,12 +94,29 @@ export class EmbeddedStore implements Store {
       throw new StoreUnavailableError('too many writes are waiting for the disk: retry later');
     }
     const { tree, revision } = this.#next;
-    const conflict = conflictOf(writes, tree, revision);
+    const state = { tree, revision, damaged: this.#damaged };
+    const conflict = conflictOf(writes, state);
     if (conflict !== undefined) return this.#settled(conflict);
-    const changes = changesOf(writes, tree, revision + 1);
+    checkSizes(writes, tree, this.#maxValueBytes);
+    const changes = changesOf(writes, state);
     if (changes.length === 0) return this.#settled({ ok: true, revision });
+    this.#checkQuota(writes, changes);
     this.#next = { tree: applied(tree, changes), revision: revision + 1 };
     return this.#enqueue(changes, { ok: true, revision: revision + 1 });
+  }
+
+  #checkQuota(writes: readonly Write[], changes: readonly Change[]): void {
+    let [added, growth] = [0, 0];
+    for (const { entry, previous } of changes) {
+      added += bytesOf(entry);
+      growth += bytesOf(entry) - bytesOf(previous);
+    }
+    const quota = this.#quotaBytes;
+    const allowed = growth > 0 ? quota : quota * (1 + reserveShare);
+    const bytes = this.#history.bytes + this.#pendingBytes;
+    const isRefused = added > 0 && bytes + added > allowed && !writes.some(({ isDeletion }) => isDeletion === true);
+    if (isRefused) throw new QuotaExceededError({ bytes, quota });
+    this.#pendingBytes += added;
   }
 
   /** A result without changes: it rests on commits that may not be durable yet, and must not outrun them. */
@@ -102,8 +154,13 @@ export class EmbeddedStore implements Store {
     for (const { changes, tree } of batch) {
       if (changes.length === 0) continue;
       this.#history.append(changes, tree);
+      for (const { key, entry, repairs } of changes) {
+        this.#pendingBytes -= bytesOf(entry);
+        if (repairs !== undefined) this.#damaged.delete(key);
+      }
       commits.push(changes);
     }
+    this.#trim();
     this.#watchers.publish(commits, this.#history.revision);
     for (const { resolve, result } of batch) resolve(result);
   }
@@ -112,8 +169,18 @@ export class EmbeddedStore implements Store {
   #rollBack(batch: readonly Pending[], error: unknown): void {
     const lost = [...batch, ...this.#queue];
     this.#queue = [];
+    this.#pendingBytes = 0;
     this.#next = { tree: this.#history.current, revision: this.#history.revision };
     for (const { reject } of lost) reject(error);
+  }
+
+  /** Compacts when the history has outgrown its share. A failure is left to the next commit, and to the compactor. */
+  #trim(): void {
+    const allowed = this.#quotaBytes * pastShare;
+    if (this.#trimming !== undefined || this.#history.pastBytes <= allowed) return;
+    this.#trimming = this.compact(this.#history.revisionKeeping(allowed / 2))
+      .catch(() => undefined)
+      .finally(() => (this.#trimming = undefined));
   }
 
   async get(key: string): Promise<Entry | undefined> {
@@ -150,6 +217,17 @@ export class EmbeddedStore implements Store {
 
   async size(): Promise<number> {
     return (await this.#journal.size()) ?? this.#history.bytes;
+  }
+
+  status(): StoreStatus {
+    const { bytes } = this.#history;
+    return {
+      failure: this.#journal.failure,
+      bytes,
+      quotaBytes: this.#quotaBytes,
+      isQuotaReached: bytes + this.#maxValueBytes > this.#quotaBytes,
+      damaged: this.#damaged,
+    };
   }
 
   close(): Promise<void> {

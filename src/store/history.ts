@@ -24,6 +24,7 @@ export class History {
   #snapshots: Snapshot[];
   #current: Tree<Entry>;
   #bytes = 0;
+  #pastBytes = 0;
 
   /** A history that begins at `compacted`, where the state was `tree`. */
   constructor(compacted = 0, tree: Tree<Entry> = Tree.empty()) {
@@ -53,11 +54,19 @@ export class History {
     return this.#bytes;
   }
 
+  /** The part of `bytes` that only readers of past revisions need. */
+  get pastBytes(): number {
+    return this.#pastBytes;
+  }
+
   /** Adds the next revision: its changes, and the state they lead to. */
   append(changes: readonly Change[], tree: Tree<Entry>): void {
     this.#commits.push(changes);
     this.#current = tree;
-    for (const { entry } of changes) this.#bytes += bytesOf(entry);
+    for (const { entry, previous } of changes) {
+      this.#bytes += bytesOf(entry);
+      this.#pastBytes += bytesOf(previous);
+    }
     const { revision } = this;
     if (revision % snapshotEvery === 0) this.#snapshots.push({ revision, tree });
   }
@@ -84,11 +93,24 @@ export class History {
     if (revision <= this.#compacted) return;
     const tree = this.at(revision);
     for (const changes of this.#between(this.#compacted, revision)) {
-      for (const { previous } of changes) this.#bytes -= bytesOf(previous);
+      for (const { previous } of changes) {
+        this.#bytes -= bytesOf(previous);
+        this.#pastBytes -= bytesOf(previous);
+      }
     }
     this.#commits = this.#commits.slice(revision - this.#compacted);
     this.#snapshots = [{ revision, tree }, ...this.#snapshots.filter((snapshot) => snapshot.revision > revision)];
     this.#compacted = revision;
+  }
+
+  /** The revision to compact to, so that at most `bytes` are kept for readers of past revisions. */
+  revisionKeeping(bytes: number): number {
+    let kept = 0;
+    for (let index = this.#commits.length - 1; index >= 0; index--) {
+      for (const { previous } of this.#commits[index] ?? []) kept += bytesOf(previous);
+      if (kept > bytes) return this.#compacted + index + 1;
+    }
+    return this.#compacted;
   }
 
   #between(after: number, until: number): readonly (readonly Change[])[] {
@@ -108,4 +130,6 @@ export function applied(tree: Tree<Entry>, changes: readonly Change[]): Tree<Ent
   return next;
 }
 
-const bytesOf = (entry: Entry | undefined): number => (entry === undefined ? 0 : entry.key.length + entry.value.length);
+/** The length of an entry's key and value; 0 for none. */
+export const bytesOf = (entry: Entry | undefined): number =>
+  entry === undefined ? 0 : entry.key.length + entry.value.length;

@@ -1,4 +1,4 @@
-import type { Change } from './store.ts';
+import type { Change, StoreStatus } from './store.ts';
 
 /** Where an embedded store writes down its changes. The store calls `append` again only after the last one settled. */
 export interface Journal {
@@ -11,5 +11,7 @@ export interface Journal {
   compact(revision: number): Promise<void>;
   /** Bytes on disk; undefined if the journal keeps nothing. */
   size(): Promise<number | undefined>;
+  /** Why the last `append` failed, until one could succeed again. */
+  readonly failure?: StoreStatus['failure'];
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@
 import { describe } from 'node:test';
 
 import { commitContract } from './contract/commits.contract.ts';
+import { limitsContract } from './contract/limits.contract.ts';
 import { modelContract } from './contract/model.contract.ts';
 import type { OpenStore } from './contract/open.ts';
 import { rangeContract } from './contract/ranges.contract.ts';
@@ -14,6 +15,7 @@ export function storeContract(name: string, open: OpenStore): void {
     commitContract(open);
     rangeContract(open);
     watchContract(open);
+    limitsContract(open);
     modelContract(open);
   });
 }

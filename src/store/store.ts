@@ -16,6 +16,8 @@ export interface Write {
   readonly value: string | undefined;
   /** The revision the key must be at; 0: it must not exist; undefined: any. */
   readonly expect?: number | undefined;
+  /** A step of a deletion, such as setting its timestamp: neither the size limit nor the quota refuses it. */
+  readonly isDeletion?: boolean;
 }
 
 /** A commit that went through, or the first key that was not as expected, with its entry (undefined: absent). */
@@ -35,6 +37,29 @@ export interface Change {
   readonly revision: number;
   readonly entry: Entry | undefined;
   readonly previous: Entry | undefined;
+  /** The revision of the damaged record that this change replaces; see `StoreStatus.damaged`. */
+  readonly repairs?: number | undefined;
+}
+
+/** A record whose checksum is wrong. Its key reads as absent; a commit that expects it absent is a conflict. */
+export interface DamagedRecord {
+  readonly key: string;
+  readonly revision: number;
+  /** Where it is in the file: the id of its row. */
+  readonly row: number;
+}
+
+/** What an operator needs to see of a store. */
+export interface StoreStatus {
+  /** Why the last write failed, until one succeeds; a fatal one means that the store has to be opened again. */
+  readonly failure: { readonly message: string; readonly isFatal: boolean } | undefined;
+  /** Bytes of keys and values in memory, kept history included. */
+  readonly bytes: number;
+  readonly quotaBytes: number;
+  /** A value of the largest size may not fit any more. */
+  readonly isQuotaReached: boolean;
+  /** Damaged records that were found when the store was opened and have not been deleted since, by key. */
+  readonly damaged: ReadonlyMap<string, DamagedRecord>;
 }
 
 export interface Range {
@@ -69,7 +94,8 @@ export interface Store extends AsyncDisposable {
 
   /**
    * Writes all keys or none, at most 128 and each once. Resolves when durable and visible to reads and watches.
-   * Rejects only when the store cannot write (a full disk, closed): then nothing was written.
+   * Rejects when the store cannot write (a full disk, closed), with a `ValueTooLargeError` or a `QuotaExceededError`:
+   * then nothing was written. A write that makes a value smaller, and one that deletes, always fits.
    */
   commit(writes: readonly Write[]): Promise<Commit>;
 
@@ -89,6 +115,8 @@ export interface Store extends AsyncDisposable {
 
   /** Bytes on disk, or held in memory. */
   size(): Promise<number>;
+
+  status(): StoreStatus;
 
   /** Waits for pending commits and releases everything. Idempotent. */
   close(): Promise<void>;

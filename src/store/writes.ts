@@ -1,5 +1,5 @@
-import { InvalidCommitError } from './errors.ts';
-import type { Change, Commit, Entry, Write } from './store.ts';
+import { InvalidCommitError, ValueTooLargeError } from './errors.ts';
+import type { Change, Commit, DamagedRecord, Entry, Write } from './store.ts';
 import type { Tree } from './tree.ts';
 
 /** A commit may write this many keys, as in etcd. */
@@ -18,27 +18,45 @@ export function checkWrites(writes: readonly Write[]): void {
   }
 }
 
-/** What becomes of writes that find the state `tree`, which is at `revision`. A conflict is with the first key. */
-export function conflictOf(writes: readonly Write[], tree: Tree<Entry>, revision: number): Commit | undefined {
+/** Throws a `ValueTooLargeError` for a value over the limit, unless it is smaller than the one in `tree`. */
+export function checkSizes(writes: readonly Write[], tree: Tree<Entry>, limit: number): void {
+  for (const { key, value, isDeletion } of writes) {
+    if (value === undefined || isDeletion === true || value.length * 3 <= limit) continue;
+    const bytes = Buffer.byteLength(value);
+    if (bytes <= limit) continue;
+    const previous = tree.get(key);
+    if (previous !== undefined && bytes < Buffer.byteLength(previous.value)) continue;
+    throw new ValueTooLargeError(key, { bytes, limit });
+  }
+}
+
+/** What commits find: the entries, the revision they are at, and the keys whose records are damaged. */
+export interface State {
+  readonly tree: Tree<Entry>;
+  readonly revision: number;
+  readonly damaged: ReadonlyMap<string, DamagedRecord>;
+}
+
+/** The conflict of writes with the state, if there is any. A conflict is with the first key. */
+export function conflictOf(writes: readonly Write[], { tree, revision, damaged }: State): Commit | undefined {
   for (const { key, expect } of writes) {
     if (expect === undefined) continue;
-    const current = tree.get(key);
+    const current = tree.get(key) ?? damaged.get(key);
     if ((current?.revision ?? 0) !== expect) return { ok: false, key, current, revision };
   }
   return undefined;
 }
 
-/** The changes that writes make to `tree` as the commit `revision`. Deleting what is not there is none, as in etcd. */
-export function changesOf(writes: readonly Write[], tree: Tree<Entry>, revision: number): Change[] {
+/** The changes that writes make as the next commit. Deleting what is not there is none, as in etcd. */
+export function changesOf(writes: readonly Write[], { tree, revision: before, damaged }: State): Change[] {
   const changes: Change[] = [];
+  const revision = before + 1;
   for (const { key, value } of writes) {
     const previous = tree.get(key);
-    if (value === undefined) {
-      if (previous !== undefined) changes.push({ key, revision, entry: undefined, previous });
-      continue;
-    }
-    const entry: Entry = { key, value, revision, created: previous?.created ?? revision };
-    changes.push({ key, revision, entry, previous });
+    const repairs = previous === undefined ? damaged.get(key)?.revision : undefined;
+    if (value === undefined && previous === undefined && repairs === undefined) continue;
+    const entry = value === undefined ? undefined : { key, value, revision, created: previous?.created ?? revision };
+    changes.push({ key, revision, entry, previous, ...(repairs === undefined ? {} : { repairs }) });
   }
   return changes;
 }

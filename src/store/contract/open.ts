@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 
+import type { StoreLimits } from '../limits.ts';
 import type { Entry, Store, Write } from '../store.ts';
 
 /** Opens a store to test; what is not under `prefix` is none of the test's business. */
-export type OpenStore = () => Promise<{ readonly store: Store; readonly prefix: string }>;
+export type OpenStore = (limits?: StoreLimits) => Promise<{ readonly store: Store; readonly prefix: string }>;
 
 /** Commits writes that must go through, and gives the revision. */
 export async function committed(store: Store, ...writes: readonly Write[]): Promise<number> {

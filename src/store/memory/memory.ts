@@ -1,5 +1,6 @@
 import { EmbeddedStore } from '../embedded.ts';
 import type { Journal } from '../journal.ts';
+import type { StoreLimits } from '../limits.ts';
 import type { Store } from '../store.ts';
 
 const nowhere: Journal = {
@@ -10,4 +11,4 @@ const nowhere: Journal = {
 };
 
 /** A store that is gone when the process is. */
-export const openMemoryStore = (): Store => new EmbeddedStore(nowhere);
+export const openMemoryStore = (limits: StoreLimits = {}): Store => new EmbeddedStore(nowhere, limits);

@@ -14,16 +14,33 @@ export const sqliteResult = {
   notADatabase: 26,
 } as const;
 
+/** Errors of the file system beside SQLite's own files, as the result that SQLite would give. */
+const resultOfErrno: Readonly<Record<string, number>> = {
+  EACCES: sqliteResult.permission,
+  EPERM: sqliteResult.permission,
+  EROFS: sqliteResult.readOnly,
+  ENOSPC: sqliteResult.full,
+  EDQUOT: sqliteResult.full,
+  EIO: sqliteResult.ioError,
+};
+
 /** An error as data that can be sent between threads. */
 export function failureOf(error: unknown): Failure {
   const message = messageOf(error);
-  const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined;
+  if (!(error instanceof Error)) return { result: undefined, message };
+  const path = 'path' in error && typeof error.path === 'string' ? { path: error.path } : {};
   // The primary code is the low byte of an extended one.
-  return { result: typeof code === 'number' ? code & 0xff : undefined, message };
+  if ('errcode' in error && typeof error.errcode === 'number')
+    return { result: error.errcode & 0xff, message, ...path };
+  const errno = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return { result: resultOfErrno[errno], message, ...path };
 }
 
+/** The disk being full is the one failure after which the file is as it was before. */
+export const isFatal = ({ result }: Failure): boolean => result !== sqliteResult.full;
+
 /** Why the store in `file` cannot be opened, and what to do. */
-export function openError(file: string, { result, message }: Failure): DataDirectoryError {
+export function openError(store: string, { result, message, path: file = store }: Failure): DataDirectoryError {
   switch (result) {
     case sqliteResult.busy:
       return new DataDirectoryError(`${file} is in use by another process: stop it or choose another data directory`);
@@ -32,12 +49,16 @@ export function openError(file: string, { result, message }: Failure): DataDirec
       return new DataDirectoryError(`${file} is corrupt (${message}): restore it from a backup or move it away`);
     case sqliteResult.full:
       return new DataDirectoryError(`the disk that holds ${file} is full: free some space`);
-    case sqliteResult.permission:
     case sqliteResult.readOnly:
+      return new DataDirectoryError(
+        `${file} is read-only or on a read-only file system (${message}): ` +
+          'mount it for writing or choose another data directory',
+      );
+    case sqliteResult.permission:
     case sqliteResult.cannotOpen:
       return new DataDirectoryError(`${file} cannot be opened for writing (${message}): check who may write there`);
     case sqliteResult.ioError:
-      return new DataDirectoryError(`${file} cannot be read (${message}): check the disk`);
+      return new DataDirectoryError(`${file} cannot be read or written (${message}): check the disk`);
     case undefined:
     default:
       return new DataDirectoryError(`${file} cannot be used: ${message}`);
@@ -45,9 +66,12 @@ export function openError(file: string, { result, message }: Failure): DataDirec
 }
 
 /** Why the last writes to `file` did not happen, and what to do. */
-export function writeError(file: string, { result, message }: Failure): StoreUnavailableError {
-  if (result === sqliteResult.full) {
+export function writeError(store: string, failure: Failure): StoreUnavailableError {
+  const { message, path: file = store } = failure;
+  if (!isFatal(failure)) {
     return new StoreUnavailableError(`nothing was written, the disk that holds ${file} is full: free some space`);
   }
-  return new StoreUnavailableError(`writing to ${file} failed (${message}): check the disk, then restart`);
+  return new StoreUnavailableError(
+    `nothing was written, writing to ${file} failed (${message}): check the disk; the store is opened again when it works`,
+  );
 }

@@ -3,74 +3,97 @@ import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 
+import { messageOf } from '../../api/thrown.ts';
 import { startThread } from '../../machine/thread.ts';
-import { DataDirectoryError, StoreUnavailableError } from '../errors.ts';
+import { setTimeout } from '../../machine/timers.ts';
+import { StoreUnavailableError } from '../errors.ts';
 import type { Journal } from '../journal.ts';
-import type { Change } from '../store.ts';
-import { openError, writeError } from './failures.ts';
-import type { Failure, Reply, Request, Rows, WorkerOptions } from './protocol.ts';
+import type { Change, StoreStatus } from '../store.ts';
+import { isFatal, openError, writeError } from './failures.ts';
+import type { Failure, Opened, Reply, Request, Rows, WorkerOptions } from './protocol.ts';
 import { rowId } from './protocol.ts';
 
 /** The thread only writes; its garbage is short-lived. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 };
+
+/** After a failure the file is tried again this often, and after that many failures less and less often. */
+const retryMs = 1000;
+const maxRetryMs = 10_000;
 
 interface Waiting {
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
 
-/** A journal in an SQLite file, written by a worker thread so that syncing never holds up the event loop. */
+/**
+ * A journal in an SQLite file, written by a worker thread so that syncing never holds up the event loop.
+ *
+ * ```
+ * writing ─ disk full ──→ failing: commits are tried as before, and a probe every second
+ *    │                       └─ one of them succeeds → writing
+ *    └─ any other error → lost: the thread ends, commits reject; every 1 to 10 s another thread opens the file,
+ *                            └─ removes what was not acknowledged → writing
+ * ```
+ */
 export class SqliteJournal implements Journal {
-  readonly #file: string;
-  readonly #worker: Worker;
-  #append: Waiting | undefined;
+  readonly #options: WorkerOptions;
+  #worker: Worker | undefined;
+  #append: (Waiting & { readonly revision: number }) | undefined;
   #compactions: (Waiting & { readonly revision: number })[] = [];
-  /** Why the worker is gone, once it is. */
-  #lost: Failure | undefined;
+  /** The last revision that is durable, and the last that was tried. */
+  #durable: number;
+  #attempted: number;
+  /** Why writing fails, until it does not. */
+  #failure: Failure | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #retries = 0;
+  #reopening: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
 
-  private constructor(file: string, worker: Worker) {
-    this.#file = file;
-    this.#worker = worker;
-    worker.on('message', (reply: Reply) => this.#receive(reply));
-    worker.on('error', (error) => this.#lose(String(error)));
-    worker.on('exit', () => this.#lose('the thread that writes has ended'));
-    // An idle store does not keep a program running: everything acknowledged is on disk.
-    worker.unref();
+  private constructor(options: WorkerOptions, worker: Worker, revision: number) {
+    this.#options = options;
+    this.#durable = this.#attempted = revision;
+    this.#use(worker);
   }
 
-  /** Starts the worker on a file; `onRows` gets the rows of the log, in order. Resolves with the horizon. */
+  /** Starts the worker on a file; `onRows` gets the rows of the log, in order. */
   static async open(
     options: WorkerOptions,
     onRows: (rows: Rows) => void,
-  ): Promise<{ readonly journal: SqliteJournal; readonly compacted: number }> {
-    // The same name in development and when built.
-    const program = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
-    const worker = startThread(program, { workerData: options, resourceLimits });
-    const compacted = await loaded(worker, options.file, onRows);
-    return { journal: new SqliteJournal(options.file, worker), compacted };
+  ): Promise<{ readonly journal: SqliteJournal; readonly opened: Opened }> {
+    const worker = startWorker(options);
+    const opened = await outcomeOf(worker, onRows);
+    if (!('type' in opened)) throw openError(options.file, opened);
+    return { journal: new SqliteJournal(options, worker, opened.revision), opened };
+  }
+
+  get failure(): StoreStatus['failure'] {
+    const failure = this.#failure;
+    if (failure === undefined) return undefined;
+    return { message: this.#error(failure).message, isFatal: isFatal(failure) };
   }
 
   append(changes: readonly Change[]): Promise<void> {
+    if (this.#worker === undefined) return Promise.reject(this.#error());
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    if (this.#lost !== undefined) return Promise.reject(writeError(this.#file, this.#lost));
-    this.#append = { resolve, reject };
-    this.#worker.ref();
+    const revision = changes.at(-1)?.revision ?? this.#durable;
+    this.#attempted = revision;
+    this.#append = { revision, resolve, reject };
     this.#send({ type: 'append', rows: rowsOf(changes) });
     return promise;
   }
 
   compact(revision: number): Promise<void> {
+    if (this.#worker === undefined) return Promise.reject(this.#error());
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    if (this.#lost !== undefined) return Promise.reject(writeError(this.#file, this.#lost));
     this.#compactions.push({ revision, resolve, reject });
-    this.#worker.ref();
     this.#send({ type: 'compact', revision });
     return promise;
   }
 
   async size(): Promise<number> {
-    const [main, log] = await Promise.all([bytesOf(this.#file), bytesOf(`${this.#file}-wal`)]);
+    const { file } = this.#options;
+    const [main, log] = await Promise.all([bytesOf(file), bytesOf(`${file}-wal`)]);
     return main + log;
   }
 
@@ -80,47 +103,110 @@ export class SqliteJournal implements Journal {
   }
 
   async #close(): Promise<void> {
-    if (this.#lost !== undefined) return;
-    this.#worker.ref();
+    clearTimeout(this.#retry);
+    await this.#reopening;
+    if (this.#worker === undefined) return;
     const exit = once(this.#worker, 'exit');
     this.#send({ type: 'close' });
     await exit;
   }
 
+  #use(worker: Worker): void {
+    this.#worker = worker;
+    worker.on('message', (reply: Reply) => this.#receive(reply));
+    worker.on('error', (error) => this.#fail({ result: undefined, message: String(error) }));
+    worker.on('exit', () => this.#lose(worker));
+    // An idle store does not keep a program running: everything acknowledged is on disk.
+    worker.unref();
+  }
+
   #send(request: Request): void {
-    this.#worker.postMessage(request);
+    this.#worker?.ref();
+    this.#worker?.postMessage(request);
   }
 
   #receive(reply: Reply): void {
     switch (reply.type) {
       case 'appended':
+        this.#succeed();
+        this.#durable = this.#append?.revision ?? this.#durable;
         this.#takeAppend()?.resolve();
         break;
+      case 'probed':
+        this.#succeed();
+        break;
       case 'failed-to-append':
-        this.#takeAppend()?.reject(writeError(this.#file, reply.failure));
+        this.#fail(reply.failure);
         break;
       case 'compacted':
         for (const { resolve } of this.#takeCompactions(reply.revision)) resolve();
         break;
       case 'failed-to-compact':
-        this.#failCompactions(reply.failure);
+        if (isFatal(reply.failure)) this.#fail(reply.failure);
+        else this.#failCompactions(reply.failure);
         break;
       case 'loaded':
       case 'opened':
       case 'failed-to-open':
-        throw new Error(`bug: the worker said ${reply.type} after it was open`);
+        throw new Error(`bug: the worker sent ${reply.type} after it was open`);
     }
     const isIdle = this.#append === undefined && this.#compactions.length === 0 && this.#closed === undefined;
-    if (isIdle) this.#worker.unref();
+    if (isIdle) this.#worker?.unref();
   }
 
-  #lose(message: string): void {
-    this.#lost ??= { result: undefined, message };
-    this.#takeAppend()?.reject(writeError(this.#file, this.#lost));
-    if (this.#closed === undefined) this.#failCompactions(this.#lost);
-    else
-      for (const { reject } of this.#takeCompactions(Infinity))
-        reject(new StoreUnavailableError('the store is closed'));
+  #succeed(): void {
+    this.#failure = undefined;
+    this.#retries = 0;
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+  }
+
+  /** Everything that waits fails, and the file is tried again later. */
+  #fail(failure: Failure): void {
+    this.#failure = failure;
+    this.#takeAppend()?.reject(this.#error(failure));
+    if (isFatal(failure)) {
+      this.#worker = undefined; // it closes the file and ends
+      this.#failCompactions(failure);
+    }
+    this.#retryLater();
+  }
+
+  #retryLater(): void {
+    if (this.#closed !== undefined || this.#retry !== undefined) return;
+    const delay = Math.min(retryMs * 2 ** Math.max(0, this.#retries - 5), maxRetryMs);
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.#retries++;
+      if (this.#worker !== undefined) this.#send({ type: 'probe' });
+      else this.#reopening ??= this.#reopen().finally(() => (this.#reopening = undefined));
+    }, delay);
+    this.#retry.unref();
+  }
+
+  /** The thread is gone although it reported no error, or since it was closed. */
+  #lose(worker: Worker): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    if (this.#closed === undefined) {
+      this.#fail({ result: undefined, message: 'the thread that writes has ended' });
+    } else {
+      const closed = new StoreUnavailableError('the store is closed');
+      this.#takeAppend()?.reject(closed);
+      for (const { reject } of this.#takeCompactions(Infinity)) reject(closed);
+    }
+  }
+
+  async #reopen(): Promise<void> {
+    const resume = { revision: this.#durable, attempted: this.#attempted };
+    const worker = startWorker({ ...this.#options, resume });
+    const outcome = await outcomeOf(worker, () => undefined);
+    if ('type' in outcome) {
+      this.#use(worker);
+      this.#succeed();
+    } else {
+      this.#fail(outcome);
+    }
   }
 
   #takeAppend(): Waiting | undefined {
@@ -136,27 +222,38 @@ export class SqliteJournal implements Journal {
   }
 
   #failCompactions(failure: Failure): void {
-    for (const { reject } of this.#takeCompactions(Infinity)) reject(writeError(this.#file, failure));
+    for (const { reject } of this.#takeCompactions(Infinity)) reject(this.#error(failure));
+  }
+
+  #error(failure = this.#failure ?? { result: undefined, message: 'it is closed' }): StoreUnavailableError {
+    return writeError(this.#options.file, failure);
   }
 }
 
-/** Waits until the worker has read the whole log. */
-async function loaded(worker: Worker, file: string, onRows: (rows: Rows) => void): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
+function startWorker(workerData: WorkerOptions): Worker {
+  // The same name in development and when built.
+  const program = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
+  return startThread(program, { workerData, resourceLimits });
+}
+
+/** What the worker found in the file, or why it could not open it. */
+async function outcomeOf(worker: Worker, onRows: (rows: Rows) => void): Promise<Opened | Failure> {
+  const { promise, resolve } = Promise.withResolvers<Opened | Failure>();
   const onMessage = (reply: Reply): void => {
     if (reply.type === 'loaded') onRows(reply.rows);
-    if (reply.type === 'opened') resolve(reply.compacted);
-    if (reply.type === 'failed-to-open') reject(openError(file, reply.failure));
+    if (reply.type === 'opened') resolve(reply);
+    if (reply.type === 'failed-to-open') resolve(reply.failure);
   };
-  const onExit = (): void => reject(new DataDirectoryError(`${file} cannot be read: the thread that reads has ended`));
+  const onError = (error: unknown): void => resolve({ result: undefined, message: messageOf(error) });
+  const onExit = (): void => resolve({ result: undefined, message: 'the thread that reads has ended' });
   worker.on('message', onMessage);
-  worker.on('error', reject);
+  worker.on('error', onError);
   worker.on('exit', onExit);
   try {
     return await promise;
   } finally {
     worker.off('message', onMessage);
-    worker.off('error', reject);
+    worker.off('error', onError);
     worker.off('exit', onExit);
   }
 }
@@ -167,8 +264,9 @@ function rowsOf(changes: readonly Change[]): Rows {
   for (const change of changes) {
     index = change.revision === revision ? index + 1 : 0;
     ({ revision } = change);
-    const { entry, previous } = change;
-    rows.push(rowId(revision, index), change.key, entry?.value ?? null, entry?.created ?? 0, previous?.revision ?? 0);
+    const { entry, previous, repairs } = change;
+    const replaced = previous?.revision ?? repairs ?? 0;
+    rows.push(rowId(revision, index), change.key, entry?.value ?? null, entry?.created ?? 0, replaced);
   }
   return rows;
 }

@@ -1,12 +1,16 @@
 import type { StatementSync } from 'node:sqlite';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 
+import { checksumOf, horizonChecksum } from './checksum.ts';
 import { sqliteResult } from './failures.ts';
-import type { Rows } from './protocol.ts';
-import { rowId, rowWidth } from './protocol.ts';
+import { readHighestRevision } from './highest-revision.ts';
+import { backupFile, migrateFromFormat1 } from './migrate.ts';
+import type { DamagedRow, ResumePoint, Rows, WorkerOptions } from './protocol.ts';
+import { revisionOf, rowId, rowWidth } from './protocol.ts';
 
 const applicationId = 0x46_4c_53_54; // "FLST"
-const formatVersion = 1;
+const formatVersion = 2;
 const pageBytes = 8192;
 /** A commit that fills the write-ahead log also empties it: 5 ms for 4 MB, where 16 MB held everyone up for 18 ms. */
 const checkpointPages = 500;
@@ -20,21 +24,31 @@ const schema = `
     key TEXT NOT NULL,
     value TEXT,
     created INTEGER NOT NULL,
-    previous INTEGER NOT NULL
+    previous INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
   ) STRICT;
   CREATE TABLE horizon (
     -- History is whole after this revision.
     compacted INTEGER NOT NULL,
     -- What this revision or an earlier one replaced or deleted is gone from the log.
-    swept INTEGER NOT NULL
+    swept INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
   ) STRICT;
-  INSERT INTO horizon VALUES (0, 0);
+  INSERT INTO horizon VALUES (0, 0, ${horizonChecksum(0, 0)});
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = ${formatVersion};
 `;
 
+type CheckedColumns = [id: number, key: string, value: string | null, created: number, previous: number];
+type LogRow = [...CheckedColumns, checksum: number];
+
 /** Revisions that one transaction of a sweep looks at, so that commits wait for a few milliseconds at most. */
 const sweepRevisions = 250;
+/**
+ * Revisions begin this much after the highest known one when a loss is accepted, so that none that a client has seen is
+ * used again: more than one second of writes, which the highest known revision may be behind.
+ */
+const revisionsSkipped = 1_000_000;
 /** Free pages are given back to the file system when they are over this many and over a quarter of the file. */
 const freePagesKept = 256;
 
@@ -42,23 +56,32 @@ const freePagesKept = 256;
 export class RevisionLog {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
+  readonly #setHorizon: StatementSync;
+  /** What an operator should read about this opening. */
+  readonly notices: readonly string[];
+  readonly damaged: DamagedRow[] = [];
   #compacted = 0;
   #swept = 0;
 
-  /** Opens the log in `file`, or begins one. Throws SQLite's errors, and plain ones for a file that is not ours. */
-  constructor(file: string, maxBytes: number | undefined) {
-    this.#database = new DatabaseSync(file);
+  /** Opens the log, or begins one. Throws SQLite's errors, and plain ones for a file that is not usable. */
+  constructor(options: WorkerOptions) {
+    const { file, resume } = options;
+    // A file that disappeared must not be begun anew under a store that is in memory.
+    this.#database = new DatabaseSync(resume === undefined ? file : new URL(`${pathToFileURL(file)}?mode=rw`));
     try {
-      this.#prepare(maxBytes);
-      const insert = 'INSERT INTO log (id, key, value, created, previous) VALUES (?, ?, ?, ?, ?)';
+      this.notices = this.#prepare(options);
+      const insert = 'INSERT INTO log (id, key, value, created, previous, checksum) VALUES (?, ?, ?, ?, ?, ?)';
       this.#insert = this.#database.prepare(insert);
+      this.#setHorizon = this.#database.prepare('UPDATE horizon SET compacted = ?, swept = ?, checksum = ?');
+      if (resume === undefined) this.#checkLoss(options);
+      else this.#resume(resume);
     } catch (error) {
       this.#database.close();
       throw error;
     }
   }
 
-  #prepare(maxBytes: number | undefined): void {
+  #prepare({ file, maxBytes, resume }: WorkerOptions): readonly string[] {
     const database = this.#database;
     // The lock is the operating system's: held from the first read to the end of the process, however it ends.
     database.exec(`
@@ -73,9 +96,8 @@ export class RevisionLog {
     `);
     if (maxBytes !== undefined) database.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / pageBytes)}`);
     database.exec('BEGIN EXCLUSIVE');
-    if (this.#pragma('user_version') === 0 && this.#number('SELECT count(*) FROM sqlite_schema') === 0) {
-      database.exec(schema);
-    }
+    const isNew = this.#pragma('user_version') === 0 && this.#number('SELECT count(*) FROM sqlite_schema') === 0;
+    if (isNew && resume === undefined) database.exec(schema);
     database.exec('COMMIT');
     if (this.#pragma('application_id') !== applicationId) throw new Error('it holds something else: move it away');
     const version = this.#pragma('user_version');
@@ -83,8 +105,54 @@ export class RevisionLog {
       throw new Error(`it was written by a newer release (format ${version}): use that release or a newer one`);
     }
     this.#checkWhole();
-    this.#compacted = this.#number('SELECT compacted FROM horizon');
-    this.#swept = this.#number('SELECT swept FROM horizon');
+    if (version < formatVersion) migrateFromFormat1(database, file);
+    this.#readHorizon();
+    return version === formatVersion
+      ? []
+      : [`the store was migrated; ${backupFile(file, version)} is a copy of before`];
+  }
+
+  #readHorizon(): void {
+    const [compacted, swept, checksum] = ['compacted', 'swept', 'checksum'].map((column) =>
+      this.#number(`SELECT ${column} FROM horizon`),
+    );
+    [this.#compacted, this.#swept] = [compacted ?? 0, swept ?? 0];
+    // Without a horizon nothing says from where history is whole: only the last state is.
+    if (checksum !== horizonChecksum(this.#compacted, this.#swept)) [this.#compacted, this.#swept] = [this.#last(), 0];
+  }
+
+  /** The last revision in the file. */
+  get revision(): number {
+    return Math.max(1, this.#compacted, this.#last());
+  }
+
+  #last(): number {
+    return revisionOf(this.#number('SELECT coalesce(max(id), 0) FROM log'));
+  }
+
+  /** Refuses a store that is behind what it is known to have reached, or moves it past that. */
+  #checkLoss({ file, acceptDataLoss }: WorkerOptions): void {
+    const highest = readHighestRevision(file) ?? 0;
+    const { revision } = this;
+    if (highest <= revision) return;
+    if (!acceptDataLoss) {
+      throw new Error(
+        `it has lost acknowledged writes: it ends at revision ${revision} and had reached ${highest}. Restore the file ` +
+          'and its -wal, or start once with --accept-data-loss to go on without them',
+      );
+    }
+    this.#moveHorizon(highest + revisionsSkipped, this.#swept);
+  }
+
+  /** Goes on after a failure: what was not acknowledged is removed, what was must be there. */
+  #resume({ revision, attempted }: ResumePoint): void {
+    // After a failed sync the log may be other on disk than it reads: it is copied into the file whole, and begun anew.
+    const checkpoint = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
+    if (checkpoint?.['busy'] !== 0) throw new Error('its write-ahead log cannot be emptied');
+    if (this.revision < revision || this.revision > Math.max(revision, attempted)) {
+      throw new Error(`it ends at revision ${this.revision} and not ${revision}: it was replaced; restart to use it`);
+    }
+    this.#database.prepare('DELETE FROM log WHERE id >= ?').run(rowId(revision + 1, 0));
   }
 
   /** Reads every page, which loading does anyway: 0.5 ms per megabyte to know a torn file before serving from it. */
@@ -100,19 +168,29 @@ export class RevisionLog {
     return this.#compacted;
   }
 
+  /** What this revision or an earlier one replaced or deleted is gone. */
+  get swept(): number {
+    return this.#swept;
+  }
+
   /** Whether `sweep` has more to do. */
   get needsSweep(): boolean {
     return this.#swept < this.#compacted;
   }
 
-  /** All rows in order, in parts of `count`. */
+  /** All rows in order, in parts of `count`. Rows with a wrong checksum are in `damaged` instead. */
   *load(count: number): Generator<Rows> {
-    const select = this.#database.prepare('SELECT id, key, value, created, previous FROM log ORDER BY id');
+    const select = this.#database.prepare('SELECT id, key, value, created, previous, checksum FROM log ORDER BY id');
     select.setReturnArrays(true);
     let part: Rows = [];
     for (const row of select.iterate()) {
-      // The columns are those of the table, whose types SQLite holds to (STRICT).
-      part.push(...(row as unknown as Rows));
+      // The columns are those of the table, whose types SQLite holds to (STRICT), and the check of all pages has found.
+      const [id, key, value, created, previous, checksum] = row as unknown as LogRow;
+      if (checksumOf({ id, key, value, created, previous }) !== checksum) {
+        this.damaged.push({ id, key, previous });
+        continue;
+      }
+      part.push(id, key, value, created, previous);
       if (part.length < count * rowWidth) continue;
       yield part;
       part = [];
@@ -124,28 +202,45 @@ export class RevisionLog {
   append(rows: Rows): void {
     this.#transaction(() => {
       for (let i = 0; i < rows.length; i += rowWidth) {
-        this.#insert.run(
-          rows[i] ?? null,
-          rows[i + 1] ?? null,
-          rows[i + 2] ?? null,
-          rows[i + 3] ?? null,
-          rows[i + 4] ?? null,
-        );
+        // The other thread has made each row of these five.
+        const [id, key, value, created, previous] = rows.slice(i, i + rowWidth) as CheckedColumns;
+        this.#insert.run(id, key, value, created, previous, checksumOf({ id, key, value, created, previous }));
+        if (this.damaged.length > 0) this.#repair(id, key);
       }
     });
   }
 
+  /** A key whose record is damaged is written: the record goes, and what it may have replaced. */
+  #repair(before: number, key: string): void {
+    const ids = this.damaged.filter((row) => row.key === key).map(({ id }) => id);
+    if (ids.length === 0) return;
+    this.#database
+      .prepare('DELETE FROM log WHERE (key = ? AND id < ?) OR id IN (SELECT value FROM json_each(?))')
+      .run(key, before, JSON.stringify(ids));
+  }
+
   /** Moves the horizon. What it leaves behind is still there until it is swept. */
   compact(revision: number): void {
-    if (revision <= this.#compacted) return;
-    this.#database.prepare('UPDATE horizon SET compacted = ?').run(revision);
-    this.#compacted = revision;
+    if (revision > this.#compacted) this.#moveHorizon(revision, this.#swept);
+  }
+
+  /** Writes something that changes nothing, to see whether it can. */
+  probe(): void {
+    this.#moveHorizon(this.#compacted, this.#swept);
+  }
+
+  #moveHorizon(compacted: number, swept: number): void {
+    this.#setHorizon.run(compacted, swept, horizonChecksum(compacted, swept));
+    [this.#compacted, this.#swept] = [compacted, swept];
   }
 
   /** Removes some of what is behind the horizon, in one transaction. */
   sweep(): void {
-    const until = Math.min(this.#swept + sweepRevisions, this.#compacted);
+    const next = this.#number(`SELECT coalesce(min(id), 0) FROM log WHERE id >= ${rowId(this.#swept + 1, 0)}`);
+    const from = next === 0 ? this.#compacted : Math.max(this.#swept, revisionOf(next) - 1); // skips what has no rows
+    const until = Math.min(from + sweepRevisions, this.#compacted);
     const [first, end] = [rowId(this.#swept + 1, 0), rowId(until + 1, 0)];
+    const damaged = JSON.stringify(this.damaged.map(({ id }) => id)); // what they say they replace is not to be trusted
     this.#transaction(() => {
       // The plus keeps SQLite from making an index of the whole log just for this.
       this.#database
@@ -153,11 +248,17 @@ export class RevisionLog {
           `DELETE FROM log WHERE id IN (
              SELECT old.id FROM log AS new CROSS JOIN log AS old
              WHERE new.id >= ? AND new.id < ? AND new.previous > 0
+               AND new.id NOT IN (SELECT value FROM json_each(?))
                AND old.id >= new.previous * 128 AND old.id < (new.previous + 1) * 128 AND +old.key = new.key)`,
         )
-        .run(first, end);
-      this.#database.prepare('DELETE FROM log WHERE id >= ? AND id < ? AND value IS NULL').run(first, end);
-      this.#database.prepare('UPDATE horizon SET swept = ?').run(until);
+        .run(first, end, damaged);
+      this.#database
+        .prepare(
+          `DELETE FROM log WHERE id >= ? AND id < ? AND value IS NULL
+             AND id NOT IN (SELECT value FROM json_each(?))`,
+        )
+        .run(first, end, damaged);
+      this.#setHorizon.run(this.#compacted, until, horizonChecksum(this.#compacted, until));
     });
     this.#swept = until;
   }

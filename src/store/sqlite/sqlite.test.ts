@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ChildProcessByStdio } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { mkdtemp, open as openFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open as openFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
@@ -15,16 +14,11 @@ import { committed } from '../contract/open.ts';
 import { Recorder } from '../contract/recorder.ts';
 import { storeContract } from '../store.contract.ts';
 import { openSqliteStore } from './sqlite.ts';
+import { folder } from './testdata/folder.ts';
 
-/** A folder that is gone when the test is over. */
-async function folder(): Promise<{ readonly path: string } & AsyncDisposable> {
-  const path = await mkdtemp(join(tmpdir(), 'fairlead-store-'));
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
-}
-
-storeContract('sqlite', async () => {
+storeContract('sqlite', async (limits) => {
   const directory = await folder();
-  const store = await openSqliteStore({ path: directory.path });
+  const store = await openSqliteStore({ path: directory.path, ...limits });
   const close = store.close.bind(store);
   let closed: Promise<void> | undefined;
   // The suite closes every store it opens; the folder goes with it.
@@ -218,7 +212,7 @@ describe('sqlite store that cannot be opened', () => {
     {
       name: 'a newer format',
       make: newer,
-      message: /written by a newer release \(format 2\): use that release or a newer one/,
+      message: /written by a newer release \(format 3\): use that release or a newer one/,
     },
   ];
   for (const { name, make, message } of broken) {
@@ -257,7 +251,7 @@ function withDatabase(file: string, sql: string): void {
 
 async function newer(file: string): Promise<void> {
   await (await openSqliteStore({ path: file })).close();
-  withDatabase(file, 'PRAGMA user_version = 2');
+  withDatabase(file, 'PRAGMA user_version = 3');
 }
 
 async function tear(file: string): Promise<void> {

@@ -1,32 +1,61 @@
-import { mkdir, open } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdir, open, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import { EmbeddedStore } from '../embedded.ts';
 import { DataDirectoryError } from '../errors.ts';
-import type { Store } from '../store.ts';
+import type { StoreLimits } from '../limits.ts';
+import type { DamagedRecord, Store } from '../store.ts';
+import { failureOf, openError } from './failures.ts';
 import { SqliteJournal } from './journal.ts';
 import { Replay } from './replay.ts';
 
-export interface SqliteStoreOptions {
+export interface SqliteStoreOptions extends StoreLimits {
   /** The data directory, or a file that ends in `.db`. What does not exist is made, for its owner alone. */
   readonly path: string;
   /** The file may not grow beyond this; then it is as if the disk were full. Default: no bound. */
   readonly maxBytes?: number;
+  /** Open a store that has lost acknowledged writes, and delete its damaged records. */
+  readonly acceptDataLoss?: boolean | undefined;
+  /** Called with what an operator should read: a migration, damaged records, an accepted loss. */
+  readonly onNotice?: (notice: string) => void;
 }
+
+/** Damaged records are named one by one up to this many. */
+const maxNamed = 100;
 
 /**
  * Opens the store in a data directory and holds it against other processes until it is closed. Everything that was
  * acknowledged is there, and watches resume as before. Rejects with a `DataDirectoryError` that says what to do.
  */
-export async function openSqliteStore({ path, maxBytes }: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { path, maxBytes, acceptDataLoss = false, onNotice = () => undefined } = options;
   const file = resolve(path.endsWith('.db') ? path : join(path, 'store.db'));
   await prepare(file);
   const replay = new Replay();
-  const { journal, compacted } = await SqliteJournal.open({ file, maxBytes }, (rows) => replay.add(rows));
-  return new EmbeddedStore(journal, replay.finish(compacted));
+  const { journal, opened } = await SqliteJournal.open({ file, maxBytes, acceptDataLoss }, (rows) => replay.add(rows));
+  for (const notice of opened.notices) onNotice(notice);
+  const { history, damaged } = replay.finish(opened);
+  for (const notice of damageNotices(file, opened.damaged.length, damaged)) onNotice(notice);
+  const store = new EmbeddedStore(journal, { ...options, history, damaged });
+  if (!acceptDataLoss) return store;
+  for (const key of damaged.keys()) await store.commit([{ key, value: undefined }]);
+  return store;
 }
 
-/** Makes the directory and the file, so that SQLite finds them with the right modes. */
+function* damageNotices(
+  file: string,
+  rows: number,
+  records: ReadonlyMap<string, DamagedRecord>,
+): Generator<string, void> {
+  if (rows === 0) return;
+  yield `${rows} rows of ${file} have a wrong checksum; ${records.size} objects cannot be read, and watches begin anew`;
+  for (const { key, revision, row } of [...records.values()].slice(0, maxNamed)) {
+    yield `damaged: ${key}, revision ${revision}, row ${row}: delete and create it again, or restore ${file}`;
+  }
+}
+
+/** Makes the directory and the file, so that SQLite finds them with the right modes, and checks that both can be used. */
 async function prepare(file: string): Promise<void> {
   const directory = dirname(file);
   try {
@@ -41,21 +70,22 @@ async function prepare(file: string): Promise<void> {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw directoryError(directory, error);
   }
+  // SQLite would say of most problems no more than that it cannot open the file.
+  await access(directory, constants.W_OK).catch((error: unknown) => {
+    throw openError(directory, failureOf(error));
+  });
+  await access(file, constants.R_OK | constants.W_OK).catch((error: unknown) => {
+    throw openError(file, failureOf(error));
+  });
+  if (!(await stat(file)).isFile()) throw new DataDirectoryError(`${file} is not a file: move it away`);
 }
 
 function directoryError(directory: string, cause: unknown): DataDirectoryError {
   const code = codeOf(cause);
-  switch (code) {
-    case 'EEXIST':
-    case 'ENOTDIR':
-      return new DataDirectoryError(`${directory} is or lies in a file: choose another data directory`, { cause });
-    case 'ENOSPC':
-      return new DataDirectoryError(`the disk that holds ${directory} is full: free some space`, { cause });
-    default:
-      return new DataDirectoryError(`${directory} cannot be written to (${String(code)}): check who may write there`, {
-        cause,
-      });
+  if (code === 'EEXIST' || code === 'ENOTDIR') {
+    return new DataDirectoryError(`${directory} is or lies in a file: choose another data directory`, { cause });
   }
+  return openError(directory, failureOf(cause));
 }
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);

@@ -1,33 +1,57 @@
 // The thread that owns the file. It runs one thing at a time; a sweep gives way to commits between its steps.
 
+import type { MessagePort } from 'node:worker_threads';
 import { parentPort, workerData } from 'node:worker_threads';
 
-import { setImmediate } from '../../machine/timers.ts';
-import { failureOf, sqliteResult } from './failures.ts';
+import { setImmediate, setTimeout } from '../../machine/timers.ts';
+import { failureOf, isFatal } from './failures.ts';
+import { writeHighestRevision } from './highest-revision.ts';
 import type { Failure, Reply, Request, Rows, WorkerOptions } from './protocol.ts';
+import { revisionOf, rowWidth } from './protocol.ts';
 import { RevisionLog } from './revision-log.ts';
 
 const rowsPerPart = 1000;
 
-/** Serves the log to the other thread until it is told to close. */
+/** How often the highest revision is written down while the store is written to. */
+const highestRevisionMs = 1000;
+
+/** Serves the log to the other thread until it is told to close, or an error other than a full disk ends it. */
 class LogServer {
   readonly #log: RevisionLog;
-  readonly #reply: (reply: Reply) => void;
-  /** After an error other than a full disk nobody knows what the file holds: it takes no more writes. */
+  readonly #file: string;
+  readonly #port: MessagePort;
+  /** After an error other than a full disk nobody knows what the file holds: another worker opens it again. */
   #broken: Failure | undefined;
+  #isClosed = false;
   #sweeping = false;
+  #revision: number;
+  #revisionTimer: NodeJS.Timeout | undefined;
 
-  constructor(log: RevisionLog, reply: (reply: Reply) => void) {
+  constructor(log: RevisionLog, options: WorkerOptions, port: MessagePort) {
     this.#log = log;
-    this.#reply = reply;
-    for (const rows of log.load(rowsPerPart)) reply({ type: 'loaded', rows });
-    reply({ type: 'opened', compacted: log.compacted });
+    this.#file = options.file;
+    this.#port = port;
+    if (options.resume === undefined) for (const rows of log.load(rowsPerPart)) this.#reply({ type: 'loaded', rows });
+    // History cannot be whole across a change that nobody can read.
+    log.compact(log.damaged.reduce((last, { id }) => Math.max(last, revisionOf(id)), 0));
+    const { revision, compacted, swept, damaged, notices } = log;
+    this.#reply({ type: 'opened', revision, compacted, swept, damaged, notices });
+    this.#revision = revision;
+    this.#writeRevision();
     this.#sweepSoon();
   }
 
   append(rows: Rows): void {
     const failure = this.#attempt(() => this.#log.append(rows));
     this.#reply(failure === undefined ? { type: 'appended' } : { type: 'failed-to-append', failure });
+    if (failure !== undefined) return;
+    this.#revision = revisionOf(Number(rows.at(-rowWidth)));
+    this.#revisionTimer ??= setTimeout(() => this.#writeRevision(), highestRevisionMs);
+  }
+
+  probe(): void {
+    const failure = this.#attempt(() => this.#log.probe());
+    this.#reply(failure === undefined ? { type: 'probed' } : { type: 'failed-to-append', failure });
   }
 
   compact(revision: number): void {
@@ -38,8 +62,26 @@ class LogServer {
   }
 
   close(): void {
-    this.#broken = { result: undefined, message: 'closed' };
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#writeRevision();
+    this.#port.close();
     this.#log.close();
+  }
+
+  /** Whoever reads it at the next start can do without: an error here shows at the next commit too. */
+  #writeRevision(): void {
+    clearTimeout(this.#revisionTimer);
+    this.#revisionTimer = undefined;
+    try {
+      writeHighestRevision(this.#file, this.#revision);
+    } catch {
+      // see above
+    }
+  }
+
+  #reply(message: Reply): void {
+    this.#port.postMessage(message);
   }
 
   #sweepSoon(): void {
@@ -50,7 +92,7 @@ class LogServer {
 
   #sweep(): void {
     this.#sweeping = false;
-    if (this.#broken !== undefined) return;
+    if (this.#isClosed) return;
     let more = true;
     const failure = this.#attempt(() => {
       if (this.#log.needsSweep) this.#log.sweep();
@@ -68,7 +110,10 @@ class LogServer {
       return undefined;
     } catch (error) {
       const failure = failureOf(error);
-      if (failure.result !== sqliteResult.full) this.#broken = failure;
+      if (isFatal(failure)) {
+        this.#broken = failure;
+        setImmediate(() => this.close());
+      }
       return failure;
     }
   }
@@ -77,25 +122,25 @@ class LogServer {
 function serve(): void {
   const port = parentPort;
   if (port === null) throw new Error('bug: the worker was not started as one');
-  const reply = (message: Reply): void => port.postMessage(message);
   // Both sides of the protocol are ours; see protocol.ts.
-  const { file, maxBytes } = workerData as WorkerOptions;
+  const options = workerData as WorkerOptions;
   let server: LogServer;
   try {
-    server = new LogServer(new RevisionLog(file, maxBytes), reply);
+    server = new LogServer(new RevisionLog(options), options, port);
   } catch (error) {
-    reply({ type: 'failed-to-open', failure: failureOf(error) });
+    port.postMessage({ type: 'failed-to-open', failure: failureOf(error) } satisfies Reply);
     return;
   }
   port.on('message', (request: Request) => {
     switch (request.type) {
       case 'append':
         return server.append(request.rows);
+      case 'probe':
+        return server.probe();
       case 'compact':
         return server.compact(request.revision);
       case 'close':
-        server.close();
-        return port.close();
+        return server.close();
     }
   });
 }

@@ -1,0 +1,172 @@
+// Every kind of damage to the files of a store: it opens without what is damaged, or is refused with one clear line.
+
+import assert from 'node:assert/strict';
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+
+import fc from 'fast-check';
+
+import { committed } from '../contract/open.ts';
+import { Recorder } from '../contract/recorder.ts';
+import type { Store } from '../store.ts';
+import { writeHighestRevision } from './highest-revision.ts';
+import { openSqliteStore } from './sqlite.ts';
+import { folder } from './testdata/folder.ts';
+
+const pageBytes = 8192;
+
+/** What a store held before it was damaged. */
+interface Sample {
+  readonly file: string;
+  readonly bytes: Buffer;
+  /** key → value */
+  readonly values: ReadonlyMap<string, string>;
+  readonly revision: number;
+}
+
+/** A closed store with old and recent values, deletions and a long value, in one file of several pages. */
+async function sample(directory: string): Promise<Sample> {
+  const file = join(directory, 'store.db');
+  const store = await openSqliteStore({ path: file });
+  for (let i = 0; i < 40; i++) {
+    await committed(store, { key: `/a/${i}`, value: `${i}-${'x'.repeat(150)}` }, { key: `/claim/${i}`, value: `${i}` });
+  }
+  await committed(store, { key: '/long', value: 'long'.repeat(8000) });
+  for (let i = 0; i < 20; i++) await committed(store, { key: `/a/${i}`, value: `${i}-new-${'y'.repeat(50)}` });
+  await committed(store, { key: '/a/7', value: undefined }, { key: '/claim/7', value: undefined });
+  await store.compact(store.revision - 10);
+  for (let i = 10; i < 16; i++) await committed(store, { key: `/a/${i}`, value: `${i}-newest` });
+  await committed(store, { key: '/a/9', value: undefined });
+  const { entries, revision } = await store.range('');
+  await store.close();
+  return { file, bytes: readFileSync(file), values: new Map(entries.map(({ key, value }) => [key, value])), revision };
+}
+
+/** Opens a damaged file. What is served must be what was written; what is missing must be named as damaged. */
+async function checkOpening(
+  { file, values, revision }: Sample,
+  what: string,
+): Promise<'opened' | 'damaged' | 'refused'> {
+  const notices: string[] = [];
+  let store: Store;
+  try {
+    store = await openSqliteStore({ path: file, onNotice: (notice) => notices.push(notice) });
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    assert.equal(code, 'STORE_DATA_DIRECTORY', `${what}: ${message}`);
+    assert.ok(message.includes(file) && !message.includes('\n'), `${what}: ${message}`);
+    return 'refused';
+  }
+  await using _ = store;
+  const { entries } = await store.range('');
+  const { damaged } = store.status();
+  for (const { key, value } of entries) assert.equal(value, values.get(key), `${what}: ${key} is served damaged`);
+  const served = new Set(entries.map(({ key }) => key));
+  const missing = [...values.keys()].filter((key) => !served.has(key));
+  const isKeyDamaged = [...damaged.keys()].some((key) => !values.has(key));
+  for (const key of missing) {
+    assert.ok(damaged.has(key) || isKeyDamaged, `${what}: ${key} is missing, and not named`);
+  }
+  assert.ok(missing.length <= 2, `${what}: ${missing.length} are missing`);
+  for (const key of damaged.keys()) assert.ok(notices.some((notice) => notice.includes(`damaged: ${key}, revision`)));
+  assert.ok(store.revision >= revision, what);
+  // It takes writes, also of the damaged key, and tells watches of them.
+  const recorder = new Recorder();
+  await store.watch('', store.revision, recorder, new AbortController().signal);
+  await committed(store, { key: '/after', value: 'damage' });
+  const records = [...damaged.values()];
+  for (const { key, revision: expect } of records) {
+    assert.equal((await store.commit([{ key, value: 'new', expect: 0 }])).ok, false, 'a damaged key is not free');
+    await committed(store, { key, value: undefined, expect });
+    await committed(store, { key, value: 'new', expect: 0 });
+  }
+  assert.equal(recorder.changes.length, 1 + 2 * records.length);
+  assert.equal(store.status().damaged.size, 0);
+  await store.compact(store.revision);
+  return missing.length > 0 || notices.length > 0 ? 'damaged' : 'opened';
+}
+
+describe('a damaged store', () => {
+  it('serves no damaged byte, whichever byte is changed', async (context) => {
+    await using directory = await folder();
+    const given = await sample(directory.path);
+    const counts = { opened: 0, damaged: 0, refused: 0 };
+    const offset = fc.integer({ min: 0, max: given.bytes.length - 1 });
+    await fc.assert(
+      fc.asyncProperty(offset, fc.integer({ min: 1, max: 255 }), async (at, mask) => {
+        const bytes = Buffer.from(given.bytes);
+        bytes[at] = (bytes[at] ?? 0) ^ mask;
+        restore(given, bytes);
+        counts[await checkOpening(given, `byte ${at} ^ ${mask}`)]++;
+        // What was repaired stays repaired.
+        if ((await openedAgain(given)) > 0) assert.fail(`byte ${at} ^ ${mask}: damaged again after it was deleted`);
+      }),
+      { numRuns: Number(process.env['FAIRLEAD_DAMAGE_RUNS'] ?? 60) },
+    );
+    assert.ok(counts.damaged > 10, JSON.stringify(counts));
+    context.diagnostic(JSON.stringify(counts));
+  });
+
+  it('serves no damaged byte, whichever page is zero or cut off', async () => {
+    await using directory = await folder();
+    const given = await sample(directory.path);
+    for (let page = 0; page * pageBytes < given.bytes.length; page++) {
+      restore(given, given.bytes.subarray(0, page * pageBytes));
+      assert.equal(await checkOpening(given, `${page} pages`), 'refused');
+      const bytes = Buffer.from(given.bytes);
+      bytes.fill(0, page * pageBytes, (page + 1) * pageBytes);
+      restore(given, bytes);
+      await checkOpening(given, `page ${page} is zero`);
+    }
+  });
+
+  it('opens or is refused when any of its files is missing or empty', async () => {
+    await using directory = await folder();
+    // A copy of an open store has its write-ahead log too.
+    const open = join(directory.path, 'open');
+    await using store = await openSqliteStore({ path: open });
+    for (let i = 0; i < 20; i++) await committed(store, { key: `/a/${i}`, value: String(i) });
+    const names = (await readdir(open)).sort();
+    assert.deepEqual(names, ['store.db', 'store.db-revision', 'store.db-wal']);
+    await untilContains(join(open, 'store.db-revision'), `${store.revision} `);
+    for (const name of names) {
+      for (const change of ['removed', 'emptied'] as const) {
+        await using copy = await folder();
+        for (const each of names) copyFileSync(join(open, each), join(copy.path, each));
+        if (change === 'removed') rmSync(join(copy.path, name));
+        else writeFileSync(join(copy.path, name), '');
+        const opening = openSqliteStore({ path: copy.path });
+        if (name === 'store.db-revision') {
+          await using opened = await opening;
+          assert.equal(opened.revision, store.revision);
+        } else {
+          const message =
+            /store\.db cannot be used: it has lost acknowledged writes: it ends at revision \d+ and had reached 21\. Restore the file and its -wal, or start once with --accept-data-loss/;
+          await assert.rejects(opening, { code: 'STORE_DATA_DIRECTORY', message }, `${name} ${change}`);
+        }
+      }
+    }
+  });
+});
+
+function restore({ file, revision }: Sample, bytes: Buffer): void {
+  rmSync(`${file}-wal`, { force: true });
+  writeHighestRevision(file, revision);
+  writeFileSync(file, bytes);
+}
+
+/** How many damaged records a store has when it is opened again; 0 if it is refused. */
+async function openedAgain({ file }: Sample): Promise<number> {
+  const store = await openSqliteStore({ path: file }).catch(() => undefined);
+  await using _ = store;
+  return store?.status().damaged.size ?? 0;
+}
+
+async function untilContains(file: string, text: string): Promise<void> {
+  for (const deadline = Date.now() + 30_000; !readFileSync(file, 'latin1').startsWith(text);) {
+    assert.ok(Date.now() < deadline, `${file} does not become ${text}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,80 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+
+import { checksumOf, horizonChecksum } from './checksum.ts';
+
+/** The copy of a store that is kept when it is migrated from `format`. */
+export const backupFile = (file: string, format: number): string => `${file}.format-${format}`;
+
+/**
+ * Adds checksums to a store of format 1, after a copy of it is on disk. The change is one transaction and the copy gets
+ * its name when it is complete, so a process that is killed at any point leaves a store that can be migrated again.
+ */
+export function migrateFromFormat1(database: DatabaseSync, file: string): void {
+  backUp(database, file);
+  database.function('row_checksum', { varargs: true }, migratedChecksum);
+  database.function('horizon_checksum', (compacted, swept) => horizonChecksum(Number(compacted), Number(swept)));
+  database.exec('BEGIN EXCLUSIVE');
+  try {
+    database.exec(`
+      ALTER TABLE log ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE horizon ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+      UPDATE log SET checksum = row_checksum(id, key, value, created, previous);
+      UPDATE horizon SET checksum = horizon_checksum(compacted, swept);
+      PRAGMA user_version = 2;
+      COMMIT;
+    `);
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function backUp(database: DatabaseSync, file: string): void {
+  const backup = backupFile(file, 1);
+  const partial = `${backup}.tmp`;
+  try {
+    rmSync(partial, { force: true });
+    // VACUUM INTO would give its file the default mode; it accepts an empty one.
+    closeSync(openSync(partial, 'wx', 0o600));
+    database.prepare('VACUUM INTO ?').run(partial);
+    sync(partial);
+    renameSync(partial, backup);
+    sync(dirname(backup));
+  } catch (error) {
+    rmSync(partial, { force: true, recursive: true });
+    throw error instanceof Error ? Object.assign(error, { path: backup }) : error;
+  }
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** A value that is not JSON was damaged before there were checksums: its own will never be right. */
+function migratedChecksum(...[id, key, value, created, previous]: readonly SQLOutputValue[]): number {
+  const text = value === null ? null : String(value);
+  const checksum = checksumOf({
+    id: Number(id),
+    key: String(key),
+    value: text,
+    created: Number(created),
+    previous: Number(previous),
+  });
+  return text === null || isJson(text) ? checksum : -1;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

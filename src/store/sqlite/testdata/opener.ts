@@ -1,0 +1,11 @@
+// Opens the store it is given, prints its revision and closes it; an error is printed as `code message`.
+
+import { openSqliteStore } from '../sqlite.ts';
+
+try {
+  await using store = await openSqliteStore({ path: process.argv[2] ?? '' });
+  console.log(store.revision);
+} catch (error) {
+  const { code, message } = error as Error & { readonly code?: string };
+  console.log(`${code} ${message}`);
+}

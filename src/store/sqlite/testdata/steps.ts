@@ -1,0 +1,35 @@
+// Loaded before a program (`node --import`), in each of its threads: counts the calls that change files of a store, and
+// ends the process with SIGKILL before the one whose number is in FAIRLEAD_KILL_AT. At its end the program's threads
+// write their counts to standard error, as `steps: N`.
+
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { isMainThread } from 'node:worker_threads';
+
+type AnyFunction = (this: unknown, ...given: unknown[]) => unknown;
+
+const killAt = Number(process.env['FAIRLEAD_KILL_AT'] ?? 0);
+let steps = 0;
+
+function counted(work: AnyFunction): AnyFunction {
+  return function (this: unknown, ...given) {
+    if (++steps === killAt) process.kill(process.pid, 'SIGKILL');
+    return work.apply(this, given);
+  };
+}
+
+if (!isMainThread) {
+  // Every function is replaced by one of the same shape.
+  for (const name of ['openSync', 'fsyncSync', 'renameSync', 'rmSync', 'writeFileSync'] as const) {
+    Object.assign(fs, { [name]: counted(fs[name] as AnyFunction) });
+  }
+  syncBuiltinESMExports();
+  const { exec } = DatabaseSync.prototype;
+  // Statement by statement, so that the process can end between any two.
+  DatabaseSync.prototype.exec = function (this: DatabaseSync, sql) {
+    for (const statement of sql.split(';')) counted(exec as AnyFunction).call(this, statement);
+  };
+  StatementSync.prototype.run = counted(StatementSync.prototype.run as AnyFunction) as StatementSync['run'];
+  process.on('exit', () => fs.writeSync(2, `steps: ${steps}\n`));
+}
