@@ -79,17 +79,17 @@ async function startServers(
   directory: DataDirectory,
   { running, stack }: { readonly running: LongRunning; readonly stack: AsyncDisposableStack },
 ): Promise<{ readonly servers: readonly RunningServer[]; readonly parts: ClusterParts }> {
+  const { log } = running;
   const opening = allOrFirstError(
     options.clusters.map(async (cluster) => ({
       cluster,
-      open: await openCluster(cluster, { ...options, directory, stack }),
+      open: await openCluster(cluster, { ...options, directory, log, stack }),
     })),
   );
   const loading = loadParts(options.parts, options.clusters, {
     gates: options.gates.gates,
     settings: options.partSettings ?? new Map(),
   });
-  const { log } = running;
   const [opened, loaded, tokens, pki] = await allOrFirstError([
     opening,
     loading,

@@ -14,6 +14,19 @@ export const serverFlags: readonly Flag[] = [
   { name: 'store', value: 'KIND', description: 'sqlite or memory; etcd (not yet)', default: 'sqlite' },
   { name: 'etcd', value: 'URL,...', description: 'etcd servers, for --store etcd (not yet)' },
   {
+    name: 'quota-backend-bytes',
+    value: 'N',
+    description: "bytes a store may hold; lowered to a quarter of Node's heap limit",
+    default: '2147483648',
+  },
+  {
+    name: 'accept-data-loss',
+    value: 'true|false',
+    description: 'once: open a store that lost acknowledged writes, and delete its damaged records',
+    bare: 'true',
+    default: 'false',
+  },
+  {
     name: 'service-node-port-range',
     value: 'FROM-TO',
     description: 'ports for NodePort Services; also FROM+MORE, or one port',

@@ -54,10 +54,11 @@ export function readAudit(settings: Settings): AuditOptions | undefined {
   return options.path === undefined ? undefined : { ...options, path: options.path };
 }
 
-const countFrom =
+/** Reads a whole number that is not below `least`. */
+export const countFrom =
   (least: number) =>
   (text: string): number => {
-    const count = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    const count = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN;
     if (count >= least) return count;
     throw new UsageError(`expected a whole number, ${least} or more`);
   };

@@ -14,7 +14,7 @@ import { parseFeatureGates } from '../options/feature-gates.ts';
 import type { PortRange } from '../options/ports.ts';
 import { parsePortRange } from '../options/ports.ts';
 import type { Settings } from '../settings.ts';
-import { readAudit, readLimits } from './limit-flags.ts';
+import { countFrom, readAudit, readLimits } from './limit-flags.ts';
 import type { PartName } from './parts.ts';
 import { builtParts, parseParts, partNames } from './parts.ts';
 import { defaultPorts, parsePortBase } from './ports.ts';
@@ -41,6 +41,9 @@ export type StoreKind = 'memory' | 'sqlite';
 export interface ServerOptions {
   readonly dataDir: string;
   readonly store: StoreKind;
+  /** Bytes a store may hold; undefined: the default. */
+  readonly quotaBytes: number | undefined;
+  readonly acceptDataLoss: boolean;
   readonly nodePorts: PortRange;
   readonly tokenFile: string | undefined;
   readonly issuer: string | undefined;
@@ -67,6 +70,9 @@ export interface UpOptions extends ServerOptions {
 
 const host = '127.0.0.1';
 
+/** What a new cluster needs, and some objects of the largest size. */
+const minQuotaBytes = 16 * 1024 * 1024;
+
 /** The flags that every command with an API server has. */
 export function readServerOptions(settings: Settings): ServerOptions {
   const gates = settings.get('feature-gates')?.join(',') ?? '';
@@ -76,6 +82,8 @@ export function readServerOptions(settings: Settings): ServerOptions {
   return {
     dataDir: readFlag(settings, 'data-dir', nonEmpty, '.fairlead'),
     store: readFlag(settings, 'store', parseStore, 'sqlite'),
+    quotaBytes: readFlag<number | undefined>(settings, 'quota-backend-bytes', countFrom(minQuotaBytes), undefined),
+    acceptDataLoss: readFlag(settings, 'accept-data-loss', parseBoolean, false),
     nodePorts: readFlag(settings, 'service-node-port-range', parsePortRange, { from: 30000, to: 32767 }),
     tokenFile: readFlag<string | undefined>(settings, 'token-auth-file', nonEmpty, undefined),
     issuer: readFlag<string | undefined>(settings, 'service-account-issuer', parseIssuer, undefined),

@@ -43,6 +43,10 @@ export interface OpenCluster {
 export interface ServerSetup {
   readonly directory: DataDirectory;
   readonly store: StoreKind;
+  /** Bytes a store may hold; undefined: the default. */
+  readonly quotaBytes: number | undefined;
+  /** Open stores that have lost acknowledged writes. */
+  readonly acceptDataLoss: boolean;
   readonly pki: Pki;
   readonly gates: Gates;
   readonly nodePorts: PortRange;
@@ -66,7 +70,7 @@ export interface ServerSetup {
 /** The server's code and a cluster's store, which take longest and need no certificate. The stack closes the store. */
 export async function openCluster(
   { name }: ClusterOptions,
-  setup: Pick<ServerSetup, 'store' | 'directory' | 'stack'>,
+  setup: StoreSetup & Pick<ServerSetup, 'stack'>,
 ): Promise<OpenCluster> {
   const [{ startServer }, store] = await Promise.all([import('../../server/server.ts'), openStore(name, setup)]);
   setup.stack.use(store);
@@ -136,15 +140,21 @@ function urlOf({ advertise, listen: { host } }: ClusterOptions, port: number): s
   return `https://${address.includes(':') ? `[${address}]` : address}:${port}`;
 }
 
-async function openStore(name: string, { store, directory }: Pick<ServerSetup, 'store' | 'directory'>): Promise<Store> {
+type StoreSetup = Pick<ServerSetup, 'store' | 'directory' | 'quotaBytes' | 'acceptDataLoss' | 'clusters' | 'log'>;
+
+async function openStore(name: string, setup: StoreSetup): Promise<Store> {
+  const { store, directory, acceptDataLoss, log, clusters } = setup;
+  const { quotaWithin } = await import('../../store/limits.ts');
+  const quotaBytes = quotaWithin(setup.quotaBytes, { stores: clusters.length });
   switch (store) {
     case 'memory': {
       const { openMemoryStore } = await import('../../store/memory/memory.ts');
-      return openMemoryStore();
+      return openMemoryStore({ quotaBytes });
     }
     case 'sqlite': {
       const { openSqliteStore } = await import('../../store/sqlite/sqlite.ts');
-      return openSqliteStore({ path: directory.at('clusters', name) });
+      const onNotice = (notice: string): void => log.warn({ cluster: name }, notice);
+      return openSqliteStore({ path: directory.at('clusters', name), quotaBytes, acceptDataLoss, onNotice });
     }
   }
 }

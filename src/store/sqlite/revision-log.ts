@@ -67,7 +67,7 @@ export class RevisionLog {
   constructor(options: WorkerOptions) {
     const { file, resume } = options;
     // A file that disappeared must not be begun anew under a store that is in memory.
-    this.#database = new DatabaseSync(resume === undefined ? file : new URL(`${pathToFileURL(file)}?mode=rw`));
+    this.#database = new DatabaseSync(resume === undefined ? file : new URL('?mode=rw', pathToFileURL(file)));
     try {
       this.notices = this.#prepare(options);
       const insert = 'INSERT INTO log (id, key, value, created, previous, checksum) VALUES (?, ?, ?, ?, ?, ?)';

@@ -22,7 +22,7 @@ export interface LogRow {
 /** The rows of a log of any format. */
 export function rowsOf(file: string): readonly LogRow[] {
   // Immutable: SQLite makes no files beside it.
-  using database = new DatabaseSync(new URL(`${pathToFileURL(file)}?immutable=1`), { readOnly: true });
+  using database = new DatabaseSync(new URL('?immutable=1', pathToFileURL(file)), { readOnly: true });
   return database
     .prepare('SELECT id, key, value FROM log ORDER BY id')
     .all()

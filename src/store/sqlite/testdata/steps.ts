@@ -25,11 +25,11 @@ if (!isMainThread) {
     Object.assign(fs, { [name]: counted(fs[name] as AnyFunction) });
   }
   syncBuiltinESMExports();
-  const { exec } = DatabaseSync.prototype;
   // Statement by statement, so that the process can end between any two.
+  const exec = Reflect.get(DatabaseSync.prototype, 'exec') as AnyFunction;
   DatabaseSync.prototype.exec = function (this: DatabaseSync, sql) {
-    for (const statement of sql.split(';')) counted(exec as AnyFunction).call(this, statement);
+    for (const statement of sql.split(';')) counted(exec).call(this, statement);
   };
-  StatementSync.prototype.run = counted(StatementSync.prototype.run as AnyFunction) as StatementSync['run'];
+  StatementSync.prototype.run = counted(Reflect.get(StatementSync.prototype, 'run') as AnyFunction) as StatementSync['run'];
   process.on('exit', () => fs.writeSync(2, `steps: ${steps}\n`));
 }
