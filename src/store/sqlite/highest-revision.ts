@@ -4,7 +4,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 
 /** The name of the file for the store in `file`. */
-export const highestRevisionFile = (file: string): string => `${file}-revision`;
+const highestRevisionFile = (file: string): string => `${file}-revision`;
 
 /** The revision in the file; undefined when there is no file, or it is damaged and so proves nothing. */
 export function readHighestRevision(file: string): number | undefined {
