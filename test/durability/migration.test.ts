@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 
 import { openSqliteStore } from '../../src/store/sqlite/sqlite.ts';
-import { folder } from '../../src/store/sqlite/testdata/folder.ts';
+import { folder } from '../../src/store/sqlite/folder.fixture.ts';
 import {
   checkMigrated,
   place,

@@ -13,7 +13,7 @@ import { Recorder } from '../contract/recorder.ts';
 import type { Store } from '../store.ts';
 import { writeHighestRevision } from './highest-revision.ts';
 import { openSqliteStore } from './sqlite.ts';
-import { folder } from './testdata/folder.ts';
+import { folder } from './folder.fixture.ts';
 
 const pageBytes = 8192;
 

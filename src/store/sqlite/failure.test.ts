@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { openSqliteStore } from './sqlite.ts';
-import { folder } from './testdata/folder.ts';
+import { folder } from './folder.fixture.ts';
 
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
 

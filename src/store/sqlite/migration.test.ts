@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 
 import { committed } from '../contract/open.ts';
 import { openSqliteStore } from './sqlite.ts';
-import { folder } from './testdata/folder.ts';
+import { folder } from './folder.fixture.ts';
 import { checkMigrated, place, placeLarge, rowsOf, valuesOf } from './testdata/format-1.ts';
 
 describe('a store of format 1', () => {

@@ -14,7 +14,7 @@ import { committed } from '../contract/open.ts';
 import { Recorder } from '../contract/recorder.ts';
 import { storeContract } from '../store.contract.ts';
 import { openSqliteStore } from './sqlite.ts';
-import { folder } from './testdata/folder.ts';
+import { folder } from './folder.fixture.ts';
 
 storeContract('sqlite', async (limits) => {
   const directory = await folder();
