@@ -1,4 +1,4 @@
-import { loadAll, YAMLException } from 'js-yaml';
+import { constructFromEvents, EVENT_ID, parseEvents, YAMLException } from 'js-yaml';
 
 import { cut } from '../cut.ts';
 import { setField } from './json-object.ts';
@@ -24,7 +24,7 @@ export const parseYaml = (text: string): ParsedJson => parseYamlAsJson(text) ?? 
 const startsAsJson = /^\s{0,100}\{/;
 
 /** Most bodies that are called YAML are JSON, which parses ten times faster; undefined: this one is not. */
-function parseYamlAsJson(text: string): ParsedJson | undefined {
+export function parseYamlAsJson(text: string): ParsedJson | undefined {
   if (!startsAsJson.test(text)) return undefined;
   try {
     return parseJson(text);
@@ -35,22 +35,35 @@ function parseYamlAsJson(text: string): ParsedJson | undefined {
 }
 
 /** As `parseYaml`, for text that is not JSON. */
-function parseYamlDocument(text: string): ParsedJson {
-  const documents = load(text);
-  if (documents.length > 1) throw new YamlError('yaml: only one document is accepted');
+export function parseYamlDocument(text: string): ParsedJson {
   const conversion = { text, valuesLeft: maxValues, charactersLeft: maxCharacters, duplicates: [] };
-  const value = toJson(documents[0] ?? null, { path: undefined, depth: 0 }, conversion);
+  const value = toJson(load(text), { path: undefined, depth: 0 }, conversion);
   return { value, duplicates: conversion.duplicates };
 }
 
-function load(text: string): readonly unknown[] {
+function load(text: string): unknown {
   try {
-    return loadAll(text, { schema: kubernetesYaml, json: true, maxDepth: maxJsonDepth });
+    const events = parseEvents(text, { maxDepth: maxJsonDepth });
+    checkEvents(events);
+    const [document = null] = constructFromEvents(events, { source: text, schema: kubernetesYaml, json: true });
+    return document;
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     const line = error.mark === undefined ? '' : `line ${error.mark.line + 1}: `;
     throw new YamlError(`yaml: ${line}${cut(error.reason)}`, { cause: error });
   }
+}
+
+/** Refuses several documents and too many values before objects are made of them. A field has a key and a value. */
+function checkEvents(events: ReturnType<typeof parseEvents>): void {
+  let documents = 0;
+  let values = 0;
+  for (const { type } of events) {
+    if (type === EVENT_ID.DOCUMENT) documents++;
+    else if (type !== EVENT_ID.POP) values++;
+  }
+  if (documents > 1) throw new YamlError('yaml: only one document is accepted');
+  if (values > 2 * maxValues) throw new TooManyValuesError();
 }
 
 interface Conversion {
@@ -69,25 +82,25 @@ function toJson(node: unknown, { path: parent, depth }: Place, conversion: Conve
   // Every value that is not an alias takes a character.
   if (--conversion.valuesLeft < 0) throw conversion.text.length < maxValues ? aliasing() : new TooManyValuesError();
   if (depth > maxJsonDepth) throw new YamlError(`yaml: exceeded max depth of ${maxJsonDepth}`);
-  if (typeof node === 'string') countCharacters(node, conversion);
+  if (typeof node === 'string') return countCharacters(node, conversion);
   const at = (step: string | number): Place => ({ path: { parent, step }, depth: depth + 1 });
   if (Array.isArray(node)) return node.map((item: unknown, index) => toJson(item, at(index), conversion));
   if (!(node instanceof YamlMap)) return node;
   const object: Record<string, unknown> = {};
   for (const [key, value] of node.entries) {
-    countCharacters(key, conversion);
     const { duplicates } = conversion;
     const place = at(key);
     if (node.duplicates.has(key) && duplicates.length < maxProblems) duplicates.push(duplicateField(place.path));
-    setField(object, key, toJson(value, place, conversion));
+    setField(object, countCharacters(key, conversion), toJson(value, place, conversion));
   }
   return object;
 }
 
-/** An alias costs a few characters and may stand for a long text. */
-function countCharacters(text: string, conversion: Conversion): void {
+/** The text; an alias costs a few characters and may stand for a long one. Half of a surrogate pair becomes U+FFFD. */
+function countCharacters(text: string, conversion: Conversion): string {
   conversion.charactersLeft -= text.length;
   if (conversion.charactersLeft < 0) throw aliasing();
+  return text.toWellFormed();
 }
 
 const aliasing = (): YamlError => new YamlError('yaml: document contains excessive aliasing');

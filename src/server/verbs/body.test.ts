@@ -147,3 +147,24 @@ test('an empty list of managers forgets them', async () => {
   const put = await server.ask('PUT', `${maps}/a`, { body });
   assert.equal(put.body.metadata.managedFields, undefined);
 });
+
+test('a large YAML body is read as a small one is', async () => {
+  await using server = await testServer();
+  const text = 'x'.repeat(100_000);
+  const yaml = `metadata:\n  name: large\n  unknown: 1\ndata:\n  a: |\n    ${text}\n  b: "1"\n  b: "2"\n`;
+  const created = await server.ask('POST', maps, { body: yaml, type: 'application/yaml' });
+  assert.equal(created.status, 201);
+  assert.deepEqual(created.body.data, { a: `${text}\n`, b: '2' });
+  assert.deepEqual(created.warnings, [
+    '299 - "duplicate field \\"data.b\\""',
+    '299 - "unknown field \\"metadata.unknown\\""',
+  ]);
+  const applied = await server.ask('PATCH', `${maps}/applied?fieldManager=m`, {
+    body: `apiVersion: v1\nkind: ConfigMap\n${yaml.replace('name: large', 'name: applied').replace('  unknown: 1\n', '')}`,
+    type: 'application/apply-patch+yaml',
+  });
+  assert.deepEqual([applied.status, applied.body.data], [201, { a: `${text}\n`, b: '2' }]);
+  const broken = await server.ask('POST', maps, { body: `${yaml}  c: [\n`, type: 'application/yaml' });
+  assert.equal(broken.status, 400);
+  assert.match(broken.body.message, /unrecognized \(must be of type ConfigMap\): yaml: line \d+: /);
+});

@@ -2,19 +2,31 @@ import { failure } from '../../api/errors.ts';
 import type { ParsedJson } from '../../api/schema/json.ts';
 import { parseJson } from '../../api/schema/json.ts';
 import { TooManyValuesError } from '../../api/schema/value-budget.ts';
-import { parseYaml } from '../../api/schema/yaml.ts';
+import { parseYaml, parseYamlAsJson } from '../../api/schema/yaml.ts';
 import type { Work } from '../limits/slices.ts';
+import { YamlThread } from './yaml-thread.ts';
 
 /** The value of a body, and its duplicate keys. Throws a 413 for too many values, else a `JsonError` or a `YamlError`. */
-export function decodeBody(bytes: Buffer, type: 'json' | 'yaml', work: Work): Promise<ParsedJson> {
-  const parse = type === 'json' ? parseJson : parseYaml;
-  return decodeStage(work, () => parse(bytes.toString())); // invalid UTF-8 becomes U+FFFD, as in Go's decoder
+export async function decodeBody(bytes: Buffer, type: 'json' | 'yaml', work: Work): Promise<ParsedJson> {
+  const text = bytes.toString(); // invalid UTF-8 becomes U+FFFD, as in Go's decoder
+  if (type === 'json') return decodeStage(work, () => parseJson(text));
+  if (bytes.length <= smallYamlBytes) return decodeStage(work, () => parseYaml(text));
+  const parsed = await decodeStage(work, () => parseYamlAsJson(text));
+  if (parsed !== undefined) return parsed;
+  const { json, duplicates } = await withLimit(() => yamlThread.parse(text));
+  return work.run((): ParsedJson => ({ value: JSON.parse(json), duplicates }));
 }
 
+const yamlThread = new YamlThread();
+/** What is smaller takes the event loop less than 30 ms, whatever it contains. */
+const smallYamlBytes = 64 * 1024;
+
 /** Runs a stage of decoding, which is linear in the body. Throws a 413 for a body with too many values. */
-export async function decodeStage<T>(work: Work, decode: () => T): Promise<T> {
+export const decodeStage = <T>(work: Work, decode: () => T): Promise<T> => withLimit(() => work.run(decode));
+
+async function withLimit<T>(decode: () => T | Promise<T>): Promise<T> {
   try {
-    return await work.run(decode);
+    return await decode();
   } catch (error) {
     throw error instanceof TooManyValuesError ? tooManyValues(error) : error;
   }

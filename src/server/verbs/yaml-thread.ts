@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import type { Worker } from 'node:worker_threads';
+
+import { failure } from '../../api/errors.ts';
+import { TooManyValuesError } from '../../api/schema/value-budget.ts';
+import { YamlError } from '../../api/schema/yaml.ts';
+import { messageOf } from '../../api/thrown.ts';
+import { startThread } from '../../machine/thread.ts';
+import { setTimeout } from '../../machine/timers.ts';
+
+/** What the thread replies to a text. */
+export type YamlReply =
+  | { readonly is: 'parsed'; readonly json: string; readonly duplicates: readonly string[] }
+  | { readonly is: 'malformed'; readonly why: string }
+  | { readonly is: 'too many values' };
+
+/** A YAML document as JSON text, with its duplicate keys. */
+type YamlAsJson = Extract<YamlReply, { is: 'parsed' }>;
+
+interface ThreadLimits {
+  readonly heapMb: number;
+  readonly parseMs: number;
+  /** A thread takes 20 MB, so it ends when it has had nothing to do for this long. */
+  readonly idleMs: number;
+}
+
+/** More than the worst document of 3 MiB takes: 300 MB, and a second of processor time. */
+const defaults: ThreadLimits = { heapMb: 384, parseMs: 20_000, idleMs: 10_000 };
+
+/**
+ * Parses large YAML documents in a thread, one at a time: a parser of YAML cannot stop halfway, and needs half a second for
+ * 3 MiB. The thread starts with the first document.
+ */
+export class YamlThread {
+  readonly #limits: ThreadLimits;
+  #worker: Worker | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(limits: Partial<ThreadLimits> = {}) {
+    this.#limits = { ...defaults, ...limits };
+  }
+
+  /** Rejects with a `YamlError`, a `TooManyValuesError`, or a 413 when the thread reaches a limit. */
+  parse(text: string): Promise<YamlAsJson> {
+    const result = this.#last.then(() => this.#parse(text));
+    this.#last = result.catch(() => undefined); // the caller gets the error
+    return result;
+  }
+
+  async #parse(text: string): Promise<YamlAsJson> {
+    clearTimeout(this.#idle);
+    this.#worker ??= startThread(program, { resourceLimits: { maxOldGenerationSizeMb: this.#limits.heapMb } });
+    const worker = this.#worker;
+    worker.ref();
+    try {
+      worker.postMessage(text);
+      const signal = AbortSignal.timeout(this.#limits.parseMs);
+      const [reply] = (await once(worker, 'message', { signal })) as [YamlReply]; // yaml-worker.ts sends nothing else
+      return resultOf(reply);
+    } catch (error) {
+      if (error instanceof YamlError || error instanceof TooManyValuesError) throw error;
+      await this.#stop();
+      throw tooExpensive(error);
+    } finally {
+      worker.unref();
+      this.#idle = setTimeout(() => void this.#stop(), this.#limits.idleMs).unref();
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+}
+
+// The same name in development and when built.
+const program = new URL(`./yaml-worker${extname(import.meta.url)}`, import.meta.url);
+
+function resultOf(reply: YamlReply): YamlAsJson {
+  if (reply.is === 'malformed') throw new YamlError(reply.why);
+  if (reply.is === 'too many values') throw new TooManyValuesError();
+  return reply;
+}
+
+const tooExpensive = (cause: unknown): Error =>
+  failure({
+    code: 413,
+    reason: 'RequestEntityTooLarge',
+    message: `Request entity too large: the YAML takes too much time or memory to parse (${messageOf(cause)}); send JSON, or fewer keys and anchors`,
+  });
