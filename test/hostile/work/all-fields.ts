@@ -1,0 +1,23 @@
+import { kinds } from '../../../src/api/kinds/registry.ts';
+import { WorkCounter } from './counter.ts';
+import { isWritten, longFields } from './fields.ts';
+import { growthProblems } from './growth.ts';
+
+/** Counts the work of every verb with every field of every kind whose path contains a text; resolves with the problems. */
+export async function checkFields(text: string, print: (line: string) => void): Promise<string[]> {
+  const counter = new WorkCounter();
+  const problems: string[] = [];
+  for (const kind of kinds.filter(isWritten)) {
+    const fields = longFields(kind).filter(({ path }) => `${kind.kind}.${path.join('.')}`.includes(text));
+    const started = performance.now();
+    for (const field of fields) {
+      for (const problem of await growthProblems(field, counter)) {
+        problems.push(problem);
+        print(problem);
+      }
+    }
+    const seconds = ((performance.now() - started) / 1000).toFixed(0);
+    if (fields.length > 0) print(`${kind.kind} ${kind.version}: ${fields.length} fields in ${seconds} s`);
+  }
+  return problems;
+}

@@ -1,0 +1,148 @@
+// How the work of each verb grows with one field of an object.
+
+import type { Kind } from '../../../src/api/kind.ts';
+import { apiVersionOf } from '../../../src/api/kind.ts';
+import { serviceKind } from '../../../src/api/kinds/core/service/kind.ts';
+import { collectionOf, manifestOf } from '../../../src/server/testing/manifests.ts';
+import type { TestServer } from '../../../src/server/testing/server.ts';
+import { testServer } from '../../../src/server/testing/server.ts';
+import type { Work, WorkCounter } from './counter.ts';
+import type { LongField } from './fields.ts';
+import { longValue, withField, withValue } from './fields.ts';
+
+/** The sizes that are compared. */
+const sizes = [400, 3200] as const;
+/** Linear work grows eightfold, quadratic work 64-fold; n log n stays below ten. */
+const mostGrowth = 16;
+
+/** One verb with a field of a certain length. */
+interface Write {
+  readonly verb: string;
+  readonly method: 'POST' | 'PUT' | 'PATCH';
+  readonly type?: string;
+  readonly query?: string;
+  readonly body: (name: string) => unknown;
+}
+
+/** Names what grew too much, such as `Pod spec.volumes: update 27-fold in blocks (1,000 to 27,000)`. */
+export async function growthProblems(field: LongField, counter: WorkCounter): Promise<string[]> {
+  await using server = await testServer();
+  const worksOf = (count: number): Promise<Map<string, Work>> => works(server, field, count, counter);
+  await worksOf(20); // compiles
+  const [few, many] = [await worksOf(sizes[0]), await worksOf(sizes[1])];
+  const where = `${apiVersionOf(field.kind)} ${field.kind.kind} ${field.path.join('.')} (${field.treatment})`;
+  return [...few].flatMap(([verb, small]) => {
+    const large = many.get(verb) ?? small;
+    return (['blocks', 'builtins', 'bytes'] as const)
+      .filter((unit) => large[unit] / Math.max(1, small[unit]) >= mostGrowth)
+      .map((unit) => {
+        const growth = Math.round(large[unit] / Math.max(1, small[unit]));
+        return `${where}: ${verb} grew ${growth}-fold in ${unit}, from ${small[unit]} to ${large[unit]}`;
+      });
+  });
+}
+
+/** What each verb costs: verb → work. All but a create meet an object whose field is long already, where that is valid. */
+async function works(
+  server: TestServer,
+  field: LongField,
+  count: number,
+  counter: WorkCounter,
+): Promise<Map<string, Work>> {
+  const collection = collectionOf(field.kind);
+  const result = new Map<string, Work>();
+  for (const [index, write] of writesOf(field, count).entries()) {
+    const name = await prepare(server, field, count, { name: `web${count}-${index}`, isNew: write.method === 'POST' });
+    const url = write.method === 'POST' ? collection : `${collection}/${name}${write.query ?? ''}`;
+    const body = Buffer.from(JSON.stringify(write.body(name)));
+    const ask = { body, ...(write.type === undefined ? {} : { type: write.type }) };
+    result.set(write.verb, await counter.count(() => server.ask(write.method, url, ask)));
+  }
+  return result;
+}
+
+/** The name to write to; the object is there unless it is new. */
+async function prepare(
+  server: TestServer,
+  field: LongField,
+  count: number,
+  target: { readonly name: string; readonly isNew: boolean },
+): Promise<string> {
+  const { kind } = field;
+  const short = shortObject(kind, target.name);
+  const { name } = short.metadata;
+  if (target.isNew) return name;
+  const long = withName(withField(short, field, longValue(field, count, 'first')), name);
+  for (const body of [long, short]) {
+    const { status } = await server.ask('POST', collectionOf(kind), { body });
+    if (status === 201) break;
+  }
+  return name;
+}
+
+/** A valid object. A Service without node ports may have any number of ports. */
+function shortObject(kind: Kind, name: string): ReturnType<typeof manifestOf> {
+  const manifest = manifestOf(kind, name);
+  const { spec } = manifest;
+  if (kind !== serviceKind || typeof spec !== 'object' || spec === null) return manifest;
+  return { ...manifest, spec: { ...spec, type: 'ClusterIP' } };
+}
+
+function writesOf(field: LongField, count: number): Write[] {
+  const { kind, path, schema } = field;
+  const first = longValue(field, count, 'first');
+  const reversed = longValue(field, count, 'reversed');
+  const part = withField({}, field, reversed);
+  const ordered = withOrder(part, path, reversed, schema.type === 'list' ? schema.patch?.key : undefined);
+  const patchOf = (verb: string, type: string, body: unknown): Write => ({
+    verb,
+    method: 'PATCH',
+    type: `application/${type}`,
+    body: () => body,
+  });
+  return [
+    { verb: 'create', method: 'POST', body: (name) => withField(shortObject(kind, name), field, first) },
+    {
+      verb: 'update',
+      method: 'PUT',
+      body: (name) => withName(withField(shortObject(kind, name), field, reversed), name),
+    },
+    patchOf('merge patch', 'merge-patch+json', part),
+    patchOf('strategic merge patch', 'strategic-merge-patch+json', ordered),
+    patchOf('JSON patch', 'json-patch+json', operations(path, longValue(field, count, 'others'))),
+    {
+      verb: 'apply',
+      method: 'PATCH',
+      type: 'application/apply-patch+yaml',
+      query: '?fieldManager=hostile&force=true',
+      body: (name) => withName({ ...(part as object), apiVersion: apiVersionOf(kind), kind: kind.kind }, name),
+    },
+  ];
+}
+
+/** The name of the object is that of the URL. */
+const withName = (object: unknown, name: string): unknown => withValue(object, ['metadata', 'name'], name);
+
+/** A list whose items merge by a key comes with the order of its items. */
+function withOrder(part: unknown, path: LongField['path'], items: unknown, key: string | undefined): unknown {
+  const field = path.at(-1);
+  if (key === undefined || typeof field !== 'string' || !Array.isArray(items)) return part;
+  const order = items.map((item: Readonly<Record<string, unknown>>) => ({ [key]: item[key] }));
+  return withValue(part, [...path.slice(0, -1), `$setElementOrder/${field}`], order);
+}
+
+/** One operation for each item or key, at the head of a list. */
+function operations(path: LongField['path'], value: unknown): object[] {
+  const pointer = `/${path.map((step) => `${step}`.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`;
+  if (Array.isArray(value)) {
+    return value.map((item: unknown) => ({ op: 'add', path: `${pointer}/0`, value: item }));
+  }
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value).map(([key, item]) => ({
+      op: 'add',
+      path: `${pointer}/${key}`,
+      value: item as unknown,
+    }));
+  }
+  return [{ op: 'add', path: pointer, value }];
+}
