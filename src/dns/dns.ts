@@ -118,7 +118,7 @@ class Dns implements RunningDnsPart {
       table: serving.table,
       limits: responseRate === 0 ? {} : { responsesPerClient: { perSecond: responseRate } },
       reply: { recursionAvailable: serving.forwarder !== undefined, cookieSecrets: this.#cookieSecrets },
-      fullPath: async (query, asker) => (await this.#serving?.fullPath(query, asker)) ?? [],
+      slowPath: async (query, client) => (await this.#serving?.slowPath(query, client)) ?? [],
       onError: (error) => {
         this.#errors++;
         this.#context.log.warn({ err: error }, 'DNS goes on');

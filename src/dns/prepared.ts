@@ -1,7 +1,7 @@
 import type { Name, SoaData } from '../dnswire/data.ts';
 
 /**
- * A name with its answers ready to be sent. What is the same for every asker is encoded once, when objects change; a
+ * A name with its answers ready to be sent. What is the same for every client is encoded once, when objects change; a
  * worker then only copies.
  *
  * Encoded records may be put in any order: a compression pointer in them points into the question and nowhere else. The
@@ -15,7 +15,7 @@ export interface PreparedName {
    * What a worker must not decide itself: `types`: questions here for a type without a prepared answer (an alias);
    * `descendants`: names below that have no entry (made on demand, as Pods' are).
    */
-  readonly ask?: 'types' | 'descendants';
+  readonly slowPath?: 'types' | 'descendants';
   /** By type. A type that is absent is NODATA; no answers at all: an empty non-terminal. */
   readonly answers: readonly PreparedAnswer[];
 }
@@ -44,7 +44,7 @@ export interface AnswerSink {
 }
 
 /** Who asks. */
-export interface Asker {
+export interface QueryClient {
   readonly address: string;
   readonly port: number;
   readonly protocol: 'udp' | 'tcp';
@@ -54,4 +54,4 @@ export interface Asker {
  * Answers what the prepared answers do not: the messages to send, in order (more than one only for a transfer over TCP),
  * or none where silence is right. Never rejects.
  */
-export type FullPath = (query: Uint8Array, asker: Asker) => Promise<readonly Uint8Array[]>;
+export type SlowPath = (query: Uint8Array, client: QueryClient) => Promise<readonly Uint8Array[]>;

@@ -76,6 +76,6 @@ test('where search lists are completed, workers ask below namespaces', () => {
   const { sink, publication, say } = setUp({ zone: apex });
   publication.open();
   say('10.0.0.1');
-  assert.equal(sink.names.get(`default.svc.${apex}`)?.ask, 'descendants');
-  assert.equal(sink.names.get(web)?.ask, undefined);
+  assert.equal(sink.names.get(`default.svc.${apex}`)?.slowPath, 'descendants');
+  assert.equal(sink.names.get(web)?.slowPath, undefined);
 });

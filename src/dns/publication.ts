@@ -10,7 +10,7 @@ export interface PublicationOptions {
   readonly zones: Zones;
   /** Where workers read. */
   readonly sink: AnswerSink;
-  /** As the full path has it. */
+  /** As the slow path has it. */
   readonly completion?: CompletionOptions;
 }
 
@@ -27,7 +27,7 @@ export class Publication {
   constructor({ zones, sink, completion }: PublicationOptions) {
     this.#zones = zones;
     this.#sink = sink;
-    this.#prepare = completion === undefined ? {} : { asksBelow: ({ name }) => isSearched(name, completion) };
+    this.#prepare = completion === undefined ? {} : { isSlowBelow: ({ name }) => isSearched(name, completion) };
   }
 
   /** Everything has been read: answers are given from now on. */

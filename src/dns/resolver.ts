@@ -1,7 +1,7 @@
-// How the full path asks for names that are not ours, and what it gets: the contract between answer/ and forward/.
+// How the slow path asks for names that are not ours, and what it gets: the contract between answer/ and forward/.
 import type { Question } from '../dnswire/message.ts';
 import type { RawRecord } from '../dnswire/record.ts';
-import type { Asker } from './prepared.ts';
+import type { QueryClient } from './prepared.ts';
 
 /** Finds answers to questions that our zones do not answer. Never rejects: a failure is a response code and a `problem`. */
 export interface Resolver {
@@ -12,7 +12,7 @@ export interface ResolveOptions {
   readonly dnssecOk: boolean;
   readonly checkingDisabled: boolean;
   /** Who asks; absent: we ourselves, to follow an alias, and no limit applies. */
-  readonly asker?: Asker;
+  readonly client?: QueryClient;
   /** The data of the EDNS option `optionCodes.TRAIL`, if the question had it. */
   readonly trail?: Uint8Array;
 }

@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { decode } from 'dns-packet';
 import { sampleQuery, sampleZones } from './answer/sample.contract.ts';
-import type { Asker } from './prepared.ts';
+import type { QueryClient } from './prepared.ts';
 import type { RecordSet } from './record.ts';
 import { serveSecondaries } from './secondaries.ts';
 import { rcodeOf, readMessage } from '../dnswire/message.ts';
 
-const asker: Asker = { address: '192.0.2.53', port: 53, protocol: 'tcp' };
+const asker: QueryClient = { address: '192.0.2.53', port: 53, protocol: 'tcp' };
 const context = { protocol: 'tcp', recursion: false, rotation: 0 } as const;
 const set = (address: string): RecordSet => ({
   owner: 'new.default.svc.cluster.local',

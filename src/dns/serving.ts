@@ -1,6 +1,6 @@
 import type { PartContext } from '../client/part.ts';
 import { Cookies } from './message/cookie.ts';
-import { fullPath } from './answer/full-path.ts';
+import { slowPath } from './answer/slow-path.ts';
 import type { DnsOptions } from './config.ts';
 import { Follower } from './follow/follower.ts';
 import { followMetrics, programmingDuration } from './follow/metrics.ts';
@@ -9,7 +9,7 @@ import { forwardMetrics } from './forward/metrics.ts';
 import { RecursionPolicy } from './forward/policy.ts';
 import { planForwarding } from './forward-plan.ts';
 import { machineAddresses, reachedAt } from './machine.ts';
-import type { FullPath } from './prepared.ts';
+import type { SlowPath } from './prepared.ts';
 import { Publication } from './publication.ts';
 import { openZones } from './records/open-zones.ts';
 import type { Zones } from './records/zones.ts';
@@ -40,7 +40,7 @@ const silentMs = 5 * 60_000;
 /** Everything that answers by one set of options; a reload makes another. */
 export class Serving {
   readonly table = new AnswerTable();
-  readonly fullPath: FullPath;
+  readonly slowPath: SlowPath;
   readonly forwarder: Forwarder | undefined;
   /** Resolves when everything has been read, and the table says so. */
   readonly ready: Promise<void>;
@@ -82,7 +82,7 @@ export class Serving {
     const inherited = before?.forwarder === undefined ? {} : { before: before.forwarder };
     const forwarder = plan.forwarder && new Forwarder({ ...plan.forwarder, policy, ...inherited });
     this.forwarder = forwarder;
-    this.fullPath = fullPath({
+    this.slowPath = slowPath({
       zones,
       ...(forwarder === undefined ? {} : { resolver: forwarder }),
       mayRecurse: (address) => policy.isAllowed(address),

@@ -1,6 +1,5 @@
 // IP addresses as bytes.
 import { isIPv6 } from 'node:net';
-import ipaddr from 'ipaddr.js';
 
 /** The 4 or 16 bytes of an address; undefined if it is none. One of IPv4 written as IPv6 has 4. */
 export function addressBytes(text: string): Uint8Array | undefined {
@@ -10,10 +9,25 @@ export function addressBytes(text: string): Uint8Array | undefined {
   return isMapped(bytes) ? bytes.subarray(12) : bytes;
 }
 
-/** The text of 4 or 16 bytes: dotted decimal, or RFC 5952. */
+/** The text of 4 or 16 bytes: dotted decimal, also of an IPv4 address that is mapped to IPv6, or RFC 5952. */
 export function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.');
-  return new ipaddr.IPv6([...bytes]).toRFC5952String();
+  if (isMapped(bytes)) return bytes.subarray(12).join('.');
+  const groups = Array.from({ length: 8 }, (_, index) => ((bytes[index * 2] ?? 0) << 8) | (bytes[index * 2 + 1] ?? 0));
+  const { start, length } = longestZeroRun(groups);
+  const text = (part: readonly number[]): string => part.map((group) => group.toString(16)).join(':');
+  return length < 2 ? text(groups) : `${text(groups.slice(0, start))}::${text(groups.slice(start + length))}`;
+}
+
+/** The first of the longest runs of zeros. */
+function longestZeroRun(groups: readonly number[]): { readonly start: number; readonly length: number } {
+  let best = { start: 0, length: 0 };
+  for (let start = 0; start < groups.length; start++) {
+    let length = 0;
+    while (groups[start + length] === 0) length++;
+    if (length > best.length) best = { start, length };
+  }
+  return best;
 }
 
 /** The bytes of a valid IPv6 address; its last 32 bits may be dotted decimal. */
@@ -37,7 +51,7 @@ const isMapped = (bytes: Uint8Array): boolean =>
   bytes.subarray(0, 12).every((byte, at) => byte === (at < 10 ? 0 : 0xff));
 
 /** As `addressBytes`, for who asks: as Node writes it, with the interface of a link-local address behind it. */
-export function askerBytes(text: string): Uint8Array {
+export function clientAddressBytes(text: string): Uint8Array {
   const zone = text.indexOf('%');
   const bytes = addressBytes(zone === -1 ? text : text.slice(0, zone));
   if (bytes === undefined) throw new Error(`bug: a query from "${text}"`);

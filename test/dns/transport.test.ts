@@ -22,8 +22,8 @@ async function withServer(transport: 'batch' | 'dgram', use: (port: number, serv
     table: sampleTable(),
     transport,
     reply: { recursionAvailable: true, nsid: Buffer.from('replica-1'), cookieSecrets: [Buffer.alloc(16, 1)] },
-    // A real full path asks elsewhere; this one says no.
-    fullPath: async (query) => {
+    // A real slow path asks elsewhere; this one says no.
+    slowPath: async (query) => {
       const reply = Uint8Array.from(query.subarray(0, 12));
       reply[2] = (reply[2] ?? 0) | 0x80;
       reply[3] = 5;

@@ -26,7 +26,7 @@ export interface Outcome extends Reply {
   readonly reason: Reason;
 }
 
-export interface AskedFor {
+export interface NameAndType {
   readonly name: Name;
   readonly type: number;
 }
@@ -35,7 +35,7 @@ export interface AskedFor {
 const maxAliases = 10;
 
 /** Answers a question in class IN. */
-export function answer(zones: Lookup, { name, type }: AskedFor): Outcome {
+export function answer(zones: Lookup, { name, type }: NameAndType): Outcome {
   // Nobody else is asked for a transfer either.
   if (type === types.AXFR || type === types.IXFR) return refused(name);
   if (zones.zoneOf(name) === undefined) return outside(name);

@@ -2,13 +2,13 @@
 //
 // A Pod's list is <ns>.svc.<zone>, svc.<zone>, <zone> and what its node adds. Its first try for `example.org` is
 // `example.org.<ns>.svc.<zone>`; here that is answered with an alias to the first name of the list that exists. The
-// namespace is read from the name, never guessed from the asker's address, and existence is a property of a name and
-// not of a type: so every asker, and both A and AAAA, get the same decision.
+// namespace is read from the name, never guessed from the client's address, and existence is a property of a name and
+// not of a type: so every client, and both A and AAAA, get the same decision.
 import type { Name } from '../../dnswire/data.ts';
 import type { RecordSet } from '../record.ts';
 import { types } from '../../dnswire/codes.ts';
 import { isWithin, labelsOf } from '../../dnswire/name.ts';
-import type { AskedFor, Lookup } from './answer.ts';
+import type { NameAndType, Lookup } from './answer.ts';
 
 export interface CompletionOptions {
   /** The cluster domain. */
@@ -18,7 +18,7 @@ export interface CompletionOptions {
 }
 
 /** The names to try, in order, for a question that has no answer; none if it is not the first try of a search. */
-export function candidates(zones: Lookup, { name, type }: AskedFor, options: CompletionOptions): readonly Name[] {
+export function candidates(zones: Lookup, { name, type }: NameAndType, options: CompletionOptions): readonly Name[] {
   if (type !== types.A && type !== types.AAAA) return [];
   const { zone, search = [] } = options;
   const services = `svc.${zone}`;

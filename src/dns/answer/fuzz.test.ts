@@ -8,7 +8,7 @@ import { optionCodes, rcodes } from '../../dnswire/codes.ts';
 import { readMessage } from '../../dnswire/message.ts';
 import { concat } from '../../dnswire/record.ts';
 import { Cookies } from '../message/cookie.ts';
-import { fullPath } from './full-path.ts';
+import { slowPath } from './slow-path.ts';
 import { Journal } from './journal.ts';
 import { queryBytes, sampleZones } from './sample.contract.ts';
 import { Transfers } from './transfer.ts';
@@ -42,7 +42,7 @@ function mutate(bytes: Uint8Array, each: Change): Uint8Array {
 
 const zones = sampleZones();
 const errors: unknown[] = [];
-const path = fullPath({
+const path = slowPath({
   zones,
   resolver: { resolve: async () => emptyAnswer(rcodes.NXDOMAIN) },
   mayRecurse: () => true,

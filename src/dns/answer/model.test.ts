@@ -8,7 +8,7 @@ import { Zones } from '../records/zones.ts';
 import { Answerer } from '../transport/answerer.ts';
 import { TableReader } from '../transport/lookup.ts';
 import { AnswerTable } from '../transport/table.ts';
-import { fullPath } from './full-path.ts';
+import { slowPath } from './slow-path.ts';
 import type { Plain } from './model.contract.ts';
 import { model, saidBy, sorted } from './model.contract.ts';
 import { prepare, prepareZone } from './prepare.ts';
@@ -102,14 +102,14 @@ function zonesOf(all: Cluster): Zones {
 const plainOf = (all: Cluster): readonly Plain[] =>
   all.map(({ owner, data }) => ({ owner, type: data.type, data: dataText(data) }));
 
-const asker = { address: '192.0.2.1', port: 53, protocol: 'tcp' } as const;
+const client = { address: '192.0.2.1', port: 53, protocol: 'tcp' } as const;
 
 test('every answer decodes, and equals the model', async () => {
   await fc.assert(
     fc.asyncProperty(cluster, fc.array(anyQuestion, { minLength: 1, maxLength: 5 }), async (all, questions) => {
-      const path = fullPath({ zones: zonesOf(all) });
+      const path = slowPath({ zones: zonesOf(all) });
       for (const { name, type } of questions.map((each) => questionFor(all, each))) {
-        const [bytes = new Uint8Array()] = await path(queryBytes(name, type), asker);
+        const [bytes = new Uint8Array()] = await path(queryBytes(name, type), client);
         assert.deepEqual(
           sorted(saidBy(bytes)),
           sorted(model({ apexes, records: plainOf(all) }, name, type)),
@@ -125,9 +125,9 @@ test('over UDP an answer is the model, or the beginning of it and says so', asyn
   await fc.assert(
     fc.asyncProperty(cluster, anyQuestion, fc.option(fc.nat(2000), { nil: undefined }), async (all, asked, size) => {
       const { name, type } = questionFor(all, asked);
-      const path = fullPath({ zones: zonesOf(all) });
+      const path = slowPath({ zones: zonesOf(all) });
       const query = queryBytes(name, type, size === undefined ? {} : { size });
-      const [bytes = new Uint8Array()] = await path(query, { ...asker, protocol: 'udp' });
+      const [bytes = new Uint8Array()] = await path(query, { ...client, protocol: 'udp' });
       assert.ok(bytes.length <= Math.max(512, Math.min(size ?? 512, 1232)));
       const said = saidBy(bytes);
       const want = model({ apexes, records: plainOf(all) }, name, type);
@@ -155,7 +155,7 @@ function workerFor(zones: Zones): (query: Uint8Array, overUdp: boolean) => Uint8
   };
 }
 
-test('workers say from prepared answers what the full path says', async () => {
+test('workers say from prepared answers what the slow path says', async () => {
   let answered = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -164,18 +164,18 @@ test('workers say from prepared answers what the full path says', async () => {
       fc.option(fc.nat(2000), { nil: undefined }),
       async (all, questions, size) => {
         const zones = zonesOf(all);
-        const path = fullPath({ zones });
+        const path = slowPath({ zones });
         const worker = workerFor(zones);
         for (const { name, type } of questions.map((each) => questionFor(all, each))) {
           const query = queryBytes(name, type, size === undefined ? {} : { size });
           const bytes = worker(query, false);
-          // Aliases and names outside are for the full path.
+          // Aliases and names outside are for the slow path.
           if (bytes === undefined) continue;
           answered++;
-          const [full = new Uint8Array()] = await path(query, asker);
+          const [full = new Uint8Array()] = await path(query, client);
           assert.deepEqual(sorted(saidBy(bytes)), sorted(saidBy(full)), `${name} ${type}`);
           assert.deepEqual(bytes.subarray(0, 12), full.subarray(0, 12));
-          const [udp = new Uint8Array()] = await path(query, { ...asker, protocol: 'udp' });
+          const [udp = new Uint8Array()] = await path(query, { ...client, protocol: 'udp' });
           // Flags, TC among them, and the counts of answers and authorities.
           assert.deepEqual(worker(query, true)?.subarray(0, 10), udp.subarray(0, 10), `${name} ${type} over UDP`);
         }

@@ -12,7 +12,7 @@ const hex = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).
 test('an owner is a pointer to the question', () => {
   const prepared = prepare(zones, `v4.default.${svc}`);
   assert.equal(prepared?.zone, 'cluster.local');
-  assert.equal(prepared?.ask, undefined);
+  assert.equal(prepared?.slowPath, undefined);
   assert.deepEqual(
     prepared?.answers.map(({ type }) => type),
     [types.A],
@@ -49,8 +49,8 @@ for (const { name, given, want } of asks) {
   test(`what a worker must ask: ${name}`, () => {
     const all = sampleZones({ onDemand: () => undefined });
     all.put('Namespace/default', [], ['default.pod.cluster.local']);
-    const asksBelow = (node: { readonly name: string }): boolean => isSearched(node.name, { zone: 'cluster.local' });
-    assert.equal(prepare(all, given, { asksBelow })?.ask, want);
+    const isSlowBelow = (node: { readonly name: string }): boolean => isSearched(node.name, { zone: 'cluster.local' });
+    assert.equal(prepare(all, given, { isSlowBelow })?.slowPath, want);
   });
 }
 

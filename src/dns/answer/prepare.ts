@@ -16,7 +16,7 @@ const maxMessageBytes = 0xffff;
 
 export interface PrepareOptions {
   /** Whether names below this one that do not exist must be asked for, besides those that zones know of. */
-  readonly asksBelow?: (node: ZoneNode) => boolean;
+  readonly isSlowBelow?: (node: ZoneNode) => boolean;
   /** Leave out addresses that were not asked for; false by default. */
   readonly minimal?: boolean;
 }
@@ -29,8 +29,8 @@ export function prepare(zones: Lookup, name: Name, options: PrepareOptions = {})
   const answers = setsOf(node)
     .map((set) => prepareSet(zones, set, { offsets, minimal: options.minimal ?? false }))
     .filter((each) => each.answers.length > 0);
-  const ask = whatToAsk(node, options);
-  return { name, zone: node.zone.apex, answers, ...(ask === undefined ? {} : { ask }) };
+  const slowPath = slowPathFor(node, options);
+  return { name, zone: node.zone.apex, answers, ...(slowPath === undefined ? {} : { slowPath }) };
 }
 
 /** At an alias there is nothing else to tell, whatever else is said of it. */
@@ -47,10 +47,10 @@ export function prepareZone(zone: Zone): PreparedZone {
   return { apex: zone.apex, soa, soaTtl: ttl };
 }
 
-function whatToAsk(node: ZoneNode, { asksBelow }: PrepareOptions): PreparedName['ask'] {
+function slowPathFor(node: ZoneNode, { isSlowBelow }: PrepareOptions): PreparedName['slowPath'] {
   if (node.sets.has('CNAME')) return 'types';
   // What does not exist in a zone that falls through is asked upstream.
-  return node.dynamic || node.zone.fallthrough || asksBelow?.(node) === true ? 'descendants' : undefined;
+  return node.dynamic || node.zone.fallthrough || isSlowBelow?.(node) === true ? 'descendants' : undefined;
 }
 
 interface SetContext {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseCidr } from '../../api/addresses.ts';
-import type { Asker } from '../prepared.ts';
+import type { QueryClient } from '../prepared.ts';
 import type { RecordSet } from '../record.ts';
 import { Zones } from '../records/zones.ts';
 import { classes, rcodes, types } from '../../dnswire/codes.ts';
@@ -17,8 +17,8 @@ import { sampleQuery, sampleZones } from './sample.contract.ts';
 import { Transfers } from './transfer.ts';
 
 const allow = [parseCidr('192.0.2.0/24') ?? assert.fail()];
-const tcp: Asker = { address: '192.0.2.53', port: 53, protocol: 'tcp' };
-const udp: Asker = { ...tcp, protocol: 'udp' };
+const tcp: QueryClient = { address: '192.0.2.53', port: 53, protocol: 'tcp' };
+const udp: QueryClient = { ...tcp, protocol: 'udp' };
 const context: EncodeContext = { protocol: 'tcp', recursion: false, rotation: 0 };
 
 /** All records that the messages bring, checked to be one transfer. */
@@ -94,8 +94,8 @@ const serviceSet = (address: string): RecordSet => ({
 test('IXFR: who is up to date gets the SOA alone, and over UDP everybody does', async () => {
   const zones = sampleZones();
   const transfers = new Transfers(zones, { allow, journal: new Journal(zones) });
-  const count = async (serial: number, asker: Asker): Promise<number> =>
-    recordsOf(await transfers.respond(ixfr(apex, serial), asker, { ...context, protocol: asker.protocol })).length;
+  const count = async (serial: number, client: QueryClient): Promise<number> =>
+    recordsOf(await transfers.respond(ixfr(apex, serial), client, { ...context, protocol: client.protocol })).length;
   assert.equal(await count(current(zones), tcp), 1);
   assert.equal(await count(current(zones) + 1, tcp), 1, 'a newer serial than ours');
   assert.equal(await count(current(zones) - 1, udp), 1);

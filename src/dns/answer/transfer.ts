@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Cidr } from '../../api/addresses.ts';
 import { contains, parseAddress } from '../../api/addresses.ts';
-import type { Asker } from '../prepared.ts';
+import type { QueryClient } from '../prepared.ts';
 import type { Name } from '../../dnswire/data.ts';
 import type { RecordSet } from '../record.ts';
 import type { Zones } from '../records/zones.ts';
@@ -41,20 +41,21 @@ export class Transfers {
   }
 
   /** The messages of a transfer, or of its refusal. */
-  async respond(query: Query, asker: Asker, context: EncodeContext): Promise<readonly Uint8Array[]> {
+  async respond(query: Query, client: QueryClient, context: EncodeContext): Promise<readonly Uint8Array[]> {
     const { name, type } = query.question;
     const refuse = (reply: Reply): readonly Uint8Array[] => [encode(query, reply, context)];
-    if (!this.#isAllowed(asker.address)) return refuse(emptyReply(rcodes.REFUSED, { code: extendedErrors.PROHIBITED }));
+    if (!this.#isAllowed(client.address))
+      return refuse(emptyReply(rcodes.REFUSED, { code: extendedErrors.PROHIBITED }));
     const zone = this.#zones.zoneOf(name);
     if (zone?.apex !== name) return refuse(emptyReply(rcodes.NOTAUTH, { code: extendedErrors.NOT_AUTHORITATIVE }));
     const soa = zone.soa();
     if (type === types.IXFR) {
       const short = this.#change(query, soa);
       // Whatever does not fit a datagram is answered by the SOA, and asked for again over TCP (RFC 1995 §2).
-      if (asker.protocol === 'udp' || short?.length === 1) return refuse(only(soa));
+      if (client.protocol === 'udp' || short?.length === 1) return refuse(only(soa));
       if (short !== undefined) return await this.#messages(query, context, short);
     }
-    if (asker.protocol === 'udp') return refuse(emptyReply(rcodes.REFUSED, { code: extendedErrors.NOT_SUPPORTED }));
+    if (client.protocol === 'udp') return refuse(emptyReply(rcodes.REFUSED, { code: extendedErrors.NOT_SUPPORTED }));
     return await this.#messages(query, context, this.#whole(name, soa));
   }
 
@@ -72,7 +73,7 @@ export class Transfers {
     return [...sets, soa];
   }
 
-  /** The steps from what the asker has; its SOA alone if that is the newest; undefined if they are not known. */
+  /** The steps from what the client has; its SOA alone if that is the newest; undefined if they are not known. */
   #change({ authority, question }: Query, soa: RecordSet): readonly RecordSet[] | undefined {
     const has = authority && readData(authority.type, authority.data);
     if (has?.type !== 'SOA') return undefined;

@@ -8,7 +8,7 @@ import { encodeRecord } from '../../dnswire/record.ts';
 import type { Lookup, Outcome } from './answer.ts';
 import type { ExtendedError, Reply } from '../message/reply.ts';
 
-/** The answer to a question that we are not asked about, as the asker gets it. */
+/** The answer to a question that we are not asked about, as the client gets it. */
 function relayed(upstream: UpstreamAnswer, dnssecOk: boolean): Reply {
   const error = errorOf(upstream);
   // What is not asked for is left out of positive answers, but for the proofs that a validator needs.
@@ -31,7 +31,7 @@ export function joined(outcome: Outcome, upstream: UpstreamAnswer, dnssecOk: boo
   const isAnswer = upstream.rcode === rcodes.NOERROR || upstream.rcode === rcodes.NXDOMAIN;
   return {
     ...reply,
-    // RFC 6604: the code of the chain's end. That others refused or failed is our failure to the asker.
+    // RFC 6604: the code of the chain's end. That others refused or failed is our failure to the client.
     rcode: isAnswer ? upstream.rcode : rcodes.SERVFAIL,
     authoritative: outcome.authoritative,
     authentic: false,

@@ -4,7 +4,7 @@ import type { RecordSet } from '../record.ts';
 import type { Zones } from '../records/zones.ts';
 import { rcodeName, typeName } from '../../dnswire/codes.ts';
 import { printName } from '../../dnswire/name.ts';
-import type { AskedFor, Outcome, Reason } from '../answer/answer.ts';
+import type { NameAndType, Outcome, Reason } from '../answer/answer.ts';
 import { answer } from '../answer/answer.ts';
 import { printData, printEntry } from '../message/print.ts';
 import type { Entry } from '../message/reply.ts';
@@ -44,7 +44,7 @@ export interface ExplainOptions {
 }
 
 /** Answers a question from the zones, and tells which object or rule made each part of the answer. */
-export function explain(zones: ExplainLookup, question: AskedFor, options: ExplainOptions = {}): ExplainedAnswer {
+export function explain(zones: ExplainLookup, question: NameAndType, options: ExplainOptions = {}): ExplainedAnswer {
   const outcome = answer(zones, question);
   const explained = (entries: readonly Entry[]): readonly ExplainedRecord[] =>
     entries.flatMap((entry) => explainEntry(zones, entry));
@@ -78,7 +78,7 @@ function explainEntry(zones: ExplainLookup, entry: Entry): readonly ExplainedRec
   });
 }
 
-function aliasesIn({ answers }: Outcome, { type }: AskedFor): readonly string[] {
+function aliasesIn({ answers }: Outcome, { type }: NameAndType): readonly string[] {
   const aliases = answers.filter((entry): entry is RecordSet => !isRaw(entry) && entry.type === 'CNAME');
   return aliases.flatMap(({ owner, data: [first] }) => {
     if (first?.type !== 'CNAME' || typeName(type) === 'CNAME') return [];
@@ -86,7 +86,7 @@ function aliasesIn({ answers }: Outcome, { type }: AskedFor): readonly string[] 
   });
 }
 
-function reasonOf(zones: ExplainLookup, { reason: { rule, name } }: Outcome, { type }: AskedFor): readonly string[] {
+function reasonOf(zones: ExplainLookup, { reason: { rule, name } }: Outcome, { type }: NameAndType): readonly string[] {
   switch (rule) {
     case 'records':
       return [`${name} has ${typeName(type)} records, made by ${listed(makersOf(zones, name, typeName(type)))}`];

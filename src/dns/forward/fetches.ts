@@ -2,7 +2,7 @@ import type { Name } from '../../dnswire/data.ts';
 import { labelsOf } from '../../dnswire/name.ts';
 import type { CacheKey } from './cache.ts';
 import { idOf } from './cache.ts';
-import { Seats } from './seats.ts';
+import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import type { UpstreamAnswer } from '../resolver.ts';
 
 /** How a question found its answer: with another of its kind, by itself, or not, since there are too many. */
@@ -13,14 +13,14 @@ export type Joined =
 /** Questions at upstreams, each once however many ask it, and a bounded number of them. */
 export class Fetches {
   readonly most: number;
-  readonly #seats: Seats;
+  readonly #seats: ConcurrencyLimiter;
   /** Question → its answer to come. */
   readonly #answers = new Map<string, Promise<UpstreamAnswer>>();
 
   /** `most`: how many there may be; one domain gets a quarter of them. */
   constructor(most: number) {
     this.most = most;
-    this.#seats = new Seats(most, Math.ceil(most / 4));
+    this.#seats = new ConcurrencyLimiter(most, Math.ceil(most / 4));
   }
 
   get size(): number {

@@ -72,7 +72,7 @@ async function withClock(
 }
 
 const addressOf = (answer: UpstreamAnswer): string | undefined => answer.answers.at(-1)?.data.join('.');
-const asker = (address: string): Partial<ResolveOptions> => ({ asker: { address, port: 4000, protocol: 'udp' } });
+const client = (address: string): Partial<ResolveOptions> => ({ client: { address, port: 4000, protocol: 'udp' } });
 
 /** Waits until something holds. */
 async function until(holds: () => boolean): Promise<void> {
@@ -83,7 +83,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 suite('one question for many', () => {
-  test('a hundred askers at once are one question upstream (CVE-2023-30464)', async () => {
+  test('a hundred clients at once are one question upstream (CVE-2023-30464)', async () => {
     await withForwarder([slow(30, answers('192.0.2.1'))], {}, async ({ ask, servers, forwarder }) => {
       const all = await Promise.all(Array.from({ length: 100 }, () => ask('www.example.org')));
       assert.deepEqual(new Set(all.map(addressOf)), new Set(['192.0.2.1']));
@@ -105,11 +105,11 @@ suite('one question for many', () => {
   });
 
   test('whoever asks whatever at once, each question goes upstream once', async () => {
-    const asked = fc.array(fc.record({ name: fc.nat(5), client: fc.nat(9) }), { minLength: 1, maxLength: 40 });
+    const asked = fc.array(fc.record({ name: fc.nat(5), host: fc.nat(9) }), { minLength: 1, maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(asked, async (questions) => {
         await withForwarder([slow(5, answers('192.0.2.1'))], {}, async ({ ask, servers }) => {
-          const all = questions.map(({ name, client }) => ask(`n${name}.example.org`, asker(`10.0.0.${client}`)));
+          const all = questions.map(({ name, host }) => ask(`n${name}.example.org`, client(`10.0.0.${host}`)));
           assert.ok((await Promise.all(all)).every((answer) => addressOf(answer) === '192.0.2.1'));
           for (const name of new Set(questions.map((question) => `n${question.name}.example.org`))) {
             assert.equal(servers[0]?.asked(name).length, 1);
@@ -322,11 +322,11 @@ suite('limits', () => {
   test('strangers are refused, and nothing is asked for them', async () => {
     const policy = new RecursionPolicy({ allow: ['10.0.0.0/8'] });
     await withForwarder([answers('192.0.2.1')], { policy }, async ({ ask, servers }) => {
-      const answer = await ask('www.example.org', asker('203.0.113.7'));
+      const answer = await ask('www.example.org', client('203.0.113.7'));
       assert.equal(answer.rcode, rcodes.REFUSED);
       assert.match(answer.problem?.text ?? '', /203\.0\.113\.7 may not/);
-      assert.equal((await ask('www.example.org', asker('10.1.2.3'))).rcode, rcodes.NOERROR);
-      assert.equal((await ask('www.example.org', asker('203.0.113.7'))).rcode, rcodes.REFUSED, 'nor from the cache');
+      assert.equal((await ask('www.example.org', client('10.1.2.3'))).rcode, rcodes.NOERROR);
+      assert.equal((await ask('www.example.org', client('203.0.113.7'))).rcode, rcodes.REFUSED, 'nor from the cache');
       assert.equal(servers[0]?.asked('www.example.org').length, 1);
     });
   });
@@ -335,27 +335,27 @@ suite('limits', () => {
     const policy = new RecursionPolicy({ allow: ['10.0.0.0/8'], perSecond: 5, clock: new ManualClock() });
     await withForwarder([answers('192.0.2.1')], { policy }, async ({ ask }) => {
       const codes = new Set<number>();
-      for (let each = 0; each < 10; each++) codes.add((await ask(`n${each}.example.org`, asker('10.0.0.1'))).rcode);
+      for (let each = 0; each < 10; each++) codes.add((await ask(`n${each}.example.org`, client('10.0.0.1'))).rcode);
       assert.deepEqual([...codes], [rcodes.NOERROR, rcodes.REFUSED]);
       assert.equal(
-        (await ask('n0.example.org', asker('10.0.0.1'))).rcode,
+        (await ask('n0.example.org', client('10.0.0.1'))).rcode,
         rcodes.NOERROR,
         'what is cached costs nothing',
       );
-      assert.equal((await ask('n9.example.org', asker('10.0.0.2'))).rcode, rcodes.NOERROR);
+      assert.equal((await ask('n9.example.org', client('10.0.0.2'))).rcode, rcodes.NOERROR);
     });
   });
 
   test('one client has so many questions under way, all have so many, and different questions are bounded', async () => {
     const options = { maxWaitingPerClient: 2, maxWaiting: 4, maxInFlight: 3, deadlineMs: 150 };
     await withForwarder([silent], options, async ({ ask, forwarder, clock }) => {
-      const waiting = [ask('www.a.example', asker('10.0.0.1')), ask('www.b.example', asker('10.0.0.1'))];
-      assert.equal((await ask('www.c.example', asker('10.0.0.1'))).rcode, rcodes.REFUSED);
-      waiting.push(ask('www.c.example', asker('10.0.0.2')));
-      const tooMany = await ask('www.d.example', asker('10.0.0.2'));
+      const waiting = [ask('www.a.example', client('10.0.0.1')), ask('www.b.example', client('10.0.0.1'))];
+      assert.equal((await ask('www.c.example', client('10.0.0.1'))).rcode, rcodes.REFUSED);
+      waiting.push(ask('www.c.example', client('10.0.0.2')));
+      const tooMany = await ask('www.d.example', client('10.0.0.2'));
       assert.equal(tooMany.rcode, rcodes.SERVFAIL);
-      waiting.push(ask('www.a.example', asker('10.0.0.2')));
-      assert.equal((await ask('www.a.example', asker('10.0.0.3'))).rcode, rcodes.SERVFAIL);
+      waiting.push(ask('www.a.example', client('10.0.0.2')));
+      assert.equal((await ask('www.a.example', client('10.0.0.3'))).rcode, rcodes.SERVFAIL);
       assert.deepEqual(forwarder.counters.refused, {
         overload: 2,
         domain: 0,
@@ -367,7 +367,7 @@ suite('limits', () => {
       await clock.advance(150);
       await Promise.all(waiting);
       assert.equal(forwarder.inFlight, 0);
-      assert.equal((await ask('www.a.example', asker('10.0.0.3'))).rcode, rcodes.SERVFAIL, 'there is room again');
+      assert.equal((await ask('www.a.example', client('10.0.0.3'))).rcode, rcodes.SERVFAIL, 'there is room again');
       assert.equal(forwarder.counters.refused.overload, 2);
     });
   });
@@ -377,13 +377,13 @@ suite('limits', () => {
       arrival.name.toLowerCase().endsWith('victim.example') ? undefined : answers('192.0.2.1')(arrival, server);
     await withForwarder([behaviour], { maxInFlight: 40, deadlineMs: 1000 }, async ({ ask, forwarder, clock }) => {
       const flood = Array.from({ length: 200 }, (_, each) =>
-        ask(`x${each}.victim.example`, asker(`10.0.0.${each % 50}`)),
+        ask(`x${each}.victim.example`, client(`10.0.0.${each % 50}`)),
       );
-      const others = Array.from({ length: 100 }, (_, each) => ask(`www.n${each}.example`, asker('10.0.1.1')));
+      const others = Array.from({ length: 100 }, (_, each) => ask(`www.n${each}.example`, client('10.0.1.1')));
       // All at once is more than there is room for; one after another is not.
       await Promise.all(others);
       for (let each = 0; each < 50; each++) {
-        assert.equal(addressOf(await ask(`www.m${each}.example`, asker('10.0.1.1'))), '192.0.2.1');
+        assert.equal(addressOf(await ask(`www.m${each}.example`, client('10.0.1.1'))), '192.0.2.1');
       }
       assert.equal(forwarder.counters.refused.domain, 190);
       await clock.advance(1000);

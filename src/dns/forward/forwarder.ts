@@ -18,7 +18,7 @@ import { Prober } from './prober.ts';
 import { isForwardable } from './query.ts';
 import { withoutPrivateAddresses } from './rebinding.ts';
 import { routeFor } from './routes.ts';
-import { Seats } from './seats.ts';
+import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import type { Endpoint } from './udp.ts';
 import type { UpstreamOptions } from './upstream.ts';
 import { endpointName, Upstream } from './upstream.ts';
@@ -79,7 +79,7 @@ export class Forwarder implements Resolver {
   readonly #groups: ReadonlyMap<Name, UpstreamGroup>;
   readonly #fetches: Fetches;
   /** Of those who wait. */
-  readonly #seats: Seats;
+  readonly #seats: ConcurrencyLimiter;
   #isClosed = false;
 
   constructor({ before, ...options }: ForwarderOptions) {
@@ -91,7 +91,7 @@ export class Forwarder implements Resolver {
     const isSameCache = before !== undefined && isDeepStrictEqual(before.#options.cache, options.cache);
     const cache = { ...options.cache, clock, random, counts: counters.cache };
     this.#cache = isSameCache ? before.#cache : new AnswerCache(cache);
-    this.#seats = new Seats(options.maxWaiting ?? 10_000, options.maxWaitingPerClient ?? 256);
+    this.#seats = new ConcurrencyLimiter(options.maxWaiting ?? 10_000, options.maxWaitingPerClient ?? 256);
     this.#fetches = new Fetches(options.maxInFlight ?? 1000);
     const prober = new Prober({ clock, random, onLoop: (upstream) => this.#foundLoop(upstream) });
     this.#prober = prober;
@@ -178,12 +178,12 @@ export class Forwarder implements Resolver {
   }
 
   /** What is not even looked up. */
-  #refuse(question: Question, { asker, trail = noTrail }: ResolveOptions): UpstreamAnswer | undefined {
+  #refuse(question: Question, { client, trail = noTrail }: ResolveOptions): UpstreamAnswer | undefined {
     const { refused } = this.counters;
     if (this.#isClosed) return failure('forwarding ends', extendedErrors.NOT_READY);
-    if (asker !== undefined && this.#options.policy?.isAllowed(asker.address) === false) {
+    if (client !== undefined && this.#options.policy?.isAllowed(client.address) === false) {
       refused.stranger += 1;
-      return refusal(`${asker.address} may not ask for names of others`, extendedErrors.PROHIBITED);
+      return refusal(`${client.address} may not ask for names of others`, extendedErrors.PROHIBITED);
     }
     if (!isForwardable(question)) {
       refused.kind += 1;
@@ -201,8 +201,8 @@ export class Forwarder implements Resolver {
 
   async #resolveAtUpstream(key: CacheKey, options: ResolveOptions, found: Found): Promise<UpstreamAnswer> {
     const stale = found?.state === 'stale' ? found.answer : undefined;
-    const { asker } = options;
-    const tooMuch = this.#takeSeat(asker?.address);
+    const { client } = options;
+    const tooMuch = this.#takeSeat(client?.address);
     if (tooMuch !== undefined) return stale === undefined ? tooMuch : this.#stale(stale);
     try {
       const fetch = this.#join(key, options.trail ?? noTrail);
@@ -213,11 +213,11 @@ export class Forwarder implements Resolver {
       const answer = await this.#within(fetch, this.#options.staleAfterMs ?? 1800);
       return answer === undefined || isFailure(answer) ? this.#stale(stale) : answer;
     } finally {
-      if (asker !== undefined) this.#seats.leave(asker.address);
+      if (client !== undefined) this.#seats.leave(client.address);
     }
   }
 
-  /** Why an asker cannot wait for an answer; undefined: it can, and has a seat. */
+  /** Why a client cannot wait for an answer; undefined: it can, and has a seat. */
   #takeSeat(address: string | undefined): UpstreamAnswer | undefined {
     if (address === undefined) return undefined;
     const { refused } = this.counters;

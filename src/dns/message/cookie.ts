@@ -1,6 +1,6 @@
 // DNS cookies (RFC 7873) of the one interoperable kind (RFC 9018): a replica with the same secret knows another's.
 import { timingSafeEqual } from 'node:crypto';
-import { askerBytes } from '../../dnswire/address.ts';
+import { clientAddressBytes } from '../../dnswire/address.ts';
 import { concat, readUint32 } from '../../dnswire/record.ts';
 import type { SipKey } from './siphash.ts';
 import { sipHash, sipKey } from './siphash.ts';
@@ -8,7 +8,7 @@ import { sipHash, sipKey } from './siphash.ts';
 export interface CookieOptions {
   /** 16 bytes each. Cookies are made with the first; those made with the others are still good. */
   readonly secrets: readonly Uint8Array[];
-  /** Refuse a datagram whose asker has not shown its address by a good cookie, if it knows of cookies; false by default. */
+  /** Refuse a datagram whose client has not shown its address by a good cookie, if it knows of cookies; false by default. */
   readonly required?: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface CookieOptions {
 export interface CookieVerdict {
   /** What to send back. */
   readonly option: Uint8Array;
-  /** The asker has proved that it receives what is sent to its address. */
+  /** The client has proved that it receives what is sent to its address. */
   readonly isGood: boolean;
 }
 
@@ -43,7 +43,7 @@ export class Cookies {
     const { length } = option;
     if (length !== clientBytes && (length < clientBytes + 8 || length > clientBytes + 32)) return undefined;
     const client = option.subarray(0, clientBytes);
-    const from = askerBytes(address);
+    const from = clientAddressBytes(address);
     const server = option.subarray(clientBytes);
     const isGood = this.#isGood(client, server, from, nowSeconds);
     // A young one is sent back as it is, so that a client's cookie changes twice an hour and not with every answer.

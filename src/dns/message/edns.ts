@@ -11,7 +11,7 @@ const plainUdpBytes = 512;
 const largestUdpBytes = 1232;
 
 export interface EdnsSettings {
-  /** No datagram is larger, whatever the asker says; 1232 by default. */
+  /** No datagram is larger, whatever the client says; 1232 by default. */
   readonly maxUdpBytes?: number;
   /** Tells replicas apart, for those who ask (RFC 5001). */
   readonly nsid?: Uint8Array;

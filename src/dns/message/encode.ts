@@ -20,7 +20,7 @@ export interface EncodeSettings extends EdnsSettings {
 /** What the bytes of a reply depend on besides what it says. */
 export interface EncodeContext {
   readonly protocol: 'udp' | 'tcp';
-  /** The asker may have us ask others, and is told so. */
+  /** The client may have us ask others, and is told so. */
   readonly recursion: boolean;
   /** Which record of a set comes first: a number below 2³², different for each reply. */
   readonly rotation: number;

@@ -11,7 +11,7 @@ export interface Query {
   readonly question: Question;
   /** The question as it was sent: replies repeat its case (RFC 4343 §4.1). */
   readonly questionBytes: Uint8Array;
-  /** The record in the authority section: of an IXFR, what the asker has (RFC 1995 §3). */
+  /** The record in the authority section: of an IXFR, what the client has (RFC 1995 §3). */
   readonly authority?: RawRecord;
   readonly edns?: Edns;
 }

@@ -1,14 +1,14 @@
 // What all sources say of a name, as one set of records a type.
 import type { RecordType } from '../../dnswire/data.ts';
 import type { RecordSet } from '../record.ts';
-import type { Said } from './packed.ts';
+import type { SourceRecord } from './packed.ts';
 import { contentOf, distinct, unpackAll } from './packed.ts';
 
 /**
  * Type → its records, each once. Their order depends only on what is said: by rank, then by source, then as the source
  * has them. A set has one TTL (RFC 2181 §5.2), the least that is asked for.
  */
-export function merge(said: readonly Said[]): ReadonlyMap<RecordType, RecordSet> {
+export function merge(said: readonly SourceRecord[]): ReadonlyMap<RecordType, RecordSet> {
   const sets = new Map<RecordType, RecordSet>();
   const ordered = inOrder(said);
   let start = 0;
@@ -23,7 +23,7 @@ export function merge(said: readonly Said[]): ReadonlyMap<RecordType, RecordSet>
 }
 
 /** The records of one type; undefined where there are none. */
-function oneSet(said: readonly Said[]): RecordSet | undefined {
+function oneSet(said: readonly SourceRecord[]): RecordSet | undefined {
   const [first] = said;
   if (first === undefined || first.stamp.type === 'dynamic') return undefined;
   // What one source says is there once already.
@@ -34,14 +34,14 @@ function oneSet(said: readonly Said[]): RecordSet | undefined {
 }
 
 /** Who only says that a name exists says nothing of its TTL. */
-const isEmpty = ({ data }: Said): boolean => Array.isArray(data) && data.length === 0;
+const isEmpty = ({ data }: SourceRecord): boolean => Array.isArray(data) && data.length === 0;
 
 /** What is said of a name, in the order in which it is merged: one type after the other. */
-export function inOrder(said: readonly Said[]): readonly Said[] {
+export function inOrder(said: readonly SourceRecord[]): readonly SourceRecord[] {
   return said.length < 2 ? said : [...said].toSorted(compare);
 }
 
-function compare(one: Said, other: Said): number {
+function compare(one: SourceRecord, other: SourceRecord): number {
   const { stamp } = one;
   if (stamp.type !== other.stamp.type) return compareText(stamp.type, other.stamp.type);
   if (stamp.rank !== other.stamp.rank) return stamp.rank - other.stamp.rank;

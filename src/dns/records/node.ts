@@ -1,7 +1,7 @@
 import type { Name, RecordType } from '../../dnswire/data.ts';
 import type { RecordSet } from '../record.ts';
 import { inOrder, merge } from './merge.ts';
-import type { Said } from './packed.ts';
+import type { SourceRecord } from './packed.ts';
 import { unpackAll } from './packed.ts';
 import type { Zone } from './zone.ts';
 
@@ -28,17 +28,17 @@ export interface Explanation {
 }
 
 /** A name as its sources describe it; what costs something is done when it is first looked at. */
-export class SaidNode implements ZoneNode {
+export class SourcedNode implements ZoneNode {
   readonly name: Name;
   readonly onDemand: boolean;
-  readonly #said: readonly Said[];
+  readonly #said: readonly SourceRecord[];
   readonly #findZone: () => Zone;
   #zone: Zone | undefined;
   #sets: ReadonlyMap<RecordType, RecordSet> | undefined;
 
   constructor(
     name: Name,
-    said: readonly Said[],
+    said: readonly SourceRecord[],
     { findZone, onDemand = false }: { readonly findZone: () => Zone; readonly onDemand?: boolean },
   ) {
     this.name = name;
@@ -76,7 +76,7 @@ export class SaidNode implements ZoneNode {
 }
 
 /** An apex as its sources describe it, with its SOA. */
-export function withSoa(node: SaidNode): ZoneNode {
+export function withSoa(node: SourcedNode): ZoneNode {
   const { name, zone } = node;
   return {
     name,

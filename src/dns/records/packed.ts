@@ -15,7 +15,7 @@ type Item = string | RecordData;
 export type Packed = Item | readonly Item[];
 
 /** What many sets have in common, so that they share it. */
-export interface Stamp {
+export interface SharedFields {
   /** `dynamic`: what is below the name is made on demand. */
   readonly type: RecordType | 'dynamic';
   readonly ttl: number;
@@ -23,10 +23,10 @@ export interface Stamp {
 }
 
 /** What one source says of one name. */
-export interface Said {
+export interface SourceRecord {
   readonly source: string;
   readonly owner: Name;
-  readonly stamp: Stamp;
+  readonly stamp: SharedFields;
   readonly data: Packed;
 }
 
@@ -76,7 +76,7 @@ const itemsOf = (data: Packed): readonly Item[] =>
   Array.isArray(data) ? (data as readonly Item[]) : [data as Item];
 
 /** The records of a set. */
-export const unpackAll = ({ stamp: { type }, data }: Said): readonly RecordData[] =>
+export const unpackAll = ({ stamp: { type }, data }: SourceRecord): readonly RecordData[] =>
   type === 'dynamic' ? [] : itemsOf(data).map((item) => unpack(type, item));
 
 /** A text that two records of a type share only if they say the same. */
@@ -98,11 +98,11 @@ function textOf(record: RecordData): string {
 }
 
 /** A text that two sets of a type share only if they say the same in the same order. */
-export const contentOf = (said: Said): string =>
+export const contentOf = (said: SourceRecord): string =>
   typeof said.data === 'string' ? said.data : unpackAll(said).map(textOf).join('\n');
 
 /** The names whose addresses come along with records that lead to them: those of SRV and NS. */
-export function targetsOf({ stamp: { type }, data }: Said): readonly Name[] {
+export function targetsOf({ stamp: { type }, data }: SourceRecord): readonly Name[] {
   if (type !== 'SRV' && type !== 'NS') return [];
   return itemsOf(data).flatMap((item) => {
     if (typeof item === 'string') return item;

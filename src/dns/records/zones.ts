@@ -2,10 +2,10 @@ import type { Name } from '../../dnswire/data.ts';
 import type { RecordSet } from '../record.ts';
 import { isWithin, parentOf } from '../../dnswire/name.ts';
 import type { ZoneNode } from './node.ts';
-import { SaidNode, withSoa } from './node.ts';
-import type { Said, SourceSet, Stamp } from './packed.ts';
+import { SourcedNode, withSoa } from './node.ts';
+import type { SourceRecord, SourceSet, SharedFields } from './packed.ts';
 import { packAll, targetsOf } from './packed.ts';
-import { compareSaid, difference, Statements } from './statements.ts';
+import { compareSourceRecords, difference, SourceRecords } from './source-records.ts';
 import type { Zone, ZoneOptions } from './zone.ts';
 import { ServedZone } from './zone.ts';
 
@@ -34,13 +34,13 @@ export class Zones {
   /** Apex → zone. */
   readonly #zones = new Map<Name, ServedZone>();
   /** Name → who says something of it; most names have one source. */
-  readonly #names = new Map<Name, Statements | readonly Statements[]>();
+  readonly #names = new Map<Name, SourceRecords | readonly SourceRecords[]>();
   /** Name → how many names exist directly below it. */
   readonly #children = new Map<Name, number>();
   /** Source → what it says. */
-  readonly #sources = new Map<string, Statements>();
+  readonly #sources = new Map<string, SourceRecords>();
   /** The few kinds of sets that there are. */
-  readonly #stamps: Stamp[] = [];
+  readonly #stamps: SharedFields[] = [];
   readonly #onDemand: ZonesOptions['onDemand'];
 
   constructor(zones: readonly ZoneOptions[], { now = Date.now, onDemand }: ZonesOptions = {}) {
@@ -72,7 +72,7 @@ export class Zones {
    * name that changed, whose addresses come along with them.
    */
   put(source: string, sets: readonly SourceSet[], dynamic: readonly Name[] = []): readonly Name[] {
-    const statements = this.#sources.get(source) ?? new Statements(source);
+    const statements = this.#sources.get(source) ?? new SourceRecords(source);
     const zoneOf = this.#zoneFinder();
     const said = this.#said(source, sets, dynamic).filter(({ owner }) => zoneOf(owner) !== undefined);
     const { now, added, removed } = difference(statements, said);
@@ -144,7 +144,7 @@ export class Zones {
       if (zone === undefined) throw new Error(`bug: "${name}" exists outside all zones`);
       return zone;
     };
-    const node = new SaidNode(name, said, { findZone });
+    const node = new SourcedNode(name, said, { findZone });
     return this.#zones.has(name) ? withSoa(node) : node;
   }
 
@@ -156,7 +156,7 @@ export class Zones {
     if (sets === undefined) return undefined;
     const source = encloser.sources()[0] ?? '';
     const said = sets.map((set) => this.#statement(source, set));
-    return new SaidNode(name, said, { findZone: () => encloser.zone, onDemand: true });
+    return new SourcedNode(name, said, { findZone: () => encloser.zone, onDemand: true });
   }
 
   #exists(name: Name): boolean {
@@ -193,18 +193,18 @@ export class Zones {
   }
 
   /** What a source says by its sets, sorted. */
-  #said(source: string, sets: readonly SourceSet[], dynamic: readonly Name[]): readonly Said[] {
+  #said(source: string, sets: readonly SourceSet[], dynamic: readonly Name[]): readonly SourceRecord[] {
     const said = sets.map((set) => this.#statement(source, set));
     const stamp = this.#stamp('dynamic', 0, 0);
     for (const owner of dynamic) said.push({ source, owner, stamp, data: none });
-    return said.sort(compareSaid);
+    return said.sort(compareSourceRecords);
   }
 
-  #statement(source: string, { owner, type, ttl, rank = 0, data }: SourceSet): Said {
+  #statement(source: string, { owner, type, ttl, rank = 0, data }: SourceSet): SourceRecord {
     return { source, owner, stamp: this.#stamp(type, ttl, rank), data: packAll(data) };
   }
 
-  #stamp(type: Stamp['type'], ttl: number, rank: number): Stamp {
+  #stamp(type: SharedFields['type'], ttl: number, rank: number): SharedFields {
     const known = this.#stamps.find((each) => each.type === type && each.ttl === ttl && each.rank === rank);
     if (known !== undefined) return known;
     const stamp = { type, ttl, rank };
@@ -213,7 +213,7 @@ export class Zones {
   }
 
   /** A source says something of a name. */
-  #speak(name: Name, statements: Statements, changed: Set<Name>): void {
+  #speak(name: Name, statements: SourceRecords, changed: Set<Name>): void {
     const before = listOf(this.#names.get(name));
     if (before.includes(statements)) return;
     const existed = this.#exists(name);
@@ -222,7 +222,7 @@ export class Zones {
   }
 
   /** A source says nothing of a name any more. */
-  #silence(name: Name, statements: Statements, changed: Set<Name>): void {
+  #silence(name: Name, statements: SourceRecords, changed: Set<Name>): void {
     const before = listOf(this.#names.get(name));
     if (!before.includes(statements)) return;
     const rest = before.filter((other) => other !== statements);
@@ -267,7 +267,7 @@ export class Zones {
 
 const none: readonly never[] = [];
 
-const listOf = (one: Statements | readonly Statements[] | undefined): readonly Statements[] => {
+const listOf = (one: SourceRecords | readonly SourceRecords[] | undefined): readonly SourceRecords[] => {
   if (one === undefined) return none;
-  return one instanceof Statements ? [one] : one;
+  return one instanceof SourceRecords ? [one] : one;
 };

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 
 import type { Answer } from 'dns-packet';
 
-import { Answerer, ask, lookCloser, maxUdpReplyBytes, silence } from './answerer.ts';
+import { Answerer, ask, needsFullParse, maxUdpReplyBytes, silence } from './answerer.ts';
 import { TableReader } from './lookup.ts';
 import { addressRecord, apex, decode, edns, empty, named, query, sampleTable, zone } from './sample.contract.ts';
 import { AnswerTable } from './table.ts';
@@ -26,7 +26,8 @@ function answer(from: Answerer, bytes: Uint8Array, overUdp: boolean = true): Uin
 
 /** An answer in one line: code, flags, then what is in each section. */
 function summary(reply: Uint8Array | number): string {
-  if (typeof reply === 'number') return { [ask]: 'ask', [lookCloser]: 'closer', [silence]: 'silence' }[reply] ?? '?';
+  if (typeof reply === 'number')
+    return { [ask]: 'ask', [needsFullParse]: 'closer', [silence]: 'silence' }[reply] ?? '?';
   const decoded = decode(reply);
   const flags = (['flag_aa', 'flag_tc', 'flag_rd', 'flag_ra'] as const).filter((flag) => decoded[flag]);
   const printed = (records: readonly Answer[] = []): string =>

@@ -2,15 +2,15 @@ import { recordTypes } from '../../dnswire/data.ts';
 import { classes, opcodes, rcodes, types } from '../../dnswire/codes.ts';
 import { headerBytes } from '../../dnswire/message.ts';
 import { findAnswer, fittingAdditional, fittingRecords } from './answer-block.ts';
-import { AskedName } from './asked-name.ts';
+import { QueryName } from './query-name.ts';
 import { answerHalves, tooLarge } from './layout.ts';
 import type { TableReader } from './lookup.ts';
 import { maxSoaBytes, writeSoa } from './zone-block.ts';
 
 /** Returned in place of a length: the query is for whoever has the whole picture. */
 export const ask = -1;
-/** Returned in place of a length: the query has options or extra records; see `careful.ts`. */
-export const lookCloser = -2;
+/** Returned in place of a length: the query has options or extra records; see `full-parse.ts`. */
+export const needsFullParse = -2;
 /** Returned in place of a length: no reply is right. */
 export const silence = 0;
 
@@ -45,9 +45,9 @@ export class Answerer {
   rcode = 0;
   dnssecOk = false;
   readonly #recursionBit: number;
-  readonly #name = new AskedName();
+  readonly #name = new QueryName();
   #rotation = 0;
-  /** What the asker can take, and whether it sent an OPT record. */
+  /** What the client can take, and whether it sent an OPT record. */
   #limit = 0;
   /** Bytes of the reply's OPT record; 0: none. `#opt` is the record where it is not the plain one. */
   #optLength = 0;
@@ -110,11 +110,11 @@ export class Answerer {
     const answersAndAuthorities =
       (query[start + 6] ?? 0) | (query[start + 7] ?? 0) | (query[start + 8] ?? 0) | (query[start + 9] ?? 0);
     const additional = ((query[start + 10] ?? 0) << 8) | (query[start + 11] ?? 0);
-    if (answersAndAuthorities !== 0 || additional > 2) return lookCloser;
+    if (answersAndAuthorities !== 0 || additional > 2) return needsFullParse;
     if (additional === 0) return rcodes.NOERROR;
     const isOpt = query[at] === 0 && query[at + 1] === 0 && query[at + 2] === types.OPT;
     // A signature, or two records: rare, and not to be skipped.
-    if (additional === 2 || !isOpt) return lookCloser;
+    if (additional === 2 || !isOpt) return needsFullParse;
     const optionsLength = ((query[at + 9] ?? 0) << 8) | (query[at + 10] ?? 0);
     if (at + optBytes + optionsLength > end) return rcodes.FORMERR;
     this.#optLength = optBytes;
@@ -124,7 +124,7 @@ export class Answerer {
       this.#limit = Math.min(Math.max(size, smallestUdpReplyBytes), maxUdpReplyBytes);
     }
     if ((query[at + 6] ?? 0) !== 0) return rcodes.BADVERS;
-    return optionsLength === 0 ? rcodes.NOERROR : lookCloser;
+    return optionsLength === 0 ? rcodes.NOERROR : needsFullParse;
   }
 
   #lookUp(query: Uint8Array, start: number, out: Uint8Array): number {
@@ -135,14 +135,14 @@ export class Answerer {
     if (answer !== 0) return this.#positive(query, start, out, answer);
     // Transfers and questions for any type have no answer here unless one was prepared.
     const isMeta = this.type >= types.TSIG - 1 && this.type <= types.ANY;
-    if (isMeta || table.asksTypes(block)) return ask;
+    if (isMeta || table.hasSlowTypes(block)) return ask;
     return this.#empty(query, start, out, table.zone(block), rcodes.NOERROR);
   }
 
   #negative(query: Uint8Array, start: number, out: Uint8Array): number {
     const { table } = this;
     const encloser = table.closest(this.#name);
-    if (encloser === 0 || table.asksDescendants(encloser)) return ask;
+    if (encloser === 0 || table.hasSlowDescendants(encloser)) return ask;
     const isTransfer = this.type === types.AXFR || this.type === types.IXFR;
     return isTransfer ? ask : this.#empty(query, start, out, table.zone(encloser), rcodes.NXDOMAIN);
   }
@@ -257,7 +257,7 @@ export class Answerer {
     out[at] = query[start] ?? 0;
     out[at + 1] = query[start + 1] ?? 0;
     out[at + 2] = 0x80 | (flags & 0x79) | counts.aa | (this.#truncated ? 0x02 : 0);
-    // What the asker knows about checking comes back as it was (CD, RFC 4035 §3.1.6).
+    // What the client knows about checking comes back as it was (CD, RFC 4035 §3.1.6).
     out[at + 3] = this.#recursionBit | ((query[start + 3] ?? 0) & 0x10) | (counts.rcode & 0xf);
     out[at + 4] = 0;
     out[at + 5] = 1;

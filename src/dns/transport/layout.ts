@@ -47,8 +47,8 @@ export const tombstone = 1;
  * each record ends, where each additional one ends; then the records.
  */
 export const nameBytes = 12;
-export const askTypesFlag = 1;
-export const askDescendantsFlag = 2;
+export const slowTypesFlag = 1;
+export const slowDescendantsFlag = 2;
 /** 16-bit numbers before the ends of an answer. */
 export const answerHalves = 5;
 /** In place of a number of records: too large to be held here, ask. */

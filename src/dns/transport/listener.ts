@@ -1,10 +1,10 @@
-import type { Asks } from './asks.ts';
+import type { SlowPathClient } from './slow-path-client.ts';
 import type { Responder } from './responder.ts';
 
 /** What a listener answers with. */
-export interface Service {
+export interface WorkerContext {
   readonly responder: Responder;
-  readonly asks: Asks;
+  readonly slowPath: SlowPathClient;
 }
 
 /** Something that takes queries in a worker. */

@@ -1,7 +1,7 @@
-import type { AskedName } from './asked-name.ts';
+import type { QueryName } from './query-name.ts';
 import {
-  askDescendantsFlag,
-  askTypesFlag,
+  slowDescendantsFlag,
+  slowTypesFlag,
   bucketBits,
   bucketWord,
   headerWords,
@@ -58,13 +58,13 @@ export class TableReader {
   }
 
   /** The block of a name. */
-  find(name: AskedName): number {
+  find(name: QueryName): number {
     name.prepare(this.#seed0, this.#seed1);
     return this.#find(name, 0);
   }
 
   /** The block of the closest name that exists above one that `find` did not find. */
-  closest(name: AskedName): number {
+  closest(name: QueryName): number {
     // Names deeper than any in the table are not looked for.
     const depth = Atomics.load(this.words, headerWords.depth);
     for (let label = Math.max(1, name.labels - depth); label <= name.labels; label++) {
@@ -74,7 +74,7 @@ export class TableReader {
     return 0;
   }
 
-  #find(name: AskedName, label: number): number {
+  #find(name: QueryName, label: number): number {
     const hash = name.hash(label);
     const bucket = Atomics.load(this.words, bucketWord + (hash >>> (32 - bucketBits)));
     if (bucket === 0) return 0;
@@ -91,12 +91,12 @@ export class TableReader {
     }
   }
 
-  asksTypes(block: number): boolean {
-    return (this.#about(block) & (askTypesFlag << 8)) !== 0;
+  hasSlowTypes(block: number): boolean {
+    return (this.#about(block) & (slowTypesFlag << 8)) !== 0;
   }
 
-  asksDescendants(block: number): boolean {
-    return (this.#about(block) & (askDescendantsFlag << 8)) !== 0;
+  hasSlowDescendants(block: number): boolean {
+    return (this.#about(block) & (slowDescendantsFlag << 8)) !== 0;
   }
 
   /** Which zone a name is in, as a number. */
@@ -115,7 +115,7 @@ export class TableReader {
     return this.words[(block >> 2) + 1] ?? 0;
   }
 
-  #isNamed(block: number, hash: number, name: AskedName, label: number): boolean {
+  #isNamed(block: number, hash: number, name: QueryName, label: number): boolean {
     if (block >= this.bytes.length) this.#refresh();
     const { bytes, words } = this;
     const start = name.starts[label] ?? 0;

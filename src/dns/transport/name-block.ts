@@ -1,6 +1,6 @@
 import type { PreparedAnswer, PreparedName } from '../prepared.ts';
 import type { Arena } from './arena.ts';
-import { answerHalves, askDescendantsFlag, askTypesFlag, nameBytes, tooLarge } from './layout.ts';
+import { answerHalves, slowDescendantsFlag, slowTypesFlag, nameBytes, tooLarge } from './layout.ts';
 
 /** Records of one answer may take this much; the rest of the longest message is for question, OPT and additional ones. */
 const maxAnswerBytes = 60_000;
@@ -20,8 +20,8 @@ export interface NameBlock {
 /** Puts a name and its answers into a block that begins at an offset in bytes. */
 export function writeName(arena: Arena, block: number, { prepared, name, hash, zone, units }: NameBlock): void {
   const { bytes, words } = arena;
-  const { ask, answers } = prepared;
-  const flags = ask === undefined ? 0 : ask === 'types' ? askTypesFlag : askDescendantsFlag;
+  const { slowPath, answers } = prepared;
+  const flags = slowPath === undefined ? 0 : slowPath === 'types' ? slowTypesFlag : slowDescendantsFlag;
   words[block >> 2] = hash;
   words[(block >> 2) + 1] = name.length | (flags << 8) | (zone << 16);
   words[(block >> 2) + 2] = answers.length | (units << 8);

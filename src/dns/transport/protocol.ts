@@ -14,17 +14,17 @@ export interface ListenAddress {
 
 /** Bounds of what one server takes on; each has a default. */
 export interface DnsLimits extends TcpLimits {
-  /** Questions that a worker may have on their way to the full path; 4096 by default. */
-  readonly maxAsksPerWorker?: number;
-  /** Questions for the full path from one client; 5000 a second by default. */
-  readonly asksPerClient?: RateLimit;
+  /** Questions that a worker may have on their way to the slow path; 4096 by default. */
+  readonly maxSlowPathPerWorker?: number;
+  /** Questions for the slow path from one client; 5000 a second by default. */
+  readonly slowPathPerClient?: RateLimit;
   /** Datagrams sent to one client; unlimited by default. */
   readonly responsesPerClient?: RateLimit;
-  /** Questions that the full path works on at once; 1024 by default. */
+  /** Questions that the slow path works on at once; 1024 by default. */
   readonly maxRunning?: number;
-  /** Questions that wait for the full path; 2048 by default. */
+  /** Questions that wait for the slow path; 2048 by default. */
   readonly maxWaiting?: number;
-  /** Questions of one client that the full path works on or that wait for it; 256 by default. */
+  /** Questions of one client that the slow path works on or that wait for it; 256 by default. */
   readonly maxPerClient?: number;
 }
 

@@ -1,8 +1,8 @@
 import type { Cookies } from '../message/cookie.ts';
 import type { EncodeSettings } from '../message/encode.ts';
-import { Answerer, lookCloser, silence } from './answerer.ts';
-import type { CarefulSettings } from './careful.ts';
-import { answerCarefully } from './careful.ts';
+import { Answerer, needsFullParse, silence } from './answerer.ts';
+import type { CarefulSettings } from './full-parse.ts';
+import { answerCarefully } from './full-parse.ts';
 import type { Counters } from './counters.ts';
 import type { TableReader } from './lookup.ts';
 import type { ClientLimiter } from './limiter.ts';
@@ -18,7 +18,7 @@ export interface ResponderOptions {
 }
 
 /** Knows the addresses of those whose queries are being answered. */
-export interface Askers {
+export interface ClientAddresses {
   /** As text. */
   addressText(index: number): string;
 }
@@ -58,7 +58,7 @@ export class Responder {
   }
 
   /**
-   * Makes a reply, as `Answerer.answer` does; -1: ask the main thread. The asker's address is only looked at where the
+   * Makes a reply, as `Answerer.answer` does; -1: ask the main thread. The client's address is only looked at where the
    * query needs it.
    */
   respond(
@@ -69,14 +69,14 @@ export class Responder {
     at: number,
     isInet6: boolean,
     overUdp: boolean,
-    askers: Askers,
+    clients: ClientAddresses,
     index: number,
   ): number {
     const answerer = this.#answerer;
     const protocol = overUdp ? 0 : 1;
     let replied = answerer.answer(query, start, length, out, at, overUdp);
-    if (replied === lookCloser) {
-      const from = { address: askers.addressText(index), protocol: overUdp ? 'udp' : 'tcp' } as const;
+    if (replied === needsFullParse) {
+      const from = { address: clients.addressText(index), protocol: overUdp ? 'udp' : 'tcp' } as const;
       const bytes = query.subarray(start, start + length);
       replied = answerCarefully(answerer, bytes, out, at, from, this.#careful);
     }

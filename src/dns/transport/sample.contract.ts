@@ -43,11 +43,11 @@ export const named = (name: string, addresses: number = 1): PreparedName => ({
 });
 
 /** A name that exists and has nothing. */
-export const empty = (name: string, ask?: PreparedName['ask']): PreparedName => ({
+export const empty = (name: string, slowPath?: PreparedName['slowPath']): PreparedName => ({
   name,
   zone: apex,
   answers: [],
-  ...(ask === undefined ? {} : { ask }),
+  ...(slowPath === undefined ? {} : { slowPath }),
 });
 
 /** A table with web (one address), many (100), an alias to ask for, and Pods made on demand. */

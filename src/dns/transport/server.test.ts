@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 
 import { until } from '../../server/testing/until.ts';
-import type { FullPath } from '../prepared.ts';
+import type { SlowPath } from '../prepared.ts';
 import { framed, TcpClient, UdpClient } from './client.contract.ts';
 import type { ListenAddress } from './protocol.ts';
 import { addressRecord, apex, decode, edns, named, query, sampleTable, zone } from './sample.contract.ts';
@@ -14,8 +14,8 @@ import { AnswerTable } from './table.ts';
 
 const transports = ['batch', 'dgram'] as const;
 
-/** Answers REFUSED, with the asker's address where the id was not needed. */
-const refuse: FullPath = async (bytes) => {
+/** Answers REFUSED, with the client's address where the id was not needed. */
+const refuse: SlowPath = async (bytes) => {
   const reply = Uint8Array.from(bytes);
   reply[2] = (reply[2] ?? 0) | 0x80;
   reply[3] = 5;
@@ -30,7 +30,7 @@ async function serve(options: Partial<DnsServerOptions> = {}): Promise<TestServe
   const running = await startDnsServer({
     listen: [{ address: '127.0.0.1', port: 0 }],
     table: options.table ?? sampleTable(),
-    fullPath: refuse,
+    slowPath: refuse,
     onError: (error) => assert.fail(String(error)),
     ...options,
   });
@@ -65,7 +65,7 @@ for (const transport of transports) {
     [2, '::1'],
     [2, '0.0.0.0'],
   ] as const) {
-    test(`${transport}: ${workers} workers answer on ${address}, over UDP and TCP, from table and full path`, async () => {
+    test(`${transport}: ${workers} workers answer on ${address}, over UDP and TCP, from table and slow path`, async () => {
       await using server = await serve({ transport, workers, listen: [{ address, port: 0 }] });
       const at = { address: address === '0.0.0.0' ? '127.0.0.1' : address, port: server.at.port };
       await using udp = new UdpClient(address);
@@ -101,16 +101,16 @@ for (const transport of transports) {
     });
   }
 
-  test(`${transport}: what the full path still works on when the server closes is answered`, async () => {
+  test(`${transport}: what the slow path still works on when the server closes is answered`, async () => {
     const { promise: asked, resolve: wasAsked } = Promise.withResolvers<void>();
     const { promise: release, resolve: goOn } = Promise.withResolvers<void>();
-    const fullPath: FullPath = async (bytes, asker) => {
-      assert.equal(asker.address, '127.0.0.1');
+    const slowPath: SlowPath = async (bytes, client) => {
+      assert.equal(client.address, '127.0.0.1');
       wasAsked();
       await release;
-      return refuse(bytes, asker);
+      return refuse(bytes, client);
     };
-    await using server = await serve({ transport, fullPath });
+    await using server = await serve({ transport, slowPath });
     await using udp = new UdpClient('127.0.0.1');
     const reply = udp.ask(server.at, outside);
     await asked;
@@ -236,17 +236,22 @@ test('a server that takes over loses no query of the one that closes', async () 
   assert.equal(lost, 0);
 });
 
-test('a flood for a full path that hangs is shed, and what is prepared is answered', async () => {
+test('a flood for a slow path that hangs is shed, and what is prepared is answered', async () => {
   let running = 0;
   let most = 0;
   const hang = Promise.withResolvers<void>();
-  const fullPath: FullPath = async () => {
+  const slowPath: SlowPath = async () => {
     most = Math.max(most, ++running);
     await hang.promise;
     return [];
   };
-  const limits = { maxRunning: 10, maxWaiting: 20, maxPerClient: 1000, asksPerClient: { perSecond: 0.01, burst: 200 } };
-  await using server = await serve({ fullPath, limits });
+  const limits = {
+    maxRunning: 10,
+    maxWaiting: 20,
+    maxPerClient: 1000,
+    slowPathPerClient: { perSecond: 0.01, burst: 200 },
+  };
+  await using server = await serve({ slowPath, limits });
   await using flood = new UdpClient('127.0.0.1');
   await using udp = new UdpClient('127.0.0.1');
   const flooded: Promise<unknown>[] = [];

@@ -1,9 +1,9 @@
 import { setTimeout } from '../../machine/timers.ts';
-import type { FullPath } from '../prepared.ts';
-import { AskQueue } from './ask-queue.ts';
+import type { SlowPath } from '../prepared.ts';
+import { SlowPathQueue } from './slow-path-queue.ts';
 import type { DnsStats } from './counters.ts';
 import { counterBytes, Counters, readCounters } from './counters.ts';
-import { unpackAsks } from './exchange.ts';
+import { unpackQueries } from './slow-path-messages.ts';
 import type { BoundSocket, Native } from './native.ts';
 import { loadNative, openSocket, SocketError } from './native.ts';
 import type { DnsLimits, ListenAddress, ReplySettings, WorkerSetup } from './protocol.ts';
@@ -16,14 +16,14 @@ export interface DnsServerOptions {
   /** How many threads answer; 1 by default. */
   readonly workers?: number;
   readonly table: AnswerTable;
-  readonly fullPath: FullPath;
+  readonly slowPath: SlowPath;
   readonly limits?: DnsLimits;
   readonly reply?: ReplySettings;
   /** Listen even if another process has the port and shares it too, as for taking over from one; false by default. */
   readonly share?: boolean;
   /** `dgram`: only what Node has; `batch`: native calls, where they can be had. The default. */
   readonly transport?: 'batch' | 'dgram';
-  /** Told of what went wrong but was got over: a worker that died, a full path that threw. */
+  /** Told of what went wrong but was got over: a worker that died, a slow path that threw. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -38,7 +38,7 @@ export interface RunningDns {
    * for; resolves when no worker reads the old one.
    */
   useTable(table: AnswerTable, reply?: Pick<ReplySettings, 'recursionAvailable'>): Promise<void>;
-  /** Answers what has come and stops. `timeoutMs`: how long questions for the full path may take; 5 s by default. */
+  /** Answers what has come and stops. `timeoutMs`: how long questions for the slow path may take; 5 s by default. */
   close(timeoutMs?: number): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ class DnsServer implements RunningDns {
   readonly #workerCount: number;
   /** Several sockets have the port, so each must say that it agrees. */
   readonly #reusePort: boolean;
-  readonly #queue: AskQueue;
+  readonly #queue: SlowPathQueue;
   readonly #workers = new Set<WorkerHandle>();
   readonly #sockets: BoundSocket[] = [];
   /** Those of this thread first, then those of each worker. */
@@ -86,7 +86,7 @@ class DnsServer implements RunningDns {
   #isClosing = false;
 
   constructor({ table, reply = {}, ...options }: DnsServerOptions, native: Native | undefined) {
-    const { fullPath, limits = {}, onError, workers = 1, share = false } = options;
+    const { slowPath, limits = {}, onError, workers = 1, share = false } = options;
     this.#options = options;
     this.#native = native;
     this.#table = table;
@@ -94,7 +94,7 @@ class DnsServer implements RunningDns {
     // Elsewhere than on Linux sockets that share a port do not share what comes.
     this.#workerCount = process.platform === 'linux' ? workers : 1;
     this.#reusePort = share || this.#workerCount > 1;
-    this.#queue = new AskQueue({ ...limits, fullPath, onError });
+    this.#queue = new SlowPathQueue({ ...limits, slowPath, onError });
     this.#counters = new Counters(this.#newCounters());
   }
 
@@ -238,9 +238,9 @@ class DnsServer implements RunningDns {
 
   #ask(packed: Uint8Array, worker: WorkerHandle): void {
     const started = performance.now();
-    for (const { token, asker, query } of unpackAsks(packed)) {
-      this.#queue.add(query, asker, (messages) => {
-        const protocol = asker.protocol === 'udp' ? 0 : 1;
+    for (const { token, client, query } of unpackQueries(packed)) {
+      this.#queue.add(query, client, (messages) => {
+        const protocol = client.protocol === 'udp' ? 0 : 1;
         if (messages.length === 0) return this.#release(worker, token);
         this.#counters.duration(protocol, (performance.now() - started) / 1000, 1);
         for (const [index, message] of messages.entries()) {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 
 import { encodeName } from '../../dnswire/name.ts';
-import { AskedName } from './asked-name.ts';
+import { QueryName } from './query-name.ts';
 import { nameBytes } from './layout.ts';
 import { TableReader } from './lookup.ts';
 import { empty, named, zone } from './sample.contract.ts';
@@ -12,8 +12,8 @@ import { AnswerTable } from './table.ts';
 
 const wire = (name: string): Uint8Array => encodeName(name) ?? assert.fail(name);
 
-function asked(bytes: Uint8Array): AskedName {
-  const name = new AskedName();
+function asked(bytes: Uint8Array): QueryName {
+  const name = new QueryName();
   assert.equal(name.read(bytes, 0, bytes.length), bytes.length);
   return name;
 }

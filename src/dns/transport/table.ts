@@ -4,7 +4,7 @@ import type { AnswerSink, PreparedName, PreparedZone } from '../prepared.ts';
 import type { Name } from '../../dnswire/data.ts';
 import { encodeName } from '../../dnswire/name.ts';
 import { Arena } from './arena.ts';
-import { AskedName } from './asked-name.ts';
+import { QueryName } from './query-name.ts';
 import {
   bucketBits,
   buckets,
@@ -46,7 +46,7 @@ export class AnswerTable implements AnswerSink {
   /** Finds what is there, for this thread, which needs no epoch since it alone changes anything. */
   readonly #reader: TableReader;
   /** The name that is being put or deleted. */
-  readonly #asked = new AskedName();
+  readonly #asked = new QueryName();
   /** Apex → number, kept as long as the table since names carry it. */
   readonly #zones = new Map<Name, number>();
   /** By bucket: slots that are not empty, and those of them that hold a name. */

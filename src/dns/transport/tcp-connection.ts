@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 
-import { askerBytes } from '../../dnswire/address.ts';
+import { clientAddressBytes } from '../../dnswire/address.ts';
 import { ask } from './answerer.ts';
-import type { Service } from './listener.ts';
-import type { Askers } from './responder.ts';
+import type { WorkerContext } from './listener.ts';
+import type { ClientAddresses } from './responder.ts';
 
 /** A query over TCP that is longer is not one we could answer. */
 const maxQueryBytes = 8192;
@@ -16,19 +16,19 @@ const outBytes = 2 * (maxMessageBytes + lengthBytes);
 export const makeOutBuffer = (): Uint8Array => new Uint8Array(outBytes);
 
 export interface ConnectionOptions {
-  readonly service: Service;
+  readonly context: WorkerContext;
   readonly out: Uint8Array;
   /** How many questions may wait for the main thread; then nothing more is read. */
   readonly maxOutstanding: number;
 }
 
 /** One client's connection: queries come one behind the other, and replies go out in the order they are ready. */
-export class TcpConnection implements Askers {
+export class TcpConnection implements ClientAddresses {
   /** When the last whole query came or the last reply went; a client that sends a byte now and then does not move it. */
   lastActiveMs: number = performance.now();
   readonly address: string;
   readonly #socket: Socket;
-  readonly #service: Service;
+  readonly #context: WorkerContext;
   readonly #out: Uint8Array;
   readonly #maxOutstanding: number;
   readonly #isInet6: boolean;
@@ -38,9 +38,9 @@ export class TcpConnection implements Askers {
   #outstanding = 0;
   #isEnding = false;
 
-  constructor(socket: Socket, { service, out, maxOutstanding }: ConnectionOptions) {
+  constructor(socket: Socket, { context, out, maxOutstanding }: ConnectionOptions) {
     this.#socket = socket;
-    this.#service = service;
+    this.#context = context;
     this.#out = out;
     this.#maxOutstanding = maxOutstanding;
     this.address = socket.remoteAddress ?? '';
@@ -79,7 +79,7 @@ export class TcpConnection implements Askers {
 
   #take(chunk: Buffer): void {
     const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
-    const { responder, asks } = this.#service;
+    const { responder, slowPath } = this.#context;
     const started = performance.now();
     let at = 0;
     let end = 0;
@@ -108,16 +108,16 @@ export class TcpConnection implements Askers {
     if (at > 0) this.lastActiveMs = started;
     this.#write(end);
     if (replies > 0) responder.counters.duration(1, (performance.now() - started) / 1000, replies);
-    asks.flush();
+    slowPath.flush();
     this.#holdBack();
   }
 
   #respond(bytes: Buffer, start: number, length: number, at: number): number {
-    const { responder, asks } = this.#service;
+    const { responder, slowPath } = this.#context;
     const made = responder.respond(bytes, start, length, this.#out, at, this.#isInet6, false, this, 0);
     if (made !== ask) return made;
-    const asker = { protocol: 'tcp', address: askerBytes(this.address), port: this.#port } as const;
-    const isAsked = asks.ask(bytes.subarray(start, start + length), asker, (message, isLast) =>
+    const client = { protocol: 'tcp', address: clientAddressBytes(this.address), port: this.#port } as const;
+    const isAsked = slowPath.send(bytes.subarray(start, start + length), client, (message, isLast) =>
       this.#told(message, isLast),
     );
     if (isAsked) this.#outstanding++;

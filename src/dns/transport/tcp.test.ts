@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { Asks } from './asks.ts';
+import { SlowPathClient } from './slow-path-client.ts';
 import { framed, TcpClient } from './client.contract.ts';
 import { counterBytes, Counters } from './counters.ts';
-import { packTold, unpackAsks } from './exchange.ts';
+import { packReply, unpackQueries } from './slow-path-messages.ts';
 import { TableReader } from './lookup.ts';
 import type { ListenAddress } from './protocol.ts';
 import { Responder } from './responder.ts';
@@ -29,23 +29,23 @@ interface Listening extends AsyncDisposable {
 async function listen(limits: TcpLimits = {}): Promise<Listening> {
   const counters = new Counters(new SharedArrayBuffer(counterBytes));
   const asked: number[] = [];
-  const asks = new Asks({
-    post: (packed) => asked.push(...Array.from(unpackAsks(packed), ({ token }) => token)),
+  const slowPath = new SlowPathClient({
+    post: (packed) => asked.push(...Array.from(unpackQueries(packed), ({ token }) => token)),
     maxOutstanding: 100,
     limiter: undefined,
     counters,
   });
   const responder = new Responder({ table: new TableReader(sampleTable().share()), counters });
   const address = '127.0.0.1';
-  const service = { responder, asks };
-  const listener = await TcpListener.open({ address, port: 0, reusePort: false, service, limits });
+  const context = { responder, slowPath };
+  const listener = await TcpListener.open({ address, port: 0, reusePort: false, context, limits });
   return {
     at: { address, port: listener.port },
     listener,
     asked,
     tell: (token, messages) => {
       for (const [index, message] of messages.entries()) {
-        asks.told(packTold({ token, message, isLast: index === messages.length - 1 }));
+        slowPath.replied(packReply({ token, message, isLast: index === messages.length - 1 }));
       }
     },
     [Symbol.asyncDispose]: async () => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { setInterval } from '../../machine/timers.ts';
-import type { Listener, Service } from './listener.ts';
+import type { Listener, WorkerContext } from './listener.ts';
 import { listenError } from './native.ts';
 import { makeOutBuffer, TcpConnection } from './tcp-connection.ts';
 import { codeOf } from './udp-dgram.ts';
@@ -13,7 +13,7 @@ export interface TcpLimits {
   readonly maxConnections?: number;
   /** Connections of one address; 64 by default. */
   readonly maxConnectionsPerClient?: number;
-  /** Questions of one connection that may wait for the full path; 64 by default. */
+  /** Questions of one connection that may wait for the slow path; 64 by default. */
   readonly maxOutstanding?: number;
   /** How long a connection may be without a whole query, or with replies that are not read; 10 s by default. */
   readonly idleMs?: number;
@@ -23,7 +23,7 @@ export interface TcpOptions {
   readonly address: string;
   readonly port: number;
   readonly reusePort: boolean;
-  readonly service: Service;
+  readonly context: WorkerContext;
   readonly limits?: TcpLimits;
 }
 
@@ -35,7 +35,7 @@ const farewellMs = 500;
 /** Answers queries over TCP (RFC 7766). */
 export class TcpListener implements Listener {
   readonly #server: Server;
-  readonly #service: Service;
+  readonly #context: WorkerContext;
   readonly #maxConnections: number;
   readonly #maxPerClient: number;
   readonly #maxOutstanding: number;
@@ -47,8 +47,8 @@ export class TcpListener implements Listener {
   readonly #clients = new Map<string, number>();
   readonly #sweep: NodeJS.Timeout;
 
-  private constructor({ service, limits = {} }: TcpOptions) {
-    this.#service = service;
+  private constructor({ context, limits = {} }: TcpOptions) {
+    this.#context = context;
     this.#maxConnections = limits.maxConnections ?? 1024;
     this.#maxPerClient = limits.maxConnectionsPerClient ?? 64;
     this.#maxOutstanding = limits.maxOutstanding ?? 64;
@@ -74,7 +74,7 @@ export class TcpListener implements Listener {
     }
     server.removeAllListeners('error');
     // Accepting can fail when descriptors run out; the next attempt may not.
-    server.on('error', () => listener.#service.responder.counters.count('refusedConnections'));
+    server.on('error', () => listener.#context.responder.counters.count('refusedConnections'));
     return listener;
   }
 
@@ -97,7 +97,7 @@ export class TcpListener implements Listener {
   }
 
   #accept(socket: Socket): void {
-    const { counters } = this.#service.responder;
+    const { counters } = this.#context.responder;
     const address = socket.remoteAddress ?? '';
     const mine = this.#clients.get(address) ?? 0;
     const isRefused = address === '' || mine >= this.#maxPerClient || !this.#makeRoom();
@@ -107,7 +107,7 @@ export class TcpListener implements Listener {
       return;
     }
     this.#clients.set(address, mine + 1);
-    const options = { service: this.#service, out: this.#out, maxOutstanding: this.#maxOutstanding };
+    const options = { context: this.#context, out: this.#out, maxOutstanding: this.#maxOutstanding };
     const connection = new TcpConnection(socket, options);
     this.#connections.add(connection);
     counters.count('accepted');
@@ -119,7 +119,7 @@ export class TcpListener implements Listener {
 
   #forget(connection: TcpConnection): void {
     this.#connections.delete(connection);
-    this.#service.responder.counters.count('connections', -1);
+    this.#context.responder.counters.count('connections', -1);
     const left = (this.#clients.get(connection.address) ?? 1) - 1;
     if (left === 0) this.#clients.delete(connection.address);
     else this.#clients.set(connection.address, left);

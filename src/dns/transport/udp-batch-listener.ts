@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { ask } from './answerer.ts';
-import type { Listener, Service } from './listener.ts';
+import type { Listener, WorkerContext } from './listener.ts';
 import type { BoundSocket, Native, SocketWatch } from './native.ts';
 import { BatchSocket } from './udp-batch.ts';
 
@@ -15,13 +15,13 @@ const quietMs = 5;
 /** Answers datagrams in batches on a socket that the main thread opened. */
 export class UdpBatchListener implements Listener {
   readonly #socket: BatchSocket;
-  readonly #service: Service;
+  readonly #context: WorkerContext;
   /** Kept, since the watch ends when it is collected. */
   readonly #watch: SocketWatch;
 
-  constructor(native: Native, socket: BoundSocket, service: Service) {
+  constructor(native: Native, socket: BoundSocket, context: WorkerContext) {
     this.#socket = new BatchSocket(native, socket);
-    this.#service = service;
+    this.#context = context;
     this.#watch = native.watch(socket.fd, () => this.#turn());
   }
 
@@ -46,7 +46,7 @@ export class UdpBatchListener implements Listener {
     const socket = this.#socket;
     const received = socket.receive();
     if (received === 0) return 0;
-    const { responder, asks } = this.#service;
+    const { responder, slowPath } = this.#context;
     const { counters } = responder;
     const started = performance.now();
     const { queries, replies, queryStride, replyStride, isInet6 } = socket;
@@ -61,7 +61,7 @@ export class UdpBatchListener implements Listener {
         this.#ask(index, start, bytes);
         continue;
       }
-      const length = responder.limit(socket.client(index), started, replies, at, made);
+      const length = responder.limit(socket.clientHash(index), started, replies, at, made);
       if (length > 0) socket.reply(replied++, index, length);
     }
     responder.end();
@@ -69,14 +69,14 @@ export class UdpBatchListener implements Listener {
     socket.send(replied, received);
     if (socket.unsent !== unsent) counters.count('unsent', socket.unsent - unsent);
     if (replied > 0) counters.duration(0, (performance.now() - started) / 1000, replied);
-    asks.flush();
+    slowPath.flush();
     return received;
   }
 
   #ask(index: number, start: number, length: number): void {
     const socket = this.#socket;
     const peer = socket.peer(index);
-    this.#service.asks.ask(socket.queries.subarray(start, start + length), socket.asker(index), (message) => {
+    this.#context.slowPath.send(socket.queries.subarray(start, start + length), socket.client(index), (message) => {
       if (message !== undefined) socket.sendTo(message, peer);
     });
   }

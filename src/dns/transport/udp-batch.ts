@@ -1,9 +1,9 @@
 import { maxUdpReplyBytes } from './answerer.ts';
-import type { RawAsker } from './exchange.ts';
-import { printAddressBytes } from './exchange.ts';
+import type { RawClient } from './slow-path-messages.ts';
+import { addressText } from '../../dnswire/address.ts';
 import type { BoundSocket, Native } from './native.ts';
 import { encodeSocketAddress, families, socketAddressBytes } from './native.ts';
-import type { Askers } from './responder.ts';
+import type { ClientAddresses } from './responder.ts';
 
 // Layout of the kernel's structures on 64-bit Linux, in bytes.
 const messageHeader = { size: 64, name: 0, nameLength: 8, vector: 16, vectors: 24, control: 32, controlLength: 40, flags: 48, length: 56 }; // prettier-ignore
@@ -30,7 +30,7 @@ const sendWaitMs = 5;
  * A datagram socket that receives and sends many at a time. The structures for the kernel are made once, in one buffer,
  * with real pointers; a batch then costs two calls and touches only lengths.
  */
-export class BatchSocket implements Askers {
+export class BatchSocket implements ClientAddresses {
   /** Queries: the i-th is at `i * queryStride`. */
   readonly queries: Uint8Array;
   readonly queryStride: number = queryBytes;
@@ -147,15 +147,15 @@ export class BatchSocket implements Askers {
     return (flags & truncatedFlag) !== 0 ? 0 : (this.#words[header + messageHeader.length / 4] ?? 0);
   }
 
-  /** The hash of who sent a query: its address without the port, an IPv6 one by its /64. */
-  client(index: number): number {
+  /** The hash of the client of a query: its address without the port, an IPv6 one by its /64. */
+  clientHash(index: number): number {
     const at = (this.#namesStart + index * nameBytes) >> 2;
     const words = this.#words;
     return this.#socket.family === families.inet ? (words[at + 1] ?? 0) : (words[at + 2] ?? 0) ^ (words[at + 3] ?? 0);
   }
 
-  /** Who sent a query, as the main thread wants it. */
-  asker(index: number): RawAsker {
+  /** The client of a query, as the main thread expects it. */
+  client(index: number): RawClient {
     const at = this.#namesStart + index * nameBytes;
     const isInet = this.#socket.family === families.inet;
     const address = this.#memory.subarray(isInet ? at + 4 : at + 8, isInet ? at + 8 : at + 24);
@@ -163,7 +163,7 @@ export class BatchSocket implements Askers {
   }
 
   addressText(index: number): string {
-    return printAddressBytes(this.asker(index).address);
+    return addressText(this.client(index).address);
   }
 
   /** Where to send the reply to a query later: the sender's address, and the control message behind it. */
@@ -195,7 +195,7 @@ export class BatchSocket implements Askers {
     if (this.#socket.isWildcard) this.#answerFrom(header, query, this.#controlLength(query));
   }
 
-  /** The reply leaves from the address that the query came to, by whatever interface leads to the asker. */
+  /** The reply leaves from the address that the query came to, by whatever interface leads to the client. */
   #answerFrom(header: number, query: number, length: number): void {
     this.#words[(header + messageHeader.controlLength) >> 2] = length;
     if (this.#socket.family !== families.inet) return;

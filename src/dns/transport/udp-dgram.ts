@@ -3,12 +3,12 @@ import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { askerBytes } from '../../dnswire/address.ts';
+import { clientAddressBytes } from '../../dnswire/address.ts';
 import { ask, maxUdpReplyBytes } from './answerer.ts';
-import { clientOf } from './asks.ts';
-import type { Listener, Service } from './listener.ts';
+import { clientOf } from './slow-path-client.ts';
+import type { Listener, WorkerContext } from './listener.ts';
 import { listenError } from './native.ts';
-import type { Askers } from './responder.ts';
+import type { ClientAddresses } from './responder.ts';
 
 /** Bursts wait here while a query is answered. */
 const receiveBufferBytes = 4 * 1024 * 1024;
@@ -20,28 +20,28 @@ export interface DgramOptions {
   readonly port: number;
   /** Other sockets have the port too. */
   readonly reusePort: boolean;
-  readonly service: Service;
+  readonly context: WorkerContext;
 }
 
 /** Answers datagrams with nothing but Node, one at a time; for systems where batches cannot be had. */
-export class UdpDgramListener implements Listener, Askers {
+export class UdpDgramListener implements Listener, ClientAddresses {
   readonly #socket: Socket;
-  readonly #service: Service;
+  readonly #context: WorkerContext;
   readonly #isInet6: boolean;
   readonly #out = new Uint8Array(maxUdpReplyBytes + 48);
   #lastAddress = '';
   #lastQueryMs = 0;
 
-  private constructor(socket: Socket, service: Service, isInet6: boolean) {
+  private constructor(socket: Socket, context: WorkerContext, isInet6: boolean) {
     this.#socket = socket;
-    this.#service = service;
+    this.#context = context;
     this.#isInet6 = isInet6;
     socket.on('message', (query, from) => this.#answer(query, from));
     // A send that fails has lost one reply, which is what datagrams do.
-    socket.on('error', () => this.#service.responder.counters.count('unsent'));
+    socket.on('error', () => this.#context.responder.counters.count('unsent'));
   }
 
-  static async open({ address, port, reusePort, service }: DgramOptions): Promise<UdpDgramListener> {
+  static async open({ address, port, reusePort, context }: DgramOptions): Promise<UdpDgramListener> {
     const isInet6 = isIPv6(address);
     const socket = createSocket({
       type: isInet6 ? 'udp6' : 'udp4',
@@ -52,7 +52,7 @@ export class UdpDgramListener implements Listener, Askers {
       lookup: (host, _options, callback) => callback(null, host, isInet6 ? 6 : 4),
     });
     await bind(socket, address, port);
-    return new UdpDgramListener(socket, service, isInet6);
+    return new UdpDgramListener(socket, context, isInet6);
   }
 
   get port(): number {
@@ -73,7 +73,7 @@ export class UdpDgramListener implements Listener, Askers {
   }
 
   #answer(query: Buffer, from: RemoteInfo): void {
-    const { responder, asks } = this.#service;
+    const { responder, slowPath } = this.#context;
     const out = this.#out;
     const started = performance.now();
     this.#lastAddress = from.address;
@@ -83,15 +83,15 @@ export class UdpDgramListener implements Listener, Askers {
     responder.end();
     if (made === ask) {
       const { address, port } = from;
-      const asker = { protocol: 'udp', address: askerBytes(address), port } as const;
-      asks.ask(query, asker, (message) => {
+      const client = { protocol: 'udp', address: clientAddressBytes(address), port } as const;
+      slowPath.send(query, client, (message) => {
         if (message !== undefined) this.#socket.send(message, port, address);
       });
-      asks.flush();
+      slowPath.flush();
       return;
     }
     if (made <= 0) return;
-    const client = responder.limits ? clientOf(askerBytes(from.address)) : 0;
+    const client = responder.limits ? clientOf(clientAddressBytes(from.address)) : 0;
     const length = responder.limit(client, started, out, 0, made);
     // A copy, since it may be sent after the next reply is made.
     if (length > 0) this.#socket.send(Buffer.from(out.subarray(0, length)), from.port, from.address);

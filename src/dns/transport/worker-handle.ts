@@ -2,8 +2,8 @@ import type { Worker } from 'node:worker_threads';
 
 import { setTimeout } from '../../machine/timers.ts';
 import { concat } from '../../dnswire/record.ts';
-import type { Told } from './exchange.ts';
-import { packTold } from './exchange.ts';
+import type { SlowPathReply } from './slow-path-messages.ts';
+import { packReply } from './slow-path-messages.ts';
 import { SocketError } from './native.ts';
 import type { FromWorker, ToWorker, WorkerSetup } from './protocol.ts';
 import { takeThread } from './thread.ts';
@@ -65,8 +65,8 @@ export class WorkerHandle {
   }
 
   /** Hands it a reply. Those of one turn go together. */
-  tell(told: Told): void {
-    if (this.#unposted.push(packTold(told)) > 1) return;
+  tell(told: SlowPathReply): void {
+    if (this.#unposted.push(packReply(told)) > 1) return;
     queueMicrotask(() => {
       const packed = concat(this.#unposted);
       this.#unposted = [];

@@ -5,11 +5,11 @@ import { parentPort } from 'node:worker_threads';
 
 import { messageOf } from '../../api/thrown.ts';
 import { Cookies } from '../message/cookie.ts';
-import { Asks } from './asks.ts';
+import { SlowPathClient } from './slow-path-client.ts';
 import { collectGarbage } from './collect.ts';
 import { Counters } from './counters.ts';
 import { ClientLimiter } from './limiter.ts';
-import type { Listener, Service } from './listener.ts';
+import type { Listener, WorkerContext } from './listener.ts';
 import { TableReader } from './lookup.ts';
 import { loadNative, SocketError } from './native.ts';
 import type { FromWorker, ToWorker, WorkerSetup } from './protocol.ts';
@@ -18,16 +18,16 @@ import { TcpListener } from './tcp.ts';
 import { UdpBatchListener } from './udp-batch-listener.ts';
 import { UdpDgramListener } from './udp-dgram.ts';
 
-const defaultMaxAsks = 4096;
-const defaultAsksPerClient = { perSecond: 5000 };
+const defaultMaxSlowPath = 4096;
+const defaultSlowPathPerClient = { perSecond: 5000 };
 
-function makeService(setup: WorkerSetup, port: MessagePort): Service {
+function makeContext(setup: WorkerSetup, port: MessagePort): WorkerContext {
   const { limits, reply } = setup;
   const counters = new Counters(setup.counters);
-  const asks = new Asks({
+  const slowPath = new SlowPathClient({
     post: (packed) => port.postMessage(packed, [packed.buffer as ArrayBuffer]),
-    maxOutstanding: limits.maxAsksPerWorker ?? defaultMaxAsks,
-    limiter: new ClientLimiter(limits.asksPerClient ?? defaultAsksPerClient),
+    maxOutstanding: limits.maxSlowPathPerWorker ?? defaultMaxSlowPath,
+    limiter: new ClientLimiter(limits.slowPathPerClient ?? defaultSlowPathPerClient),
     counters,
   });
   const secrets = reply.cookieSecrets ?? [];
@@ -39,28 +39,28 @@ function makeService(setup: WorkerSetup, port: MessagePort): Service {
     cookies: secrets.length === 0 ? undefined : new Cookies({ secrets, required: reply.cookiesRequired ?? false }),
     responses: limits.responsesPerClient === undefined ? undefined : new ClientLimiter(limits.responsesPerClient),
   });
-  return { responder, asks };
+  return { responder, slowPath };
 }
 
 /** Opens everything; the ports are those of the datagram sockets, or of TCP where the main thread has opened those. */
-async function open(setup: WorkerSetup, service: Service): Promise<{ listeners: Listener[]; ports: number[] }> {
+async function open(setup: WorkerSetup, context: WorkerContext): Promise<{ listeners: Listener[]; ports: number[] }> {
   const listeners: Listener[] = [];
   try {
     const native = setup.sockets.length === 0 ? undefined : await loadNative();
     for (const socket of setup.sockets) {
       if (native === undefined) throw new Error('bug: sockets for batches where batches cannot be had');
-      listeners.push(new UdpBatchListener(native, socket, service));
+      listeners.push(new UdpBatchListener(native, socket, context));
     }
     const ports: number[] = [];
     for (const listen of setup.dgram) {
-      const listener = await UdpDgramListener.open({ ...listen, reusePort: setup.reusePort, service });
+      const listener = await UdpDgramListener.open({ ...listen, reusePort: setup.reusePort, context });
       listeners.push(listener);
       ports.push(listener.port);
     }
     for (const [index, listen] of setup.tcp.entries()) {
       const port = ports[index] ?? listen.port;
       const { address } = listen;
-      const options = { address, port, reusePort: setup.reusePort, service, limits: setup.limits };
+      const options = { address, port, reusePort: setup.reusePort, context, limits: setup.limits };
       listeners.push(await TcpListener.open(options));
     }
     return { listeners, ports: setup.dgram.length > 0 ? ports : setup.tcp.map(({ port }) => port) };
@@ -70,8 +70,8 @@ async function open(setup: WorkerSetup, service: Service): Promise<{ listeners: 
   }
 }
 
-async function drain(listeners: readonly Listener[], { asks }: Service, timeoutMs: number): Promise<void> {
-  const all = Promise.all(listeners.map(async (listener) => listener.drain())).then(async () => asks.settled());
+async function drain(listeners: readonly Listener[], { slowPath }: WorkerContext, timeoutMs: number): Promise<void> {
+  const all = Promise.all(listeners.map(async (listener) => listener.drain())).then(async () => slowPath.settled());
   const timer = new AbortController();
   // A timer that is left would keep the thread.
   await Promise.race([all.finally(() => timer.abort()), delay(timeoutMs, undefined, timer).catch(() => undefined)]);
@@ -81,19 +81,19 @@ async function drain(listeners: readonly Listener[], { asks }: Service, timeoutM
 /** Starts to answer; what it returns is told everything that comes from the main thread from then on. */
 async function run(setup: WorkerSetup, port: MessagePort): Promise<(message: Uint8Array | ToWorker) => void> {
   const say = (message: FromWorker): void => port.postMessage(message);
-  const service = makeService(setup, port);
-  const { listeners, ports } = await open(setup, service);
+  const context = makeContext(setup, port);
+  const { listeners, ports } = await open(setup, context);
   say({ kind: 'ready', ports });
   return (message) => {
     if (message instanceof Uint8Array) {
-      service.asks.told(message);
+      context.slowPath.replied(message);
     } else if (message.kind === 'table') {
-      service.responder.useTable(new TableReader(message.table), message.recursionAvailable);
+      context.responder.useTable(new TableReader(message.table), message.recursionAvailable);
       say({ kind: 'switched' });
       collectGarbage(); // the table before
     } else if (message.kind === 'drain') {
       // Ends the thread: nothing is left that could keep it.
-      void drain(listeners, service, message.timeoutMs).then(() => {
+      void drain(listeners, context, message.timeoutMs).then(() => {
         say({ kind: 'drained' });
         port.close();
       });

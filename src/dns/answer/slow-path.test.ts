@@ -4,7 +4,7 @@ import dnsPacket from 'dns-packet';
 import { parseCidr } from '../../api/addresses.ts';
 import type { UpstreamAnswer } from '../resolver.ts';
 import { emptyAnswer } from '../resolver.ts';
-import type { Asker } from '../prepared.ts';
+import type { QueryClient } from '../prepared.ts';
 import type { RecordData } from '../../dnswire/data.ts';
 import { recordTypes } from '../../dnswire/data.ts';
 import { extendedErrors, flagBits, optionCodes, rcodeName, rcodes, typeName, types } from '../../dnswire/codes.ts';
@@ -13,16 +13,16 @@ import { rcodeOf, readMessage } from '../../dnswire/message.ts';
 import type { RawRecord } from '../../dnswire/record.ts';
 import { encodeRecord } from '../../dnswire/record.ts';
 import { Cookies } from '../message/cookie.ts';
-import type { FullPathOptions } from './full-path.ts';
-import { fullPath } from './full-path.ts';
+import type { SlowPathOptions } from './slow-path.ts';
+import { slowPath } from './slow-path.ts';
 import { printEntry } from '../message/print.ts';
 import type { QueryOptions } from './sample.contract.ts';
 import { queryBytes, sampleZones } from './sample.contract.ts';
 import { Transfers } from './transfer.ts';
 
 const svc = 'svc.cluster.local';
-const friend: Asker = { address: '10.1.0.9', port: 5353, protocol: 'udp' };
-const stranger: Asker = { address: '203.0.113.9', port: 5353, protocol: 'udp' };
+const friend: QueryClient = { address: '10.1.0.9', port: 5353, protocol: 'udp' };
+const stranger: QueryClient = { address: '203.0.113.9', port: 5353, protocol: 'udp' };
 
 const raw = (owner: string, data: RecordData, ttl = 60): RawRecord => ({
   owner,
@@ -74,10 +74,14 @@ const denied: UpstreamAnswer = { ...emptyAnswer(rcodes.NXDOMAIN), authority: [ou
 
 interface Asked {
   readonly asked: string[];
-  ask(name: string, type: string, given?: QueryOptions & { readonly asker?: Asker }): Promise<Message | undefined>;
+  ask(
+    name: string,
+    type: string,
+    given?: QueryOptions & { readonly client?: QueryClient },
+  ): Promise<Message | undefined>;
 }
 
-function serve(options: Partial<FullPathOptions> = {}): Asked {
+function serve(options: Partial<SlowPathOptions> = {}): Asked {
   const zones = options.zones ?? sampleZones();
   for (const [service, target] of [
     ['gone', 'nowhere.example.org'],
@@ -96,7 +100,7 @@ function serve(options: Partial<FullPathOptions> = {}): Asked {
     if (name === 'throws.example.org') throw new Error('no such upstream');
     return world[question] ?? denied;
   };
-  const path = fullPath({
+  const path = slowPath({
     zones,
     resolver: { resolve },
     mayRecurse: (address) => address.startsWith('10.'),
@@ -104,8 +108,8 @@ function serve(options: Partial<FullPathOptions> = {}): Asked {
   });
   return {
     asked,
-    async ask(name, type, { asker = friend, ...given } = {}) {
-      const [reply, ...more] = await path(queryBytes(name, type, given), asker);
+    async ask(name, type, { client = friend, ...given } = {}) {
+      const [reply, ...more] = await path(queryBytes(name, type, given), client);
       assert.equal(more.length, 0);
       if (reply === undefined) return undefined;
       // An independent decoder must be able to read whatever is sent.
@@ -120,7 +124,7 @@ const alias = (service: string, target: string): string => `${service}.default.$
 interface Case {
   readonly name: string;
   readonly question: string;
-  readonly asker?: Asker;
+  readonly client?: QueryClient;
   readonly flags?: number;
   readonly rcode?: string;
   readonly answers?: readonly string[];
@@ -129,7 +133,7 @@ interface Case {
   readonly ad?: boolean;
   readonly asked?: readonly string[];
   readonly error?: number;
-  readonly options?: Partial<FullPathOptions>;
+  readonly options?: Partial<SlowPathOptions>;
 }
 
 const cases: readonly Case[] = [
@@ -167,7 +171,7 @@ const cases: readonly Case[] = [
     error: extendedErrors.NO_REACHABLE_AUTHORITY,
   },
   {
-    name: 'EXT-4 an upstream that refuses is a failure to the asker',
+    name: 'EXT-4 an upstream that refuses is a failure to the client',
     question: `refused.default.${svc} A`,
     rcode: 'SERVFAIL',
     answers: [alias('refused', 'refused.example.org')],
@@ -184,7 +188,7 @@ const cases: readonly Case[] = [
   {
     name: 'EXT-3 a stranger gets the CNAME, and nobody is asked',
     question: `outside.default.${svc} A`,
-    asker: stranger,
+    client: stranger,
     answers: [alias('outside', 'www.example.org')],
     aa: true,
     asked: [],
@@ -202,7 +206,7 @@ const cases: readonly Case[] = [
   {
     name: 'a stranger is refused',
     question: 'www.example.org A',
-    asker: stranger,
+    client: stranger,
     rcode: 'REFUSED',
     asked: [],
     error: extendedErrors.PROHIBITED,
@@ -336,7 +340,7 @@ const cases: readonly Case[] = [
 for (const {
   name,
   question,
-  asker = friend,
+  client = friend,
   rcode = 'NOERROR',
   answers = [],
   authority = 0,
@@ -348,13 +352,13 @@ for (const {
     const server = serve(more.options);
     const [owner = '', type = ''] = question.split(' ');
     const flags = more.flags ?? flagBits.RD | flagBits.AD;
-    const reply = (await server.ask(owner, type, { asker, flags, size: 1232 })) ?? assert.fail();
+    const reply = (await server.ask(owner, type, { client, flags, size: 1232 })) ?? assert.fail();
     assert.equal(rcodeName(rcodeOf(reply)), rcode);
     assert.deepEqual(reply.answers.flatMap(printEntry), answers);
     assert.equal(reply.authority.length, authority);
     assert.equal((reply.header.flags & flagBits.AA) !== 0, aa);
     assert.equal((reply.header.flags & flagBits.AD) !== 0, ad);
-    assert.equal((reply.header.flags & flagBits.RA) !== 0, asker === friend);
+    assert.equal((reply.header.flags & flagBits.RA) !== 0, client === friend);
     if (more.asked !== undefined) assert.deepEqual(server.asked, more.asked);
     const errors = reply.edns?.options.filter(({ code }) => code === optionCodes.ERROR) ?? [];
     if (more.error !== undefined)
@@ -407,18 +411,18 @@ const completions: readonly Case[] = [
   {
     name: 'a stranger has nobody asked',
     question: `${first} A`,
-    asker: stranger,
+    client: stranger,
     rcode: 'NXDOMAIN',
     authority: 1,
     asked: [],
   },
 ];
 
-for (const { name, question, asker = friend, rcode = 'NOERROR', answers = [], authority = 0, asked } of completions) {
+for (const { name, question, client = friend, rcode = 'NOERROR', answers = [], authority = 0, asked } of completions) {
   test(`search-path completion: ${name}: ${question}`, async () => {
     const server = serve({ completion });
     const [owner = '', type = ''] = question.split(' ');
-    const reply = (await server.ask(owner, type, { asker })) ?? assert.fail();
+    const reply = (await server.ask(owner, type, { client })) ?? assert.fail();
     assert.equal(rcodeName(rcodeOf(reply)), rcode);
     assert.deepEqual(reply.answers.flatMap(printEntry), answers);
     assert.equal(reply.authority.length, authority);
@@ -449,7 +453,7 @@ test('cookies and NSID are given to those who ask, and nothing is echoed', async
       [optionCodes.NSID, 2],
     ],
   );
-  const tcp = await server.ask(question[0], 'A', { ...question[2], asker: { ...friend, protocol: 'tcp' } });
+  const tcp = await server.ask(question[0], 'A', { ...question[2], client: { ...friend, protocol: 'tcp' } });
   assert.deepEqual(tcp?.edns?.options.at(-1), { code: optionCodes.KEEPALIVE, data: Uint8Array.of(0, 100) });
   const plain = await server.ask(`web.default.${svc}`, 'A');
   assert.equal(plain?.edns, undefined);
@@ -459,8 +463,8 @@ test('transfers are refused to who is not allowed, and over UDP', async () => {
   const zones = sampleZones();
   const allow = [parseCidr('10.0.0.0/8') ?? assert.fail()];
   const server = serve({ zones, transfers: new Transfers(zones, { allow }) });
-  const rcodeFor = async (asker: Asker, name = 'cluster.local'): Promise<number> =>
-    rcodeOf((await server.ask(name, 'AXFR', { asker })) ?? assert.fail());
+  const rcodeFor = async (client: QueryClient, name = 'cluster.local'): Promise<number> =>
+    rcodeOf((await server.ask(name, 'AXFR', { client })) ?? assert.fail());
   assert.equal(await rcodeFor(stranger), rcodes.REFUSED);
   assert.equal(await rcodeFor({ ...stranger, protocol: 'tcp' }), rcodes.REFUSED);
   assert.equal(await rcodeFor(friend), rcodes.REFUSED);
@@ -472,13 +476,13 @@ test('a zone that is not complete is not copied', async () => {
   const zones = sampleZones();
   const allow = [parseCidr('10.0.0.0/8') ?? assert.fail()];
   const server = serve({ zones, transfers: new Transfers(zones, { allow }), isSynced: () => false });
-  const reply = await server.ask('cluster.local', 'AXFR', { asker: { ...friend, protocol: 'tcp' } });
+  const reply = await server.ask('cluster.local', 'AXFR', { client: { ...friend, protocol: 'tcp' } });
   assert.equal(reply && rcodeOf(reply), rcodes.SERVFAIL);
 });
 
 test('nobody else is asked for a transfer', async () => {
   const server = serve();
-  const reply = await server.ask('example.org', 'AXFR', { asker: { ...friend, protocol: 'tcp' } });
+  const reply = await server.ask('example.org', 'AXFR', { client: { ...friend, protocol: 'tcp' } });
   assert.equal(reply && rcodeOf(reply), rcodes.REFUSED);
   assert.deepEqual(server.asked, []);
 });
@@ -504,7 +508,7 @@ test('the case of a question comes back, also in owners', async () => {
     const byte = bytes[at] ?? 0;
     if (byte >= 0x61 && byte <= 0x7a) bytes[at] = byte - 0x20;
   }
-  const [reply = new Uint8Array()] = await fullPath({ zones: sampleZones() })(bytes, friend);
+  const [reply = new Uint8Array()] = await slowPath({ zones: sampleZones() })(bytes, friend);
   const read = dnsPacket.decode(Buffer.from(reply));
   assert.deepEqual(reply.subarray(12, bytes.length), bytes.subarray(12));
   assert.equal(read.answers?.[0]?.name, read.questions?.[0]?.name);

@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 
 import { encodeName } from '../../dnswire/name.ts';
-import { AskedName } from './asked-name.ts';
+import { QueryName } from './query-name.ts';
 
-function asked(text: string): AskedName {
+function asked(text: string): QueryName {
   const wire = encodeName(text) ?? assert.fail(text);
-  const name = new AskedName();
+  const name = new QueryName();
   assert.equal(name.read(wire, 0, wire.length), wire.length);
   return name;
 }
@@ -33,7 +33,7 @@ test('a hash depends on every byte, on where labels end, and on the key', () => 
 
 test('the endings of a name have the hashes that they have alone, whatever was read before', () => {
   const label = fc.stringMatching(/^[a-z0-9_-]{1,20}$/);
-  const reused = new AskedName();
+  const reused = new QueryName();
   const property = fc.property(fc.array(label, { maxLength: 8 }), (labels) => {
     const wire = encodeName(labels.join('.')) ?? assert.fail();
     reused.read(wire, 0, wire.length);
@@ -71,6 +71,6 @@ const broken: readonly { readonly name: string; readonly bytes: readonly number[
 ];
 for (const { name, bytes } of broken) {
   test(`a broken name is none: ${name}`, () => {
-    assert.equal(new AskedName().read(Uint8Array.from(bytes), 0, bytes.length), 0);
+    assert.equal(new QueryName().read(Uint8Array.from(bytes), 0, bytes.length), 0);
   });
 }

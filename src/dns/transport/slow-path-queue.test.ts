@@ -1,31 +1,31 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import type { Asker, FullPath } from '../prepared.ts';
-import { AskQueue } from './ask-queue.ts';
+import type { QueryClient, SlowPath } from '../prepared.ts';
+import { SlowPathQueue } from './slow-path-queue.ts';
 
-const from = (address: string): Asker => ({ address, port: 1, protocol: 'udp' });
+const from = (address: string): QueryClient => ({ address, port: 1, protocol: 'udp' });
 
-/** A full path that answers when told to. */
-function held(): { readonly fullPath: FullPath; readonly started: number[]; readonly finish: (which: number) => void } {
+/** A slow path that answers when told to. */
+function held(): { readonly slowPath: SlowPath; readonly started: number[]; readonly finish: (which: number) => void } {
   const started: number[] = [];
   const waiting = new Map<number, () => void>();
-  const fullPath: FullPath = async ([which = 0]) => {
+  const slowPath: SlowPath = async ([which = 0]) => {
     started.push(which);
     const { promise, resolve } = Promise.withResolvers<void>();
     waiting.set(which, resolve);
     await promise;
     return [Uint8Array.of(which)];
   };
-  return { fullPath, started, finish: (which) => waiting.get(which)?.() };
+  return { slowPath, started, finish: (which) => waiting.get(which)?.() };
 }
 
 const settle = async (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 test('the newest that waits is next, and the oldest is given up when too many wait', async () => {
-  const { fullPath, started, finish } = held();
-  const queue = new AskQueue({
-    fullPath,
+  const { slowPath, started, finish } = held();
+  const queue = new SlowPathQueue({
+    slowPath,
     maxRunning: 1,
     maxWaiting: 2,
     onError: (error) => assert.fail(String(error)),
@@ -46,8 +46,8 @@ test('the newest that waits is next, and the oldest is given up when too many wa
 });
 
 test('one client has its share and no more, and has it again when it was answered', async () => {
-  const { fullPath, started, finish } = held();
-  const queue = new AskQueue({ fullPath, maxPerClient: 2, onError: (error) => assert.fail(String(error)) });
+  const { slowPath, started, finish } = held();
+  const queue = new SlowPathQueue({ slowPath, maxPerClient: 2, onError: (error) => assert.fail(String(error)) });
   const ignore = (): void => undefined;
   for (const which of [1, 2, 3]) queue.add(Uint8Array.of(which), from('192.0.2.1'), ignore);
   queue.add(Uint8Array.of(4), from('192.0.2.2'), ignore);
@@ -59,12 +59,12 @@ test('one client has its share and no more, and has it again when it was answere
   assert.deepEqual(started, [1, 2, 4, 5]);
 });
 
-test('a full path that throws is told of, and its asker hears nothing', async () => {
+test('a slow path that throws is told of, and its client hears nothing', async () => {
   const errors: unknown[] = [];
-  const fullPath: FullPath = async () => {
+  const slowPath: SlowPath = async () => {
     throw new Error('no');
   };
-  const queue = new AskQueue({ fullPath, onError: (error) => errors.push(error) });
+  const queue = new SlowPathQueue({ slowPath, onError: (error) => errors.push(error) });
   let messages = -1;
   queue.add(Uint8Array.of(1), from('192.0.2.1'), ({ length }) => {
     messages = length;

@@ -1,5 +1,5 @@
 /** Places to wait in: so many in all, and so many for one holder. It remembers holders only while they have one. */
-export class Seats {
+export class ConcurrencyLimiter {
   readonly #most: number;
   readonly #mostPerHolder: number;
   /** Holder → seats it has. */

@@ -1,13 +1,13 @@
 // What one source says, kept small: a cluster has hundreds of thousands of names with one record each.
 import type { Name } from '../../dnswire/data.ts';
-import type { Packed, Said, Stamp } from './packed.ts';
+import type { Packed, SourceRecord, SharedFields } from './packed.ts';
 import { contentOf } from './packed.ts';
 
 /** What one source says at present, sorted by name. */
-export class Statements {
+export class SourceRecords {
   readonly source: string;
   #owners: readonly Name[] = [];
-  #stamps: readonly Stamp[] = [];
+  #stamps: readonly SharedFields[] = [];
   #data: readonly Packed[] = [];
 
   constructor(source: string) {
@@ -15,7 +15,7 @@ export class Statements {
   }
 
   /** Says something else from now on, sorted by `compareSaid`. */
-  replace(said: readonly Said[]): void {
+  replace(said: readonly SourceRecord[]): void {
     this.#owners = said.map(({ owner }) => owner);
     this.#stamps = said.map(({ stamp }) => stamp);
     this.#data = said.map(({ data }) => data);
@@ -26,7 +26,7 @@ export class Statements {
   }
 
   /** What is said at a place, from 0 up to `size`. */
-  at(index: number): Said {
+  at(index: number): SourceRecord {
     const owner = this.#owners[index];
     const stamp = this.#stamps[index];
     const data = this.#data[index];
@@ -37,8 +37,8 @@ export class Statements {
   }
 
   /** What is said of a name. */
-  of(name: Name): readonly Said[] {
-    const found: Said[] = [];
+  of(name: Name): readonly SourceRecord[] {
+    const found: SourceRecord[] = [];
     for (let index = this.#first(name); this.#owners[index] === name; index++) found.push(this.at(index));
     return found;
   }
@@ -62,7 +62,7 @@ export class Statements {
 }
 
 /** Orders what is said by name; two things of one name by what they are, so that the same come together. */
-export function compareSaid(one: Said, other: Said): number {
+export function compareSourceRecords(one: SourceRecord, other: SourceRecord): number {
   if (one.owner !== other.owner) return one.owner < other.owner ? -1 : 1;
   const { stamp } = one;
   if (stamp.type !== other.stamp.type) return stamp.type < other.stamp.type ? -1 : 1;
@@ -77,24 +77,24 @@ export function compareSaid(one: Said, other: Said): number {
 /** What came of a source that says something else now. */
 export interface Difference {
   /** All that is said from now on, each thing once; of what was said before, what is kept. */
-  readonly now: readonly Said[];
-  readonly added: readonly Said[];
-  readonly removed: readonly Said[];
+  readonly now: readonly SourceRecord[];
+  readonly added: readonly SourceRecord[];
+  readonly removed: readonly SourceRecord[];
 }
 
 /** Compares what is said with what shall be, which must be sorted by `compareSaid`. */
-export function difference(before: Statements, after: readonly Said[]): Difference {
-  const now: Said[] = [];
-  const added: Said[] = [];
-  const removed: Said[] = [];
+export function difference(before: SourceRecords, after: readonly SourceRecord[]): Difference {
+  const now: SourceRecord[] = [];
+  const added: SourceRecord[] = [];
+  const removed: SourceRecord[] = [];
   let index = 0;
   for (const said of after) {
     const previous = now.at(-1);
-    if (previous !== undefined && compareSaid(previous, said) === 0) continue;
-    let order = index < before.size ? compareSaid(before.at(index), said) : 1;
+    if (previous !== undefined && compareSourceRecords(previous, said) === 0) continue;
+    let order = index < before.size ? compareSourceRecords(before.at(index), said) : 1;
     while (order < 0) {
       removed.push(before.at(index++));
-      order = index < before.size ? compareSaid(before.at(index), said) : 1;
+      order = index < before.size ? compareSourceRecords(before.at(index), said) : 1;
     }
     if (order > 0) added.push(said);
     now.push(order === 0 ? before.at(index++) : said);

@@ -1,7 +1,7 @@
 // Answers everything that the prepared answers do not.
 import type { Resolver, UpstreamAnswer } from '../resolver.ts';
 import { emptyAnswer } from '../resolver.ts';
-import type { Asker, FullPath } from '../prepared.ts';
+import type { QueryClient, SlowPath } from '../prepared.ts';
 import type { Name } from '../../dnswire/data.ts';
 import type { Zones } from '../records/zones.ts';
 import { extendedErrors, flagBits, optionCodes, rcodes, types } from '../../dnswire/codes.ts';
@@ -20,7 +20,7 @@ import { emptyReply } from '../message/reply.ts';
 import type { Transfers } from './transfer.ts';
 import { entryInto, filtered, joined, unproven } from './upstream.ts';
 
-export interface FullPathOptions {
+export interface SlowPathOptions {
   readonly zones: Zones;
   /** Asks others about names that are not ours; without one they are refused. */
   readonly resolver?: Resolver;
@@ -40,18 +40,18 @@ export interface FullPathOptions {
   readonly trustAd?: boolean;
   /** Milliseconds since 1970; the machine's clock by default. */
   readonly now?: () => number;
-  /** Hears of what should not have happened; the asker gets SERVFAIL. */
+  /** Hears of what should not have happened; the client gets SERVFAIL. */
   readonly onError?: (error: unknown) => void;
 }
 
 /** Makes the path that a query takes when no prepared answer fits. */
-export function fullPath(options: FullPathOptions): FullPath {
+export function slowPath(options: SlowPathOptions): SlowPath {
   let rotation = 0;
   const path = new Path(options);
-  return async (bytes, asker) => {
+  return async (bytes, client) => {
     // Steps of the golden ratio come by all records evenly, whatever else is asked in between.
     rotation = (rotation + 0x9e37_79b9) >>> 0;
-    return await path.respond(bytes, asker, rotation);
+    return await path.respond(bytes, client, rotation);
   };
 }
 
@@ -61,16 +61,16 @@ const maxCrossings = 4;
 const wantsRecursion = ({ header }: Query): boolean => (header.flags & flagBits.RD) !== 0;
 
 class Path {
-  readonly #options: FullPathOptions;
+  readonly #options: SlowPathOptions;
 
-  constructor(options: FullPathOptions) {
+  constructor(options: SlowPathOptions) {
     this.#options = options;
   }
 
-  async respond(bytes: Uint8Array, asker: Asker, rotation: number): Promise<readonly Uint8Array[]> {
+  async respond(bytes: Uint8Array, client: QueryClient, rotation: number): Promise<readonly Uint8Array[]> {
     const { settings, cookies, now = Date.now, onError } = this.#options;
-    const recursion = this.#mayRecurse(asker);
-    const { address, protocol } = asker;
+    const recursion = this.#mayRecurse(client);
+    const { address, protocol } = client;
     const nowSeconds = Math.floor(now() / 1000);
     const verdict = check(bytes, { address, protocol, recursion, nowSeconds, settings: settings ?? {}, cookies });
     if (verdict.kind === 'silence') return [];
@@ -78,60 +78,60 @@ class Path {
     const { query, cookie } = verdict;
     const context: EncodeContext = { protocol, recursion, rotation, cookie };
     try {
-      return await this.#answer(query, asker, context);
+      return await this.#answer(query, client, context);
     } catch (error) {
       onError?.(error);
       return [encode(query, emptyReply(rcodes.SERVFAIL), context, settings)];
     }
   }
 
-  #mayRecurse({ address }: Asker): boolean {
+  #mayRecurse({ address }: QueryClient): boolean {
     const { resolver, mayRecurse } = this.#options;
     return resolver !== undefined && mayRecurse?.(address) === true;
   }
 
-  #mayAsk(query: Query, asker: Asker): boolean {
-    return wantsRecursion(query) && this.#mayRecurse(asker);
+  #mayAsk(query: Query, client: QueryClient): boolean {
+    return wantsRecursion(query) && this.#mayRecurse(client);
   }
 
-  async #answer(query: Query, asker: Asker, context: EncodeContext): Promise<readonly Uint8Array[]> {
+  async #answer(query: Query, client: QueryClient, context: EncodeContext): Promise<readonly Uint8Array[]> {
     const { transfers, settings, isSynced } = this.#options;
     const { type } = query.question;
     if (transfers !== undefined && (type === types.AXFR || type === types.IXFR)) {
       // A copy of half a zone would deny the other half.
       if (isSynced?.() === false) return [encode(query, notReady, context, settings)];
-      return await transfers.respond(query, asker, context);
+      return await transfers.respond(query, client, context);
     }
-    return [encode(query, await this.#reply(query, asker), context, settings)];
+    return [encode(query, await this.#reply(query, client), context, settings)];
   }
 
-  async #reply(query: Query, asker: Asker): Promise<Reply> {
+  async #reply(query: Query, client: QueryClient): Promise<Reply> {
     const { zones, isSynced, completion } = this.#options;
     const outcome = answer(zones, query.question);
     const isDenied = outcome.rcode === rcodes.NXDOMAIN;
     if (isDenied && isSynced?.() === false) return notReady;
     if (isDenied && completion !== undefined) {
-      const found = await this.#complete(query, asker, completion);
+      const found = await this.#complete(query, client, completion);
       if (found !== undefined) return found;
     }
-    return await this.#chased(outcome, query, asker);
+    return await this.#chased(outcome, query, client);
   }
 
   /**
    * The outcome, continued upstream where its aliases leave our zones, and by us where the upstream's aliases enter them:
    * what an upstream holds of our zones is never relayed.
    */
-  async #chased(outcome: Outcome, query: Query, asker: Asker): Promise<Reply> {
+  async #chased(outcome: Outcome, query: Query, client: QueryClient): Promise<Reply> {
     const { zones, isSynced } = this.#options;
     const { question } = query;
-    if (outcome.chase !== undefined && !this.#mayAsk(query, asker)) {
+    if (outcome.chase !== undefined && !this.#mayAsk(query, client)) {
       const isForbidden = outcome.reason.rule === 'outside' && wantsRecursion(query);
       return isForbidden ? { ...outcome, error: { code: extendedErrors.PROHIBITED } } : outcome;
     }
     let chain = outcome;
     for (let crossings = 0; crossings <= maxCrossings; crossings++) {
       if (chain.chase === undefined) return chain;
-      const upstream = await this.#resolve({ ...question, name: chain.chase }, query, asker);
+      const upstream = await this.#resolve({ ...question, name: chain.chase }, query, client);
       const entry = entryInto(zones, question.type, upstream);
       if (entry === undefined) return joined(chain, upstream, query.edns?.dnssecOk === true);
       const ours = answer(zones, { name: entry.name, type: question.type });
@@ -142,13 +142,13 @@ class Path {
     return aliasLoop;
   }
 
-  async #resolve(question: Question, query: Query, asker: Asker): Promise<UpstreamAnswer> {
+  async #resolve(question: Question, query: Query, client: QueryClient): Promise<UpstreamAnswer> {
     const { resolver, filterAaaa, trustAd, onError } = this.#options;
     if (resolver === undefined) return emptyAnswer(rcodes.REFUSED);
     const dnssecOk = query.edns?.dnssecOk === true;
     const checkingDisabled = (query.header.flags & flagBits.CD) !== 0;
     const trail = query.edns?.options.find(({ code }) => code === optionCodes.TRAIL)?.data;
-    const options = { dnssecOk, checkingDisabled, asker, ...(trail === undefined ? {} : { trail }) };
+    const options = { dnssecOk, checkingDisabled, client, ...(trail === undefined ? {} : { trail }) };
     try {
       if (filterAaaa !== true || question.type !== types.AAAA) {
         const found = await resolver.resolve(question, options);
@@ -162,13 +162,13 @@ class Path {
   }
 
   /** What the search list leads to; undefined if nothing on it exists, or others must be asked and may not be. */
-  async #complete(query: Query, asker: Asker, completion: CompletionOptions): Promise<Reply | undefined> {
+  async #complete(query: Query, client: QueryClient, completion: CompletionOptions): Promise<Reply | undefined> {
     const { zones } = this.#options;
     const { name: asked, type } = query.question;
     for (const name of candidates(zones, query.question, completion)) {
       const outcome = answer(zones, { name, type });
-      if (outcome.reason.rule === 'outside' && !this.#mayAsk(query, asker)) return undefined;
-      const reply = await this.#chased(outcome, query, asker);
+      if (outcome.reason.rule === 'outside' && !this.#mayAsk(query, client)) return undefined;
+      const reply = await this.#chased(outcome, query, client);
       if (reply.rcode !== rcodes.NXDOMAIN) return completed(asked, name, reply);
     }
     return undefined;
@@ -177,7 +177,7 @@ class Path {
 
 /** What is found goes with the TTL of the least lasting record, so that the alias does not outlive it. */
 function completed(asked: Name, found: Name, reply: Reply): Reply {
-  // A failure is told as one: NXDOMAIN here and an address there would make the asker's resolver give up.
+  // A failure is told as one: NXDOMAIN here and an address there would make the client's resolver give up.
   if (reply.rcode !== rcodes.NOERROR) return { ...emptyReply(rcodes.SERVFAIL, reply.error), authoritative: true };
   const ttl = Math.min(30, ...[...reply.answers, ...reply.authority].map((entry) => entry.ttl));
   return { ...reply, authoritative: true, authentic: false, answers: [aliasTo(asked, found, ttl), ...reply.answers] };

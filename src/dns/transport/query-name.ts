@@ -18,7 +18,7 @@ const lowerCase: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
  * the length in front of a label makes that unambiguous. So one pass gives the hashes of all endings of a name, which a
  * name that does not exist needs; under a secret key nobody can choose names that collide.
  */
-export class AskedName {
+export class QueryName {
   /** In lower case, as on the wire. */
   readonly bytes: Uint8Array = new Uint8Array(maxNameBytes + spareBytes);
   readonly view: DataView = new DataView(this.bytes.buffer);

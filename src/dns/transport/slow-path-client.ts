@@ -1,13 +1,13 @@
 import { concat } from '../../dnswire/record.ts';
 import type { Counters } from './counters.ts';
-import type { RawAsker } from './exchange.ts';
-import { packAsk, unpackTold } from './exchange.ts';
+import type { RawClient } from './slow-path-messages.ts';
+import { packQuery, unpackReplies } from './slow-path-messages.ts';
 import type { ClientLimiter } from './limiter.ts';
 
 /** Called with each message for who asked, and once at the end without one if there was none. */
-export type OnTold = (message: Uint8Array | undefined, isLast: boolean) => void;
+export type OnReply = (message: Uint8Array | undefined, isLast: boolean) => void;
 
-export interface AsksOptions {
+export interface SlowPathClientOptions {
   /** Hands packed questions to the main thread. */
   readonly post: (packed: Uint8Array) => void;
   /** How many may wait for an answer; what comes above is not asked. */
@@ -17,15 +17,15 @@ export interface AsksOptions {
 }
 
 /** The questions of one worker that the main thread is to answer. */
-export class Asks {
-  readonly #options: AsksOptions;
+export class SlowPathClient {
+  readonly #options: SlowPathClientOptions;
   /** Token → who waits. */
-  readonly #waiting = new Map<number, OnTold>();
+  readonly #waiting = new Map<number, OnReply>();
   #unposted: Uint8Array[] = [];
   #nextToken = 1;
   #onEmpty: (() => void) | undefined;
 
-  constructor(options: AsksOptions) {
+  constructor(options: SlowPathClientOptions) {
     this.#options = options;
   }
 
@@ -34,9 +34,9 @@ export class Asks {
   }
 
   /** Takes a copy of a question, to be posted with the next `flush`. False: there is too much already. */
-  ask(query: Uint8Array, asker: RawAsker, onTold: OnTold): boolean {
+  send(query: Uint8Array, client: RawClient, onTold: OnReply): boolean {
     const { maxOutstanding, limiter, counters } = this.#options;
-    const isAllowed = limiter === undefined || limiter.allows(clientOf(asker.address), performance.now());
+    const isAllowed = limiter === undefined || limiter.allows(clientOf(client.address), performance.now());
     if (!isAllowed || this.#waiting.size >= maxOutstanding) {
       counters.count('shed');
       return false;
@@ -45,7 +45,7 @@ export class Asks {
     const token = this.#nextToken;
     this.#nextToken = (token + 1) >>> 0;
     this.#waiting.set(token, onTold);
-    this.#unposted.push(packAsk(token, asker, query));
+    this.#unposted.push(packQuery(token, client, query));
     return true;
   }
 
@@ -58,8 +58,8 @@ export class Asks {
   }
 
   /** Takes the main thread's replies. */
-  told(packed: Uint8Array): void {
-    for (const { token, message, isLast } of unpackTold(packed)) {
+  replied(packed: Uint8Array): void {
+    for (const { token, message, isLast } of unpackReplies(packed)) {
       const onTold = this.#waiting.get(token);
       if (isLast) this.#waiting.delete(token);
       onTold?.(message, isLast);

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import fc from 'fast-check';
+
+import { concat } from '../../dnswire/record.ts';
+import { clientAddressBytes } from '../../dnswire/address.ts';
+import { packQuery, packReply, unpackQueries, unpackReplies } from './slow-path-messages.ts';
+
+const bytes = fc.uint8Array({ maxLength: 300 });
+
+test('questions and replies come out as they went in', () => {
+  const ask = fc.record({
+    token: fc.nat(0xffff_ffff),
+    protocol: fc.constantFrom('udp' as const, 'tcp' as const),
+    address: fc.ipV4().map((text) => ({ text, bytes: clientAddressBytes(text) })),
+    port: fc.nat(0xffff),
+    query: bytes,
+  });
+  const told = fc
+    .tuple(fc.nat(0xffff_ffff), fc.option(bytes, { nil: undefined }), fc.boolean())
+    .map(([token, message, isLast]) => ({ token, message, isLast }));
+  const property = fc.property(fc.array(ask), fc.array(told), (asks, tolds) => {
+    const packed = asks.map((each) => packQuery(each.token, { ...each, address: each.address.bytes }, each.query));
+    const want = asks.map(({ token, protocol, address, port, query }) => {
+      return { token, client: { address: address.text, port, protocol }, query };
+    });
+    assert.deepEqual([...unpackQueries(concat(packed))], want);
+    assert.deepEqual([...unpackReplies(concat(tolds.map(packReply)))], tolds);
+  });
+  fc.assert(property);
+});
