@@ -11,6 +11,7 @@ import type { Company } from './limits/company.ts';
 import type { AdmissionPlugins } from './admission/plugins.ts';
 import type { Webhooks } from './admission/webhooks/webhooks.ts';
 import type { Slices } from './limits/slices.ts';
+import type { UnsentBytes } from './limits/unsent.ts';
 import type { WatchLimits } from './limits/watch-limits.ts';
 
 /** What every verb works with. */
@@ -29,6 +30,7 @@ export interface ServerContext {
   readonly watches: WatchLimits;
   /** Where large requests share the event loop. */
   readonly slices: Slices;
+  readonly unsent: UnsentBytes;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;

@@ -14,7 +14,7 @@ import { tooManyRequests } from './limits/flow-control.ts';
 import { classify, costOf } from './limits/lane.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { finish } from './negotiate/finish.ts';
-import type { ApiRequest, Reply } from './reply.ts';
+import type { ApiRequest, BodyReply, ListReply, Reply } from './reply.ts';
 import { methodNotAllowed, pathNotFound, resourceNotFound, statusReply } from './reply.ts';
 import type { RequestInfo } from './request.ts';
 import { parseRequest } from './request.ts';
@@ -68,7 +68,8 @@ export class Handler {
     const measured = metrics.begin(info, { isServed: resource !== undefined, type: request.header('content-type') });
     const warnings: string[] = [];
     const acting = this.#actingAs(request);
-    const reply = 'user' in acting ? await this.#inTurn(acting, info, { resource, warnings }) : acting;
+    const reply =
+      'user' in acting ? await this.#inTurn(acting, info, { resource, warnings }) : finish(acting, request, info);
     measured.answered(reply.status);
     const id = auditId(request, context);
     const impersonated = 'user' in acting && acting !== request ? acting.user : undefined;
@@ -78,7 +79,7 @@ export class Handler {
       ...(warnings.length > 0 ? { Warning: warningHeaders(warnings) } : {}),
       ...reply.headers,
     };
-    if (!('stream' in reply)) return finish({ ...reply, headers }, request, info);
+    if (!('stream' in reply)) return { ...reply, headers };
     return {
       status: reply.status,
       headers,
@@ -122,6 +123,8 @@ export class Handler {
   ): Promise<Reply> {
     const { context, limits } = this.#options;
     const turn = classify(request, info);
+    const isBounded = turn.lane === 'readOnly' || turn.lane === 'mutating';
+    if (isBounded && !context.unsent.mayAsk(turn.flow)) return tooManyRequests();
     const cost = costOf(info, asked.resource?.cache?.size ?? 0);
     const entry = limits.enter(turn, cost);
     // Nothing is awaited when there is no wait: a tick more for everyone would be a cost for everyone.
@@ -130,26 +133,32 @@ export class Handler {
       limits.leave(turn, cost);
       return tooManyRequests(); // which nobody reads
     }
-    const reply = await this.#answer(request, info, asked).catch((error: unknown) => this.#failed(error, request));
+    const made = await this.#answer(request, info, asked).catch((error: unknown) => this.#failed(error, request));
+    const reply = finish(made, request, info);
     const answer = turn.isMutating ? limits.answer(turn) : 'now';
     if (answer !== 'now') await answer;
-    if ('stream' in reply || typeof reply.body === 'string' || Buffer.isBuffer(reply.body)) {
+    if ('stream' in reply) {
       limits.leave(turn, cost);
       return reply;
+    }
+    const hold: BodyReply['hold'] = (holder) => context.unsent.open(turn.flow, holder);
+    if (typeof reply.body === 'string' || Buffer.isBuffer(reply.body)) {
+      limits.leave(turn, cost);
+      return { ...reply, hold };
     }
     let isReleased = false;
     const release = (): void => {
       if (!isReleased) limits.leave(turn, cost);
       isReleased = true;
     };
-    return { ...reply, release, pace: () => context.flusher.turn(turn.flow) };
+    return { ...reply, hold, release, pace: () => context.flusher.turn(turn.flow) };
   }
 
   async #answer(
     request: ApiRequest,
     info: RequestInfo,
     { resource, warnings }: { readonly resource: Served | undefined; readonly warnings: string[] },
-  ): Promise<Reply> {
+  ): Promise<Reply | ListReply> {
     this.#options.context.access.require(request.user, info);
     checkTimeout(info);
     if (!info.isResource) return this.#answerPath(request, info.path, info.query);

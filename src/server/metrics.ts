@@ -78,7 +78,7 @@ export class ServerMetrics {
       }),
     );
     allocatorMetrics(this.#registry, context);
-    flowControlMetrics(this.#registry, limits, context.watches);
+    flowControlMetrics(this.#registry, limits, context);
     auditMetrics(this.#registry, audit);
     for (const metric of context.webhooks.metrics.all) this.#registry.registerMetric(metric);
   }

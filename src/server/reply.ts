@@ -1,5 +1,7 @@
 import type { Status } from '../api/errors.ts';
 import { failure } from '../api/errors.ts';
+import type { Held, Holder } from './limits/unsent.ts';
+import type { ListBody } from './negotiate/presenter.ts';
 
 /** What a handler answers: a body, or a stream that a watch writes to for as long as it lasts. */
 export type Reply = BodyReply | StreamReply;
@@ -7,12 +9,21 @@ export type Reply = BodyReply | StreamReply;
 export interface BodyReply {
   readonly status: number;
   readonly headers: Headers;
-  /** Pieces are written one by one, so that a long list is never one string. */
+  /** Pieces are made one by one while the body is sent, so that a long one is never one string. */
   readonly body: string | Buffer | Iterable<string>;
   /** Waited for between two pieces, so that others get their turn. */
   readonly pace?: () => Promise<void>;
+  /** Counts what the client has not taken yet. */
+  readonly hold?: (holder: Holder) => Held;
   /** Called when the pieces are sent, or when nobody takes them any more; more than once does no harm. */
   readonly release?: () => void;
+}
+
+/** A list that is encoded as the client asked when the verb is done. */
+export interface ListReply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly list: ListBody;
 }
 
 export interface StreamReply {

@@ -35,6 +35,7 @@ import { FlowControl } from './limits/flow-control.ts';
 import type { LimitOptions } from './limits/options.ts';
 import { defaultLimits } from './limits/options.ts';
 import { Slices } from './limits/slices.ts';
+import { UnsentBytes } from './limits/unsent.ts';
 import { WatchLimits } from './limits/watch-limits.ts';
 import type { Loops } from './lifecycle/loops.ts';
 import { startLoops } from './lifecycle/loops.ts';
@@ -232,6 +233,8 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
   ]);
   const { tls, tokens } = options;
   const company = new Company();
+  const limits = { ...defaultLimits, ...options.limits };
+  const unsent = new UnsentBytes(limits);
   return {
     store,
     hub,
@@ -248,7 +251,8 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     company,
     flusher: new Flusher((flow) => company.isAlone(flow)),
     slices: new Slices(),
-    watches: new WatchLimits({ ...defaultLimits, ...options.limits }),
+    watches: new WatchLimits(limits, unsent),
+    unsent,
     log,
     clock,
     uid: randomUUID,

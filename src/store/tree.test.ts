@@ -28,10 +28,12 @@ test('a tree is a sorted map, and older trees stay as they were', () => {
       }
       for (const { tree: snapshot, want } of snapshots) {
         assert.deepEqual(snapshot.range('', undefined, Infinity), want);
+        assert.deepEqual([...snapshot.walk('', undefined)], want);
         assert.equal(snapshot.size, want.length);
         assert.equal(snapshot.countBelow(from), want.filter(({ key }) => key < from).length);
         const inside = want.filter(({ key }) => key >= from && key < below);
         assert.deepEqual(snapshot.range(from, below, 7), inside.slice(0, 7));
+        assert.deepEqual([...snapshot.walk(from, below)], inside);
       }
     }),
     { numRuns: 30 },

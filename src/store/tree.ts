@@ -15,6 +15,8 @@ interface Node<T> {
   readonly bounds: readonly string[];
 }
 
+/** How many items a walk takes at once. */
+const walkLength = 64;
 const maxWidth = 32;
 const minWidth = 8;
 const none: readonly never[] = [];
@@ -76,6 +78,16 @@ export class Tree<T extends Keyed> {
     const found: T[] = [];
     collect(this.#root, { from, below, limit }, found);
     return found;
+  }
+
+  /** The items with `from` <= key < `below`, a few at a time: a long walk needs no array of all of them. */
+  *walk(from: string, below: string | undefined): Generator<T, void> {
+    for (let next: string | undefined = from; next !== undefined;) {
+      const items = this.range(next, below, walkLength);
+      yield* items;
+      const last = items.at(-1);
+      next = last === undefined || items.length < walkLength ? undefined : `${last.key}\0`;
+    }
   }
 }
 

@@ -67,6 +67,11 @@ export class ResourceCache {
     return this.#items.range(from, afterPrefix(scope), limit);
   }
 
+  /** The items under `scope` as they are now, from the key `from` on, however long the reader takes. */
+  walk(scope: string, from: string = scope): Iterable<Item> {
+    return this.#items.walk(from, afterPrefix(scope));
+  }
+
   /** How many items there are under `scope` from the key `from` on. */
   count(scope: string, from: string = scope): number {
     return this.#items.countBelow(afterPrefix(scope) ?? '\uffff') - this.#items.countBelow(from);

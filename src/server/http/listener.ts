@@ -68,9 +68,10 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       connectionsCheckingInterval: 5000,
     },
   } as Parameters<typeof createSecureServer>[0]); // maxHeaderSize and http1Options timeouts are missing in the types
-  const connections = new Connections(server, { ...defaultConnectionLimits, ...options.connections });
+  const limits = { ...defaultConnectionLimits, ...options.connections };
+  const connections = new Connections(server, limits);
 
-  const serving = { ...options, attempts: new Attempts() };
+  const serving = { ...options, attempts: new Attempts(), patienceMs: limits.stallMs };
 
   server.on('request', (incoming: Incoming, outgoing: Outgoing) => {
     // Every failure is a reply; what still gets here is a bug, and costs one connection, not the server.
@@ -99,12 +100,14 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
-type Serving = ListenerOptions & { readonly attempts: Attempts };
+type Serving = ListenerOptions & { readonly attempts: Attempts; readonly patienceMs: number };
 
 async function serve(incoming: Incoming, outgoing: Outgoing, options: Serving): Promise<void> {
+  const write = (reply: Reply): Promise<void> =>
+    writeReply(outgoing, reply, { incoming, patienceMs: options.patienceMs });
   if ((incoming.url ?? '').length > maxUrlBytes) {
     incoming.resume();
-    writeReply(outgoing, textReply(414, `URI too long: limit is ${maxUrlBytes}\n`), incoming);
+    await write(textReply(414, `URI too long: limit is ${maxUrlBytes}\n`));
     return;
   }
   const identified = options.identify(incoming);
@@ -114,10 +117,10 @@ async function serve(incoming: Incoming, outgoing: Outgoing, options: Serving): 
     incoming.resume();
     const isWrong = user === undefined;
     const reply = isWrong ? options.unauthorized(requestOf(incoming, outgoing, nobody)) : tooManyRequests();
-    writeReply(outgoing, reply, incoming);
+    await write(reply);
     return;
   }
-  writeReply(outgoing, await options.handle(requestOf(incoming, outgoing, user)), incoming);
+  await write(await options.handle(requestOf(incoming, outgoing, user)));
 }
 
 /** Finds out about credentials that are not known to be right, unless their address has shown too many wrong ones. */

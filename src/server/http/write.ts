@@ -1,31 +1,42 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createGzip, constants } from 'node:zlib';
-import { pipeline, Readable } from 'node:stream';
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream';
 
 import { setImmediate, setTimeout } from '../../machine/timers.ts';
 import type { BodyReply, Headers, Reply, Sink, StreamReply } from '../reply.ts';
+import { Backlog } from './backlog.ts';
 import type { Incoming, Outgoing } from './messages.ts';
 
 /** Bodies past this size are compressed for clients that can take it. */
 const gzipFromBytes = 128 * 1024;
-/** How much of a long list is handed to the socket at once. */
-const pieceLength = 256 * 1024;
+/** Bodies past this size are counted until an HTTP/1.1 client takes them. It waits for one answer at a time. */
+const countFromBytes = 16 * 1024;
 /** How long a client may take to read the end of a watch. */
 const lingerMs = 10_000;
-/** How long a client may take to read a piece of a list. */
-const pieceMs = 60_000;
 
-/** Sends a reply over either protocol. Never throws: a client that has gone is not an error. */
-export function writeReply(outgoing: Outgoing, reply: Reply, incoming: Incoming): void {
+/** The client of a reply. */
+export interface Receiver {
+  readonly incoming: Incoming;
+  /** How long the server waits in all for the client to read an answer, or for a watch to read what was sent last. */
+  readonly patienceMs: number;
+}
+
+/**
+ * Sends a reply over either protocol; a client that has gone is not an error. Resolves when the body is made, and
+ * rejects only if it could not be made.
+ */
+export async function writeReply(outgoing: Outgoing, reply: Reply, receiver: Receiver): Promise<void> {
   outgoing.on('error', () => undefined); // reset by the client
   if ('release' in reply && reply.release !== undefined) {
     if (isClosed(outgoing)) reply.release();
     else outgoing.on('close', reply.release);
   }
   if (isClosed(outgoing)) return;
-  if ('stream' in reply) writeStream(outgoing, reply);
-  else if (incoming.method === 'HEAD') writeHead(outgoing, reply.status, reply.headers).end();
-  else writeBody(outgoing, reply, incoming);
+  if ('stream' in reply) writeStream(outgoing, reply, receiver.patienceMs);
+  else if (receiver.incoming.method === 'HEAD') writeHead(outgoing, reply.status, reply.headers).end();
+  else await writeBody(outgoing, reply, receiver);
 }
 
 /** Whether the client has gone. */
@@ -39,98 +50,95 @@ function writeHead(outgoing: Outgoing, status: number, headers: Headers): Outgoi
   return outgoing;
 }
 
-function writeBody(outgoing: Outgoing, reply: BodyReply, incoming: Incoming): void {
+async function writeBody(outgoing: Outgoing, reply: BodyReply, receiver: Receiver): Promise<void> {
   const { body } = reply;
-  if (typeof body !== 'string' && !Buffer.isBuffer(body)) {
-    writePieces(outgoing, reply, body, incoming);
+  if (typeof body === 'string' || Buffer.isBuffer(body)) {
+    await writeWhole(outgoing, reply, { ...receiver, body: Buffer.from(body) });
     return;
   }
-  const buffer = typeof body === 'string' ? Buffer.from(body) : body;
-  if (buffer.length > gzipFromBytes && acceptsGzip(incoming)) {
-    compress(outgoing, reply, Readable.from([buffer]));
-    return;
-  }
-  writeHead(outgoing, reply.status, { ...reply.headers, 'Content-Length': String(buffer.length) }).end(buffer);
-}
-
-function writePieces(outgoing: Outgoing, reply: BodyReply, body: Iterable<string>, incoming: Incoming): void {
-  const pieces = grouped(body);
+  const pieces = body[Symbol.iterator]();
   const first = pieces.next();
-  if (first.done === true) {
-    writeHead(outgoing, reply.status, reply.headers).end();
-    return;
-  }
-  const second = pieces.next();
+  const second = first.done === true ? first : pieces.next();
   if (second.done === true) {
-    writeBody(outgoing, { ...reply, body: first.value }, incoming);
+    await writeWhole(outgoing, reply, { ...receiver, body: Buffer.from(first.value ?? '') });
     return;
   }
-  const timer = setTimeout(() => cutOff(outgoing), pieceMs);
-  outgoing.on('close', () => clearTimeout(timer));
-  const pace = (): Promise<void> => {
-    timer.refresh();
-    return (reply.pace ?? nextTurn)();
-  };
-  const readable = Readable.from(chained([first.value, second.value], pieces, pace), {
-    objectMode: true,
-    highWaterMark: 2,
+  await send(outgoing, reply, { ...receiver, pieces: chained([first.value ?? '', second.value], pieces) });
+}
+
+async function writeWhole(
+  outgoing: Outgoing,
+  reply: BodyReply,
+  { body, ...receiver }: Receiver & { readonly body: Buffer },
+): Promise<void> {
+  if (body.length > gzipFromBytes && acceptsGzip(receiver.incoming)) {
+    await send(outgoing, reply, { ...receiver, pieces: [body].values() });
+    return;
+  }
+  writeHead(outgoing, reply.status, { ...reply.headers, 'Content-Length': String(body.length) }).end(body);
+  if (body.length < countFromBytes && !('stream' in outgoing)) return;
+  const backlog = new Backlog(reply, () => cutOff(outgoing), receiver.patienceMs);
+  backlog.begin(body.length);
+  outgoing.on('finish', () => backlog.close());
+  outgoing.on('close', () => backlog.close());
+}
+
+/** Sends piece by piece, each when the client has taken the one before and it is this client's turn. */
+async function send(
+  outgoing: Outgoing,
+  reply: BodyReply,
+  { pieces, incoming, patienceMs }: Receiver & { readonly pieces: Iterator<string | Buffer, unknown> },
+): Promise<void> {
+  const target = acceptsGzip(incoming) ? compressed(outgoing, reply) : writeHead(outgoing, reply.status, reply.headers);
+  const backlog = new Backlog(reply, () => cutOff(outgoing), patienceMs);
+  const isGone = new AbortController();
+  outgoing.on('close', () => {
+    isGone.abort();
+    backlog.close();
   });
-  if (acceptsGzip(incoming)) {
-    compress(outgoing, reply, readable);
-    return;
+  const turn = reply.pace ?? nextTurn;
+  for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+    const piece = Buffer.from(next.value);
+    if (!target.write(piece)) {
+      backlog.begin(piece.length);
+      await once(target, 'drain', { signal: isGone.signal }).catch(() => undefined);
+      backlog.end();
+    }
+    await turn(); // before the next piece is made, which is the work
+    if (isGone.signal.aborted) return;
   }
-  writeHead(outgoing, reply.status, reply.headers);
-  pipeline(readable, outgoing, () => undefined); // an early end is the client's choice
+  target.end();
+  backlog.begin(outgoing.writableLength);
 }
 
-/** Joins small strings to pieces worth a write of their own. */
-function* grouped(strings: Iterable<string>): Generator<Buffer, void> {
-  let group: string[] = [];
-  let length = 0;
-  for (const text of strings) {
-    group.push(text);
-    length += text.length;
-    if (length < pieceLength) continue;
-    yield Buffer.from(group.join(''));
-    group = [];
-    length = 0;
-  }
-  if (length > 0) yield Buffer.from(group.join(''));
-}
-
-/** Other requests get their turn between two pieces. */
-async function* chained(
-  head: readonly Buffer[],
-  tail: Iterator<Buffer, void>,
-  pace: () => Promise<void>,
-): AsyncGenerator<Buffer, void> {
+function* chained(head: readonly string[], tail: Iterator<string, unknown>): Generator<string, void> {
   yield* head;
-  for (;;) {
-    await pace(); // before the piece is made, which is the work
-    const { done, value } = tail.next();
-    if (done === true) return;
-    yield value;
-  }
+  for (let next = tail.next(); next.done !== true; next = tail.next()) yield next.value;
 }
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const acceptsGzip = (incoming: Incoming): boolean => /\bgzip\b/.test(String(incoming.headers['accept-encoding'] ?? ''));
 
-function compress(outgoing: Outgoing, reply: BodyReply, readable: Readable): void {
+function compressed(outgoing: Outgoing, reply: BodyReply): Writable {
   writeHead(outgoing, reply.status, { ...reply.headers, 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' });
   const gzip = createGzip({ level: constants.Z_BEST_SPEED });
-  pipeline(readable, gzip, outgoing, () => undefined); // an early end is the client's choice
+  pipeline(gzip, outgoing, () => undefined); // an early end is the client's choice
+  return gzip;
 }
 
 /** Drops the stream, or the connection of HTTP/1, with all that is unsent. */
 const cutOff = (outgoing: Outgoing): void => void ('stream' in outgoing ? outgoing.stream : outgoing).destroy();
 
-function writeStream(outgoing: Outgoing, reply: StreamReply): void {
+function writeStream(outgoing: Outgoing, reply: StreamReply, patienceMs: number): void {
   // HTTP/2's response has the calls of HTTP/1's; the types of one lack flushHeaders.
   const response = writeHead(outgoing, reply.status, reply.headers) as ServerResponse;
   response.flushHeaders(); // Go's clients wait for them before anything else
   const cut = (): void => cutOff(outgoing);
+  let stalled: NodeJS.Timeout | undefined;
+  const clear = (): void => clearTimeout(stalled);
+  response.on('drain', clear);
+  response.on('close', clear);
   const sink: Sink = {
     write(chunk) {
       // Node would cork the socket until the next tick, and encrypt what all watches send in one go.
@@ -138,6 +146,8 @@ function writeStream(outgoing: Outgoing, reply: StreamReply): void {
       socket?.cork();
       const isTaken = response.write(chunk);
       socket?.uncork();
+      clear();
+      if (!isTaken) stalled = setTimeout(cut, patienceMs);
       return isTaken;
     },
     onDrain: (listener) => void response.on('drain', listener),

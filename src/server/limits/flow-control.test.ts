@@ -113,6 +113,26 @@ suite('in a server', () => {
   });
 });
 
+test('a user whose clients do not read gets 429 until they have read, except for Leases', async () => {
+  await using server = await testServer({ limits: { maxUnsentBytesPerUser: 1000 } });
+  await grantAll(server);
+  const [alice, bob] = ['alice', 'bob'].map((name) => server.as({ name, groups: ['everything'] }));
+  assert.ok(alice !== undefined && bob !== undefined);
+  const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+  await alice.ask('POST', leases, { body: { metadata: { name: 'part' } } });
+  const held = server.context.unsent.open('alice', { pendingBytes: 1000, cut: () => undefined });
+  held.hold(1000);
+  const refused = await alice.ask('GET', '/api/v1/namespaces');
+  assert.deepEqual([refused.status, refused.headers['Retry-After']], [429, '1']);
+  assert.equal((await alice.ask('GET', '/api/v1/namespaces?watch=1')).status, 429);
+  assert.equal((await alice.ask('DELETE', '/api/v1/namespaces/none')).status, 429);
+  assert.equal((await alice.ask('GET', `${leases}/part`)).status, 200);
+  assert.equal((await bob.ask('GET', '/api/v1/namespaces')).status, 200);
+  held.release(1000);
+  held.close();
+  assert.equal((await alice.ask('GET', '/api/v1/namespaces')).status, 200);
+});
+
 suite('impersonation does not widen the share of a user', () => {
   const names = Array.from({ length: 20 }, (_, index) => `invented-${index}`);
   const impersonated = (name: string, url: string): ApiRequest => ({

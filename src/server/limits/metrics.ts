@@ -4,6 +4,7 @@ import type { Labels } from '../../metrics/collected.ts';
 import { collectedCounter, collectedGauge, collectedHistogram } from '../../metrics/collected.ts';
 import type { FlowControl } from './flow-control.ts';
 import { waitBuckets } from './flow-control.ts';
+import type { UnsentBytes } from './unsent.ts';
 import type { WatchLimits } from './watch-limits.ts';
 
 type Counts = ReturnType<FlowControl['lanes']> extends Generator<infer T> ? T : never;
@@ -13,7 +14,11 @@ const labelsOf = (lane: string): Labels => ({ priority_level: lane, flow_schema:
 const prefix = 'apiserver_flowcontrol';
 
 /** Who runs, waits and is refused, under the names of kube-apiserver's priority and fairness. */
-export function flowControlMetrics(registry: Registry, limits: FlowControl, watches: WatchLimits): void {
+export function flowControlMetrics(
+  registry: Registry,
+  limits: FlowControl,
+  { watches, unsent }: { readonly watches: WatchLimits; readonly unsent: UnsentBytes },
+): void {
   const ofLanes = (value: (lane: Counts) => number) => () =>
     limits.lanes().map((lane) => [labelsOf(lane.name), value(lane)] as const);
   const total = (name: string, help: string, value: (lane: Counts) => number): void =>
@@ -31,8 +36,10 @@ export function flowControlMetrics(registry: Registry, limits: FlowControl, watc
   collectedGauge(registry, 'apiserver_current_inflight_requests', 'Requests under way.', () =>
     Object.entries(limits.inFlight).map(([kind, count]) => [{ request_kind: kind }, count]),
   );
-  const pending = 'Bytes held for watches that are behind.';
-  collectedGauge(registry, 'fairlead_watch_pending_bytes', pending, () => watches.bytes);
+  const waiting = 'Bytes that wait in memory for clients that do not read.';
+  collectedGauge(registry, 'fairlead_unsent_bytes', waiting, () => unsent.bytes);
+  const dropped = 'Answers and watches cut off because too much waited for their clients.';
+  collectedCounter(registry, 'fairlead_unsent_cut_total', dropped, () => unsent.cut);
   const cut = 'Watches cut off because their client was too far behind.';
   collectedCounter(registry, 'apiserver_terminated_watchers_total', cut, () => watches.cut);
 }

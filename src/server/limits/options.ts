@@ -9,9 +9,9 @@ export interface LimitOptions {
   /** Watches open at once, and of one user. */
   readonly maxWatches: number;
   readonly maxWatchesPerUser: number;
-  /** Bytes that all watches together may hold for clients that are behind, and those of one user. */
-  readonly maxWatchBytes: number;
-  readonly maxWatchBytesPerUser: number;
+  /** Bytes that may wait in memory for clients that do not read: of all answers and watches, and of one user. */
+  readonly maxUnsentBytes: number;
+  readonly maxUnsentBytesPerUser: number;
   /** Connections open at once from one client address; `--max-connections-per-address`. */
   readonly maxConnectionsPerAddress: number;
   /** How long a request waits for its turn before it is refused. */
@@ -23,8 +23,8 @@ export const defaultLimits: LimitOptions = {
   maxMutatingRequestsInflight: 200,
   maxWatches: 10_000,
   maxWatchesPerUser: 1000,
-  maxWatchBytes: 256 << 20,
-  maxWatchBytesPerUser: 64 << 20,
+  maxUnsentBytes: 256 << 20,
+  maxUnsentBytesPerUser: 64 << 20,
   maxConnectionsPerAddress: 2000,
   maxWaitMs: 15_000,
 };

@@ -1,6 +1,6 @@
 import type { Item } from '../cache/item.ts';
 import type { Presenter } from './presenter.ts';
-import { listPieces, withRevision } from './presenter.ts';
+import { listOf, withRevision } from './presenter.ts';
 
 /** Objects without their content, for clients that go by metadata alone. */
 export function metadataPresenter(version: string): Presenter {
@@ -13,7 +13,7 @@ export function metadataPresenter(version: string): Presenter {
     contentType: 'application/json',
     shared: `metadata/${version}`,
     object: partial,
-    list: (items, meta) => listPieces(kind, items, meta, partial),
+    list: (items, meta) => ({ ...listOf(kind, meta), items, write: (item) => partial(item) }),
     bookmark: (revision, annotations) =>
       `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":{"resourceVersion":"${revision}"${annotations}}}`,
   };

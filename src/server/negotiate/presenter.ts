@@ -12,13 +12,24 @@ export interface ListMeta {
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
+/** A list before it is encoded. Its objects are written one by one, so that it never is one string. */
+export interface ListBody {
+  /** The fields before the objects, in the order of JSON. */
+  readonly head: Readonly<Record<string, unknown>>;
+  /** The field of the objects. */
+  readonly field: 'items' | 'rows';
+  readonly items: Iterable<Item>;
+  /** One object as JSON. */
+  readonly write: (item: Item) => string;
+}
+
 /** Writes objects in the form a client asked for. */
 export interface Presenter {
   readonly contentType: string;
   /** Names the form when its watch lines are the same for every watcher; undefined when they are not. */
   readonly shared: string | undefined;
   object(item: Item, revision?: number): string;
-  list(items: Iterable<Item>, meta: ListMeta): Iterable<string>;
+  list(items: Iterable<Item>, meta: ListMeta): ListBody;
   /** The object of a bookmark. */
   bookmark(revision: number, annotations: string): string;
 }
@@ -29,7 +40,7 @@ export function storedPresenter(kind: Kind): Presenter {
     contentType: 'application/json',
     shared: 'stored',
     object: (item, revision) => item.json(revision),
-    list: (items, meta) => listPieces(kind, items, meta, (item) => item.listJson()),
+    list: (items, meta) => ({ ...listOf(kind, meta), items, write: (item) => item.listJson() }),
     bookmark: bookmarkOf(kind),
   };
 }
@@ -46,7 +57,7 @@ export function convertedPresenter(kind: Kind, storage: NonNullable<Kind['storag
     contentType: 'application/json',
     shared: apiVersion,
     object: (item, revision = item.revision) => convert(item, revision, false),
-    list: (items, meta) => listPieces(kind, items, meta, (item) => convert(item, item.revision, true)),
+    list: (items, meta) => ({ ...listOf(kind, meta), items, write: (item) => convert(item, item.revision, true) }),
     bookmark: bookmarkOf(kind),
   };
 }
@@ -60,18 +71,11 @@ const bookmarkOf =
   (revision: number, annotations: string): string =>
     `{"kind":"${kind.kind}","apiVersion":"${apiVersionOf(kind)}","metadata":{"resourceVersion":"${revision}"${annotations}}}`;
 
-/** A list, piece by piece, so that it never has to be one string. */
-export function* listPieces(
+/** What stands before the objects of a list. */
+export const listOf = (
   kind: { readonly kind: string; readonly group: string; readonly version: string },
-  items: Iterable<Item>,
   meta: ListMeta,
-  write: (item: Item) => string,
-): Generator<string, void> {
-  yield `{"kind":"${kind.kind}List","apiVersion":"${apiVersionOf(kind)}","metadata":${JSON.stringify(meta)},"items":[`;
-  let first = true;
-  for (const item of items) {
-    yield first ? write(item) : `,${write(item)}`;
-    first = false;
-  }
-  yield ']}\n';
-}
+): Pick<ListBody, 'head' | 'field'> => ({
+  head: { kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata: meta },
+  field: 'items',
+});

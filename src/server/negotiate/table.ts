@@ -5,7 +5,7 @@ import type { ApiObject } from '../../api/metadata.ts';
 import { decode } from '../../api/schema/decode.ts';
 import type { Item } from '../cache/item.ts';
 import { metadataPresenter } from './metadata.ts';
-import type { ListMeta, Presenter } from './presenter.ts';
+import type { Presenter } from './presenter.ts';
 
 /** Which object a row carries: its metadata, all of it, or none. */
 export type IncludeObject = 'Metadata' | 'Object' | 'None';
@@ -37,9 +37,13 @@ export interface TableOptions {
 /** Objects as rows of cells, which is what `kubectl get` prints. */
 export function tablePresenter({ kind, version, includeObject, whole, clock }: TableOptions): Presenter {
   const columns: readonly Column[] = kind.columns.length > 0 ? kind.columns : [nameColumn, ageColumn];
-  const definitions = JSON.stringify(
-    columns.map(({ name, type, format, description, priority }) => ({ name, type, format, description, priority })),
-  );
+  const columnDefinitions = columns.map(({ name, type, format, description, priority }) => ({
+    name,
+    type,
+    format,
+    description,
+    priority,
+  }));
   const partial = metadataPresenter(version);
   let definitionsSent = false; // a watch sends them with its first event only
 
@@ -56,7 +60,7 @@ export function tablePresenter({ kind, version, includeObject, whole, clock }: T
     return `{"cells":${cells}${told}${rowObject(item, revision)}}`;
   };
   const table = (meta: string, rows: string): string => {
-    const told = definitionsSent ? 'null' : definitions;
+    const told = definitionsSent ? 'null' : JSON.stringify(columnDefinitions);
     definitionsSent = true;
     return `{"kind":"Table","apiVersion":"meta.k8s.io/${version}","metadata":${meta},"columnDefinitions":${told},"rows":[${rows}]}`;
   };
@@ -65,15 +69,12 @@ export function tablePresenter({ kind, version, includeObject, whole, clock }: T
     shared: undefined,
     object: (item, revision = item.revision) =>
       table(revision === 0 ? '{}' : `{"resourceVersion":"${revision}"}`, row(item, revision)),
-    *list(items: Iterable<Item>, meta: ListMeta) {
-      yield `{"kind":"Table","apiVersion":"meta.k8s.io/${version}","metadata":${JSON.stringify(meta)},"columnDefinitions":${definitions},"rows":[`;
-      let first = true;
-      for (const item of items) {
-        yield first ? row(item, item.revision) : `,${row(item, item.revision)}`;
-        first = false;
-      }
-      yield ']}\n';
-    },
+    list: (items, metadata) => ({
+      head: { kind: 'Table', apiVersion: `meta.k8s.io/${version}`, metadata, columnDefinitions },
+      field: 'rows',
+      items,
+      write: (item) => row(item, item.revision),
+    }),
     bookmark(revision, annotations) {
       const empty = decode<ApiObject>(kind.schema, {}).object;
       const cells = JSON.stringify(columns.map((column) => column.cell(empty, clock())));

@@ -6,7 +6,7 @@ import { convertedPresenter, storedPresenter } from '../negotiate/presenter.ts';
 import { parseIncludeObject, tablePresenter } from '../negotiate/table.ts';
 import { requestToken } from '../access/identity/token-request.ts';
 import type { ServerContext } from '../context.ts';
-import type { ApiRequest, Reply } from '../reply.ts';
+import type { ApiRequest, ListReply, Reply } from '../reply.ts';
 import { jsonReply, methodNotAllowed } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
@@ -30,7 +30,7 @@ export async function answerResource(
   resource: Resource,
   info: ResourceRequest,
   asked: Asked,
-): Promise<Reply> {
+): Promise<Reply | ListReply> {
   if (info.subresource === 'token') return requestToken(context, info, asked);
   const { deprecation } = resource.kind;
   if (deprecation !== undefined) asked.warnings.push(deprecation);
@@ -40,7 +40,7 @@ export async function answerResource(
     case 'get':
       return get(context, resource, info, presenter);
     case 'list':
-      return list(context, resource, info, presenter);
+      return list(context, resource, info, { request, presenter });
     case 'watch':
       return watch(context, resource, info, { request, presenter });
     case 'create':

@@ -2,7 +2,7 @@ import { isNotFound } from '../../api/errors.ts';
 import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
-import type { ApiRequest, Reply } from '../reply.ts';
+import type { ApiRequest, ListReply, Reply } from '../reply.ts';
 import { jsonReply } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
@@ -51,28 +51,29 @@ export async function removeCollection(
   resource: Resource,
   info: ResourceRequest,
   { request, warnings, presenter }: Removal,
-): Promise<Reply> {
+): Promise<ListReply> {
   const deletion = await readDeleteOptions(context, request, info.query);
   const options = parseListOptions(info.query);
   const selection = parseSelection(resource.kind, info.query);
-  const page = await readPage(context, resource, { namespace: info.namespace, options, selection });
+  const page = await readPage(context, resource, { namespace: info.namespace, options, selection, request });
   const deleted: Item[] = [];
-  for (let at = 0; at < page.items.length; at += batch) {
+  const found = [...page.items];
+  for (let at = 0; at < found.length; at += batch) {
     const results = await Promise.all(
-      page.items.slice(at, at + batch).map(async (found) => {
-        const { namespace = '', name = '' } = found.object.metadata;
+      found.slice(at, at + batch).map(async (item) => {
+        const { namespace = '', name = '' } = item.object.metadata;
         const target = { namespace, name, user: request.user, warnings };
         const result = await deleteObject(context, resource, target, deletion).catch(ignoreMissing);
-        return result === undefined ? [] : [found]; // the answer is what was found, as it was found
+        return result === undefined ? [] : [item]; // the answer is what was found, as it was found
       }),
     );
     deleted.push(...results.flat());
   }
-  const body = presenter.list(deleted, { resourceVersion: String(page.revision) });
+  const list = presenter.list(deleted, { resourceVersion: String(page.revision) });
   return {
     status: 200,
     headers: { 'Content-Type': presenter.contentType, 'Cache-Control': 'no-cache, private' },
-    body,
+    list,
   };
 }
 

@@ -30,7 +30,7 @@ interface List {
     readonly continue?: string;
     readonly remainingItemCount?: number;
   };
-  readonly items: readonly { readonly metadata: { readonly name: string } }[];
+  readonly items: readonly { readonly metadata: { readonly name: string; readonly resourceVersion: string } }[];
 }
 
 const names = ({ items }: List): string => items.map(({ metadata }) => metadata.name).join(' ');
@@ -247,4 +247,30 @@ suite('a list at a revision', () => {
     assert.equal(status, 200);
     assert.ok(names(body).includes('shop'));
   });
+});
+
+test('a list by selector reads objects in slices, and is of one revision whatever is written between them', async () => {
+  await using server = await testServer();
+  const data = { text: 'x'.repeat(100_000) };
+  for (let index = 0; index < 40; index++) {
+    await server.ask('POST', '/api/v1/namespaces/default/configmaps', {
+      body: { metadata: { name: `m${index}` }, data },
+    });
+  }
+  const { flusher } = server.context;
+  const turn = flusher.turn.bind(flusher);
+  let slices = 0;
+  flusher.turn = async (flow) => {
+    slices++;
+    await server.ask('POST', '/api/v1/namespaces/default/configmaps', { body: { metadata: { name: `z${slices}` } } });
+    await turn(flow);
+  };
+  const { body } = await server.ask('GET', '/api/v1/configmaps?labelSelector=!none&fieldSelector=metadata.name!=none');
+  const list = body as List;
+  assert.ok(slices >= 40 / 3 - 1, `${slices} slices`);
+  assert.equal(list.items.filter(({ metadata }) => metadata.name.startsWith('m')).length, 40);
+  assert.deepEqual(
+    list.items.filter(({ metadata }) => Number(metadata.resourceVersion) > Number(list.metadata.resourceVersion)),
+    [],
+  );
 });

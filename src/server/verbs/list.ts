@@ -4,7 +4,8 @@ import type { Item } from '../cache/item.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { ServerContext } from '../context.ts';
 import type { ListMeta, Presenter } from '../negotiate/presenter.ts';
-import type { Reply } from '../reply.ts';
+import type { ApiRequest, ListReply } from '../reply.ts';
+import { flowOf } from '../limits/lane.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import type { Selection } from '../selection.ts';
@@ -15,7 +16,7 @@ import { parseListOptions, revisionTooLarge } from './read-options.ts';
 
 /** Some objects, and where the next ones are. */
 interface Page {
-  readonly items: readonly Item[];
+  readonly items: Iterable<Item>;
   readonly revision: number;
   /** The key after the last item, when more follow. */
   readonly next: string | undefined;
@@ -31,22 +32,28 @@ interface Source {
   readonly selection: Selection;
   /** The one key that can match, if the request says so. */
   readonly onlyKey: string | undefined;
+  /** Waited for between two slices of a selection. */
+  readonly turn: () => Promise<void>;
 }
+
+/** Characters of objects that a selection reads before other requests get their turn. */
+const sliceLength = 256 << 10;
+/** Entries that are read from the store at once. */
+const chunkEntries = 500;
 
 export async function list(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  presenter: Presenter,
-): Promise<Reply> {
+  { request, presenter }: { readonly request: ApiRequest; readonly presenter: Presenter },
+): Promise<ListReply> {
   const options = parseListOptions(info.query);
   const selection = parseSelection(resource.kind, info.query);
-  const page = await readPage(context, resource, { namespace: info.namespace, options, selection });
-  const body = presenter.list(page.items, metaOf(page, resource, selection));
+  const page = await readPage(context, resource, { namespace: info.namespace, options, selection, request });
   return {
     status: 200,
     headers: { 'Content-Type': presenter.contentType, 'Cache-Control': 'no-cache, private' },
-    body,
+    list: presenter.list(page.items, metaOf(page, resource, selection)),
   };
 }
 
@@ -54,13 +61,21 @@ export async function list(
 export async function readPage(
   context: ServerContext,
   resource: Resource,
-  asked: { readonly namespace: string; readonly options: ReadOptions; readonly selection: Selection },
+  asked: {
+    readonly namespace: string;
+    readonly options: ReadOptions;
+    readonly selection: Selection;
+    readonly request: ApiRequest;
+  },
 ): Promise<Page> {
   const { options, selection } = asked;
   const { cache } = resource;
   const scope = cache.scope(asked.namespace);
   const limit = options.limit > 0 ? options.limit : Infinity;
-  const base = { scope, from: scope, limit, selection, onlyKey: cache.onlyKey(asked.namespace, selection.name) };
+  const onlyKey = cache.onlyKey(asked.namespace, selection.name);
+  const flow = flowOf(asked.request);
+  const turn = (): Promise<void> => context.flusher.turn(flow);
+  const base = { scope, from: scope, limit, selection, onlyKey, turn };
 
   if (options.continue !== '') {
     const token = decodeToken(options.continue);
@@ -94,16 +109,24 @@ async function atRevision(
   }
 }
 
-function fromCache({ cache }: Resource, source: Source): Page {
-  const { scope, revision, limit, selection } = source;
+async function fromCache({ cache }: Resource, source: Source): Promise<Page> {
+  const { scope, revision, limit, selection, turn } = source;
   if (selection.matches === undefined) {
+    if (limit === Infinity) return { items: cache.walk(scope, source.from), revision, next: undefined, remaining: 0 };
     const items = cache.range(scope, source.from, limit);
     const last = items.at(-1);
     const remaining = last === undefined ? 0 : cache.count(scope, `${last.key}\0`);
     return { items, revision, next: remaining > 0 ? nextKey(last) : undefined, remaining };
   }
   const items: Item[] = [];
+  let read = 0;
+  // The candidates are of one moment, whatever changes between the slices.
   for (const item of candidates(cache, source)) {
+    read += item.entry.value.length;
+    if (read > sliceLength) {
+      await turn();
+      read = 0;
+    }
     if (!selection.matches(item)) continue;
     if (items.length === limit) return { items, revision, next: nextKey(items.at(-1)), remaining: 0 };
     items.push(item);
@@ -112,20 +135,20 @@ function fromCache({ cache }: Resource, source: Source): Page {
 }
 
 /** A selector that names an object leaves one key to look at. */
-function candidates(cache: ResourceCache, { onlyKey, scope, from }: Source): readonly Item[] {
-  if (onlyKey === undefined) return cache.range(scope, from);
+function candidates(cache: ResourceCache, { onlyKey, scope, from }: Source): Iterable<Item> {
+  if (onlyKey === undefined) return cache.walk(scope, from);
   return onlyKey < from ? [] : [cache.get(onlyKey) ?? []].flat();
 }
 
 async function fromStore(context: ServerContext, { cache }: Resource, source: Source): Promise<Page> {
-  const { scope, revision, limit, selection } = source;
+  const { scope, revision, limit, selection, turn } = source;
   const items: Item[] = [];
   let from = source.from;
   for (;;) {
     const chunk = await context.store.range(scope, {
       revision,
       from,
-      ...(limit === Infinity ? {} : { limit: selection.matches === undefined ? limit : Math.max(limit, 500) }),
+      limit: selection.matches === undefined ? Math.min(limit, chunkEntries) : chunkEntries,
     });
     for (const [index, entry] of chunk.entries.entries()) {
       const item = cache.item(entry);
@@ -138,6 +161,7 @@ async function fromStore(context: ServerContext, { cache }: Resource, source: So
     const last = chunk.entries.at(-1);
     if (!chunk.more || last === undefined) return { items, revision, next: undefined, remaining: 0 };
     from = `${last.key}\0`;
+    await turn();
   }
 }
 

@@ -4,7 +4,8 @@ import type { Flushable, Flusher } from '../cache/flusher.ts';
 import type { CacheEvent } from '../cache/history.ts';
 import type { Item } from '../cache/item.ts';
 import type { Watcher, Watchers } from '../cache/watchers.ts';
-import type { Holder, OpenWatch, WatchLimits } from '../limits/watch-limits.ts';
+import type { Held, Holder } from '../limits/unsent.ts';
+import type { WatchLimits } from '../limits/watch-limits.ts';
 import type { EventType, Presenter } from '../negotiate/presenter.ts';
 import type { Sink } from '../reply.ts';
 
@@ -32,8 +33,8 @@ export interface WatchStreamOptions {
 const maxPendingBytes = 16 << 20;
 /** This long before its time is up, a watch says how far it has come, so that the client resumes from there. */
 const farewellMs = 2000;
-/** How much of the past is encoded between two turns of the event loop. */
-const batch = { lines: 500, length: 1 << 18 };
+/** Characters of the past that are read and written between two turns of the event loop. */
+const batchWork = 1 << 18;
 /** How much goes to the socket at once: what is encrypted in one go holds up everyone else. */
 const chunkBytes = 1 << 18;
 
@@ -48,7 +49,7 @@ export class WatchStream implements Watcher, Flushable, Holder {
   readonly exact: boolean;
   readonly flow: string;
   readonly #options: WatchStreamOptions;
-  readonly #open: OpenWatch | undefined;
+  readonly #open: Held | undefined;
   /** Under which names lines are shared; a name for every event and watcher would cost more than the rest. */
   readonly #forms: Readonly<Record<EventType, string>> | undefined;
   #timer: NodeJS.Timeout;
@@ -84,23 +85,29 @@ export class WatchStream implements Watcher, Flushable, Holder {
   }
 
   /** Sends `items` as they are now, then (if asked) a bookmark that says so, then what changes. */
-  begin(items: readonly Item[]): void {
+  begin(items: Iterable<Item>): void {
     if (this.#isClosed) return;
     const { matches, presenter, bookmarks } = this.#options;
     const at = this.#options.revision();
-    this.#follow(
-      items,
-      (item) => (matches === undefined || matches(item) ? eventLine('ADDED', presenter.object(item)) : ''),
-      () => (bookmarks ? this.#bookmark(at, ',"annotations":{"k8s.io/initial-events-end":"true"}') : undefined),
-    );
+    const past = {
+      sizeOf: (item: Item) => item.entry.value.length,
+      lineOf: (item: Item) =>
+        matches === undefined || matches(item) ? eventLine('ADDED', presenter.object(item)) : '',
+    };
+    const end = (): Buffer | undefined =>
+      bookmarks ? this.#bookmark(at, ',"annotations":{"k8s.io/initial-events-end":"true"}') : undefined;
+    this.#follow(items, past, end);
   }
 
   /** Goes on after what the client has already seen. */
   resume(events: readonly CacheEvent[]): void {
     const { presenter } = this.#options;
-    this.#follow(events, (event) => {
-      const told = this.#inScope(event.key) ? this.#toldBy(event) : undefined;
-      return told === undefined ? '' : eventLine(told.type, presenter.object(told.item, event.revision));
+    this.#follow(events, {
+      sizeOf: ({ item, previous }) => (item ?? previous)?.entry.value.length ?? 0,
+      lineOf: (event) => {
+        const told = this.#inScope(event.key) ? this.#toldBy(event) : undefined;
+        return told === undefined ? '' : eventLine(told.type, presenter.object(told.item, event.revision));
+      },
     });
   }
 
@@ -172,7 +179,7 @@ export class WatchStream implements Watcher, Flushable, Holder {
   }
 
   /** Follows the resource from now on, but sends the past first, and `end` between the two. */
-  #follow<T>(past: readonly T[], lineOf: (entry: T) => string, end?: () => Buffer | undefined): void {
+  #follow<T>(past: Iterable<T>, form: PastForm<T>, end?: () => Buffer | undefined): void {
     if (this.#isClosed) return;
     this.#options.watchers.add(this);
     const goOn = (): void => {
@@ -185,21 +192,19 @@ export class WatchStream implements Watcher, Flushable, Holder {
       }
       this.flush();
     };
-    this.#isBeginning = past.length > 0;
-    if (this.#isBeginning) void this.#sendPast(past, lineOf).then(goOn);
-    else goOn();
+    const texts = batches(past, form);
+    const first = texts.next();
+    this.#isBeginning = first.done !== true;
+    if (first.done === true) goOn();
+    else void this.#sendPast(first.value, texts).then(goOn);
   }
 
   /** At the client's pace, so that a long past is never held whole. */
-  async #sendPast<T>(past: readonly T[], lineOf: (entry: T) => string): Promise<void> {
-    for (let at = 0; at < past.length && !this.#isClosed;) {
-      let text = '';
-      for (const end = at + batch.lines; at < Math.min(end, past.length) && text.length < batch.length; at++) {
-        const entry = past[at];
-        if (entry !== undefined) text += lineOf(entry);
-      }
-      if (text !== '' && !this.#write(Buffer.from(text))) await this.#drained();
+  async #sendPast(first: string, rest: Iterator<string, void>): Promise<void> {
+    for (let next: IteratorResult<string, void> = { value: first }; next.done !== true; next = rest.next()) {
+      if (next.value !== '' && !this.#write(Buffer.from(next.value))) await this.#drained();
       else await this.#options.flusher.turn(this.flow);
+      if (this.#isClosed) return;
     }
   }
 
@@ -273,6 +278,28 @@ export class WatchStream implements Watcher, Flushable, Holder {
   #inScope(key: string): boolean {
     return this.exact ? key === this.scope : key.startsWith(this.scope);
   }
+}
+
+/** How the past of a watch is written: what it costs to read an entry, and its line; '' for none. */
+interface PastForm<T> {
+  readonly sizeOf: (entry: T) => number;
+  readonly lineOf: (entry: T) => string;
+}
+
+/** The lines of a watch's past in batches of bounded work. An entry that a selector leaves out was read all the same. */
+function* batches<T>(past: Iterable<T>, { sizeOf, lineOf }: PastForm<T>): Generator<string, void> {
+  let text = '';
+  let work = 0;
+  for (const entry of past) {
+    const line = lineOf(entry);
+    text += line;
+    work += sizeOf(entry) + line.length;
+    if (work < batchWork) continue;
+    yield text;
+    text = '';
+    work = 0;
+  }
+  if (text !== '') yield text;
 }
 
 function formsOf({ shared }: Presenter): Readonly<Record<EventType, string>> | undefined {

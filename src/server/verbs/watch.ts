@@ -77,7 +77,7 @@ function start({ hub, flusher, watches, random }: ServerContext, { cache }: Reso
     // `reached` never rejects; until it resolves nothing has been sent, and a stream that closes stays closed.
     void hub.reached(revision).then((isSeen) => {
       if (!isSeen) stream.fail(revisionTooLarge(revision, hub.revision));
-      else stream.begin(key === undefined ? cache.range(scope) : [cache.get(key) ?? []].flat());
+      else stream.begin(key === undefined ? cache.walk(scope) : [cache.get(key) ?? []].flat());
     });
   }
 }

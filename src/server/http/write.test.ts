@@ -1,0 +1,153 @@
+// A client that does not read must not make the server hold its answer: what is made and what waits is counted here.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:tls';
+import { before, suite, test } from 'node:test';
+
+import { defaultLimits } from '../limits/options.ts';
+import { UnsentBytes } from '../limits/unsent.ts';
+import type { KeyPair } from '../pki/issue.ts';
+import { issue, issueCa } from '../pki/issue.ts';
+import type { Reply } from '../reply.ts';
+import { until } from '../testing/until.ts';
+import type { Listener } from './listener.ts';
+import { listen } from './listener.ts';
+
+let tls: KeyPair & { readonly ca: string };
+before(async () => {
+  const validity = { now: new Date(), days: 1 };
+  const ca = await issueCa('test-ca', validity);
+  const names = { dns: ['localhost'], ips: ['127.0.0.1'] };
+  tls = { ...(await issue(ca, { use: 'server', commonName: 'test', names }, validity)), ca: ca.cert };
+});
+
+const pieceLength = 128 << 10;
+const pieceCount = 2000;
+const noise = Array.from({ length: pieceLength }, (_, index) => String.fromCharCode(33 + ((index * 7919) % 90))).join(
+  '',
+);
+
+/** A server whose every answer is 250 MB in pieces, or one piece at /whole. */
+class LargeServer {
+  readonly unsent = new UnsentBytes(defaultLimits);
+  made = 0;
+  released = 0;
+  #listener: Listener | undefined;
+
+  async start(stallMs: number): Promise<Listener> {
+    this.#listener = await listen({
+      host: '127.0.0.1',
+      port: 0,
+      tls,
+      connections: { stallMs, sweepMs: 60_000 },
+      identify: () => ({ name: 'alice', uid: '', groups: [] }),
+      handle: async ({ url }) => this.#reply(url),
+      unauthorized: () => assert.fail('nobody is refused'),
+      onBug: (error) => assert.fail(String(error)),
+    });
+    return this.#listener;
+  }
+
+  #reply(url: string): Reply {
+    return {
+      status: 200,
+      headers: {},
+      body: url === '/whole' ? noise.repeat(128) : this.#pieces(),
+      hold: (holder) => this.unsent.open('alice', holder),
+      release: () => void this.released++,
+    };
+  }
+
+  *#pieces(): Generator<string, void> {
+    for (let index = 0; index < pieceCount; index++) {
+      this.made++;
+      yield noise;
+    }
+  }
+}
+
+/** Sends a request and reads nothing of the answer; what is returned ends the connection. */
+type Open = (port: number, path: string) => Promise<() => void>;
+
+const http1 =
+  (headers: string): Open =>
+  async (port, path) => {
+    const socket = connect({ host: '127.0.0.1', port, ca: tls.ca, ALPNProtocols: ['http/1.1'] });
+    socket.on('error', () => undefined);
+    await once(socket, 'secureConnect');
+    socket.pause();
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`);
+    return () => void socket.destroy();
+  };
+
+const http2: Open = async (port, path) => {
+  const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.ca, settings: { initialWindowSize: 0 } });
+  session.on('error', () => undefined);
+  session.request({ ':path': path }).on('error', () => undefined);
+  return () => session.destroy();
+};
+
+const clients: Readonly<Record<string, Open>> = {
+  'HTTP/1.1': http1(''),
+  'HTTP/1.1 with gzip': http1('Accept-Encoding: gzip\r\n'),
+  'HTTP/2 with a window of 0': http2,
+};
+
+suite('a client that does not read', () => {
+  for (const [name, open] of Object.entries(clients)) {
+    test(`${name}: little of the answer is made, until it goes`, async () => {
+      const server = new LargeServer();
+      const listener = await server.start(60_000);
+      const close = await open(listener.port, '/');
+      await until('the answer waits for the client', () => server.unsent.bytes > 0);
+      // What the kernel and the compressor take is not the server's to count; it is far less than the answer.
+      assert.ok(server.made < pieceCount / 4, `${server.made} pieces were made`);
+      assert.ok(server.unsent.bytes <= pieceLength, `${server.unsent.bytes} bytes are held`);
+      close();
+      await until('its place is free', () => server.released === 1);
+      assert.equal(server.unsent.bytes, 0);
+      await listener.close(0);
+    });
+
+    test(`${name}: the server cuts it off`, async () => {
+      const server = new LargeServer();
+      const listener = await server.start(50);
+      const close = await open(listener.port, '/');
+      await until('its place is free', () => server.released === 1);
+      assert.equal(server.unsent.bytes, 0);
+      assert.ok(server.made < pieceCount / 4, `${server.made} pieces were made`);
+      close();
+      await listener.close(0);
+    });
+
+    if (name.includes('gzip')) continue;
+    test(`${name}: an answer that is one text is counted until the server cuts it off`, async () => {
+      const server = new LargeServer();
+      const listener = await server.start(300);
+      const closers = await Promise.all(Array.from({ length: 3 }, () => open(listener.port, '/whole')));
+      await until('answers wait', () => server.unsent.bytes >= 128 * pieceLength);
+      await until('all are cut off', () => server.released === 3);
+      assert.equal(server.unsent.bytes, 0);
+      for (const close of closers) close();
+      await listener.close(0);
+    });
+  }
+});
+
+test('a client that reads a little at a time is cut off when its waits add up', async () => {
+  const server = new LargeServer();
+  const listener = await server.start(200);
+  const socket = connect({ host: '127.0.0.1', port: listener.port, ca: tls.ca, ALPNProtocols: ['http/1.1'] });
+  socket.on('error', () => undefined);
+  await once(socket, 'secureConnect');
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  socket.pause();
+  const timer = setInterval(() => socket.read(32 << 10), 20);
+  await until('its place is free', () => server.released === 1);
+  assert.ok(server.made < pieceCount / 2, `${server.made} pieces were made`);
+  clearInterval(timer);
+  socket.destroy();
+  await listener.close(0);
+});

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+
+import { prettyPieces } from './pretty.ts';
+
+const values: readonly unknown[] = [
+  null,
+  -1.5e-7,
+  {},
+  [],
+  [[]],
+  [{}],
+  { a: {}, b: [] },
+  [[], {}, [[1]]],
+  ['"', '\\', '\\"', '\\\\"', '{}[],: "', 'a\nb', '\u0001', 'é😀', '\ud800'],
+  { kind: 'List', metadata: {}, items: [{ a: 'b', c: [1, 2, { d: null }] }, { '"': '\\' }] },
+];
+
+suite('JSON is indented as JSON.stringify indents it', () => {
+  for (const value of values) {
+    for (const shape of [value, [value, value], { a: value, b: { c: [value] } }]) {
+      const json = JSON.stringify(shape);
+      test(json, () => assert.equal([...prettyPieces([json], 7)].join(''), JSON.stringify(shape, null, 2)));
+    }
+  }
+});
+
+test('a list may come in pieces, with nothing between its brackets', () => {
+  assert.equal([...prettyPieces(['{"items":[', ']}\n'], 100)].join(''), '{\n  "items": []\n}\n');
+  assert.equal(
+    [...prettyPieces(['{"items":[', '{}', ',{"a":1}', ']}\n'], 100)].join(''),
+    `${JSON.stringify({ items: [{}, { a: 1 }] }, null, 2)}\n`,
+  );
+});
+
+test('no piece is larger than asked for and one token more', () => {
+  const value = Array.from({ length: 1000 }, (_, index) => ({ name: `n${index}` }));
+  const pieces = [...prettyPieces([JSON.stringify(value)], 100)];
+  assert.equal(pieces.join(''), JSON.stringify(value, null, 2));
+  assert.ok(Math.max(...pieces.map((piece) => piece.length)) < 120);
+});
