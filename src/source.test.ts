@@ -185,6 +185,21 @@ test('Node is new enough to run the source', () => {
   );
 });
 
+test('every requirement that a test names is in docs/reference/requirements.md', () => {
+  const page = readFileSync(`${root}/docs/reference/requirements.md`, 'utf8');
+  const known = new Set(page.match(/(?<=^\| )(?:SRV|NAME|LB|EXT|MCS)-\d+(?= \|)/gm));
+  assert.ok(known.size > 150);
+  const named = ['src', 'test'].flatMap((folder) =>
+    globSync(`${folder}/**/*.ts`, { cwd: root }).flatMap(
+      (path) => readFileSync(`${root}/${path}`, 'utf8').match(/\b(?:SRV|NAME|LB|EXT|MCS)-\d+\b/g) ?? [],
+    ),
+  );
+  assert.deepEqual(
+    [...new Set(named)].filter((id) => !known.has(id)),
+    [],
+  );
+});
+
 test('every dependency has its reason in docs/dependencies.md', () => {
   // A cast where bytes become an object: our own package.json.
   const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as Record<string, Record<string, string>>;
