@@ -12,6 +12,7 @@ import type { AdmissionPlugins } from './admission/plugins.ts';
 import type { Webhooks } from './admission/webhooks/webhooks.ts';
 import type { Slices } from './limits/slices.ts';
 import type { UnsentBytes } from './limits/unsent.ts';
+import type { Quotas } from './quota/quotas.ts';
 import type { WatchLimits } from './limits/watch-limits.ts';
 
 /** What every verb works with. */
@@ -22,6 +23,7 @@ export interface ServerContext {
   readonly access: Authorizer;
   readonly identity: Identity;
   readonly plugins: AdmissionPlugins;
+  readonly quotas: Quotas;
   /** Who is asked before a write. */
   readonly webhooks: Webhooks;
   readonly write: WriteContext;

@@ -40,6 +40,7 @@ import { WatchLimits } from './limits/watch-limits.ts';
 import type { Loops } from './lifecycle/loops.ts';
 import { startLoops } from './lifecycle/loops.ts';
 import { ServerMetrics } from './metrics.ts';
+import { Quotas } from './quota/quotas.ts';
 import type { ApiRequest, Reply } from './reply.ts';
 
 export interface ServerOptions {
@@ -149,6 +150,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       limits[Symbol.dispose]();
       context.webhooks[Symbol.dispose]();
       await auditLog?.[Symbol.asyncDispose]();
+      await context.quotas[Symbol.asyncDispose]();
       context.hub.close();
       await context.allocator.close();
     },
@@ -231,7 +233,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
       ? memoryTokenKeys(clock)
       : openKeyDirectory({ path: keyDirectory, clock, onDamaged: (message) => log.warn(message) }),
   ]);
-  const { tls, tokens } = options;
+  const { tls, tokens, admissionPlugins: plugins = defaultPlugins } = options;
   const company = new Company();
   const limits = { ...defaultLimits, ...options.limits };
   const unsent = new UnsentBytes(limits);
@@ -241,7 +243,8 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     allocator,
     access: new Authorizer(hub),
     identity: createIdentity({ ca: tls.ca, tokens, keys, issuer, hub, clock, uid: randomUUID }),
-    plugins: options.admissionPlugins ?? defaultPlugins,
+    plugins,
+    quotas: new Quotas({ store, hub, log: log.child({ loop: 'quota' }), enforce: plugins.has('ResourceQuota') }),
     webhooks: new Webhooks({ hub, log, uid: randomUUID }),
     write: {
       gates,

@@ -62,6 +62,7 @@ export async function startLoops(
   const aggregation = new RoleAggregation(context);
   stack.defer(() => aggregation.close());
   await aggregation.start();
+  context.quotas.start();
   const namespaces = new NamespaceLifecycle(context, ca);
   stack.defer(() => namespaces.close());
   namespaces.start();

@@ -1,5 +1,5 @@
 import type { StatusError } from '../../api/errors.ts';
-import { invalid } from '../../api/errors.ts';
+import { forbidden, invalid } from '../../api/errors.ts';
 import { forbiddenField } from '../../api/field-errors.ts';
 import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
@@ -10,6 +10,7 @@ import type { Write } from '../../store/store.ts';
 import type { Plan, PlanOptions } from '../allocate/service-allocator.ts';
 import type { ServerContext } from '../context.ts';
 import type { Resource } from '../resource.ts';
+import { subjectOf } from '../resource.ts';
 
 /** What an object claims and releases beside itself, to be committed together with it. Only Services do. */
 export interface Allocation {
@@ -69,8 +70,18 @@ const nothing = (object: ApiObject): Allocation => ({
   conflictFor: () => 'plan again',
 });
 
-/** A commit takes 128 keys: the object, its claims, and when it is deleted the Endpoints of its name. */
-const maxClaims = 126;
+/** What one commit takes. */
+const maxWrites = 128;
+
+/** The object, its claims, and one more: the status of a quota, or the Endpoints that are deleted with a Service. */
+const maxClaims = maxWrites - 2;
+
+/** The writes of one commit. Throws a 403 if they are too many, as for many node ports where many quotas count them. */
+export function atMostAllowed(resource: Resource, { metadata }: ApiObject, writes: readonly Write[]): readonly Write[] {
+  if (writes.length <= maxWrites) return writes;
+  const why = `it changes ${writes.length} keys with its addresses, node ports and quotas, and one write can change ${maxWrites}: use fewer node ports or quotas`;
+  throw forbidden(subjectOf(resource, metadata.name ?? ''), why);
+}
 
 function allocated(plan: Plan): Allocation {
   const { service, writes } = plan;

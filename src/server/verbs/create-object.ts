@@ -8,12 +8,13 @@ import { denyExternalIps } from '../admission/external-ips.ts';
 import { checkNamespace } from '../admission/namespace.ts';
 import type { ServerContext } from '../context.ts';
 import { trackUpdate, withManagedFields } from '../patch/managed.ts';
+import type { Write } from '../../store/store.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Resource } from '../resource.ts';
 import { kindSubject, subjectOf } from '../resource.ts';
 import { resetFieldsOf } from './reset-fields.ts';
-import { allocateForCreate } from './allocation.ts';
+import { allocateForCreate, atMostAllowed } from './allocation.ts';
 import type { Allocation } from './allocation.ts';
 import { dryRunItem, storedValue, writtenItem } from './stored.ts';
 import type { WriteRequest, Written } from './write-request.ts';
@@ -21,7 +22,7 @@ import { withMetadata } from './write-request.ts';
 
 /** How often a generated name that is taken is tried again. */
 const nameAttempts = 8;
-const claimAttempts = 16;
+const claimAttempts = 64;
 
 /**
  * Creates an object: name and identity, allocation, preparation, validation, one atomic commit. `given` is decoded and
@@ -49,9 +50,14 @@ export async function createObject(
       await admission(context, resource, request, { operation: 'CREATE', object, old: undefined });
       refuseRevision(given);
       const value = await work.run(() => storedValue(resource, object));
-      // Webhooks and slices take their time, and nobody removes what comes into a namespace after its end.
-      checkNamespace(context, resource, request.namespace, name || prefix);
-      const outcome = await commitNew(context, resource, request, { object, value, allocation });
+      const outcome = await context.quotas.commit(
+        { resource, namespace: request.namespace, next: object, old: undefined, dryRun: request.dryRun },
+        async (charges) => {
+          // Webhooks, slices and turns take their time, and nobody removes what comes into a namespace after its end.
+          checkNamespace(context, resource, request.namespace, name || prefix);
+          return commitNew(context, resource, request, { object, value, allocation, charges });
+        },
+      );
       if (outcome !== 'name taken' && outcome !== 'claim lost') return outcome;
       if (outcome === 'name taken' && --names === 0) throw exists(resource, object.metadata, isGenerated);
     } finally {
@@ -127,13 +133,20 @@ async function commitNew(
     object,
     value,
     allocation,
-  }: { readonly object: ApiObject; readonly value: string; readonly allocation: Allocation },
+    charges,
+  }: {
+    readonly object: ApiObject;
+    readonly value: string;
+    readonly allocation: Allocation;
+    readonly charges: readonly Write[];
+  },
 ): Promise<Written | 'name taken' | 'claim lost'> {
   const { cache } = resource;
   const key = cache.key(request.namespace, object.metadata.name ?? '');
   if (cache.get(key) !== undefined) return 'name taken';
   if (request.dryRun) return { item: dryRunItem(resource, key, value, 0), created: true };
-  const commit = await context.store.commit([{ key, value, expect: 0 }, ...allocation.writes]);
+  const writes = atMostAllowed(resource, object, [{ key, value, expect: 0 }, ...allocation.writes, ...charges]);
+  const commit = await context.store.commit(writes);
   if (commit.ok) {
     const { revision } = commit;
     return { item: writtenItem(resource, { key, value, revision, created: revision }), created: true };

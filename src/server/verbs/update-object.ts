@@ -9,6 +9,7 @@ import { checkGrants, requireCreate } from '../access/rbac/writes.ts';
 import { admission } from '../admission/webhooks/admission.ts';
 import { denyExternalIps } from '../admission/external-ips.ts';
 import { requireNamespace } from '../admission/namespace.ts';
+import type { Write } from '../../store/store.ts';
 import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
 import { equalJson } from '../patch/json-value.ts';
@@ -18,7 +19,7 @@ import { inOneGo } from '../limits/slices.ts';
 import type { Resource } from '../resource.ts';
 import { kindSubject, subjectOf } from '../resource.ts';
 import type { Allocation } from './allocation.ts';
-import { allocateForUpdate, releaseOnDelete } from './allocation.ts';
+import { allocateForUpdate, atMostAllowed, releaseOnDelete } from './allocation.ts';
 import { isHeld } from './finalizers.ts';
 import { resetFieldsOf } from './reset-fields.ts';
 import { dryRunItem, servedObject, storedValue, writtenItem } from './stored.ts';
@@ -86,7 +87,14 @@ async function tryUpdate(
     const settled = await work.run(() => withManagedFields(next, settledManagedFields(old, next)));
     if (request.subresource === '') denyExternalIps(context, resource, { next: settled, old });
     await admission(context, resource, request, { operation: 'UPDATE', object: settled, old });
-    const written = await commitUpdate(context, resource, request, { item, old, next: settled, allocation });
+    const change = { item, old, next: settled, allocation };
+    const written =
+      request.subresource === ''
+        ? await context.quotas.commit(
+            { resource, namespace: request.namespace, next: settled, old, dryRun: request.dryRun },
+            (charges) => commitUpdate(context, resource, request, { ...change, charges }),
+          )
+        : await commitUpdate(context, resource, request, { ...change, charges: [] });
     if (written !== 'again') for (const warning of warnings) request.warnings.push(warning); // else in vain
     return written;
   } finally {
@@ -99,17 +107,24 @@ async function commitUpdate(
   context: ServerContext,
   resource: Resource,
   request: WriteRequest,
-  change: { readonly item: Item; readonly old: ApiObject; readonly next: ApiObject; readonly allocation: Allocation },
+  change: {
+    readonly item: Item;
+    readonly old: ApiObject;
+    readonly next: ApiObject;
+    readonly allocation: Allocation;
+    readonly charges: readonly Write[];
+  },
 ): Promise<Written | 'again'> {
-  const { item, old, next, allocation } = change;
+  const { item, old, next, allocation, charges } = change;
   if (await request.work.run(() => equalJson(next, old))) return { item, created: false };
   const value = await request.work.run(() => storedValue(resource, next));
   if (request.dryRun) return { item: dryRunItem(resource, item.key, value, item.revision), created: false };
   const isGone = next.metadata.deletionTimestamp !== undefined && isFinished(resource.kind, next);
-  const commit = await context.store.commit([
+  const writes = atMostAllowed(resource, next, [
     { key: item.key, value: isGone ? undefined : value, expect: item.revision },
-    ...(isGone ? releaseOnDelete(context, resource, old) : allocation.writes),
+    ...(isGone ? releaseOnDelete(context, resource, old) : [...allocation.writes, ...charges]),
   ]);
+  const commit = await context.store.commit(writes);
   if (commit.ok) {
     return { item: writtenItem(resource, { ...item.entry, value, revision: commit.revision }), created: false };
   }

@@ -1,0 +1,44 @@
+import { objectSchema } from '../../../metadata.ts';
+import type { Infer } from '../../../schema/infer.ts';
+import { always, atomic, list, map, optional, pointer, quantity, string, struct } from '../../../schema/schema.ts';
+
+const core = 'io.k8s.api.core.v1';
+
+const scopeRequirement = struct(
+  `${core}.ScopedResourceSelectorRequirement`,
+  'A scope, an operator and values that objects must meet to be counted.',
+  {
+    scopeName: always(1, string, 'The scope.', { required: true }),
+    operator: always(2, string, 'In, NotIn, Exists or DoesNotExist.', { required: true }),
+    values: optional(3, list(string), 'Values for the operator.'),
+  },
+);
+
+const scopeSelector = atomic(
+  struct(`${core}.ScopeSelector`, 'Which objects are counted.', {
+    matchExpressions: optional(1, list(scopeRequirement), 'Requirements that must all hold.'),
+  }),
+);
+
+/** Limits of what a namespace may hold. */
+export const resourceQuota = objectSchema(`${core}.ResourceQuota`, 'Limits of what a namespace may hold.', {
+  spec: always(
+    2,
+    struct(`${core}.ResourceQuotaSpec`, 'The limits.', {
+      hard: optional(1, map(quantity), 'The most there may be of each resource.'),
+      scopes: optional(2, list(string), 'Scopes that objects must be in to be counted.'),
+      scopeSelector: pointer(3, scopeSelector, 'Scopes with operators and values.'),
+    }),
+    'The limits.',
+  ),
+  status: always(
+    3,
+    struct(`${core}.ResourceQuotaStatus`, 'The limits in force and what is used of them.', {
+      hard: optional(1, map(quantity), 'The limits in force.'),
+      used: optional(2, map(quantity), 'What is used.'),
+    }),
+    'The limits in force and what is used of them.',
+  ),
+});
+
+export type ResourceQuota = Infer<typeof resourceQuota>;

@@ -1,0 +1,70 @@
+// What a write adds to one quota, or why the quota forbids it.
+import type { Subject } from '../../api/errors.ts';
+import { forbidden } from '../../api/errors.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import { addQuantities, printQuantity, subtractQuantities, zero } from '../../api/quantity.ts';
+import type { Amounts, Evaluator } from './evaluator.ts';
+import { usageOf } from './evaluator.ts';
+import type { Scope } from './scopes.ts';
+
+/** A quota, and what is used of it. */
+export interface Account {
+  readonly name: string;
+  readonly hard: Amounts;
+  readonly used: Amounts;
+  readonly scopes: readonly Scope[];
+}
+
+/** A write: `old` is undefined for a new object. */
+export interface Change {
+  readonly next: ApiObject;
+  readonly old: ApiObject | undefined;
+}
+
+/** The names that a quota limits and a kind counts for. */
+export const limitedNames = ({ hard }: Pick<Account, 'hard'>, { counts }: Evaluator): readonly string[] =>
+  [...hard.keys()].filter(counts);
+
+/** Whether a quota counts an object. */
+export const isCounted = (scopes: readonly Scope[], { isInScope }: Evaluator, object: ApiObject): boolean =>
+  scopes.every((scope) => isInScope?.(object, scope) === true);
+
+/** What is used after a write; undefined: as before. Throws the 403 of Kubernetes where that is too much. */
+export function charge(
+  account: Account,
+  evaluator: Evaluator,
+  { next, old }: Change,
+  subject: Subject,
+): Amounts | undefined {
+  const { name: quota, hard, used, scopes } = account;
+  const names = limitedNames(account, evaluator);
+  if (names.length === 0 || !isCounted(scopes, evaluator, next)) return undefined;
+  const missing = evaluator.missing?.(next, names);
+  if (missing !== undefined) throw forbidden(subject, `failed quota: ${quota}: ${missing}`);
+  const before =
+    old !== undefined && isCounted(scopes, evaluator, old) ? usageOf(evaluator, () => old, names) : undefined;
+  const after = new Map(used);
+  const requested = new Map<string, string>();
+  const exceeded: string[] = [];
+  for (const [name, amount] of usageOf(evaluator, () => next, names)) {
+    const more = subtractQuantities(amount, before?.get(name) ?? zero);
+    if (more.nano <= 0n) continue; // what is given back is counted once it is committed
+    const sum = addQuantities(used.get(name) ?? zero, more);
+    requested.set(name, printQuantity(more));
+    after.set(name, sum);
+    if (sum.nano > (hard.get(name) ?? zero).nano) exceeded.push(name);
+  }
+  if (requested.size === 0) return undefined;
+  if (exceeded.length === 0) return after;
+  const list = (amountOf: (name: string) => string): string =>
+    exceeded
+      .toSorted()
+      .map((name) => `${name}=${amountOf(name)}`)
+      .join(',');
+  const printed = (amounts: Amounts) => (name: string) => printQuantity(amounts.get(name) ?? zero);
+  throw forbidden(
+    subject,
+    `exceeded quota: ${quota}, requested: ${list((name) => requested.get(name) ?? '')}, ` +
+      `used: ${list(printed(used))}, limited: ${list(printed(hard))}`,
+  );
+}

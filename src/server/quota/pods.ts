@@ -1,0 +1,135 @@
+import type { Container, Pod } from '../../api/kinds/core/pod/schema.ts';
+import {
+  hugePagesPrefix,
+  isExtendedName,
+  isExtendedQuotaName,
+  requestsPrefix,
+  requiredInContainers,
+} from '../../api/kinds/core/resourcequota/names.ts';
+import type { Quantity } from '../../api/quantity.ts';
+import { addQuantities, largerQuantity, parseQuantity, wholeQuantity, zero } from '../../api/quantity.ts';
+import type { Amounts, Evaluator } from './evaluator.ts';
+import { isPodInScope } from './scopes.ts';
+
+const computed = ['cpu', 'memory', 'ephemeral-storage'] as const;
+
+const names: ReadonlySet<string> = new Set([
+  'count/pods',
+  'pods',
+  ...computed.flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
+]);
+
+const one = wholeQuantity(1);
+
+// An evaluator is given objects of its kind.
+const asPod = (object: object): Pod => object as Pod;
+
+/** All Pods are counted; `pods` and compute resources are those of Pods that have not ended. */
+export const podEvaluator: Evaluator = {
+  counts: (name) =>
+    names.has(name) ||
+    name.startsWith(hugePagesPrefix) ||
+    name.startsWith(requestsPrefix + hugePagesPrefix) ||
+    isExtendedQuotaName(name),
+  usage(object) {
+    const { spec, status } = asPod(object);
+    const counted: [string, Quantity][] = [['count/pods', one]];
+    if (status.phase === 'Failed' || status.phase === 'Succeeded') return new Map(counted);
+    const { requests, limits } = podAmounts(spec);
+    return new Map([...counted, ['pods', one], ...computeNames(requests, limits)]);
+  },
+  isInScope: (object, scope) => isPodInScope(asPod(object), scope),
+  missing(object, limited) {
+    const { spec } = asPod(object);
+    const lacking = new Map<string, string[]>();
+    for (const { name: container, resources } of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
+      const given = new Map(computeNames(amounts(resources.requests), amounts(resources.limits)));
+      for (const name of limited) {
+        if (!requiredInContainers.has(name) || given.has(name)) continue;
+        lacking.getOrInsertComputed(name, () => []).push(container);
+      }
+    }
+    if (lacking.size === 0) return undefined;
+    const texts = Array.from(
+      lacking,
+      ([name, containers]) => `${name} for: ${[...new Set(containers)].sort().join(',')}`,
+    );
+    return `must specify ${texts.sort().join('; ')}`;
+  },
+};
+
+/** Under which names requests and limits are counted. */
+function computeNames(requests: Amounts, limits: Amounts): readonly (readonly [string, Quantity])[] {
+  return [
+    ...computed.flatMap((name) => {
+      const [request, limit] = [requests.get(name), limits.get(name)];
+      return [
+        ...(request === undefined
+          ? []
+          : ([
+              [name, request],
+              [`requests.${name}`, request],
+            ] as const)),
+        ...(limit === undefined ? [] : ([[`limits.${name}`, limit]] as const)),
+      ];
+    }),
+    ...Array.from(requests).flatMap(([name, request]) => {
+      const isHuge = name.startsWith(hugePagesPrefix);
+      return [
+        ...(isHuge ? ([[name, request]] as const) : []),
+        ...(isHuge || isExtendedName(name) ? ([[requestsPrefix + name, request]] as const) : []),
+      ];
+    }),
+  ];
+}
+
+/** What a Pod as a whole requests and may use: its containers, or more while it starts, and its overhead. */
+function podAmounts(spec: Pod['spec']): { readonly requests: Amounts; readonly limits: Amounts } {
+  const overhead = amounts(spec.overhead);
+  const total = (of: 'requests' | 'limits'): Map<string, Quantity> => {
+    const sum = new Map(containerAmounts(spec, of));
+    for (const [name, amount] of amounts(spec.resources?.[of])) if (isOfPod(name)) sum.set(name, amount);
+    return sum;
+  };
+  const [requests, limits] = [total('requests'), total('limits')];
+  for (const [name, amount] of overhead) {
+    requests.set(name, addQuantities(requests.get(name) ?? zero, amount));
+    const limit = limits.get(name);
+    if (limit !== undefined && limit.nano !== 0n) limits.set(name, addQuantities(limit, amount));
+  }
+  return { requests, limits };
+}
+
+/** Whether a Pod can set the resource for all its containers together. */
+const isOfPod = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith(hugePagesPrefix);
+
+/** The sum of the containers, or what the most demanding init container has beside the sidecars before it (KEP-753). */
+function containerAmounts({ containers, initContainers }: Pod['spec'], of: 'requests' | 'limits'): Amounts {
+  const own = ({ resources }: Container): Amounts => amounts(resources[of]);
+  let running: Amounts = (containers ?? []).map(own).reduce(sum, new Map());
+  let sidecars: Amounts = new Map();
+  let starting: Amounts = new Map();
+  for (const container of initContainers ?? []) {
+    const beside = sum(sidecars, own(container));
+    if (container.restartPolicy === 'Always') {
+      running = sum(running, own(container));
+      sidecars = beside;
+    }
+    starting = combine(starting, beside, largerQuantity);
+  }
+  return combine(running, starting, largerQuantity);
+}
+
+const amounts = (given: Readonly<Record<string, string | number>> = {}): Amounts =>
+  new Map(Object.entries(given).map(([name, amount]) => [name, parseQuantity(String(amount))]));
+
+const sum = (a: Amounts, b: Amounts): Amounts => combine(a, b, addQuantities);
+
+function combine(a: Amounts, b: Amounts, join: (a: Quantity, b: Quantity) => Quantity): Amounts {
+  const all = new Map(a);
+  for (const [name, amount] of b) {
+    const other = all.get(name);
+    all.set(name, other === undefined ? amount : join(other, amount));
+  }
+  return all;
+}

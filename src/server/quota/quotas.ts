@@ -1,0 +1,237 @@
+import type { Logger } from 'pino';
+
+import { resourceQuotaKind } from '../../api/kinds/core/resourcequota/kind.ts';
+import type { ResourceQuota } from '../../api/kinds/core/resourcequota/schema.ts';
+import { printQuantity } from '../../api/quantity.ts';
+import { setTimeout } from '../../machine/timers.ts';
+import type { Store, Write } from '../../store/store.ts';
+import type { CacheHub } from '../cache/hub.ts';
+import type { Item } from '../cache/item.ts';
+import { serialise } from '../cache/layout.ts';
+import type { ResourceCache } from '../cache/resource-cache.ts';
+import type { Watcher } from '../cache/watchers.ts';
+import { equalJson } from '../patch/json-value.ts';
+import type { Resource } from '../resource.ts';
+import { subjectOf } from '../resource.ts';
+import type { Change } from './charge.ts';
+import { charge } from './charge.ts';
+import type { Amounts } from './evaluator.ts';
+import { evaluatorOf } from './evaluators.ts';
+import { QuotaTracker } from './tracker.ts';
+
+/** Changes of usage that follow within this time are one write of the status. */
+const windowMs = 50;
+const retryMs = 1000;
+
+export interface QuotasOptions {
+  readonly store: Store;
+  readonly hub: CacheHub;
+  readonly log: Logger;
+  /** Whether writes over a limit are refused; the status of quotas is kept either way. */
+  readonly enforce: boolean;
+}
+
+/** A write that may count. */
+export interface CountedWrite extends Change {
+  readonly resource: Resource;
+  readonly namespace: string;
+  readonly dryRun: boolean;
+}
+
+interface Quota {
+  readonly item: Item;
+  /** Made when it is first needed, and again when the spec has changed. */
+  readonly tracker: QuotaTracker | undefined;
+}
+
+/**
+ * Enforces the quotas of all namespaces and keeps their status.
+ *
+ * A write that counts is one commit with the new status of the quota, which must be at the revision that was read. So of
+ * two servers that both see room for one more, one commits and the other looks again. What is used is counted from the
+ * caches and never taken from the status: they are at least at the revision of the quota, and every write that counts
+ * raises that, so none that was committed is missed. Writes of one server take turns in each namespace, since all but one
+ * of those that are planned together would be in vain.
+ */
+export class Quotas implements AsyncDisposable {
+  readonly #options: QuotasOptions;
+  readonly #cache: ResourceCache;
+  readonly #watcher: Watcher;
+  /** Namespace → key → its quota. Only namespaces that have one. */
+  readonly #namespaces = new Map<string, Map<string, Quota>>();
+  /** Namespace → the end of the last turn that was asked for. */
+  readonly #turns = new Map<string, Promise<void>>();
+  /** Namespaces whose quotas may have a status that is not right. */
+  #stale = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #working: Promise<void> | undefined;
+  #isRunning = false;
+
+  constructor(options: QuotasOptions) {
+    this.#options = options;
+    const cache = options.hub.cache(resourceQuotaKind);
+    this.#cache = cache;
+    this.#watcher = {
+      scope: cache.prefix,
+      exact: false,
+      notify: ({ key, item }) => this.#take(key, item),
+      progress: () => undefined,
+    };
+    cache.watchers.add(this.#watcher);
+    for (const item of cache.range(cache.prefix)) this.#take(item.key, item);
+  }
+
+  /** Keeps the status of quotas from now on. */
+  start(): void {
+    this.#isRunning = true;
+    if (this.#stale.size > 0) this.#soon(0);
+  }
+
+  /** Nothing runs any more when it resolves. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isRunning = false;
+    clearTimeout(this.#timer);
+    this.#cache.watchers.remove(this.#watcher);
+    for (const quotas of this.#namespaces.values())
+      for (const { tracker } of quotas.values()) tracker?.[Symbol.dispose]();
+    await this.#working;
+  }
+
+  /**
+   * Commits a write with what it adds to quotas: `commit` gets the writes to add to its own. Throws the 403 of Kubernetes
+   * where a quota forbids it. A commit that fails at one of these keys is to be planned again.
+   */
+  async commit<T>(write: CountedWrite, commit: (writes: readonly Write[]) => Promise<T>): Promise<T> {
+    if (!this.#concerns(write)) return commit([]);
+    return this.#inTurn(write.namespace, async () => {
+      const charged = this.#charge(write);
+      if (write.dryRun || charged.length === 0) return commit([]);
+      const result = await commit(charged);
+      // The next turn counts what this one has added.
+      await this.#options.hub.reached(this.#options.store.revision);
+      return result;
+    });
+  }
+
+  #concerns({ resource, namespace, old }: CountedWrite): boolean {
+    const quotas = this.#options.enforce ? this.#namespaces.get(namespace) : undefined;
+    if (quotas === undefined) return false;
+    const evaluator = evaluatorOf(resource.cache.kind);
+    if (evaluator === undefined || (old !== undefined && evaluator.checksUpdates !== true)) return false;
+    return Array.from(quotas.values()).some(({ item }) => {
+      const hard = Object.keys((item.object as ResourceQuota).spec.hard ?? {});
+      return hard.some((name) => evaluator.counts(name));
+    });
+  }
+
+  #charge({ resource, namespace, next, old }: CountedWrite): readonly Write[] {
+    const evaluator = evaluatorOf(resource.cache.kind);
+    if (evaluator === undefined) return [];
+    const subject = subjectOf(resource, next.metadata.name ?? '');
+    return this.#tracked(namespace).flatMap(({ item, tracker }) => {
+      const used = charge(tracker, evaluator, { next, old }, subject);
+      return used === undefined ? [] : [this.#statusWrite(item, used)];
+    });
+  }
+
+  #take(key: string, item: Item | undefined): void {
+    const namespace = key.slice(this.#cache.prefix.length, key.lastIndexOf('/'));
+    const quotas = this.#namespaces.get(namespace) ?? new Map<string, Quota>();
+    const before = quotas.get(key);
+    if (item === undefined) {
+      before?.tracker?.[Symbol.dispose]();
+      quotas.delete(key);
+    } else {
+      const isSame = before !== undefined && equalJson(specOf(before.item), specOf(item));
+      if (!isSame) before?.tracker?.[Symbol.dispose]();
+      quotas.set(key, { item, tracker: isSame ? before.tracker : undefined });
+    }
+    if (quotas.size > 0) this.#namespaces.set(namespace, quotas);
+    else this.#namespaces.delete(namespace);
+    this.#changed(namespace);
+  }
+
+  /** The quotas of a namespace by name, with what is used of each at the revision of the hub. */
+  #tracked(namespace: string): readonly { readonly item: Item; readonly tracker: QuotaTracker }[] {
+    const quotas = this.#namespaces.get(namespace) ?? new Map<string, Quota>();
+    return Array.from(quotas)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, { item, tracker: known }]) => {
+        const { hub } = this.#options;
+        const tracker = known ?? new QuotaTracker(hub, item.object as ResourceQuota, () => this.#changed(namespace));
+        if (known === undefined) quotas.set(key, { item, tracker });
+        return { item, tracker };
+      });
+  }
+
+  /** Runs something when all turns that were asked for before are over. */
+  async #inTurn<T>(namespace: string, run: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(namespace);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#turns.set(namespace, promise);
+    await before;
+    try {
+      return await run();
+    } finally {
+      if (this.#turns.get(namespace) === promise) this.#turns.delete(namespace);
+      resolve();
+    }
+  }
+
+  #changed(namespace: string): void {
+    this.#stale.add(namespace);
+    if (this.#isRunning) this.#soon(windowMs);
+  }
+
+  #soon(ms: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#working = this.#work().then((isDone) => {
+        this.#timer = undefined;
+        if (this.#stale.size > 0 && this.#isRunning) this.#soon(isDone ? windowMs : retryMs);
+      });
+    }, ms);
+  }
+
+  /** Whether nothing has failed. */
+  async #work(): Promise<boolean> {
+    const namespaces = this.#stale;
+    this.#stale = new Set();
+    let isDone = true;
+    for (const namespace of namespaces) {
+      if (!this.#isRunning) break;
+      try {
+        await this.#inTurn(namespace, () => this.#reconcile(namespace));
+      } catch (error) {
+        this.#options.log.warn({ err: error, namespace }, 'the status of quotas was not written; retrying');
+        this.#stale.add(namespace);
+        isDone = false;
+      }
+    }
+    return isDone;
+  }
+
+  async #reconcile(namespace: string): Promise<void> {
+    const { store, hub } = this.#options;
+    for (const { item, tracker } of this.#tracked(namespace)) {
+      const write = this.#statusWrite(item, tracker.used);
+      if (write.value === item.entry.value) continue;
+      const commit = await store.commit([write]);
+      await hub.reached(commit.revision);
+      // Another write came first, and its event makes the namespace stale again.
+    }
+  }
+
+  #statusWrite({ key, object, revision }: Item, used: Amounts): Write {
+    const quota = object as ResourceQuota; // the cache holds what the schema of the kind has decoded
+    const { hard } = quota.spec;
+    const amounts = Array.from(used).sort(([a], [b]) => (a < b ? -1 : 1));
+    const status = {
+      ...(hard === undefined ? {} : { hard }),
+      used: Object.fromEntries(amounts.map(([name, amount]) => [name, printQuantity(amount)])),
+    };
+    const next: ResourceQuota = { ...quota, status };
+    return { key, value: serialise(this.#cache.layout, next), expect: revision };
+  }
+}
+
+const specOf = ({ object }: Item): unknown => (object as ResourceQuota).spec;
