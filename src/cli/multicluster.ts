@@ -1,12 +1,15 @@
 import type { Logger } from 'pino';
 import { endpointRangesOf } from '../multicluster/guard/policy.ts';
 import { Vips } from '../multicluster/member/vips.ts';
+import type { PulseTimes } from '../multicluster/member/options.ts';
+import { defaultSourceLeaseMs, pulseOf } from '../multicluster/member/options.ts';
 import type { MemberEntry, MulticlusterOptions } from '../multicluster/multicluster.ts';
 import { UsageError } from './errors.ts';
 import { oneOf, readFlag } from './flags.ts';
 import { readWebhook, webhookFlags } from './mcs/webhook.ts';
 import { parseGoDuration } from './part/duration.ts';
-import { leaderFlags, readElection } from './part/leader-flags.ts';
+import type { Election } from './part/leader-flags.ts';
+import { leaderFlags, longestTakeoverMs, readElection } from './part/leader-flags.ts';
 import type { LoadPart, Part, StartContext, UpCluster } from './part/part.ts';
 import type { Flag, Settings } from './settings.ts';
 
@@ -35,8 +38,8 @@ const flags: readonly Flag[] = [
   {
     name: 'source-lease-duration',
     value: 'DURATION',
-    description: 'how long a cluster may be silent before the others drop its endpoints',
-    default: '15s',
+    description: 'how long the endpoints of a cluster are kept while nobody hears of it; longer than an election takes',
+    default: `${defaultSourceLeaseMs / 1000}s`,
   },
   ...webhookFlags,
   ...leaderFlags(lease),
@@ -74,7 +77,10 @@ export const part: Part = {
     };
   },
   isOneForAll: true,
-  inUp: (cluster) => load((context) => inUpOptions(cluster, context)),
+  inUp: (cluster) => {
+    const options = readOptions(cluster.settings ?? new Map());
+    return load((context) => inUpOptions(cluster, options, context));
+  },
 };
 
 const tell = (log: Logger, error: unknown): void => log.error({ err: error }, 'the members are no longer followed');
@@ -87,16 +93,30 @@ const load =
   };
 
 function readOptions(settings: Settings, targets?: readonly string[]): Omit<MulticlusterOptions, 'members'> {
-  const durationMs = readFlag(settings, 'source-lease-duration', parseLease, 15_000);
+  const pulse = pulseOf(readFlag(settings, 'source-lease-duration', parseLease, defaultSourceLeaseMs));
+  // Agents of different clusters may stand for election in one.
+  const leaderElection = readElection(settings, [lease, ...(targets ?? [])].join('-'));
+  if (leaderElection !== undefined) checkTakeover(pulse, leaderElection);
   return {
     seedPolicy: readFlag(settings, 'conflicts', oneOf(['Withdraw', 'OldestWins', 'Quarantine']), 'Withdraw'),
     setName: readFlag(settings, 'set-name', nonEmpty, 'fairlead'),
     windowMs: readFlag(settings, 'window', parseGoDuration, 100),
-    pulse: { durationMs, renewMs: durationMs / 3 },
-    // Agents of different clusters may stand for election in one.
-    leaderElection: readElection(settings, [lease, ...(targets ?? [])].join('-')),
+    pulse,
+    leaderElection,
     webhook: readWebhook(settings),
   };
+}
+
+/** Leases that ran out before another controller can renew them would cost all endpoints of other clusters. */
+function checkTakeover({ durationMs, renewMs }: PulseTimes, election: Election): void {
+  // They were last renewed up to one renewal before a controller crashed; another renewal is for what goes wrong.
+  const leastMs = (longestTakeoverMs(election) * durationMs) / (durationMs - 2 * renewMs);
+  if (durationMs >= leastMs) return;
+  throw new UsageError(
+    `--source-lease-duration ${durationMs / 1000}s is too short: it takes up to ${longestTakeoverMs(election) / 1000}s until another controller ` +
+      'leads (--leader-elect-lease-duration and 4.4 times --leader-elect-retry-period), and the endpoints of all other clusters ' +
+      `would be removed meanwhile; pass at least ${Math.ceil(leastMs / 1000)}s, shorten the times of the election, or pass --leader-elect=false`,
+  );
 }
 
 function parseTargets(text: string): readonly string[] {
@@ -121,7 +141,8 @@ function nonEmpty(text: string): string {
 const anywhere = endpointRangesOf(['0.0.0.0/0', '::/0']);
 
 function inUpOptions(
-  { all = [], gates, settings = new Map() }: UpCluster,
+  { all = [], gates }: UpCluster,
+  options: Omit<MulticlusterOptions, 'members'>,
   { peers, serving }: StartContext,
 ): MulticlusterOptions {
   const entries = all.map(({ name, superclusterCidrs = [] }): MemberEntry => ({
@@ -136,7 +157,6 @@ function inUpOptions(
     acceptsRelaxedNames: gates.enabled('RelaxedServiceNameValidation'),
     keepsSrvNames: gates.enabled('SRVServiceName'),
   }));
-  const options = readOptions(settings);
   // API servers of this process call it: their own certificate is good for loopback, and costs no time to make.
   const webhook = serving && { listen: { host: '127.0.0.1', port: 0 }, certificate: async () => serving() };
   return {

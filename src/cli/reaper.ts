@@ -1,3 +1,4 @@
+import { defaultSourceLeaseMs, pulseOf } from '../multicluster/member/options.ts';
 import type { ReaperOptions } from '../multicluster/reaper.ts';
 import { UsageError } from './errors.ts';
 import { oneOf, readFlag } from './flags.ts';
@@ -10,7 +11,7 @@ const flags: readonly Flag[] = [
     name: 'lease-duration',
     value: 'DURATION',
     description: 'how long a source cluster may be silent whose lease does not say',
-    default: '15s',
+    default: `${defaultSourceLeaseMs / 1000}s`,
   },
   {
     name: 'on-controller-loss',
@@ -47,11 +48,11 @@ const load =
   };
 
 function readOptions(settings: Settings): ReaperOptions {
-  const durationMs = readFlag(settings, 'lease-duration', parseDuration, 15_000);
+  const durationMs = readFlag(settings, 'lease-duration', parseDuration, defaultSourceLeaseMs);
   const freezeMs = readFlag(settings, 'freeze-for', parseGoDuration, 0);
   return {
     own: settings.get('cluster-id')?.at(-1),
-    pulse: { durationMs, renewMs: durationMs / 3 },
+    pulse: pulseOf(durationMs),
     onControllerLoss: readFlag(settings, 'on-controller-loss', oneOf(['Remove', 'Freeze']), 'Remove'),
     ...(freezeMs > 0 ? { freezeMs } : {}),
   };

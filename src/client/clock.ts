@@ -1,4 +1,4 @@
-import { setTimeout } from '../machine/timers.ts';
+import { setInterval, setTimeout } from '../machine/timers.ts';
 
 /** Time, passed in so that tests do not wait. */
 export interface Clock {
@@ -8,6 +8,11 @@ export interface Clock {
   elapsed(): number;
   /** Calls `run` once after `ms`, unless the returned function is called before. */
   after(ms: number, run: () => void): () => void;
+  /**
+   * The end of the last pause of this process, on the clock of `elapsed`; 0: there was none. A process that was stopped, or
+   * whose machine was, has neither read nor seen anything meanwhile: see `silenceMs`.
+   */
+  awakeSince(): number;
 }
 
 /** A number from 0 up to 1, as `Math.random`. */
@@ -21,7 +26,46 @@ export const systemClock: Clock = {
     const timer = setTimeout(run, Math.min(ms, longestTimerMs));
     return () => clearTimeout(timer);
   },
+  awakeSince: () => (pauses ??= new PauseDetector()).awakeSince(),
 };
+
+/** A process that ran nothing for this long was paused; less is what a busy one takes. */
+export const shortestPauseMs = 2000;
+
+/** How often a process checks that it runs. */
+const beatMs = 500;
+
+/** Notices that this process was paused: between two runs of its timer more time went by than work takes. */
+class PauseDetector {
+  #beatAt = performance.now();
+  #awakeSince = 0;
+
+  constructor() {
+    setInterval(() => this.#beat(), beatMs).unref();
+  }
+
+  /** Right also in the first callback after a pause, whichever timer that is of. */
+  awakeSince(): number {
+    this.#beat();
+    return this.#awakeSince;
+  }
+
+  #beat(): void {
+    const now = performance.now();
+    if (now - this.#beatAt >= shortestPauseMs + beatMs) this.#awakeSince = now;
+    this.#beatAt = now;
+  }
+}
+
+/** Begins with the first use: a command that waits for nobody needs no timer. */
+let pauses: PauseDetector | undefined;
+
+/**
+ * How long nothing was heard of another, by a process that could hear it: after a pause of our own the whole time starts
+ * again. Everything that judges others by the time since their last sign of life takes it from here.
+ */
+export const silenceMs = (clock: Clock, heardAt: number): number =>
+  clock.elapsed() - Math.max(heardAt, clock.awakeSince());
 
 /** What a timer of Node can count to; more would fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -33,13 +77,14 @@ const lateMs = 100;
 const readMs = 100;
 
 /**
- * As `clock.after`, for those who act because something has not come: a process that was held up itself reads first what
- * has come meanwhile, since that is no silence of others.
+ * As `clock.after`, for those who act because something has not come. A process that was held up reads first what has come
+ * meanwhile; one that was paused waits the whole time again, since the others may have been paused with it.
  */
 export function afterReading(clock: Clock, ms: number, run: () => void): () => void {
-  const due = clock.elapsed() + ms;
+  const [startedAt, awakeSince] = [clock.elapsed(), clock.awakeSince()];
   let cancel = clock.after(ms, () => {
-    if (clock.elapsed() - due > lateMs) cancel = clock.after(readMs, run);
+    if (clock.awakeSince() > awakeSince) cancel = afterReading(clock, ms, run);
+    else if (clock.elapsed() - startedAt - ms > lateMs) cancel = clock.after(readMs, run);
     else run();
   });
   return () => cancel();

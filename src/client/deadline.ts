@@ -1,4 +1,4 @@
-import { setTimeout } from '../machine/timers.ts';
+import { afterReading, systemClock } from './clock.ts';
 import type { ApiCall } from './transport.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { ApiCall } from './transport.ts';
  */
 export class Deadline {
   readonly #signal: AbortSignal | undefined;
-  readonly #timer: NodeJS.Timeout;
+  readonly #cancel: () => void;
   #onEnd: ((reason: unknown) => void) | undefined;
   #hasEnded = false;
   #reason: unknown;
@@ -17,7 +17,7 @@ export class Deadline {
     this.#signal = signal;
     signal?.addEventListener('abort', this.#abort);
     const late = (): Error => new DOMException(`${method} ${path} was not answered in ${timeoutMs} ms`, 'TimeoutError');
-    this.#timer = setTimeout(() => this.#end(late()), timeoutMs);
+    this.#cancel = afterReading(systemClock, timeoutMs, () => this.#end(late()));
   }
 
   /** Throws why the request is to end, if it is. */
@@ -33,12 +33,12 @@ export class Deadline {
 
   /** The answer has begun: from here on it may take as long as it likes. */
   begun(): void {
-    clearTimeout(this.#timer);
+    this.#cancel();
   }
 
   /** The request is over. */
   clear(): void {
-    clearTimeout(this.#timer);
+    this.#cancel();
     this.#signal?.removeEventListener('abort', this.#abort);
     this.#onEnd = undefined;
   }

@@ -22,6 +22,12 @@ interface Group {
   readonly lastMs: number;
 }
 
+/** When something happened: on the clock that people read, and on the one that never jumps. */
+interface Moment {
+  readonly nowMs: number;
+  readonly elapsedMs: number;
+}
+
 interface Bucket {
   readonly tokens: number;
   readonly atMs: number;
@@ -49,12 +55,12 @@ export class EventSeries {
   note(
     object: string,
     happening: Happening,
-    nowMs: number,
+    { nowMs, elapsedMs }: Moment,
   ): { readonly key: string; readonly series: Series } | undefined {
-    if (!this.#mayReport(object, nowMs)) return undefined;
+    if (!this.#mayReport(object, elapsedMs)) return undefined;
     const { type, reason } = happening;
     const group = JSON.stringify([object, type, reason]);
-    const isCombined = this.#isCombined(group, happening.message, nowMs);
+    const isCombined = this.#isCombined(group, happening.message, elapsedMs);
     const message = isCombined ? `(combined from similar events): ${happening.message}` : happening.message;
     const key = isCombined ? group : JSON.stringify([group, message]);
     const before = this.#series.get(key);
@@ -70,21 +76,21 @@ export class EventSeries {
     return { key, series };
   }
 
-  #isCombined(key: string, message: string, nowMs: number): boolean {
+  #isCombined(key: string, message: string, atMs: number): boolean {
     const before = this.#groups.get(key);
-    const isFresh = before !== undefined && nowMs - before.lastMs <= groupMs;
+    const isFresh = before !== undefined && atMs - before.lastMs <= groupMs;
     const messages = new Set(isFresh ? before.messages : []);
     // One more than are told apart says that there are too many; the rest need not be kept.
     if (messages.size <= distinctMessages) messages.add(message);
-    remember(this.#groups, key, { messages, lastMs: nowMs });
+    remember(this.#groups, key, { messages, lastMs: atMs });
     return messages.size > distinctMessages;
   }
 
-  #mayReport(object: string, nowMs: number): boolean {
-    const { tokens, atMs } = this.#buckets.get(object) ?? { tokens: burst, atMs: nowMs };
-    const earned = Math.min(burst, tokens + (nowMs - atMs) / refillMs);
+  #mayReport(object: string, elapsedMs: number): boolean {
+    const { tokens, atMs } = this.#buckets.get(object) ?? { tokens: burst, atMs: elapsedMs };
+    const earned = Math.min(burst, tokens + (elapsedMs - atMs) / refillMs);
     const isAllowed = earned >= 1;
-    remember(this.#buckets, object, { tokens: isAllowed ? earned - 1 : earned, atMs: nowMs });
+    remember(this.#buckets, object, { tokens: isAllowed ? earned - 1 : earned, atMs: elapsedMs });
     return isAllowed;
   }
 }

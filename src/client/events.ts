@@ -46,11 +46,10 @@ export class EventRecorder {
   /** Says that something happened to an object. Never throws and never waits. */
   record<T extends ApiObject>(kind: Kind<T>, object: T, happening: Happening): void {
     const about = referenceTo(kind, object);
-    const noted = this.#series.note(
-      JSON.stringify([about.kind, about.namespace, about.name, about.uid]),
-      happening,
-      this.#clock.now(),
-    );
+    const noted = this.#series.note(JSON.stringify([about.kind, about.namespace, about.name, about.uid]), happening, {
+      nowMs: this.#clock.now(),
+      elapsedMs: this.#clock.elapsed(),
+    });
     if (noted === undefined) return;
     if (this.#pending.size >= longestQueue && !this.#pending.has(noted.key)) return;
     this.#pending.set(noted.key, { about, series: noted.series });

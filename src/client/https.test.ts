@@ -131,6 +131,7 @@ test('a busy server is asked again when it says when, and only then', async () =
       queueMicrotask(run);
       return () => {};
     },
+    awakeSince: () => 0,
   };
   using transport = retrying(overHttps({ server: server.server, credentials: anonymous }), { clock });
   assert.equal((await transport.request({ method: 'GET', path: '/' })).status, 500);

@@ -3,7 +3,7 @@ import type { ApiObject } from '../api/metadata.ts';
 import { StatusError } from '../api/errors.ts';
 import type { Client, Selection, WatchEvent } from './client.ts';
 import type { BackoffOptions, Clock, Random } from './clock.ts';
-import { backoffMs, sleep, systemClock } from './clock.ts';
+import { afterReading, backoffMs, silenceMs, sleep, systemClock } from './clock.ts';
 import type { Key } from './key.ts';
 import { keyOf } from './key.ts';
 import type { Change, Indexes, Lister } from './object-cache.ts';
@@ -94,9 +94,9 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     return this.#hasSynced;
   }
 
-  /** Milliseconds since the server last said anything, be it that nothing changed; undefined: it never did. */
+  /** Milliseconds since the server last sent anything, bookmarks included, see `silenceMs`; undefined: it never did. */
   get silentMs(): number | undefined {
-    return this.#heardAt === undefined ? undefined : this.#clock.elapsed() - this.#heardAt;
+    return this.#heardAt === undefined ? undefined : silenceMs(this.#clock, this.#heardAt);
   }
 
   /** Resolves when the cache is complete for the first time; rejects when the signal fires before. */
@@ -171,7 +171,7 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     };
     const heard = { clock: this.#clock, heardAt: () => this.#heardAt };
     const cancels = [
-      this.#clock.after((timeoutSeconds + 30) * 1000, () => drop('the watch did not end')),
+      afterReading(this.#clock, (timeoutSeconds + 30) * 1000, () => drop('the watch did not end')),
       // A watch can die without an end. Bookmarks that stop tell; since nobody knows what was missed, and whether the
       // server does, all there is is compared then.
       whenSilent({ ...heard, longestMs: longestSilenceMs }, () => {

@@ -2,7 +2,7 @@ import type { Lease } from '../api/kinds/coordination/lease/kind.ts';
 import { leaseKind } from '../api/kinds/coordination/lease/kind.ts';
 import type { Client } from './client.ts';
 import type { Clock, Random } from './clock.ts';
-import { sleep, systemClock } from './clock.ts';
+import { silenceMs, sleep, systemClock } from './clock.ts';
 import type { Claimant, Observation } from './lease-claim.ts';
 import { claimed, isHeldByOther, observe, released } from './lease-claim.ts';
 import { isRefusal } from './transport.ts';
@@ -129,15 +129,15 @@ export class LeaderElection {
     }
     const { client, lease } = this.#options;
     const found = await client.find(leaseKind, lease, { signal });
-    const claimant = this.#claimant();
     if (found === undefined) {
       return this.#hold(
-        await client.create(leaseKind, { metadata: lease, spec: claimed(undefined, claimant) }, { signal }),
+        await client.create(leaseKind, { metadata: lease, spec: claimed(undefined, this.#claimant()) }, { signal }),
       );
     }
     this.#observed = observe(this.#observed, found.spec, this.#clock.elapsed());
     this.#tell(found.spec.holderIdentity ?? '');
-    if (isHeldByOther(this.#observed, claimant)) return 'lost';
+    const silentMs = silenceMs(this.#clock, this.#observed.atMs);
+    if (isHeldByOther(found.spec, { identity: this.#options.identity, silentMs })) return 'lost';
     return this.#hold(await this.#update(found, signal));
   }
 
@@ -175,8 +175,7 @@ export class LeaderElection {
 
   #claimant(): Claimant {
     const { identity } = this.#options;
-    const [nowMs, elapsedMs] = [this.#clock.now(), this.#clock.elapsed()];
-    return { identity, leaseDurationMs: this.#leaseDurationMs, nowMs, elapsedMs };
+    return { identity, leaseDurationMs: this.#leaseDurationMs, nowMs: this.#clock.now() };
   }
 
   #tell(identity: string): void {

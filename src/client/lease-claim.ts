@@ -12,8 +12,6 @@ export interface Claimant {
   readonly leaseDurationMs: number;
   /** For the times that are written, and only read by people. */
   readonly nowMs: number;
-  /** By the clock that observations are made with. */
-  readonly elapsedMs: number;
 }
 
 /** The observation after reading a lease: one that says the same as before is as old as before. */
@@ -22,11 +20,16 @@ export function observe(before: Observation | undefined, spec: LeaseSpec, atMs: 
   return isSame ? before : { spec, atMs };
 }
 
-/** Whether somebody else holds the lease: they said so less than its duration ago. */
-export function isHeldByOther({ spec, atMs }: Observation, { identity, elapsedMs }: Claimant): boolean {
-  const { holderIdentity = '', leaseDurationSeconds = 0 } = spec;
-  if (holderIdentity === '' || holderIdentity === identity) return false;
-  return atMs + leaseDurationSeconds * 1000 > elapsedMs;
+/** Whether another holds the lease, who has not renewed it for so long. */
+export function isHeldByOther({ holderIdentity = '', leaseDurationSeconds = 0 }: LeaseSpec, held: Held): boolean {
+  if (holderIdentity === '' || holderIdentity === held.identity) return false;
+  return held.silentMs < leaseDurationSeconds * 1000;
+}
+
+/** Who looks at a lease, and how long it has been the same. */
+interface Held {
+  readonly identity: string;
+  readonly silentMs: number;
 }
 
 /** The lease as it is when the claimant takes it, or holds it on. */

@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import { afterReading } from './clock.ts';
+import { afterReading, silenceMs } from './clock.ts';
 
 export interface SilenceOptions {
   readonly clock: Clock;
@@ -17,7 +17,7 @@ export function whenSilent({ clock, longestMs, heardAt }: SilenceOptions, act: (
   const started = clock.elapsed();
   let cancel = (): void => {};
   const look = (): void => {
-    const leftMs = longestMs - (clock.elapsed() - Math.max(started, heardAt() ?? started));
+    const leftMs = longestMs - silenceMs(clock, Math.max(started, heardAt() ?? started));
     // Whole milliseconds: what rounding leaves of one may be too little to move a clock at all.
     if (leftMs > 0) cancel = afterReading(clock, Math.ceil(leftMs), look);
     else if (act() === 'nothing') cancel = afterReading(clock, longestMs, look);

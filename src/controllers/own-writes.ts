@@ -1,6 +1,6 @@
 import type { ApiObject } from '../api/metadata.ts';
 import type { Clock } from '../client/clock.ts';
-import { systemClock } from '../client/clock.ts';
+import { silenceMs, systemClock } from '../client/clock.ts';
 import type { Key } from '../client/key.ts';
 
 /** What an event about an object is to the one who writes it too. */
@@ -46,7 +46,7 @@ export class OwnWrites {
     const awaited = this.#awaited.get(key);
     if (awaited === undefined) return false;
     // An object that vanished before the cache could show it is never heard of.
-    if (this.#clock.elapsed() - awaited.lastMs > longestWaitMs) {
+    if (silenceMs(this.#clock, awaited.lastMs) > longestWaitMs) {
       this.#awaited.delete(key);
       return false;
     }

@@ -9,7 +9,7 @@ import type { PartContext, RunningPart } from '../client/part.ts';
 import { dropLeases, Renewer } from './lease/renewer.ts';
 import { Member } from './member/member.ts';
 import type { MemberOptions, PulseTimes } from './member/options.ts';
-import { defaultPulse } from './member/options.ts';
+import { defaultSourceLeaseMs, pulseOf } from './member/options.ts';
 import { SharedEndpoints } from './member/shared-endpoints.ts';
 import type { SyncOptions } from './sync/sync.ts';
 import { Sync } from './sync/sync.ts';
@@ -95,7 +95,7 @@ class Multicluster implements RunningPart {
   }
 
   get #pulse(): PulseTimes {
-    return this.#options.pulse ?? defaultPulse;
+    return this.#options.pulse ?? pulseOf(defaultSourceLeaseMs);
   }
 
   problems(): readonly string[] {
@@ -164,14 +164,13 @@ class Multicluster implements RunningPart {
 
   async #run(signal: AbortSignal): Promise<void> {
     try {
-      await this.#settled(signal);
       await this.#elect(signal);
     } catch (error) {
       this.#failure.reject(error); // who runs us says so, and starts us again
     }
   }
 
-  /** Members that are read before anything is written save writes that the next one would take back. */
+  /** Resolves when all members were read or do not answer, or none of them came to that for a while. */
   async #settled(signal: AbortSignal): Promise<void> {
     await this.#changing;
     let settled = 0;
@@ -223,8 +222,14 @@ class Multicluster implements RunningPart {
       onCompany: () => (this.#companyAt = this.#clock.elapsed()),
     });
     this.#isLeading = true;
-    await Promise.all([this.#sync.lead(term), renewer.run(term), this.#dropLeases()]);
+    await Promise.all([renewer.run(term), this.#write(term)]);
     this.#isLeading = false;
+  }
+
+  /** Members that are read before anything is written save writes that the next one would take back. */
+  async #write(term: AbortSignal): Promise<void> {
+    await this.#settled(term);
+    await Promise.all([this.#sync.lead(term), this.#dropLeases()]);
   }
 
   /** Leases of clusters that have left stand for nothing. */

@@ -3,7 +3,7 @@ import type { Clock } from '../client/clock.ts';
 import { EventRecorder } from '../client/events.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
 import type { PulseTimes } from './member/options.ts';
-import { defaultPulse } from './member/options.ts';
+import { defaultSourceLeaseMs, pulseOf } from './member/options.ts';
 import type { ReaperPolicy } from './reaper/judge.ts';
 import { reaperMetrics } from './reaper/metrics.ts';
 import { Reaper } from './reaper/reaper.ts';
@@ -17,7 +17,7 @@ export interface ReaperOptions extends ReaperPolicy {
 
 /** Removes the imported slices of source clusters whose leases are not renewed, in one cluster, until it is disposed of. */
 export function startReaper({ client, log, metrics }: PartContext, options: ReaperOptions = {}): RunningPart {
-  const { pulse = defaultPulse, resolutionMs, clock = systemClock, ...policy } = options;
+  const { pulse = pulseOf(defaultSourceLeaseMs), resolutionMs, clock = systemClock, ...policy } = options;
   const recorder = new EventRecorder({
     client,
     component: 'fairlead-reaper',

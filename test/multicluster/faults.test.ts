@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { failure } from '../../src/api/errors.ts';
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
+import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
 import { importedServiceKind } from '../../src/api/kinds/multicluster/supercluster/import.ts';
 import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
@@ -152,6 +153,37 @@ describe('a member in trouble', () => {
       await until('it goes on', async () => (await east.addresses('web'))['west']?.[0] === '10.2.0.2');
     });
   }
+
+  test('an export that is deleted stays until a member that answers but has not been read is known to have nothing of it', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east, west] = await startClusters(['east', 'west'], stack);
+    assert.ok(east && west);
+    await east.service('web', ['10.1.0.1']);
+    await east.export('web');
+    const first = stack.use(new AsyncDisposableStack());
+    join([east, west], first);
+    await until('it is imported', () => isSettled([east, west], [east]));
+    await first.disposeAsync();
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    west.fault = ({ path }) => (/(endpointslices|services|serviceimports)$/.test(path) ? end : undefined);
+    join([east, west], stack);
+    stack.defer(resolve);
+    await east.unexport('web');
+    await east.service('other', ['10.1.0.2']);
+    await east.export('other');
+    await until(
+      'east was worked on',
+      async () => (await east.conditions('other', 'seed'))['Initialized'] !== undefined,
+    );
+    await rest([east]);
+    const web = { namespace: 'shop', name: 'web' };
+    assert.ok(await east.client.find(superclusterExportKind, web), 'its finalizer holds it');
+    assert.notDeepEqual(await west.addresses('web'), {});
+    west.reconnect();
+    resolve();
+    await until('it is withdrawn', async () => Object.keys(await west.addresses('web')).length === 0);
+    await until('it goes', async () => (await east.client.find(superclusterExportKind, web)) === undefined);
+  });
 
   test('a partition into halves heals without a trace', async () => {
     await using stack = new AsyncDisposableStack();

@@ -44,7 +44,7 @@ describe('a cluster whose server is killed', () => {
     const west = ['--kubeconfig', servers.get('west')?.kubeconfig ?? '', '--health-port', '0'];
     const lease = `${leaseMs / 1000}s`;
     const parts = [
-      ['multicluster', '--members', file, ...west, '--source-lease-duration', lease],
+      ['multicluster', '--members', file, ...west, '--source-lease-duration', lease, '--leader-elect=false'],
       ['reaper', ...west, '--lease-duration', lease],
     ].map((args) => stack.use(new FairleadProcess(args)));
     await Promise.all(parts.map((part) => part.ready()));

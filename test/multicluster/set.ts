@@ -182,7 +182,7 @@ export async function startSet(places: readonly Place[], stack: AsyncDisposableS
   const file = join(stack.use(await temporaryDirectory()).path, 'members.yaml');
   await writeFile(file, JSON.stringify({ members: clusters.map(({ member }) => member) }));
   const home = ['--kubeconfig', clusters.at(-1)?.kubeconfig ?? '', '--health-port', '0'];
-  const lease = ['--source-lease-duration', `${leaseMs / 1000}s`];
+  const lease = ['--source-lease-duration', `${leaseMs / 1000}s`, '--leader-elect=false'];
   const controller = stack.use(new FairleadProcess(['multicluster', '--members', file, ...home, ...lease]));
   await controller.ready();
   return clusters;

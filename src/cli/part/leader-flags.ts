@@ -62,6 +62,16 @@ export function readElection(settings: Settings, lease: string): Election | unde
   return election;
 }
 
+/** Between two looks at a lease lie up to this many retry periods. */
+const longestRetry = 2.2;
+
+/**
+ * How long after the last renewal of a leader that crashed another leads at the latest: it saw that renewal a retry late,
+ * waits for as long as the lease lasts, and tries once more.
+ */
+export const longestTakeoverMs = ({ leaseDurationMs, retryPeriodMs }: Election): number =>
+  leaseDurationMs + 2 * longestRetry * retryPeriodMs;
+
 /** Otherwise two could lead at once, or nobody for long. */
 function checkTimes({ leaseDurationMs, renewDeadlineMs, retryPeriodMs }: Election): void {
   if (retryPeriodMs <= 0) throw new UsageError('--leader-elect-retry-period must be more than nothing');

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { shortestPauseMs } from '../clock.ts';
 
 /** A clock on which a wait of up to a minute is over at once, and a longer one never. */
 export const hastyClock: Clock = {
@@ -9,11 +10,13 @@ export const hastyClock: Clock = {
     const soon = setImmediate(run);
     return () => clearImmediate(soon);
   },
+  awakeSince: () => 0,
 };
 
 /** A clock that moves when told to. */
 export class ManualClock implements Clock {
   #now: number;
+  #awakeSince = 0;
   readonly #timers = new Set<{ readonly at: number; readonly run: () => void }>();
 
   constructor(now = 0) {
@@ -40,9 +43,14 @@ export class ManualClock implements Clock {
     return first === undefined ? undefined : first.at - this.#now;
   }
 
-  /** Lets `ms` pass in which nothing gets its turn, as where a process is held up. */
+  awakeSince(): number {
+    return this.#awakeSince;
+  }
+
+  /** Lets `ms` pass in which nothing gets its turn, as where a process is held up, or paused. */
   stall(ms: number): void {
     this.#now += ms;
+    if (ms >= shortestPauseMs) this.#awakeSince = this.#now;
   }
 
   /** Lets `ms` pass: timers run in their order, and what waits for them gets its turn after each. */

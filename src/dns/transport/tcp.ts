@@ -2,6 +2,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { systemClock } from '../../client/clock.ts';
 import { setInterval } from '../../machine/timers.ts';
 import type { Listener, WorkerContext } from './listener.ts';
 import { listenError } from './native.ts';
@@ -142,6 +143,8 @@ export class TcpListener implements Listener {
   /** Closes who says nothing, sends a query without an end, or does not read what it asked for. */
   #closeIdle(): void {
     const oldest = performance.now() - this.#idleMs;
+    // What clients sent while this process was paused has not been read yet.
+    if (systemClock.awakeSince() > oldest) return;
     for (const connection of this.#connections) {
       if (connection.lastActiveMs >= oldest || connection.isWaiting) continue;
       connection.destroy();

@@ -1,6 +1,7 @@
 // One probe of a backend, and the state that several results lead to.
 import { connect } from 'node:net';
 
+import { afterReading, systemClock } from '../../client/clock.ts';
 import type { HealthSettings } from './settings.ts';
 
 /** The state of a backend. */
@@ -26,16 +27,19 @@ export interface ProbeOptions {
 export function accepts(address: string, port: number, { timeoutMs, signal }: ProbeOptions): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect({ host: address, port, timeout: timeoutMs });
+  const socket = connect({ host: address, port });
   // The socket's own option `signal` would leave a listener behind, of every probe, on a signal that outlives them all.
   const abandon = (): void => end(false);
   const end = (isThere: boolean): void => {
+    cancel();
     signal.removeEventListener('abort', abandon);
     socket.destroy();
     resolve(isThere);
   };
+  // What came while this process was held up counts.
+  const cancel = afterReading(systemClock, timeoutMs, abandon);
   signal.addEventListener('abort', abandon);
   socket.once('connect', () => end(true));
-  socket.once('timeout', abandon).on('error', abandon);
+  socket.on('error', abandon);
   return promise;
 }

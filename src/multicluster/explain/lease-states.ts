@@ -2,6 +2,7 @@
 // its own (MCS-87).
 import type { Lease } from '../../api/kinds/coordination/lease/kind.ts';
 import { sourceOfLease } from '../lease/lease.ts';
+import { defaultSourceLeaseMs } from '../member/options.ts';
 import type { LeaseState } from './why.ts';
 
 /** A source is late when this much of its time has passed: it did not answer the last question. */
@@ -15,7 +16,7 @@ export function leaseStates(leases: readonly Lease[], nowMs: number): ReadonlyMa
   const newest = Math.max(...leases.map(renewedAt));
   return new Map(
     leases.map((lease) => {
-      const durationMs = (lease.spec.leaseDurationSeconds ?? 15) * 1000;
+      const durationMs = (lease.spec.leaseDurationSeconds ?? defaultSourceLeaseMs / 1000) * 1000;
       const ageMs = (nowMs - newest < durationMs ? newest : nowMs) - renewedAt(lease);
       return [sourceOfLease(lease) ?? '', stateAt(ageMs / durationMs)];
     }),

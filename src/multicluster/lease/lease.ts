@@ -15,6 +15,10 @@ export const clusterUidAnnotation = 'fairlead.dev/cluster-uid';
 /** The name of the lease of a source cluster. */
 export const leaseName = (source: string): string => `multicluster-source-${source}`;
 
+/** Whether a lease is of the cluster with this uid, as far as it says. */
+export const isOfCluster = ({ metadata: { annotations } }: Lease, uid: string | undefined): boolean =>
+  (annotations?.[clusterUidAnnotation] ?? uid) === uid;
+
 /** The source cluster of a lease; undefined: it is another lease. */
 export const sourceOfLease = ({ metadata: { labels } }: Lease): string | undefined =>
   labels?.[objectManagedByLabel] === managedBy ? labels[sourceClusterLabel] : undefined;

@@ -6,7 +6,7 @@ import { isRefusal } from '../../client/transport.ts';
 import { withDeadline } from '../member/deadline.ts';
 import type { PulseTimes } from '../member/options.ts';
 import type { Member } from '../member/member.ts';
-import { leaseName, leaseNamespace, leaseSelector, renewed, sourceOfLease } from './lease.ts';
+import { isOfCluster, leaseName, leaseNamespace, leaseSelector, renewed, sourceOfLease } from './lease.ts';
 
 export interface RenewerOptions extends PulseTimes {
   readonly members: () => readonly Member[];
@@ -21,6 +21,12 @@ export interface RenewerOptions extends PulseTimes {
 /** How often it is looked whether something is to be renewed: a read of a source is told this much later at most. */
 const looksPerRenewal = 5;
 
+/** As long as some member has not answered yet. */
+const firstLooksMs = 200;
+
+/** What a source is to an importing cluster; undefined: one of the two has not been read. */
+type Use = 'imported' | 'unused' | undefined;
+
 /** A lease as it was last written or read, and the answer of its source that it told of. */
 interface Told {
   readonly lease: Lease;
@@ -32,6 +38,9 @@ interface Told {
  * says that its source answered a moment ago, and nothing else does (MCS-81). Each cluster has a lease in itself too, by
  * which its reaper tells the loss of the controller from the loss of a source. A source that answers and of which nothing
  * is imported has no lease: one that ran out would look like a loss.
+ *
+ * A controller that begins renews the leases that are there before it has read the clusters, which takes long where there
+ * are many: their endpoints must not go meanwhile.
  */
 export class Renewer {
   readonly #options: RenewerOptions;
@@ -52,16 +61,17 @@ export class Renewer {
       for (const importer of members()) {
         // A member that is slow to take its leases keeps nobody from theirs.
         if (this.#busy.has(importer.id)) continue;
-        const isMeant = (source: Member): boolean =>
-          source === importer || isImported(exported.get(source), source, importer);
-        this.#begin(importer, Map.groupBy(sources, isMeant), signal);
+        const uses = Map.groupBy(sources, (source) => useOf(exported.get(source), source, importer));
+        this.#begin(importer, uses, signal);
       }
-      await sleep(clock, renewMs / looksPerRenewal, signal);
+      const isBeginning = members().some(({ pulse }) => pulse.state === 'unheard');
+      const lookMs = renewMs / looksPerRenewal;
+      await sleep(clock, isBeginning ? Math.min(lookMs, firstLooksMs) : lookMs, signal);
     }
     await Promise.all(this.#busy.values());
   }
 
-  #begin(importer: Member, sources: ReadonlyMap<boolean, readonly Member[]>, signal: AbortSignal): void {
+  #begin(importer: Member, sources: ReadonlyMap<Use, readonly Member[]>, signal: AbortSignal): void {
     const work = this.#renewIn(importer, sources, signal)
       .catch((error: unknown) => {
         if (!signal.aborted) this.#options.onError(error, importer.id);
@@ -70,29 +80,29 @@ export class Renewer {
     this.#busy.set(importer.id, work);
   }
 
-  /** Renews the leases of sources that are meant, and ends those of others. */
-  async #renewIn(
-    importer: Member,
-    sources: ReadonlyMap<boolean, readonly Member[]>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  /** Renews the leases of sources that are imported, or had a lease before it is known whether they are; ends those of others. */
+  async #renewIn(importer: Member, sources: ReadonlyMap<Use, readonly Member[]>, signal: AbortSignal): Promise<void> {
     const { clock, durationMs } = this.#options;
     const { isLeaving = false, isReadOnly = false } = importer.options;
-    if (!importer.isReady || isLeaving || isReadOnly) return;
+    if (importer.pulse.state !== 'alive' || isLeaving || isReadOnly) return;
     const inTime = <T>(work: (deadline: AbortSignal) => Promise<T>): Promise<T> =>
       withDeadline({ signal, ms: durationMs, clock }, work);
     const leases = this.#leases.get(importer) ?? (await inTime((deadline) => known(importer, deadline)));
     this.#leases.set(importer, leases);
-    for (const source of sources.get(true) ?? []) {
+    const unread = (sources.get(undefined) ?? []).filter(({ id, pulse }) => {
+      const last = leases.get(id);
+      return last !== undefined && isOfCluster(last.lease, pulse.uid);
+    });
+    for (const source of [...(sources.get('imported') ?? []), ...unread]) {
       const { confirmedAt } = source.pulse;
       const last = leases.get(source.id);
       if (confirmedAt === undefined || (last !== undefined && last.confirmedAt >= confirmedAt)) continue;
       const lease = await inTime((deadline) => this.#write(importer, source, { last: last?.lease, signal: deadline }));
       leases.set(source.id, { lease, confirmedAt });
     }
-    for (const { id, caches } of sources.get(false) ?? []) {
+    for (const { id } of sources.get('unused') ?? []) {
       const last = leases.get(id);
-      if (last === undefined || !caches.isSynced) continue;
+      if (last === undefined) continue;
       await inTime((deadline) => drop(importer, last.lease, deadline));
       leases.delete(id);
     }
@@ -125,9 +135,15 @@ export class Renewer {
 }
 
 /** Whether a cluster has something of a source, or is about to. Others need no lease of it, which many are of many. */
-const isImported = (namespaces: ReadonlySet<string> = new Set(), { id, options }: Member, importer: Member): boolean =>
-  (options.isLeaving !== true && [...namespaces].some((name) => importer.hasNamespace(name))) ||
-  importer.caches.slices.by('source', id).length > 0;
+function useOf(namespaces: ReadonlySet<string> = new Set(), source: Member, importer: Member): Use {
+  const { id, options, caches } = source;
+  const isImported =
+    source === importer ||
+    (options.isLeaving !== true && [...namespaces].some((name) => importer.hasNamespace(name))) ||
+    importer.caches.slices.by('source', id).length > 0;
+  if (isImported) return 'imported';
+  return caches.isSynced && importer.caches.isSynced ? 'unused' : undefined;
+}
 
 /** The leases of sources that a cluster has. */
 export async function leasesIn(member: Member, signal: AbortSignal): Promise<readonly Lease[]> {

@@ -111,7 +111,12 @@ export class MemberCaches {
    */
   get isSynced(): boolean {
     const { seed, current } = this.#serving;
-    if (seed === 'absent' && current === 'absent') return false;
+    return (seed !== 'absent' || current !== 'absent') && this.isRead;
+  }
+
+  /** What is there has been read; of a shape that is not served nothing can be there. */
+  get isRead(): boolean {
+    const { seed, current } = this.#serving;
     // Asked for every member whenever a service changes anywhere: no more than a look at each.
     return (
       this.services.hasSynced &&

@@ -31,7 +31,7 @@ import { followMember } from './events.ts';
 import type { MemberListener, UnseenWrites } from './events.ts';
 import { Notices } from './notices.ts';
 import type { MemberOptions, PulseTimes } from './options.ts';
-import { defaultPulse } from './options.ts';
+import { defaultSourceLeaseMs, pulseOf } from './options.ts';
 import { Pulse } from './pulse.ts';
 import { SharedEndpoints } from './shared-endpoints.ts';
 import { Unseen } from './unseen.ts';
@@ -74,7 +74,7 @@ export class Member implements AsyncDisposable {
     listener,
     endpoints = new SharedEndpoints(),
     onError,
-    pulse = defaultPulse,
+    pulse = pulseOf(defaultSourceLeaseMs),
     clock = systemClock,
     ...options
   }: MemberSetup) {

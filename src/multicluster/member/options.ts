@@ -30,5 +30,11 @@ export interface PulseTimes {
   readonly durationMs: number;
 }
 
-/** As the reference sheet suggests: a third of the lease, so that two may be missed. */
-export const defaultPulse: PulseTimes = { renewMs: 5000, durationMs: 15_000 };
+/** How long the lease of a source lasts: longer than it takes to elect another controller, with all retries. */
+export const defaultSourceLeaseMs = 40_000;
+
+/** A lease is renewed this often while it lasts, so that many renewals may fail and there is time left to elect another. */
+const renewalsPerLease = 8;
+
+/** The times that follow from how long the lease of a source lasts. */
+export const pulseOf = (durationMs: number): PulseTimes => ({ renewMs: durationMs / renewalsPerLease, durationMs });

@@ -5,6 +5,8 @@ import { failure } from '../../api/errors.ts';
 import { Client } from '../../client/client.ts';
 import { ManualClock } from '../../client/testing/clocks.ts';
 import type { ApiAnswer, ApiCall, Transport } from '../../client/transport.ts';
+import type { PulseTimes } from './options.ts';
+import { pulseOf } from './options.ts';
 import { Pulse } from './pulse.ts';
 
 const answer: ApiAnswer = {
@@ -16,8 +18,8 @@ const answer: ApiAnswer = {
 const hangs = ({ signal }: ApiCall): Promise<ApiAnswer> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
 
-/** A pulse that is taken every 5 s of a server that does as `server.request` says, and the states it went through. */
-function taken(server: Pick<Transport, 'request'>) {
+/** A pulse of a server that does as `server.request` says, and the states it went through. */
+function taken(server: Pick<Transport, 'request'>, times: PulseTimes = { renewMs: 5000, durationMs: 15_000 }) {
   const clock = new ManualClock();
   const states: string[] = [];
   const transport: Transport = {
@@ -28,8 +30,7 @@ function taken(server: Pick<Transport, 'request'>) {
   const pulse = new Pulse({
     client: new Client(transport),
     clock,
-    renewMs: 5000,
-    durationMs: 15_000,
+    ...times,
     onChange: () => void states.push(`${pulse.state} at ${clock.elapsed()}`),
   });
   const stop = new AbortController();
@@ -88,3 +89,90 @@ test('a controller that was held up reads what has come before it takes that for
   await clock.advance(1000);
   assert.deepEqual(states, ['alive at 0']);
 });
+
+/** The answer of a server that takes three seconds for it. */
+const slow = (clock: ManualClock, { signal }: ApiCall): Promise<ApiAnswer> =>
+  new Promise((resolve, reject) => {
+    clock.after(3000, () => resolve(answer));
+    signal?.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+
+for (const [what, answersFirst] of [
+  ['was always slow', false],
+  ['becomes slow', true],
+] as const) {
+  test(`a server that ${what} and takes half a lease for each answer is slow, not lost`, async () => {
+    const answersSlowly = async (call: ApiCall): Promise<ApiAnswer> => {
+      await Promise.resolve(); // until there is a clock
+      return slow(clock, call);
+    };
+    const server: Pick<Transport, 'request'> = { request: answersFirst ? async () => answer : answersSlowly };
+    await using probe = taken(server, pulseOf(6000));
+    const { clock, states, pulse } = probe;
+    await clock.advance(1000);
+    server.request = answersSlowly;
+    for (let step = 0; step < 60; step++) {
+      await clock.advance(1000);
+      assert.notEqual(pulse.state, 'lost');
+    }
+    assert.equal(pulse.state, 'alive');
+    assert.equal(pulse.isSlow, true);
+    assert.deepEqual(
+      states.map((state) => state.split(' ')[0]),
+      answersFirst ? ['alive', 'silent', 'alive'] : ['alive'],
+      'it does not flap',
+    );
+    server.request = async () => answer;
+    await clock.advance(5000);
+    assert.equal(pulse.isSlow, false);
+  });
+}
+
+test('a server that was lost and answers slowly returns', async () => {
+  const server: Pick<Transport, 'request'> = { request: async () => answer };
+  await using probe = taken(server, pulseOf(6000));
+  const { clock, pulse } = probe;
+  await clock.advance(1000);
+  server.request = () => Promise.reject(failure({ code: 503, reason: 'x', message: 'away' }));
+  await clock.advance(10_000);
+  assert.equal(pulse.state, 'lost');
+  server.request = (call) => slow(clock, call);
+  await clock.advance(6000);
+  assert.equal(pulse.state, 'alive');
+});
+
+test('a server that hangs has a few questions to answer, not one more each second', async () => {
+  let open = 0;
+  let most = 0;
+  const server: Pick<Transport, 'request'> = {
+    async request(call) {
+      most = Math.max(most, ++open);
+      return hangs(call).finally(() => open--);
+    },
+  };
+  await using probe = taken(server, pulseOf(40_000));
+  await probe.clock.advance(600_000);
+  assert.equal(probe.pulse.state, 'lost');
+  assert.ok(most <= 4, `${most} at once`);
+});
+
+for (const pausedMs of [10_000, 40_000, 3_600_000]) {
+  test(`a pause of this process of ${pausedMs / 1000} s is no silence of a server: it has its full time again`, async () => {
+    const server: Pick<Transport, 'request'> = { request: async () => answer };
+    await using probe = taken(server, pulseOf(40_000));
+    const { clock, states, pulse } = probe;
+    await clock.advance(7000);
+    server.request = hangs; // it was paused too, and takes a while
+    await clock.advance(2000);
+    clock.stall(pausedMs);
+    await clock.advance(30_000);
+    assert.notEqual(pulse.state, 'lost');
+    server.request = async () => answer;
+    await clock.advance(7000);
+    assert.equal(pulse.state, 'alive');
+    server.request = hangs;
+    await clock.advance(60_000);
+    assert.equal(pulse.state, 'lost', 'it is lost when it is silent after that');
+    assert.equal(states.filter((state) => state.startsWith('lost')).length, 1);
+  });
+}

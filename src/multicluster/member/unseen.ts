@@ -1,5 +1,6 @@
 import type { ApiObject } from '../../api/metadata.ts';
 import type { Clock } from '../../client/clock.ts';
+import { silenceMs } from '../../client/clock.ts';
 import type { Handler } from '../../client/informer.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
@@ -71,7 +72,7 @@ export class Unseen<T extends ApiObject> {
     const objects = new Map(cached.map((object) => [keyOf(object), object]));
     for (const [key, write] of writes) {
       const there = objects.get(key);
-      if (this.#clock.elapsed() - write.atMs > forgottenAfterMs) this.#drop(group, key);
+      if (silenceMs(this.#clock, write.atMs) > forgottenAfterMs) this.#drop(group, key);
       else if (write.isRemoval) {
         if (there?.metadata.uid === write.object.metadata.uid) objects.delete(key);
       } else if (there === undefined || revisionOf(there) < revisionOf(write.object)) objects.set(key, write.object);

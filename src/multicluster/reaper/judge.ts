@@ -19,19 +19,24 @@ export interface SourceLease {
   readonly durationMs: number;
 }
 
-/** The sightings after a look. What has not changed is as old as before; what is new has its full time (sheet 5.5). */
+/**
+ * The sightings after a look. What has not changed is as old as before; what is new has its full time (sheet 5.5). When a
+ * controller renews leases again after it was late, every source has its full time: nobody could renew them meanwhile.
+ */
 export function look(before: Sightings, leases: ReadonlyMap<string, SourceLease>, nowMs: number): Sightings {
-  return new Map(
-    Array.from(leases, ([source, lease]) => {
+  const after = new Map(
+    Array.from(leases, ([source, lease]): [string, Sighting] => {
       const known = before.get(source);
       const isSame = known !== undefined && known.renewal === lease.renewal;
       return [source, { ...lease, atMs: isSame ? known.atMs : nowMs }];
     }),
   );
+  const wasLate = controllerState(before, nowMs) !== 'healthy';
+  return wasLate && controllerState(after, nowMs) === 'healthy' ? withFullTime(after, nowMs) : after;
 }
 
 /** The sightings when nothing could be seen for a while: what was not renewed meanwhile may not have been able to. */
-export const afterBlindness = (before: Sightings, nowMs: number): Sightings =>
+export const withFullTime = (before: Sightings, nowMs: number): Sightings =>
   new Map(Array.from(before, ([source, sighting]) => [source, { ...sighting, atMs: nowMs }]));
 
 /** What to do about a source. */
@@ -64,13 +69,15 @@ const leastForBrake = 3;
 export function judge(sightings: Sightings, policy: ReaperPolicy, nowMs: number): readonly Judgement[] {
   const others = [...sightings].filter(([source]) => source !== policy.own);
   const expired = others.filter(([, sighting]) => stateOf(sighting, nowMs) === 'expired');
-  const isControllerLost = isLost(sightings, policy, nowMs);
+  const controller = controllerState(sightings, nowMs);
+  const isControllerLost = controller === 'expired' && (policy.own !== undefined || sightings.size > 1);
   const isStrange = !isControllerLost && expired.length >= leastForBrake && expired.length * 2 > others.length;
   return Array.from(sightings, ([source, sighting]): Judgement => {
     const state = stateOf(sighting, nowMs);
     if (state !== 'expired') return { source, state, isRemoved: false, why: '' };
     const keep = (why: string): Judgement => ({ source, state, isRemoved: false, why });
     if (source === policy.own) return keep('these endpoints are of this cluster, and need no connection');
+    if (controller === 'suspect') return keep('the controller is late too: it may be lost, and not the source');
     const overdueMs = nowMs - sighting.atMs - sighting.durationMs;
     if (isControllerLost && policy.onControllerLoss === 'Freeze' && overdueMs < (policy.freezeMs ?? Infinity)) {
       return keep('the controller is lost: everything stays as it is');
@@ -88,9 +95,9 @@ function stateOf({ atMs, durationMs }: Sighting, nowMs: number): Judgement['stat
   return ageMs > durationMs * suspectShare ? 'suspect' : 'healthy';
 }
 
-/** The lease of a cluster in itself is renewed for as long as the controller reaches it, whatever becomes of others. */
-function isLost(sightings: Sightings, { own }: ReaperPolicy, nowMs: number): boolean {
-  const ownSighting = own === undefined ? undefined : sightings.get(own);
-  if (ownSighting !== undefined) return stateOf(ownSighting, nowMs) === 'expired';
-  return sightings.size > 1 && [...sightings.values()].every((each) => stateOf(each, nowMs) === 'expired');
+/** A controller is there for as long as it renews any lease; that of the cluster in itself needs no other cluster. */
+function controllerState(sightings: Sightings, nowMs: number): Judgement['state'] {
+  const leases = [...sightings.values()].filter(({ renewal }) => renewal !== undefined);
+  const states = leases.map((each) => stateOf(each, nowMs));
+  return states.find((state) => state === 'healthy') ?? states.find((state) => state === 'suspect') ?? 'expired';
 }

@@ -20,7 +20,7 @@ import type { PulseTimes } from '../member/options.ts';
 import { Pulse } from '../member/pulse.ts';
 import { managedBy } from '../project/marks.ts';
 import type { Judgement, ReaperPolicy, Sightings, SourceLease } from './judge.ts';
-import { afterBlindness, judge, look } from './judge.ts';
+import { judge, look, withFullTime } from './judge.ts';
 import type { ReaperMetrics } from './metrics.ts';
 import { countStates } from './metrics.ts';
 
@@ -52,6 +52,7 @@ export class Reaper {
   readonly #properties: Informer<ClusterProperty>;
   #epoch = new AbortController();
   #sightings: Sightings = new Map();
+  #lookedAt = 0;
   /** Source → what was last said of it. */
   #told: ReadonlyMap<string, Judgement> = new Map();
 
@@ -114,7 +115,7 @@ export class Reaper {
     const { log, resolutionMs = 1000, metrics } = this.#setup;
     while (!signal.aborted) {
       if (this.#slices.hasSynced && this.#leases.hasSynced) {
-        this.#sightings = look(this.#sightings, this.#sources(), this.#clock.elapsed());
+        this.#look();
         // Without its own server it sees nothing and can remove nothing.
         const judgements = this.#pulse.state === 'alive' ? this.judgements : [];
         countStates(metrics, judgements);
@@ -131,6 +132,14 @@ export class Reaper {
       }
       await sleep(this.#clock, resolutionMs, signal);
     }
+  }
+
+  /** Looks at all leases. What this process did not see because it was paused is not held against any source. */
+  #look(): void {
+    const now = this.#clock.elapsed();
+    const before = this.#clock.awakeSince() > this.#lookedAt ? withFullTime(this.#sightings, now) : this.#sightings;
+    this.#sightings = look(before, this.#sources(), now);
+    this.#lookedAt = now;
   }
 
   /** The sources of slices and this cluster itself, with what there is of their leases. */
@@ -163,7 +172,8 @@ export class Reaper {
     const slices = this.#removable(source);
     log.warn({ source, slices: slices.length, why }, 'a source cluster is lost: its endpoints are removed');
     for (let start = 0; start < slices.length && !signal.aborted; start += width) {
-      if (this.#leases.get(`${leaseNamespace}/${leaseName(source)}`)?.metadata.resourceVersion !== renewal) return;
+      this.#look();
+      if (!this.judgements.some((each) => each.source === source && each.isRemoved)) return;
       await Promise.all(slices.slice(start, start + width).map((slice) => this.#removeOne(slice, signal)));
       metrics.removed.inc({ source }, Math.min(width, slices.length - start));
     }
@@ -186,7 +196,7 @@ export class Reaper {
   }
 
   #seesAgain(): void {
-    this.#sightings = afterBlindness(this.#sightings, this.#clock.elapsed());
+    this.#sightings = withFullTime(this.#sightings, this.#clock.elapsed());
     // Streams that lived through a break of the line may be dead and not know it.
     this.#epoch.abort(new Error('the connection was interrupted'));
     this.#epoch = new AbortController();

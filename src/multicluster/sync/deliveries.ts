@@ -122,11 +122,14 @@ const longestMessage = 300;
 
 const textOf = ({ clusters, delivery }: Delivered): string => JSON.stringify([clusters, delivery]);
 
-/** Whether nothing of a source is left of a service in any member but those that are lost; silence alone is no loss. */
+/**
+ * Whether nothing of a source is left of a service in any member but those that are lost. Silence alone is no loss, and
+ * what has not been read may be there.
+ */
 export const isWithdrawn = (key: Key, source: string, members: readonly Member[]): boolean =>
   members
     .filter((member) => member.pulse.state !== 'lost' && member.concerns(key))
-    .every((member) => holdsNothingOf(source, member.actual(key)));
+    .every((member) => member.caches.isRead && holdsNothingOf(source, member.actual(key)));
 
 /** Whether a member holds anything of a service that this controller has written. */
 export function holdsAnything(member: Member, key: Key): boolean {

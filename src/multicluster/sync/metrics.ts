@@ -17,6 +17,8 @@ export interface SyncMetrics {
 export interface MetricsSource {
   services(): number;
   conflicts(): number;
+  /** Member → how long it took for its last answer. */
+  answeredInMs(): ReadonlyMap<string, number>;
   /** Importer → services that wait to be written there. */
   waiting(): ReadonlyMap<string, number>;
 }
@@ -30,6 +32,9 @@ export function syncMetrics(registry: Registry, source: MetricsSource): SyncMetr
   gauge('conflicts', 'Services about which clusters disagree.', () => source.conflicts());
   gauge('waiting_services', 'Services that wait to be looked at in a member; 0 in the steady state.', () =>
     Array.from(source.waiting(), ([importer, count]) => [{ importer }, count]),
+  );
+  gauge('member_answer_seconds', 'How long a member took for its last answer to a probe.', () =>
+    Array.from(source.answeredInMs(), ([cluster, ms]) => [{ cluster }, ms / 1000]),
   );
   return {
     writes: new Counter({

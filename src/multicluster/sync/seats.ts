@@ -11,6 +11,7 @@ export interface Seat {
   state: string;
   wasReady: boolean;
   wasSilent: boolean;
+  wasSlow: boolean;
   /** Whether what it knows from before was taken over, in this term. */
   joining: 'not yet' | 'under way' | 'done';
   /** Why it does not take part: it is not who its id says, or says another id itself. */
@@ -60,6 +61,7 @@ export class Seats {
       state: '',
       wasReady: false,
       wasSilent: false,
+      wasSlow: false,
       joining: 'not yet',
       problems: {},
     });

@@ -66,6 +66,7 @@ export class Sync {
     this.metrics = syncMetrics(options.metrics, {
       services: () => [...this.services.keys()].length,
       conflicts: () => [...this.services.keys()].filter((key) => this.services.get(key).conflicts.length > 0).length,
+      answeredInMs: () => new Map(this.members.map(({ id, pulse }) => [id, pulse.tookMs])),
       waiting: () => new Map(this.#channels.all().map(({ member, length }) => [member.id, length])),
     });
     this.#reconciler = new Reconciler({
@@ -198,12 +199,21 @@ export class Sync {
     seat.state = state;
     seat.wasReady = member.isReady;
     seat.wasSilent = member.pulse.state === 'silent';
+    this.#tellSlow(seat);
     this.metrics.connected.set({ cluster: member.id }, member.isReady ? 1 : 0);
     const isNew = member.isReady && seat.joining === 'not yet' && this.#term !== undefined;
     if (isNew) void this.#join(seat, this.#term); // catches everything
     if (hasChanged) this.#spread(member);
     else if (member.isReady && !wasReady) this.#channels.touchAllIn(member);
     if (!hasChanged && seat.wasSilent !== wasSilent) this.#touchDemoted(member);
+  }
+
+  #tellSlow(seat: Seat): void {
+    const { id, pulse } = seat.member;
+    if (seat.wasSlow === pulse.isSlow) return;
+    seat.wasSlow = pulse.isSlow;
+    const text = pulse.isSlow ? 'the cluster answers slowly' : 'the cluster no longer answers slowly';
+    this.#options.log.warn({ cluster: id, tookMs: Math.round(pulse.tookMs) }, text);
   }
 
   /** The services whose endpoints in a member come last while it is silent. */

@@ -3,6 +3,7 @@ import type { RemoteInfo, Socket } from 'node:dgram';
 import { createSocket } from 'node:dgram';
 
 import { canonicalAddress } from '../../api/addresses.ts';
+import { systemClock } from '../../client/clock.ts';
 import { setInterval } from '../../machine/timers.ts';
 import type { Target } from '../routes/route.ts';
 import { targetKey } from '../routes/route.ts';
@@ -197,6 +198,8 @@ export class UdpRelays implements AsyncDisposable {
 
   #sweep(): void {
     const oldest = this.#now() - this.#limits.udpIdleMs;
+    // What clients sent while this process was paused has not been read yet.
+    if (systemClock.awakeSince() > oldest) return;
     for (const flow of this.#flows.values()) {
       if (flow.usedMs > oldest) return;
       this.#cut(flow);

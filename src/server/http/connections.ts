@@ -42,6 +42,7 @@ export class Connections {
   readonly #accepted = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #timer: NodeJS.Timeout;
+  #sweptAt = performance.now();
   #refused = 0;
 
   constructor(server: Http2SecureServer, limits: ConnectionLimits = defaultConnectionLimits) {
@@ -112,9 +113,12 @@ export class Connections {
   }
 
   #cutStalled(now: number): void {
+    // While this process was paused nothing could be sent: no client is to blame for it.
+    const wasPaused = now - this.#sweptAt > 2 * this.#limits.sweepMs;
+    this.#sweptAt = now;
     for (const [socket, progress] of this.#sockets) {
       const sent = socket.bytesWritten - socket.writableLength;
-      if (socket.writableLength === 0 || sent !== progress.sent) {
+      if (wasPaused || socket.writableLength === 0 || sent !== progress.sent) {
         progress.sent = sent;
         progress.since = now;
       } else if (now - progress.since > this.#limits.stallMs) socket.destroy();
