@@ -33,19 +33,29 @@ export function normalElement(element: string): string | undefined {
   }
 }
 
-/** The order of elements in `fieldsV1`: by kind, then names by their text, keys and values by their value. */
-export function compareElements(left: string, right: string): number {
-  if (left === right) return 0;
-  if (left.startsWith('f') && right.startsWith('f')) return left < right ? -1 : 1;
-  return compareRead(readElement(left), readElement(right));
+/**
+ * Elements in the order of `fieldsV1`: by kind, then names by their text, keys and values by their value. The same list
+ * where they are in order. Each element is read once, since reading one costs more than comparing it.
+ */
+export function sortElements(elements: readonly string[]): readonly string[] {
+  // Names and the mark of a member, which has no kind and comes first, are in the order of their text.
+  if (elements.every((element) => element.startsWith('f') || element.startsWith('.'))) {
+    return isSorted(elements, compareText) ? elements : elements.toSorted();
+  }
+  const read = elements.map(readElement);
+  return isSorted(read, compareRead) ? elements : read.sort(compareRead).map(({ element }) => element);
 }
 
-/** The elements in that order. Each is read once, since reading one costs more than comparing it. */
-export const sortElements = (elements: readonly string[]): string[] =>
-  elements
-    .map(readElement)
-    .sort(compareRead)
-    .map(({ element }) => element);
+function isSorted<T>(items: readonly T[], compare: (left: T, right: T) => number): boolean {
+  let previous: T | undefined;
+  for (const item of items) {
+    if (previous !== undefined && compare(previous, item) > 0) return false;
+    previous = item;
+  }
+  return true;
+}
+
+const compareText = (left: string, right: string): number => (left === right ? 0 : left < right ? -1 : 1);
 
 /** An element with what decides its place. */
 interface ReadElement {
@@ -90,7 +100,7 @@ const types = ['number', 'string', 'boolean'];
 function compareScalars(left: unknown, right: unknown): number {
   const [leftType, rightType] = [types.indexOf(typeof left), types.indexOf(typeof right)];
   if (leftType !== rightType) return leftType - rightType;
-  if (typeof left === 'string' && typeof right === 'string') return left === right ? 0 : left < right ? -1 : 1;
+  if (typeof left === 'string' && typeof right === 'string') return compareText(left, right);
   return Number(left) - Number(right);
 }
 

@@ -1,5 +1,5 @@
 import { isObject } from '../json-value.ts';
-import { compareElements, normalElement, printElement, sortElements } from './element.ts';
+import { normalElement, printElement, sortElements } from './element.ts';
 import type { FieldSet, FieldSetBuilder } from './set.ts';
 import { asMember, isLeaf, isMember, leaf, self, union } from './set.ts';
 
@@ -32,19 +32,17 @@ function parseChildren(value: unknown): FieldSet {
 /** The set as it is stored: every level in the order of `fieldsV1`. Returns the set itself where that is so already. */
 export function ordered(set: FieldSet): FieldSet {
   const elements = Object.keys(set);
-  let isOrdered = true;
-  const children = new Map<string, FieldSet>();
-  let previous: string | undefined;
+  const reordered = new Map<string, FieldSet>();
   for (const element of elements) {
     const child = set[element] ?? leaf;
     const orderedChild = isLeaf(child) ? child : ordered(child);
-    // The mark of a member is of no kind, which comes before all kinds.
-    isOrdered &&= orderedChild === child && (previous === undefined || compareElements(previous, element) < 0);
-    children.set(element, orderedChild);
-    previous = element;
+    if (orderedChild !== child) reordered.set(element, orderedChild);
   }
-  if (isOrdered) return set;
-  return Object.fromEntries(sortElements(elements).map((element) => [element, children.get(element) ?? leaf]));
+  const sorted = sortElements(elements);
+  if (sorted === elements && reordered.size === 0) return set;
+  const result: FieldSetBuilder = {};
+  for (const element of sorted) result[element] = reordered.get(element) ?? set[element] ?? leaf;
+  return result;
 }
 
 /** The members of a set as messages print them, those of a level before those below it. */

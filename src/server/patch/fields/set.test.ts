@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 
 import fc from 'fast-check';
 
-import { compareElements } from './element.ts';
+import { sortElements } from './element.ts';
 import { ordered, parseFields, printPaths } from './fields-v1.ts';
 import type { FieldSet } from './set.ts';
 import { asMember, difference, emptySet, fieldSetOf, intersection, isEmptySet, union, without } from './set.ts';
@@ -85,7 +85,7 @@ describe('fieldsV1', () => {
 
   test('orders names, then keys and values by what they are, then indices', () => {
     const elements = ['i:10', 'i:9', 'v:"a"', 'v:10', 'v:9', 'k:{"port":443}', 'k:{"port":80}', 'f:b', 'f:a', 'f:B'];
-    assert.deepEqual(elements.toSorted(compareElements), [
+    assert.deepEqual(sortElements(elements), [
       'f:B',
       'f:a',
       'f:b',

@@ -2,7 +2,6 @@ import type { StructSchema } from '../../../api/schema/schema.ts';
 import type { JsonObject } from '../json-value.ts';
 import { isEmptyObject, isList, isObject } from '../json-value.ts';
 import { fieldElement } from './element.ts';
-import { ordered } from './fields-v1.ts';
 import { groupItems } from './items.ts';
 import type { FieldSet, FieldSetBuilder } from './set.ts';
 import { asMember, emptySet, isEmptySet, leaf } from './set.ts';
@@ -11,10 +10,10 @@ import { shapeAt, structShapeOf } from './shape.ts';
 
 /**
  * The fields that an applied configuration claims: every leaf, list item and map key in it. A struct is claimed only by
- * what is in it, unless it is empty or null.
+ * what is in it, unless it is empty or null. In no particular order.
  */
 export function toFieldSet(value: JsonObject, schema: StructSchema): FieldSet {
-  return ordered(childrenOf(value, structShapeOf(schema)));
+  return childrenOf(value, structShapeOf(schema));
 }
 
 /** What a value adds below its path; undefined for nothing. `claimed`: the path itself is a member in any case. */

@@ -8,54 +8,57 @@ import { shapeOf } from './shape.ts';
 
 /** What keeps a configuration from being applied, in Kubernetes' words; empty where nothing does. */
 export function typeErrors(config: JsonObject, schema: StructSchema): string[] {
-  return structErrors(config, schema, '');
+  return structErrors(config, schema, () => '');
 }
 
-function errorsOf(value: unknown, schema: Schema, path: string): string[] {
+/** Where a value is, worked out only where something is wrong with it. */
+type Path = () => string;
+
+function errorsOf(value: unknown, schema: Schema, path: Path): string[] {
   if (value === null || schema.type === 'json') return [];
   switch (schema.type) {
     case 'struct':
       return isObject(value)
         ? structErrors(value, schema, path)
-        : [`${path}: expected map, got ${printPointer(value)}`];
+        : [`${path()}: expected map, got ${printPointer(value)}`];
     case 'map':
-      return isObject(value) ? mapErrors(value, schema, path) : [`${path}: expected map, got ${printPointer(value)}`];
+      return isObject(value) ? mapErrors(value, schema, path) : [`${path()}: expected map, got ${printPointer(value)}`];
     case 'list':
-      return isList(value) ? listErrors(value, schema, path) : [`${path}: expected list, got ${printPointer(value)}`];
+      return isList(value) ? listErrors(value, schema, path) : [`${path()}: expected list, got ${printPointer(value)}`];
     case 'int32':
     case 'int64':
     case 'double':
       if (typeof value === 'number') return [];
-      return [`${path}: expected numeric (int or float), got ${goTypeOf(value)}`];
+      return [`${path()}: expected numeric (int or float), got ${goTypeOf(value)}`];
     case 'boolean':
-      return typeof value === 'boolean' ? [] : [`${path}: expected boolean, got ${printPointer(value)}`];
+      return typeof value === 'boolean' ? [] : [`${path()}: expected boolean, got ${printPointer(value)}`];
     case 'intOrString':
     case 'quantity':
-      return typeof value === 'object' ? [`${path}: expected any scalar, got ${printPointer(value)}`] : [];
+      return typeof value === 'object' ? [`${path()}: expected any scalar, got ${printPointer(value)}`] : [];
     case 'string':
     case 'bytes':
     case 'time':
     case 'microTime':
       if (typeof value === 'string') return [];
-      return [`${path}: expected string, got &value.valueUnstructured{Value:${printGo(value)}}`];
+      return [`${path()}: expected string, got &value.valueUnstructured{Value:${printGo(value)}}`];
   }
 }
 
-function structErrors(object: JsonObject, schema: StructSchema, path: string): string[] {
+function structErrors(object: JsonObject, schema: StructSchema, path: Path): string[] {
   return Object.entries(object).flatMap(([name, value]) => {
-    const below = path + printElement(fieldElement(name));
+    const below = (): string => path() + printElement(fieldElement(name));
     const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
     if (field !== undefined) return errorsOf(value, field.schema, below);
-    return schema.open ? [] : [`${below}: field not declared in schema`];
+    return schema.open ? [] : [`${below()}: field not declared in schema`];
   });
 }
 
-const mapErrors = (object: JsonObject, schema: MapSchema, path: string): string[] =>
+const mapErrors = (object: JsonObject, schema: MapSchema, path: Path): string[] =>
   Object.entries(object).flatMap(([key, value]) =>
-    errorsOf(value, schema.values, path + printElement(fieldElement(key))),
+    errorsOf(value, schema.values, () => path() + printElement(fieldElement(key))),
   );
 
-function listErrors(list: readonly unknown[], schema: ListSchema, path: string): string[] {
+function listErrors(list: readonly unknown[], schema: ListSchema, path: Path): string[] {
   const shape = shapeOf(schema);
   const errors: string[] = [];
   const seen = new Set<string>();
@@ -65,13 +68,14 @@ function listErrors(list: readonly unknown[], schema: ListSchema, path: string):
       try {
         element = itemElement(item, shape);
       } catch (error) {
-        if (error instanceof ItemError) return [...errors, `${path}: element ${index}: ${error.message}`];
+        if (error instanceof ItemError) return [...errors, `${path()}: element ${index}: ${error.message}`];
         throw error;
       }
-      if (seen.has(element)) errors.push(`${path}: duplicate entries for key ${printElement(element)}`);
+      if (seen.has(element)) errors.push(`${path()}: duplicate entries for key ${printElement(element)}`);
       seen.add(element);
     }
-    for (const error of errorsOf(item, schema.items, path + printElement(element))) errors.push(error);
+    const named = element;
+    for (const error of errorsOf(item, schema.items, () => path() + printElement(named))) errors.push(error);
   }
   return errors;
 }
