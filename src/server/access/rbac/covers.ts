@@ -25,32 +25,51 @@ export function* permissionsOf(rules: readonly PolicyRule[]): Generator<Permissi
 }
 
 /** The permissions in `wanted` that `held` does not give. */
-export const uncovered = (held: readonly PolicyRule[], wanted: readonly PolicyRule[]): readonly Permission[] =>
-  permissionsOf(wanted)
-    .filter((permission) => !held.some((rule) => covers(rule, permission)))
+export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): readonly Permission[] {
+  const rules = held.map(heldRule);
+  return permissionsOf(wanted)
+    .filter((permission) => !rules.some((rule) => covers(rule, permission)))
     .toArray();
+}
+
+/** A rule as sets, since each is asked for every permission that is wanted. */
+interface HeldRule {
+  readonly verbs: ReadonlySet<string>;
+  readonly apiGroups: ReadonlySet<string>;
+  readonly resources: ReadonlySet<string>;
+  readonly resourceNames: ReadonlySet<string>;
+  readonly nonResourceURLs: readonly string[];
+}
+
+const heldRule = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs = [] }: PolicyRule): HeldRule => ({
+  verbs: new Set(verbs),
+  apiGroups: new Set(apiGroups),
+  resources: new Set(resources),
+  resourceNames: new Set(resourceNames),
+  nonResourceURLs,
+});
 
 /** Whether a rule gives a permission. What is wanted may itself have wildcards, which only a wildcard covers. */
-function covers(rule: PolicyRule, permission: Permission): boolean {
-  const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
-  if (!hasOrAll(verbs ?? [], permission.verb)) return false;
+function covers(rule: HeldRule, permission: Permission): boolean {
+  const { verbs, apiGroups, resources, resourceNames, nonResourceURLs } = rule;
+  if (!hasOrAll(verbs, permission.verb)) return false;
   if ('path' in permission) {
-    return resourceNames.length === 0 && nonResourceURLs.some((pattern) => matchesPath(pattern, permission.path));
+    return resourceNames.size === 0 && nonResourceURLs.some((pattern) => matchesPath(pattern, permission.path));
   }
   const { group, resource, name } = permission;
   return (
     hasOrAll(apiGroups, group) &&
     coversResource(resources, resource) &&
-    (resourceNames.length === 0 || (name !== undefined && resourceNames.includes(name)))
+    (resourceNames.size === 0 || (name !== undefined && resourceNames.has(name)))
   );
 }
 
-const hasOrAll = (words: readonly string[], word: string): boolean => words.includes('*') || words.includes(word);
+const hasOrAll = (words: ReadonlySet<string>, word: string): boolean => words.has('*') || words.has(word);
 
-function coversResource(resources: readonly string[], wanted: string): boolean {
+function coversResource(resources: ReadonlySet<string>, wanted: string): boolean {
   if (hasOrAll(resources, wanted)) return true;
   const slash = wanted.indexOf('/');
-  return slash >= 0 && resources.includes(`*${wanted.slice(slash)}`);
+  return slash >= 0 && resources.has(`*${wanted.slice(slash)}`);
 }
 
 /**

@@ -20,6 +20,8 @@ import { countPermissions, describePermissions, quoted, uncovered } from './cove
 
 /** More than any real role holds. Checking a role takes time for each of its permissions, and others wait. */
 const maxPermissions = 20_000;
+/** Each permission is looked for in each rule that its author holds. */
+const maxChecks = 1_000_000;
 
 const everything: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
@@ -120,6 +122,12 @@ function checkHeld(write: GuardedWrite, wanted: readonly PolicyRule[]): void {
     throw refused(write, `${count} permissions are too many to check, the most is ${maxPermissions}: split the role`);
   }
   const { rules, missing: unresolved } = context.access.policy.rulesFor(user, request.namespace);
+  if (count * rules.length > maxChecks) {
+    throw refused(
+      write,
+      `${count} permissions are too many to check against the ${rules.length} rules of their author: split the role`,
+    );
+  }
   const missing = uncovered(rules, wanted);
   if (missing.length === 0) return;
   const errors = unresolved.length === 0 ? '' : `; resolution errors: [${unresolved.join(' ')}]`;
