@@ -125,7 +125,8 @@ export class Handler {
     const turn = classify(request, info);
     const isBounded = turn.lane === 'readOnly' || turn.lane === 'mutating';
     if (isBounded && !context.unsent.mayAsk(turn.flow)) return tooManyRequests();
-    const cost = costOf(info, asked.resource?.cache?.size ?? 0);
+    const bytes = Number(request.header('content-length') ?? 0) || 0;
+    const cost = costOf(info, { objects: asked.resource?.cache?.size ?? 0, bytes });
     const entry = limits.enter(turn, cost);
     // Nothing is awaited when there is no wait: a tick more for everyone would be a cost for everyone.
     if (entry !== 'admitted' && (await entry) !== 'admitted') return tooManyRequests();

@@ -59,6 +59,22 @@ suite('an impersonated request uses the share and the lane of the authenticated 
   }
 });
 
+suite('a write costs by the bytes of its body', () => {
+  const table: readonly [bytes: number, want: number][] = [
+    [0, 1],
+    [256 * 1024, 1],
+    [256 * 1024 + 1, 2],
+    [3 * 1024 * 1024, 10],
+    [1e12, 10],
+  ];
+  for (const [bytes, want] of table) {
+    test(`${bytes} bytes`, () => {
+      const info = parseRequest('POST', '/api/v1/namespaces/default/services');
+      assert.equal(costOf(info, { objects: 10_000, bytes }), want);
+    });
+  }
+});
+
 suite('costs', () => {
   const services = '/api/v1/namespaces/default/services';
   const table: readonly [request: string, objects: number, want: number][] = [
@@ -80,7 +96,7 @@ suite('costs', () => {
   for (const [request, objects, want] of table) {
     test(`${request} of ${objects}`, () => {
       const [method = '', url = ''] = request.split(' ');
-      assert.equal(costOf(parseRequest(method, url), objects), want);
+      assert.equal(costOf(parseRequest(method, url), { objects, bytes: 0 }), want);
     });
   }
 });

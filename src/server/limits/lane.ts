@@ -54,11 +54,19 @@ const changes = (info: RequestInfo): boolean =>
 
 /** Objects that cost a list about as much as an ordinary request costs. */
 const objectsPerSeat = 200;
+/** Bytes of a body that cost a write about as much as an ordinary one does, and take as much memory. */
+const bytesPerSeat = 256 * 1024;
 const mostSeats = 10;
 
-/** What a request costs, in seats: lists grow with what there is to list, everything else is one. */
-export function costOf(info: RequestInfo, objects: number): number {
-  if (!info.isResource || (info.verb !== 'list' && info.verb !== 'deletecollection')) return 1;
+/** What a request costs, in seats: lists grow with what there is to list, writes with the bytes of their body. */
+export function costOf(
+  info: RequestInfo,
+  { objects, bytes }: { readonly objects: number; readonly bytes: number },
+): number {
+  if (!info.isResource) return 1;
+  if (info.verb !== 'list' && info.verb !== 'deletecollection') {
+    return Math.max(1, Math.min(mostSeats, Math.ceil(bytes / bytesPerSeat)));
+  }
   const limit = Number(info.query.get('limit') ?? 0);
   const listed = limit > 0 && limit < objects ? limit : objects;
   return Math.max(1, Math.min(mostSeats, Math.ceil(listed / objectsPerSeat)));

@@ -16,7 +16,7 @@ const sliceMs = 10;
 /** Slices that are shorter are followed by a turn of the event loop, longer ones by a pause of the same length. */
 const shortMs = 2;
 /** Processor time that a request may take in all its slices: twenty times what the largest body takes. */
-const maxCpuMs = 20_000;
+const defaultMaxCpuMs = 20_000;
 
 /**
  * Shares the event loop between the requests that need much of it: one of them works at a time, a stage at a time, and
@@ -25,11 +25,16 @@ const maxCpuMs = 20_000;
  */
 export class Slices {
   readonly #waiting: (() => void)[] = [];
+  readonly #maxCpuMs: number;
   #isBusy = false;
+
+  constructor({ maxCpuMs = defaultMaxCpuMs }: { readonly maxCpuMs?: number } = {}) {
+    this.#maxCpuMs = maxCpuMs;
+  }
 
   /** The work of a request on so many bytes, of its body or of the stored object. */
   open(bytes: number): Work {
-    return bytes <= smallBytes ? inOneGo : new SlicedWork(this);
+    return bytes <= smallBytes ? inOneGo : new SlicedWork(this, this.#maxCpuMs);
   }
 
   /** Resolves when nobody else works. Must be followed by `end`. */
@@ -64,10 +69,12 @@ export const inOneGo: Work = { run: (stage) => stage(), finish };
 
 class SlicedWork implements Work {
   readonly #slices: Slices;
+  readonly #maxCpuMs: number;
   #cpuMs = 0;
 
-  constructor(slices: Slices) {
+  constructor(slices: Slices, maxCpuMs: number) {
     this.#slices = slices;
+    this.#maxCpuMs = maxCpuMs;
   }
 
   async run<T>(stage: () => T): Promise<T> {
@@ -75,7 +82,7 @@ class SlicedWork implements Work {
     const startedMs = performance.now();
     const startedCpu = process.threadCpuUsage();
     try {
-      if (this.#cpuMs > maxCpuMs) throw tooExpensive();
+      if (this.#cpuMs > this.#maxCpuMs) throw tooExpensive(this.#maxCpuMs);
       return stage();
     } finally {
       const { user, system } = process.threadCpuUsage(startedCpu);
@@ -97,7 +104,7 @@ class SlicedWork implements Work {
   }
 }
 
-const tooExpensive = (): Error =>
+const tooExpensive = (maxCpuMs: number): Error =>
   failure({
     code: 413,
     reason: 'RequestEntityTooLarge',

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+
+import { finish, inOneGo, Slices } from './slices.ts';
+
+const large = 1 << 20;
+
+suite('slices', () => {
+  test('small work runs at once', () => {
+    const work = new Slices().open(1000);
+    assert.equal(work, inOneGo);
+    assert.equal(
+      work.run(() => 7),
+      7,
+    );
+  });
+
+  test('requests take turns, a stage each', async () => {
+    const slices = new Slices();
+    const stages: string[] = [];
+    const one = async (name: string): Promise<void> => {
+      const work = slices.open(large);
+      for (let stage = 1; stage <= 3; stage++) await work.run(() => stages.push(`${name}${stage}`));
+    };
+    await Promise.all([one('a'), one('b')]);
+    assert.deepEqual(stages, ['a1', 'b1', 'a2', 'b2', 'a3', 'b3']);
+  });
+
+  test('a pause follows a long stage', async () => {
+    const slices = new Slices();
+    const work = slices.open(large);
+    let timers = 0;
+    const block = (): void => {
+      const until = performance.now() + 20;
+      while (performance.now() < until);
+    };
+    await work.run(block);
+    const others = setInterval(() => timers++, 1);
+    await work.run(() => undefined);
+    clearInterval(others);
+    assert.ok(timers > 0, 'the loop was free');
+  });
+
+  test('a stage that fails does not keep others from theirs', async () => {
+    const slices = new Slices();
+    const fails = slices.open(large).run(() => {
+      throw new Error('no');
+    });
+    const next = slices.open(large).run(() => 'yes');
+    await assert.rejects(async () => fails, /no/);
+    assert.equal(await next, 'yes');
+  });
+
+  test('steps run to their end, and their result comes back', async () => {
+    function* steps(): Generator<void, number> {
+      for (let step = 0; step < 1000; step++) yield;
+      return 42;
+    }
+    assert.equal(finish(steps()), 42);
+    assert.equal(await new Slices().open(large).finish(steps()), 42);
+  });
+
+  test('a request that takes too much processor time ends with a 413', async () => {
+    const slices = new Slices({ maxCpuMs: 30 });
+    const work = slices.open(large);
+    const step = (): void => {
+      const { user } = process.threadCpuUsage();
+      while (process.threadCpuUsage().user - user < 20_000);
+    };
+    const all = async (): Promise<void> => {
+      for (let count = 0; count < 5; count++) await work.run(step);
+    };
+    await assert.rejects(all, { code: 'STATUS', message: /more than 0.03 s of processor time.*send fewer/ });
+  });
+});
