@@ -1,6 +1,6 @@
 // Counts the work that code under src/ does, without counters in it and without a clock. Three numbers, since each alone
 // misses something:
-//   blocks    executions of blocks of our source, as V8's precise coverage counts them
+//   blocks    executions of blocks of our source and of packages, as V8's precise coverage counts them
 //   builtins  elements and characters that builtins which scan or copy were given (`includes`, `splice`, JSON, …)
 //   bytes     allocated on the heap, which also shows copies by spreading
 
@@ -41,7 +41,7 @@ export class WorkCounter {
     const { result } = this.#post('Profiler.takePreciseCoverage') as Profiler.TakePreciseCoverageReturnType;
     let sum = 0;
     for (const { url, functions } of result) {
-      if (!url.includes('/src/') || url.includes('/node_modules/')) continue;
+      if (!url.startsWith('file:') || url.includes('/test/')) continue;
       for (const { ranges } of functions) for (const { count } of ranges) sum += count;
     }
     return sum;
