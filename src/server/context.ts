@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 
 import type { WriteContext } from '../api/kind.ts';
-import type { Store } from '../store/store.ts';
+import type { Entry, Store } from '../store/store.ts';
 import type { Identity } from './access/identity/identity.ts';
 import type { ServiceAllocator } from './allocate/service-allocator.ts';
 import type { Authorizer } from './access/authorize.ts';
@@ -18,6 +18,8 @@ import type { WatchLimits } from './limits/watch-limits.ts';
 /** What every verb works with. */
 export interface ServerContext {
   readonly store: Store;
+  /** Whether an entry should be written even if nothing changes: it is encrypted with a key that no longer writes. */
+  readonly isStale: (entry: Entry) => boolean;
   readonly hub: CacheHub;
   readonly allocator: ServiceAllocator;
   readonly access: Authorizer;

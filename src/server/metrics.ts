@@ -6,6 +6,8 @@ import { collectedGauge } from '../metrics/collected.ts';
 import type { AuditLog } from './audit/log.ts';
 import { auditMetrics } from './audit/metrics.ts';
 import type { ServerContext } from './context.ts';
+import type { Encryption } from './encryption/encryption.ts';
+import { encryptionMetrics } from './encryption/metrics.ts';
 import type { FlowControl } from './limits/flow-control.ts';
 import { flowControlMetrics } from './limits/metrics.ts';
 import type { RequestInfo, ResourceRequest } from './request.ts';
@@ -30,6 +32,7 @@ export interface Measured {
 interface MetricSources {
   readonly limits: FlowControl;
   readonly audit: AuditLog | undefined;
+  readonly encryption: Encryption | undefined;
   /** Metrics of what else runs in this process, printed; their names are others than the server's. */
   readonly more?: (() => Promise<string>) | undefined;
 }
@@ -42,7 +45,11 @@ export class ServerMetrics {
   readonly #watches: Gauge;
   readonly #more: () => Promise<string>;
 
-  constructor(context: ServerContext, gates: Gates, { limits, audit, more = async () => '' }: MetricSources) {
+  constructor(
+    context: ServerContext,
+    gates: Gates,
+    { limits, audit, encryption, more = async () => '' }: MetricSources,
+  ) {
     this.#more = more;
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
@@ -80,6 +87,7 @@ export class ServerMetrics {
     allocatorMetrics(this.#registry, context);
     flowControlMetrics(this.#registry, limits, context);
     auditMetrics(this.#registry, audit);
+    encryptionMetrics(this.#registry, context.hub, encryption);
     for (const metric of context.webhooks.metrics.all) this.#registry.registerMetric(metric);
   }
 

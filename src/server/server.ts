@@ -28,6 +28,9 @@ import { CacheHub } from './cache/hub.ts';
 import type { ServerContext } from './context.ts';
 import { Handler } from './handler.ts';
 import type { HealthCheck } from './endpoints/health.ts';
+import { EncryptedStore } from './encryption/encrypted-store.ts';
+import type { Encryption } from './encryption/encryption.ts';
+import { unreadableText } from './encryption/unreadable.ts';
 import type { Incoming } from './http/messages.ts';
 import { listen } from './http/listener.ts';
 import { Company } from './limits/company.ts';
@@ -73,6 +76,8 @@ export interface ServerOptions {
   readonly limits?: Partial<LimitOptions>;
   /** Where to write down who did what; default: nowhere. */
   readonly audit?: AuditOptions | undefined;
+  /** Which resources are encrypted in the store; default: none. */
+  readonly encryption?: Encryption | undefined;
   /** What `/metrics` tells beside the server's own: metrics of what else runs in this process. */
   readonly moreMetrics?: () => Promise<string>;
 }
@@ -119,13 +124,24 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     { name: 'ping', readyOnly: false, problem: () => undefined },
     { name: 'etcd', readyOnly: false, problem: () => state.lost?.message },
     { name: 'informer-sync', readyOnly: true, problem: () => (state.started ? undefined : 'starting') },
+    { name: 'encryption-at-rest', readyOnly: true, problem: () => unreadableText(context.hub) },
     { name: 'shutdown', readyOnly: true, problem: () => (state.closing ? 'shutting down' : undefined) },
   ];
   const limits = new FlowControl({ ...defaultLimits, ...options.limits }, context.company);
   const audit = auditLog && new Auditor(auditLog, options.audit?.level ?? 'Metadata', context.clock);
-  const metrics = new ServerMetrics(context, options.gates, { limits, audit: auditLog, more: options.moreMetrics });
+  const metrics = new ServerMetrics(context, options.gates, {
+    limits,
+    audit: auditLog,
+    encryption: options.encryption,
+    more: options.moreMetrics,
+  });
   const handler = new Handler({ context, kinds, documents, metrics, checks, limits, audit });
   let loops: Loops | undefined;
+  const unreadable = unreadableText(context.hub);
+  if (unreadable !== undefined) options.log.error(unreadable);
+  const unsubscribe = options.encryption?.onChange(() => {
+    context.hub.readAgain().catch((error: unknown) => options.log.error({ err: error }, 'objects not read again'));
+  });
   return {
     handler,
     context,
@@ -147,6 +163,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       for (const { watchers } of context.hub.caches) for (const watcher of watchers) watcher.end?.();
     },
     async close() {
+      unsubscribe?.();
       limits[Symbol.dispose]();
       context.webhooks[Symbol.dispose]();
       await auditLog?.[Symbol.asyncDispose]();
@@ -213,7 +230,9 @@ async function openAuditLog({ audit, log }: ServerOptions): Promise<AuditLog | u
 }
 
 async function openContext(options: ServerOptions, onLost: (error: Error) => void): Promise<ServerContext> {
-  const { store, gates, loopbackEndpoints, log } = options;
+  const { encryption, gates, loopbackEndpoints, log } = options;
+  const encrypted = encryption && new EncryptedStore(options.store, encryption);
+  const store = encrypted ?? options.store;
   const clock = (): number => Date.now();
   const random = (): number => Math.random();
   const { keyDirectory, issuer = defaultIssuer } = options.accountTokens ?? {};
@@ -239,6 +258,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
   const unsent = new UnsentBytes(limits);
   return {
     store,
+    isStale: (entry) => encrypted?.isStale(entry) ?? false,
     hub,
     allocator,
     access: new Authorizer(hub),

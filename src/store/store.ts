@@ -8,6 +8,8 @@ export interface Entry {
   readonly revision: number;
   /** The revision that created the key. */
   readonly created: number;
+  /** Why the value cannot be used, such as a key that is missing; `value` is then as it is stored. */
+  readonly problem?: string;
 }
 
 /** One write of a commit. `value` undefined deletes the key. */
@@ -18,6 +20,8 @@ export interface Write {
   readonly expect?: number | undefined;
   /** A step of a deletion, such as setting its timestamp: neither the size limit nor the quota refuses it. */
   readonly isDeletion?: boolean;
+  /** What the size limit counts, if that is not the length of `value`: an encrypted value is longer than its object. */
+  readonly bytes?: number;
 }
 
 /** A commit that went through, or the first key that was not as expected, with its entry (undefined: absent). */

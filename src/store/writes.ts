@@ -20,12 +20,12 @@ export function checkWrites(writes: readonly Write[]): void {
 
 /** Throws a `ValueTooLargeError` for a value over the limit, unless it is smaller than the one in `tree`. */
 export function checkSizes(writes: readonly Write[], tree: Tree<Entry>, limit: number): void {
-  for (const { key, value, isDeletion } of writes) {
+  for (const { key, value, isDeletion, bytes: counted } of writes) {
     if (value === undefined || isDeletion === true || value.length * 3 <= limit) continue;
-    const bytes = Buffer.byteLength(value);
+    const bytes = counted ?? Buffer.byteLength(value);
     if (bytes <= limit) continue;
     const previous = tree.get(key);
-    if (previous !== undefined && bytes < Buffer.byteLength(previous.value)) continue;
+    if (previous !== undefined && Buffer.byteLength(value) < Buffer.byteLength(previous.value)) continue;
     throw new ValueTooLargeError(key, { bytes, limit });
   }
 }

@@ -15,6 +15,7 @@ import { followCertificates } from './certificates.ts';
 import { ClusterParts, loadParts } from './cluster-parts.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { holdDataDirectory } from './data-directory.ts';
+import { openEncryption } from './encryption.ts';
 import { kubeconfig } from './kubeconfig.ts';
 import type { ClusterOptions, ServerOptions } from './options.ts';
 import type { PartName } from './parts.ts';
@@ -96,12 +97,13 @@ async function startServers(
     readTokens(options.tokenFile),
     ensurePki(pkiOptions(options, directory)),
   ]);
+  const encryption = await openEncryption(options.encryption, log, stack);
   for (const [file, reason] of pki.renewed) log.info({ file, reason }, 'certificate made');
   for (const warning of options.gates.warnings) log.warn(warning);
   const parts = new ClusterParts(log);
   const moreMetrics = async (cluster: string): Promise<string> =>
     `\n${await running.metrics.metrics()}${await parts.metrics(cluster)}`;
-  const setup = { ...options, directory, pki, gates: options.gates.gates, tokens, log, moreMetrics, stack };
+  const setup = { ...options, directory, pki, gates: options.gates.gates, tokens, encryption, log, moreMetrics, stack };
   const servers = await allOrFirstError(opened.map(({ cluster, open }) => startCluster(cluster, open, setup)));
   const clusters = servers.map(({ cluster, url }) => ({ name: cluster.name, server: url }));
   const publish = ({ ca, admin }: Pki): Promise<void> =>

@@ -1,5 +1,6 @@
 import { defaultPlugins, pluginNames } from '../../server/admission/plugins.ts';
 import type { Flag } from '../settings.ts';
+import { encryptionFlags } from './encryption.ts';
 import { limitFlags } from './limit-flags.ts';
 import { builtParts, partNames } from './parts.ts';
 
@@ -52,6 +53,7 @@ export const serverFlags: readonly Flag[] = [
     description: 'admission plugins to disable that are enabled by default',
     repeatable: true,
   },
+  ...encryptionFlags,
   ...limitFlags,
   { name: 'feature-gates', value: 'A=true,...', description: 'see `fairlead gates`', repeatable: true },
   { name: 'log-level', value: 'LEVEL', description: 'trace, debug, info, warn, error or silent', default: 'warn' },

@@ -14,6 +14,8 @@ import { parseFeatureGates } from '../options/feature-gates.ts';
 import type { PortRange } from '../options/ports.ts';
 import { parsePortRange } from '../options/ports.ts';
 import type { Settings } from '../settings.ts';
+import type { EncryptionOptions } from './encryption.ts';
+import { readEncryption } from './encryption.ts';
 import { countFrom, readAudit, readLimits } from './limit-flags.ts';
 import type { PartName } from './parts.ts';
 import { builtParts, parseParts, partNames } from './parts.ts';
@@ -48,6 +50,7 @@ export interface ServerOptions {
   readonly tokenFile: string | undefined;
   readonly issuer: string | undefined;
   readonly admissionPlugins: AdmissionPlugins;
+  readonly encryption: EncryptionOptions | undefined;
   readonly limits: Partial<LimitOptions>;
   readonly audit: AuditOptions | undefined;
   readonly gates: GateSettings;
@@ -88,6 +91,7 @@ export function readServerOptions(settings: Settings): ServerOptions {
     tokenFile: readFlag<string | undefined>(settings, 'token-auth-file', nonEmpty, undefined),
     issuer: readFlag<string | undefined>(settings, 'service-account-issuer', parseIssuer, undefined),
     admissionPlugins: readAdmissionPlugins(settings),
+    encryption: readEncryption(settings),
     limits: readLimits(settings),
     audit: readAudit(settings),
     gates: flagError('feature-gates', gates, () => parseFeatureGates(gates)),

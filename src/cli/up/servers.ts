@@ -7,6 +7,7 @@ import type { KeyPair } from '../../server/pki/issue.ts';
 import type { AdmissionPlugins } from '../../server/admission/plugins.ts';
 import type { AuditOptions } from '../../server/audit/options.ts';
 import { pathForCluster } from '../../server/audit/paths.ts';
+import type { Encryption } from '../../server/encryption/encryption.ts';
 import type { LimitOptions } from '../../server/limits/options.ts';
 import type { Pki } from '../../server/pki/pki.ts';
 import type { User } from '../../server/reply.ts';
@@ -54,6 +55,7 @@ export interface ServerSetup {
   readonly admissionPlugins: AdmissionPlugins;
   readonly limits: Partial<LimitOptions>;
   readonly audit: AuditOptions | undefined;
+  readonly encryption: Encryption | undefined;
   /** How many clusters there are: each of several has an audit log of its own. */
   readonly clusters: readonly ClusterOptions[];
   /** Who makes the tokens of service accounts, if not Kubernetes' name for the server. */
@@ -100,6 +102,7 @@ export async function startCluster(
       tokens: setup.tokens,
       limits: setup.limits,
       audit: auditOf(cluster, setup),
+      encryption: setup.encryption,
       accountTokens: {
         keyDirectory: setup.directory.at(tokenKeys, cluster.name),
         ...(setup.issuer === undefined ? {} : { issuer: setup.issuer }),

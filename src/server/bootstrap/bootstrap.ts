@@ -28,12 +28,12 @@ export async function ensure(context: ServerContext, initial: InitialObject): Pr
   const object = kind.applyDefaults(decode<ApiObject>(kind.schema, content).object);
   const name = object.metadata.name ?? '';
   const request = ownRequest({ namespace, name });
-  const exists = resource.cache.get(resource.cache.key(namespace, name)) !== undefined;
-  if (!exists) {
+  const item = resource.cache.get(resource.cache.key(namespace, name));
+  if (item === undefined) {
     await createObject(context, resource, request, object).catch(ignoreExisting);
     return;
   }
-  if (!isKept) return;
+  if (!isKept || item.problem !== undefined) return;
   const { metadata: _, ...rest } = object;
   await updateObject(context, resource, request, { revise: (old) => ({ ...old, ...rest }) });
 }
@@ -42,7 +42,7 @@ export async function ensure(context: ServerContext, initial: InitialObject): Pr
 async function replaceRange(context: ServerContext, cidrs: readonly string[]): Promise<void> {
   const resource: Resource = { kind: serviceCidrKind, cache: context.hub.cache(serviceCidrKind) };
   const item = resource.cache.get(resource.cache.key('', rangeName));
-  if (item === undefined) return;
+  if (item === undefined || item.problem !== undefined) return;
   const { spec } = item.object as ServiceCidr; // what that cache holds
   if (equalJson(spec.cidrs, cidrs)) return;
   context.log.warn(

@@ -44,6 +44,14 @@ export class History {
     this.#evict(event.time);
   }
 
+  /** Drops everything up to `revision`: one of the changes cannot be told. */
+  forget(revision: number): void {
+    this.#events = [];
+    this.#start = 0;
+    this.#bytes = 0;
+    this.#floor = revision;
+  }
+
   /** The changes after `revision`, or undefined when some have been forgotten. */
   since(revision: number): readonly CacheEvent[] | undefined {
     if (revision < this.#floor) return undefined;

@@ -2,7 +2,8 @@ import type { Kind } from '../../api/kind.ts';
 import { setTimeout } from '../../machine/timers.ts';
 import type { Change, Store } from '../../store/store.ts';
 import type { HistoryLimits } from './history.ts';
-import { registryRoot, ResourceCache } from './resource-cache.ts';
+import { forRegistryKey, registryRoot } from './registry-keys.ts';
+import { ResourceCache } from './resource-cache.ts';
 
 /** Ten minutes of history, as far as that stays small. */
 const defaultLimits: HistoryLimits = { maxEvents: 10_000, maxBytes: 16 << 20, maxAgeMs: 600_000 };
@@ -100,6 +101,17 @@ export class CacheHub {
     });
   }
 
+  /** Reads every object again: the store may decrypt others than before. */
+  async readAgain(): Promise<void> {
+    for (const cache of this.caches) {
+      const { entries } = await this.#options.store.range(cache.prefix);
+      for (const entry of entries) {
+        // A newer one comes by the watch.
+        if (entry.revision === cache.get(entry.key)?.revision) cache.load(entry);
+      }
+    }
+  }
+
   close(): void {
     this.#stop.abort();
   }
@@ -116,11 +128,7 @@ export class CacheHub {
     for (const waiter of this.#waiting) if (waiter.revision <= this.#revision) waiter.resolve();
   }
 
-  /** The resource a key belongs to: its prefix is one or two segments after the root. */
   #cacheOf(key: string): ResourceCache | undefined {
-    const first = key.indexOf('/', registryRoot.length) + 1;
-    const core = this.#byPrefix.get(key.slice(0, first));
-    if (core !== undefined) return core;
-    return this.#byPrefix.get(key.slice(0, key.indexOf('/', first) + 1));
+    return forRegistryKey(this.#byPrefix, key);
   }
 }

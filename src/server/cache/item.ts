@@ -6,12 +6,15 @@ import { asListItem, withRevision } from './layout.ts';
 /** A stored object as the cache holds it: bytes first, the parsed object only for as long as someone uses it. */
 export class Item {
   readonly entry: Entry;
+  /** Why it cannot be read; `entry` then has the object's name alone. */
+  readonly problem: Error | undefined;
   readonly #layout: Layout;
   #parsed: WeakRef<ApiObject> | undefined;
   #labels: Labels | undefined;
 
-  constructor(entry: Entry, layout: Layout) {
+  constructor(entry: Entry, layout: Layout, problem?: Error) {
     this.entry = entry;
+    this.problem = problem;
     this.#layout = layout;
   }
 

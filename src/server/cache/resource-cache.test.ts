@@ -4,7 +4,8 @@ import { suite, test } from 'node:test';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import { cacheOf, changeOf, entryOf, generous, recorder } from './cache.fixture.ts';
-import { registryPrefix, ResourceCache } from './resource-cache.ts';
+import { registryPrefix } from './registry-keys.ts';
+import { ResourceCache } from './resource-cache.ts';
 
 test('keys have the group, the namespace and the name', () => {
   assert.equal(registryPrefix(namespaceKind), '/registry/namespaces/');

@@ -1,12 +1,18 @@
+import type { StatusError } from '../../api/errors.ts';
+import { internalError } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import { decode } from '../../api/schema/decode.ts';
 import { Tree } from '../../store/tree.ts';
 import type { Change, Entry } from '../../store/store.ts';
 import { afterPrefix } from '../../store/writes.ts';
+import { encryptedPrefix, readsEncrypted } from '../encryption/transformer.ts';
 import type { CacheEvent, HistoryLimits } from './history.ts';
 import { History } from './history.ts';
 import { Item } from './item.ts';
 import type { Layout } from './layout.ts';
-import { layoutOf } from './layout.ts';
+import { layoutOf, serialise } from './layout.ts';
+import { registryPrefix } from './registry-keys.ts';
 import { Watchers } from './watchers.ts';
 
 /** Everything known about one stored resource: its objects, its recent changes and who follows them. */
@@ -19,6 +25,8 @@ export class ResourceCache {
   readonly #history: History;
   #items: Tree<Item> = Tree.empty();
   #changed: number;
+  /** Key → why the object cannot be read. Nearly always empty. */
+  readonly #unreadable = new Map<string, Error>();
 
   constructor(kind: Kind, floor: number, limits: HistoryLimits) {
     this.kind = kind;
@@ -36,6 +44,18 @@ export class ResourceCache {
   /** Nothing here has changed after this revision. */
   get changed(): number {
     return this.#changed;
+  }
+
+  /** Objects that are stored and cannot be read: key → why. */
+  get unreadable(): ReadonlyMap<string, Error> {
+    return this.#unreadable;
+  }
+
+  /** Throws Kubernetes' error if an object cannot be read that is in `scope`, or has it as its key. */
+  requireReadable(scope: string): void {
+    for (const [key, problem] of this.#unreadable) {
+      if (key === scope || (scope.endsWith('/') && key.startsWith(scope))) throw problem;
+    }
   }
 
   /** A watch can resume from this revision or later. */
@@ -84,7 +104,9 @@ export class ResourceCache {
 
   /** Takes over an entry that was read, not watched. */
   load(entry: Entry): void {
-    this.#items = this.#items.set(this.item(entry));
+    const item = this.item(entry);
+    this.#items = this.#items.set(item);
+    this.#note(entry.key, item);
     this.#changed = Math.max(this.#changed, entry.revision);
   }
 
@@ -92,7 +114,9 @@ export class ResourceCache {
   remember(change: Change, time: number): void {
     const item = change.entry === undefined ? undefined : this.item(change.entry);
     const previous = change.previous === undefined ? undefined : this.item(change.previous);
-    this.#history.push(eventOf(change, item, previous, time));
+    const event = eventOf(change, item, previous, time);
+    if (isReadable(event)) this.#history.push(event);
+    else this.#history.forget(change.revision);
     this.#changed = Math.max(this.#changed, change.revision);
   }
 
@@ -103,16 +127,45 @@ export class ResourceCache {
     const item = entry === undefined ? undefined : this.item(entry);
     this.#items = item === undefined ? this.#items.delete(key) : this.#items.set(item);
     this.#changed = change.revision;
+    this.#note(key, item);
     const event = eventOf(change, item, previous, time);
+    if (!isReadable(event)) {
+      // Nobody can be told what changed: watches end, and begin again where all is readable.
+      this.#history.forget(change.revision);
+      for (const watcher of this.watchers) watcher.end?.();
+      return;
+    }
     this.#history.push(event);
     this.watchers.notify(event);
     event.lines = undefined;
   }
 
   item(entry: Entry): Item {
-    return new Item(entry, this.layout);
+    const problem = entry.problem ?? (entry.value.startsWith(encryptedPrefix) ? readsEncrypted : undefined);
+    if (problem === undefined) return new Item(entry, this.layout);
+    return new Item({ ...entry, value: this.#standIn(entry.key) }, this.layout, unreadable(entry.key, problem));
+  }
+
+  /** An object with nothing but the name, for one that cannot be read. */
+  #standIn(key: string): string {
+    const path = key.slice(this.prefix.length).split('/');
+    const [namespace, name] = this.kind.namespaced ? path : [undefined, ...path];
+    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
+    return serialise(this.layout, decode<ApiObject>(this.kind.schema, { metadata }).object);
+  }
+
+  #note(key: string, item: Item | undefined): void {
+    if (item?.problem === undefined) this.#unreadable.delete(key);
+    else this.#unreadable.set(key, item.problem);
   }
 }
+
+const isReadable = ({ item, previous }: CacheEvent): boolean =>
+  item?.problem === undefined && previous?.problem === undefined;
+
+/** Kubernetes' error for a value that no provider can decrypt. */
+const unreadable = (key: string, problem: string): StatusError =>
+  internalError(`unable to transform key ${JSON.stringify(key)}: ${problem}`);
 
 const eventOf = (change: Change, item: Item | undefined, previous: Item | undefined, time: number): CacheEvent => ({
   revision: change.revision,
@@ -122,9 +175,3 @@ const eventOf = (change: Change, item: Item | undefined, previous: Item | undefi
   time,
   lines: undefined,
 });
-
-/** Where the objects of a kind are kept: `/registry/services/`, `/registry/discovery.k8s.io/endpointslices/`. */
-export const registryPrefix = ({ group, plural }: Pick<Kind, 'group' | 'plural'>): string =>
-  `${registryRoot}${group === '' ? '' : `${group}/`}${plural}/`;
-
-export const registryRoot = '/registry/';

@@ -40,7 +40,8 @@ async function deleteContent(context: ServerContext, cache: ResourceCache, names
 
 async function deleteItem(context: ServerContext, resource: Resource, namespace: string, item: Item): Promise<void> {
   const { name = '', deletionTimestamp } = item.object.metadata;
-  if (deletionTimestamp !== undefined) return;
+  // What cannot be read stays, and the namespace with it; the others go.
+  if (deletionTimestamp !== undefined || item.problem !== undefined) return;
   try {
     await deleteObject(context, resource, { namespace, name }, { propagationPolicy: 'Background' });
   } catch (error) {

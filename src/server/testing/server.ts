@@ -13,6 +13,7 @@ import type { ApiRequest, BodyReply, Reply, Sink, User } from '../reply.ts';
 import type { AdmissionPlugins } from '../admission/plugins.ts';
 import type { CacheTuning } from '../cache/hub.ts';
 import type { AuditOptions } from '../audit/options.ts';
+import type { Encryption } from '../encryption/encryption.ts';
 import type { LimitOptions } from '../limits/options.ts';
 import type { ServerContext } from '../context.ts';
 import { openApi } from '../server.ts';
@@ -30,6 +31,7 @@ export interface TestOptions {
   readonly cache?: CacheTuning;
   readonly limits?: Partial<LimitOptions>;
   readonly audit?: AuditOptions;
+  readonly encryption?: Encryption;
 }
 
 /** An answer, read. */
@@ -101,6 +103,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     ...(options.cache === undefined ? {} : { cache: options.cache }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.audit === undefined ? {} : { audit: options.audit }),
+    encryption: options.encryption,
   });
   await api.start({ host: '127.0.0.1', port: 6443 });
   await until('namespaces are complete', () => areComplete(api.context));

@@ -19,5 +19,6 @@ export async function get(
   if (!(await context.hub.reached(revision))) throw revisionTooLarge(revision, context.hub.revision);
   const item = resource.cache.get(resource.cache.key(info.namespace, info.name));
   if (item === undefined) throw notFound(subjectOf(resource, info.name));
+  if (item.problem !== undefined) throw item.problem;
   return jsonReply(200, `${presenter.object(item)}\n`);
 }

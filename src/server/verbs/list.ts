@@ -111,6 +111,8 @@ async function atRevision(
 
 async function fromCache({ cache }: Resource, source: Source): Promise<Page> {
   const { scope, revision, limit, selection, turn } = source;
+  // As in Kubernetes: a client that lists takes what is left out for deleted.
+  cache.requireReadable(source.onlyKey ?? scope);
   if (selection.matches === undefined) {
     if (limit === Infinity) return { items: cache.walk(scope, source.from), revision, next: undefined, remaining: 0 };
     const items = cache.range(scope, source.from, limit);
@@ -152,6 +154,7 @@ async function fromStore(context: ServerContext, { cache }: Resource, source: So
     });
     for (const [index, entry] of chunk.entries.entries()) {
       const item = cache.item(entry);
+      if (item.problem !== undefined) throw item.problem;
       if (selection.matches?.(item) === false) continue;
       items.push(item);
       if (items.length < limit) continue;

@@ -9,11 +9,13 @@ import type { Resource } from '../resource.ts';
 export const storedValue = ({ kind, cache }: Resource, object: ApiObject): string =>
   serialise(cache.layout, kind.storage === undefined ? object : kind.storage.toStorage(object));
 
-/** A stored object in the version that is served. */
-export const servedObject = ({ kind }: Resource, item: Item): ApiObject =>
-  kind.storage === undefined
+/** A stored object in the version that is served. Throws if it cannot be read. */
+export function servedObject({ kind }: Resource, item: Item): ApiObject {
+  if (item.problem !== undefined) throw item.problem;
+  return kind.storage === undefined
     ? item.object
     : { ...kind.storage.fromStorage(item.object), kind: kind.kind, apiVersion: apiVersionOf(kind) };
+}
 
 /** What a commit has written: the cache's item, unless it is older or a later write has come first. */
 export function writtenItem({ cache }: Resource, entry: Entry): Item {

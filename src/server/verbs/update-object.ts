@@ -116,7 +116,9 @@ async function commitUpdate(
   },
 ): Promise<Written | 'again'> {
   const { item, old, next, allocation, charges } = change;
-  if (await request.work.run(() => equalJson(next, old))) return { item, created: false };
+  // What is stored with a key that no longer writes is written again, so that the key can be removed.
+  const isStale = !request.dryRun && context.isStale(item.entry);
+  if (!isStale && (await request.work.run(() => equalJson(next, old)))) return { item, created: false };
   const value = await request.work.run(() => storedValue(resource, next));
   if (request.dryRun) return { item: dryRunItem(resource, item.key, value, item.revision), created: false };
   const isGone = next.metadata.deletionTimestamp !== undefined && isFinished(resource.kind, next);

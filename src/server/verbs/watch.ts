@@ -27,6 +27,7 @@ export function watch(
   const selection = parseSelection(resource.kind, info.query);
   const key = resource.cache.onlyKey(info.namespace, info.name || selection.name);
   const scope = resource.cache.scope(info.namespace);
+  resource.cache.requireReadable(key ?? scope);
   return {
     status: 200,
     headers: { 'Content-Type': presenter.contentType, 'Cache-Control': 'no-cache, private' },

@@ -45,7 +45,7 @@ async function ensure(
   const item = resource.cache.get(resource.cache.key(namespace, name));
   if (item === undefined) {
     await createObject(context, resource, request, standard).catch(ignoreExisting);
-  } else if (complete(item.object) !== item.object) {
+  } else if (item.problem === undefined && complete(item.object) !== item.object) {
     await updateObject(context, resource, request, { revise: complete });
   }
 }

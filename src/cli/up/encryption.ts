@@ -1,0 +1,103 @@
+// --encryption-provider-config: reading the file at the start, and again when it changes.
+
+import { readFile } from 'node:fs/promises';
+import type { Logger } from 'pino';
+import { messageOf } from '../../api/thrown.ts';
+import { setInterval } from '../../machine/timers.ts';
+import type { Encryption } from '../../server/encryption/encryption.ts';
+import { FatalError, UsageError } from '../errors.ts';
+import { readFlag } from '../flags.ts';
+import { parseBoolean } from '../part/boolean.ts';
+import { settledText, textOf } from '../settled-text.ts';
+import type { Flag, Settings } from '../settings.ts';
+
+export const encryptionFlags: readonly Flag[] = [
+  {
+    name: 'encryption-provider-config',
+    value: 'FILE',
+    description: 'EncryptionConfiguration: which resources are encrypted in the store, and with which keys',
+  },
+  {
+    name: 'encryption-provider-config-automatic-reload',
+    value: 'true|false',
+    description: 'read that file again when it changes',
+    bare: 'true',
+    default: 'false',
+  },
+];
+
+/** What the flags ask for. */
+export interface EncryptionOptions {
+  readonly path: string;
+  readonly reloads: boolean;
+}
+
+/** Undefined: nothing is encrypted. */
+export function readEncryption(settings: Settings): EncryptionOptions | undefined {
+  const path = settings.get('encryption-provider-config')?.at(-1);
+  const reloads = readFlag(settings, 'encryption-provider-config-automatic-reload', parseBoolean, false);
+  if (path === '') throw new UsageError('--encryption-provider-config: expected a path');
+  if (path !== undefined) return { path, reloads };
+  // As kube-apiserver refuses it.
+  if (reloads) throw new UsageError('--encryption-provider-config-automatic-reload needs --encryption-provider-config');
+  return undefined;
+}
+
+/** Reads the configuration, and follows it if that is asked for until the stack is disposed. */
+export async function openEncryption(
+  options: EncryptionOptions | undefined,
+  log: Logger,
+  stack: AsyncDisposableStack,
+): Promise<Encryption | undefined> {
+  if (options === undefined) return undefined;
+  const { path, reloads } = options;
+  try {
+    const [text, { Encryption }, { kinds }] = await Promise.all([
+      readFile(path, 'utf8'),
+      import('../../server/encryption/encryption.ts'),
+      import('../../api/kinds/registry.ts'),
+    ]);
+    const encryption = await Encryption.create(text, kinds);
+    if (reloads) stack.use(followEncryption({ path, text, encryption, log }));
+    return encryption;
+  } catch (error) {
+    throw new FatalError(`--encryption-provider-config ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+export interface FollowEncryptionOptions {
+  readonly path: string;
+  /** What it was read as. */
+  readonly text: string;
+  readonly encryption: Pick<Encryption, 'reload'>;
+  readonly log: Pick<Logger, 'info' | 'error'>;
+  /** How often to look; default 10 s. */
+  readonly everyMs?: number;
+}
+
+/** Gives the configuration its file again whenever that says something else. A file with an error changes nothing. */
+export function followEncryption(options: FollowEncryptionOptions): AsyncDisposable {
+  const { path, encryption, log, everyMs = 10_000 } = options;
+  const readText = textOf(path);
+  let known = options.text;
+  const look = async (): Promise<void> => {
+    const text = await settledText(readText, known);
+    // A file that is away is being replaced.
+    if (text === undefined || text === known) return;
+    known = text;
+    try {
+      await encryption.reload(text, Date.now());
+      log.info({ file: path }, 'the encryption configuration has changed');
+    } catch (error) {
+      log.error({ file: path }, `the encryption configuration stays as it was: ${messageOf(error)}`);
+    }
+  };
+  let looking = Promise.resolve();
+  const timer = setInterval(() => void (looking = looking.then(look)), everyMs).unref();
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await looking;
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+
+import { commitContract } from '../../store/contract/commits.contract.ts';
+import { modelContract } from '../../store/contract/model.contract.ts';
+import { rangeContract } from '../../store/contract/ranges.contract.ts';
+import { watchContract } from '../../store/contract/watches.contract.ts';
+import { openMemoryStore } from '../../store/memory/memory.ts';
+import { openSqliteStore } from '../../store/sqlite/sqlite.ts';
+import type { Entry, Store } from '../../store/store.ts';
+import type { StorageProvider } from './config.ts';
+import { EncryptedStore } from './encrypted-store.ts';
+import { Transformer } from './transformer.ts';
+
+const provider = (name: string, byte: number): StorageProvider => ({
+  type: 'aesgcm',
+  keys: [{ name, secret: Buffer.alloc(32, byte) }],
+});
+const encrypted = async (store: Store, ...providers: readonly StorageProvider[]): Promise<EncryptedStore> => {
+  const transformer = await Transformer.create(providers);
+  return new EncryptedStore(store, { transformerFor: () => transformer });
+};
+
+// Without that of limits: the quota counts what is stored, which is longer.
+for (const contract of [commitContract, rangeContract, watchContract, modelContract]) {
+  suite('encrypted memory store', () =>
+    contract(async () => ({
+      store: await encrypted(openMemoryStore(), provider('key1', 1)),
+      prefix: '/test/',
+    })),
+  );
+}
+
+test('the store behind it holds the format of Kubernetes, and no value in plain text', async () => {
+  await using inner = openMemoryStore();
+  const store = await encrypted(inner, provider('key1', 1));
+  await store.commit([{ key: '/a', value: '{"data":"secret"}' }]);
+  const stored = (await inner.get('/a'))?.value ?? '';
+  assert.match(stored, /^k8s:enc:aesgcm:v1:key1:[A-Za-z0-9+/]+=*$/);
+  assert.doesNotMatch(Buffer.from(stored.slice(23), 'base64').toString('latin1'), /secret/);
+});
+
+const secret = 'the-secret-that-no-file-may-contain';
+
+test('no file has a value in plain text: not the current ones, replaced ones or deleted ones', async () => {
+  const path = await mkdtemp(join(tmpdir(), 'fairlead-encrypted-'));
+  try {
+    await using inner = await openSqliteStore({ path });
+    const store = await encrypted(inner, provider('key1', 1));
+    for (let index = 0; index < 50; index++) {
+      await store.commit([{ key: `/a${index % 10}`, value: `{"data":"${secret}","index":${index}}` }]);
+    }
+    await store.commit([{ key: '/a1', value: undefined }]);
+    await store.compact(store.revision - 10);
+    const files = await readdir(path);
+    assert.ok(files.includes('store.db-wal'));
+    for (const file of files) assert.ok(!(await readFile(join(path, file))).includes(secret), file);
+  } finally {
+    await rm(path, { recursive: true });
+  }
+});
+
+test('the size limit counts an object as it is, not as it is stored', async () => {
+  await using inner = openMemoryStore();
+  const store = await encrypted(inner, provider('key1', 1));
+  const limit = 1.5 * 1024 * 1024;
+  assert.ok((await store.commit([{ key: '/a', value: 'x'.repeat(limit) }])).ok);
+  await assert.rejects(store.commit([{ key: '/a', value: 'x'.repeat(limit + 1) }]), { code: 'STORE_VALUE_TOO_LARGE' });
+});
+
+test('reads with every key, and marks what the first one did not write', async () => {
+  await using inner = openMemoryStore();
+  const [one, two, plain] = [provider('one', 1), provider('two', 2), { type: 'identity' } as const];
+  await inner.commit([{ key: '/plain', value: '{}' }]);
+  await (await encrypted(inner, one)).commit([{ key: '/one', value: '{}' }]);
+  await (await encrypted(inner, two)).commit([{ key: '/two', value: '{}' }]);
+  const states = async (...providers: readonly StorageProvider[]): Promise<string> => {
+    const store = await encrypted(inner, ...providers);
+    const { entries } = await store.range('/');
+    const stateOf = (entry: Entry): string => entry.problem ?? (store.isStale(entry) ? 'stale' : 'current');
+    return entries.map((entry) => `${entry.key} ${stateOf(entry)}`).join(', ');
+  };
+  assert.equal(await states(two, one, plain), '/one stale, /plain stale, /two current');
+  assert.equal(await states(plain, two, one), '/one stale, /plain current, /two stale');
+  const noKey = 'no matching key was found for the provided AES transformer';
+  assert.equal(await states(two), `/one ${noKey}, /plain no matching prefix found, /two current`);
+  assert.equal(await states(plain), '/one no matching prefix found, /plain current, /two no matching prefix found');
+  const wrong = 'cipher: message authentication failed';
+  assert.equal(await states(provider('one', 9), plain), `/one ${wrong}, /plain stale, /two ${noKey}`);
+  // A key that is replaced by another one of its name.
+  assert.equal(await states(provider('one', 9), one, two, plain), '/one stale, /plain stale, /two stale');
+});

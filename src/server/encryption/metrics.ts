@@ -1,0 +1,31 @@
+import type { Registry } from 'prom-client';
+
+import { collectedCounter, collectedGauge } from '../../metrics/collected.ts';
+import type { CacheHub } from '../cache/hub.ts';
+import type { Encryption } from './encryption.ts';
+
+/** What encryption at rest did, under the names of kube-apiserver, and what it could not read. */
+export function encryptionMetrics(registry: Registry, hub: CacheHub, encryption: Encryption | undefined): void {
+  collectedGauge(registry, 'fairlead_storage_unreadable_objects', 'Stored objects that cannot be decrypted.', () =>
+    Array.from(hub.caches, ({ kind, unreadable }) => [
+      { resource: kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}` },
+      unreadable.size,
+    ]),
+  );
+  if (encryption === undefined) return;
+  const operations = 'Values that were encrypted and decrypted, by key.';
+  collectedCounter(registry, 'apiserver_storage_transformation_operations_total', operations, () =>
+    Array.from(encryption.counts(), ([{ type, prefix, status }, count]) => [
+      { transformation_type: type, transformer_prefix: prefix, status },
+      count,
+    ]),
+  );
+  const controller = 'apiserver_encryption_config_controller_automatic_reload';
+  const reloads = 'How often a change of the encryption configuration was read.';
+  collectedCounter(registry, `${controller}s_total`, reloads, () => [
+    [{ status: 'success' }, encryption.reloads.success],
+    [{ status: 'failure' }, encryption.reloads.failure],
+  ]);
+  const last = 'When a change of the encryption configuration was read last; 0: never.';
+  collectedGauge(registry, `${controller}_last_timestamp_seconds`, last, () => encryption.reloads.last / 1000);
+}

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+
+import { messageOf } from '../../api/thrown.ts';
+import type { Cipher } from './ciphers.ts';
+import { cipherOf } from './ciphers.ts';
+import type { KeyedProvider, StorageProvider } from './config.ts';
+
+/** Every encrypted value begins with this; an object in JSON begins with a brace. */
+export const encryptedPrefix = 'k8s:enc:';
+
+/** The error of Kubernetes' identity provider for an encrypted value. */
+export const readsEncrypted = 'identity transformer tried to read encrypted data';
+
+/** One key of one provider. A value of it is its prefix, such as `k8s:enc:aesgcm:v1:key1:`, and the data in base64. */
+interface StorageKey {
+  readonly prefix: string;
+  readonly cipher: Cipher;
+  /** The same for the same key of the same name, also after the configuration was read again. */
+  readonly id: string;
+}
+
+/** A value and the key it was encrypted with; '' if it was not encrypted. */
+export interface Decrypted {
+  readonly value: string;
+  readonly keyId: string;
+}
+
+/** How often values were encrypted and decrypted, for metrics. */
+export interface TransformationCounts {
+  readonly type: 'from_storage' | 'to_storage';
+  readonly prefix: string;
+  readonly status: 'OK' | 'Internal';
+}
+
+/** Encrypts and decrypts the values of some resources: the first key writes, every key reads. */
+export class Transformer {
+  /** The first writes; undefined stands for the identity provider. */
+  readonly #keys: readonly (StorageKey | undefined)[];
+  readonly #providers: readonly StorageProvider[];
+  readonly #onUse: (use: TransformationCounts) => void;
+
+  private constructor(
+    providers: readonly StorageProvider[],
+    keys: readonly (StorageKey | undefined)[],
+    onUse: (use: TransformationCounts) => void,
+  ) {
+    this.#providers = providers;
+    this.#keys = keys;
+    this.#onUse = onUse;
+  }
+
+  static async create(
+    providers: readonly StorageProvider[],
+    onUse: (use: TransformationCounts) => void = () => undefined,
+  ): Promise<Transformer> {
+    const keys = await Promise.all(
+      providers.map(async (provider) => {
+        if (provider.type === 'identity') return [undefined];
+        const { type } = provider;
+        return Promise.all(
+          provider.keys.map(async (key) => {
+            const prefix = `${providerPrefix(type)}${key.name}:`;
+            const id = createHash('sha256').update(prefix).update(key.secret).digest('base64');
+            return { prefix, id, cipher: await cipherOf(type, key) };
+          }),
+        );
+      }),
+    );
+    return new Transformer(providers, keys.flat(), onUse);
+  }
+
+  /** What is stored for a value. */
+  toStorage(value: string, storageKey: string): string {
+    const [first] = this.#keys;
+    if (first === undefined) return value;
+    const { prefix, cipher } = first;
+    this.#onUse({ type: 'to_storage', prefix, status: 'OK' });
+    return prefix + cipher.encrypt(Buffer.from(value), storageKey).toString('base64');
+  }
+
+  /** The id of the key that writes; '' if values are written as they are. */
+  get keyId(): string {
+    return this.#keys[0]?.id ?? '';
+  }
+
+  /** Decrypts what is stored. Throws if no provider can read it. */
+  fromStorage(stored: string, storageKey: string): Decrypted {
+    const errors: string[] = [];
+    for (const key of this.#keys) {
+      if (key === undefined) {
+        if (!stored.startsWith(encryptedPrefix)) return { value: stored, keyId: '' };
+        continue; // a later provider may read it
+      }
+      if (!stored.startsWith(key.prefix)) continue;
+      try {
+        const sealed = Buffer.from(stored.slice(key.prefix.length), 'base64');
+        const value = key.cipher.decrypt(sealed, storageKey).toString();
+        this.#onUse({ type: 'from_storage', prefix: key.prefix, status: 'OK' });
+        return { value, keyId: key.id };
+      } catch (error) {
+        // Two keys may have one name while one replaces the other.
+        errors.push(messageOf(error));
+      }
+    }
+    this.#onUse({ type: 'from_storage', prefix: 'unknown', status: 'Internal' });
+    throw new Error(errors.length === 0 ? this.#noKey(stored) : joined(errors));
+  }
+
+  #noKey(stored: string): string {
+    const provider = this.#providers.find(({ type }) => type !== 'identity' && stored.startsWith(providerPrefix(type)));
+    if (provider === undefined) return 'no matching prefix found';
+    const name = provider.type === 'secretbox' ? 'Secretbox' : 'AES';
+    return `no matching key was found for the provided ${name} transformer`;
+  }
+}
+
+const providerPrefix = (type: KeyedProvider): string => `${encryptedPrefix}${type}:v1:`;
+
+const joined = (errors: readonly string[]): string =>
+  errors.length === 1 ? (errors[0] ?? '') : `[${[...new Set(errors)].join(', ')}]`;
