@@ -1,5 +1,15 @@
 import { messageOf } from '../../api/thrown.ts';
-import type { Change, Commit, Entry, Range, RangeOptions, Store, StoreStatus, WatchObserver, Write } from '../../store/store.ts';
+import type {
+  Change,
+  Commit,
+  Entry,
+  Range,
+  RangeOptions,
+  Store,
+  StoreStatus,
+  WatchObserver,
+  Write,
+} from '../../store/store.ts';
 import type { Encryption } from './encryption.ts';
 
 /**
