@@ -4,6 +4,7 @@ import type { DnsOptions } from '../dns/config.ts';
 import { dnsFlags } from '../dns/config-flags.ts';
 import { hasIpv6 } from '../dns/machine.ts';
 import type { DnsSurroundings } from '../dns/serving.ts';
+import { descriptorShare } from '../machine/descriptors.ts';
 import { dnsOptionsOf } from './dns-actions/options.ts';
 import { UsageError } from './errors.ts';
 import type { SettingsChanges } from './part/followed-settings.ts';
@@ -45,17 +46,32 @@ export const part: Part = {
   alone(settings, changes) {
     // Of the 75 MB that were this process' own with 1,000 Services, 17 were room for young objects, of which it makes few.
     setFlagsFromString('--semi-space-growth-factor=1');
-    return load(dnsOptionsOf(settings), {}, changes);
+    return load(within(descriptorShare('alone'), dnsOptionsOf(settings)), {}, changes);
   },
-  inUp({ gates, serviceCidrs, settings = new Map(), dns = { address: '127.0.0.1', port: 1053 } }) {
+  inUp({ gates, serviceCidrs, settings = new Map(), dns = { address: '127.0.0.1', port: 1053 }, all }) {
     const given = saidByUp.find((name) => settings.has(name));
     if (given !== undefined)
       throw new UsageError(`"${given}" under "dns" is for \`fairlead dns\`: up has its own place`);
-    const options = dnsOptionsOf(new Map([['lameduck', ['0s']], ...settings]));
+    const options = within(
+      descriptorShare('dns', all?.length),
+      dnsOptionsOf(new Map([['lameduck', ['0s']], ...settings])),
+    );
     const srvServiceNames = options.srvServiceNames && gates.enabled('SRVServiceName');
     return load({ ...options, srvServiceNames, listen: [dns] }, { clusterRanges: serviceCidrs });
   },
 };
+
+/** Options that take no more than so many descriptors: half for connections of clients, half for queries to upstreams. */
+function within(descriptors: number, options: DnsOptions): DnsOptions {
+  const { forward } = options;
+  // A query may be sent to two upstreams at once.
+  const maxInFlight = Math.min(forward.maxInFlight ?? Infinity, Math.ceil(descriptors / 4));
+  return {
+    ...options,
+    maxConnections: Math.min(1024, Math.ceil(descriptors / 2)),
+    forward: { ...forward, maxInFlight },
+  };
+}
 
 /** What `up` decides for each of its clusters. */
 const saidByUp = ['listen', 'share-port', 'health-listen', 'ready-listen', 'metrics-listen'];
@@ -70,7 +86,7 @@ const load =
     return (context) => {
       const dns = startDns(context, options, surroundings);
       changes?.((settings) => {
-        dns.reload(dnsOptionsOf(settings)).catch((error: unknown) => {
+        dns.reload(within(descriptorShare('alone'), dnsOptionsOf(settings))).catch((error: unknown) => {
           context.log.error({ err: error }, 'DNS goes on by the old configuration');
         });
       });

@@ -1,9 +1,11 @@
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
+import { descriptorLimit, descriptorsNeeded } from '../machine/descriptors.ts';
 import { containErrors } from '../machine/contained-errors.ts';
 import type { UncaughtError } from '../machine/timers.ts';
 import { setTimeout } from '../machine/timers.ts';
 import { collectedCounter } from '../metrics/collected.ts';
+import { FatalError } from './errors.ts';
 import type { LogLevel } from './log.ts';
 import { createLog } from './log.ts';
 import { LogOutput } from './log-output.ts';
@@ -18,8 +20,18 @@ export interface LongRunning extends Disposable {
   readonly metrics: Registry;
 }
 
-/** Sets up the log, and keeps errors that nobody catches and readers that do not read from ending the process. */
-export async function longRunning(level: LogLevel): Promise<LongRunning> {
+/**
+ * Checks that there are descriptors enough for so many clusters. Sets up the log, and keeps errors that nobody catches and readers that do not read from ending the
+ * process.
+ */
+export async function longRunning(level: LogLevel, clusters = 1): Promise<LongRunning> {
+  const limit = descriptorLimit();
+  const needed = descriptorsNeeded(clusters);
+  if (limit !== undefined && limit < needed) {
+    throw new FatalError(
+      `this process may have ${limit} files and connections open and needs ${needed}: raise the limit with \`ulimit -n\``,
+    );
+  }
   const output = new LogOutput();
   const log = await createLog(level, output);
   const uncaught: Record<UncaughtError['origin'], number> = { timer: 0, exception: 0, rejection: 0 };

@@ -1,3 +1,4 @@
+import { descriptorShare } from '../machine/descriptors.ts';
 import { defaultTableName } from '../proxy/nftables/table-name.ts';
 import type { ProxyOptions } from '../proxy/options.ts';
 import { UsageError } from './errors.ts';
@@ -33,14 +34,15 @@ export const part: Part = {
       },
     },
   } satisfies Record<string, PartAction>,
-  alone: (settings) => load(proxyOptionsOf(settings)),
+  alone: (settings) => load(proxyOptionsOf(settings, descriptorShare('alone'))),
   inUp(cluster) {
     const { settings = new Map() } = cluster;
     const given = saidByUp.find((name) => settings.has(name));
     if (given !== undefined) {
       throw new UsageError(`"${given}" under "proxy" is for \`fairlead proxy\`: up serves health itself`);
     }
-    return load({ ...ownPlaces(cluster), ...proxyOptionsOf(withDefaults(settings, cluster)) });
+    const descriptors = descriptorShare('proxy', cluster.all?.length);
+    return load({ ...ownPlaces(cluster), ...proxyOptionsOf(withDefaults(settings, cluster), descriptors) });
   },
 };
 

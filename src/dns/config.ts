@@ -44,6 +44,8 @@ export interface ForwardSettings extends Pick<
 export interface DnsOptions {
   readonly listen: readonly Endpoint[];
   readonly workers: number;
+  /** TCP connections at once; left out: 1024. */
+  readonly maxConnections?: number;
   /** Whether another process may have the same port. */
   readonly sharePort: boolean;
   readonly zones: ServedZones;

@@ -108,7 +108,7 @@ class Dns implements RunningDnsPart {
   async #open(): Promise<void> {
     const serving = await this.#serve(this.#options);
     this.#serving = serving;
-    const { listen, workers, sharePort, responseRate } = this.#options;
+    const { listen, workers, sharePort, responseRate, maxConnections } = this.#options;
     // Who shares a port gets questions at once, and another could answer them until this one can.
     if (sharePort) await Promise.race([serving.ready, this.#stopping.promise]);
     this.#server = await startDnsServer({
@@ -116,7 +116,10 @@ class Dns implements RunningDnsPart {
       workers,
       share: sharePort,
       table: serving.table,
-      limits: responseRate === 0 ? {} : { responsesPerClient: { perSecond: responseRate } },
+      limits: {
+        ...(responseRate === 0 ? {} : { responsesPerClient: { perSecond: responseRate } }),
+        ...(maxConnections === undefined ? {} : { maxConnections }),
+      },
       reply: { recursionAvailable: serving.forwarder !== undefined, cookieSecrets: this.#cookieSecrets },
       slowPath: async (query, client) => (await this.#serving?.slowPath(query, client)) ?? [],
       onError: (error) => {

@@ -35,6 +35,7 @@ import type { Incoming } from './http/messages.ts';
 import { listen } from './http/listener.ts';
 import { Company } from './limits/company.ts';
 import { FlowControl } from './limits/flow-control.ts';
+import type { ConnectionLimits } from './http/connections.ts';
 import type { LimitOptions } from './limits/options.ts';
 import { defaultLimits } from './limits/options.ts';
 import { Slices } from './limits/slices.ts';
@@ -182,7 +183,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const listener = await listen({
     ...options.listen,
     tls: options.tls,
-    connections: { maxPerAddress: { ...defaultLimits, ...options.limits }.maxConnectionsPerAddress },
+    connections: connectionLimits({ ...defaultLimits, ...options.limits }),
     identify: (request) =>
       authenticator.identify({
         socket: socketOf(request),
@@ -304,3 +305,11 @@ function socketOf(request: Incoming): TLSSocket | undefined {
   // The listener serves TLS only; HTTP/2 wraps the socket in a proxy of the same shape.
   return socket as TLSSocket | undefined;
 }
+
+const connectionLimits = ({
+  maxConnections: max,
+  maxConnectionsPerAddress,
+}: LimitOptions): Partial<ConnectionLimits> => ({
+  max,
+  maxPerAddress: Math.min(maxConnectionsPerAddress, Math.ceil(max / 2)),
+});

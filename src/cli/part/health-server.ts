@@ -49,6 +49,8 @@ export async function serveHealth(options: HealthOptions): Promise<HealthServer>
     server.once('error', (error) => reject(listenError(error, options)));
     server.listen({ host, port }, resolve);
   });
+  // Accepting fails when descriptors run out; the next attempt may not.
+  server.on('error', () => undefined);
   const address = server.address();
   const actual = typeof address === 'object' && address !== null ? address.port : port;
   return {

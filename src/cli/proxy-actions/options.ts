@@ -17,8 +17,8 @@ import type { Settings } from '../settings.ts';
 // Keys of an object have no order that says more than this: the first is the default of a node.
 const modeNames: readonly ProxyMode[] = Object.keys(modes) as ProxyMode[]; // they are those of `modes`
 
-/** What the flags say about the proxy. Throws a UsageError. */
-export function proxyOptionsOf(settings: Settings): ProxyOptions {
+/** What the flags say about the proxy, which may take so many descriptors. Throws a UsageError. */
+export function proxyOptionsOf(settings: Settings, descriptors = Infinity): ProxyOptions {
   const podRanges = readFlag<readonly string[] | undefined>(settings, 'cluster-cidr', parseRanges, undefined);
   const serviceRanges = readFlag<readonly string[] | undefined>(settings, 'service-cidr', parseRanges, undefined);
   const clusterId = settings.get('cluster-id')?.at(-1);
@@ -27,7 +27,7 @@ export function proxyOptionsOf(settings: Settings): ProxyOptions {
     mode: readFlag(settings, 'proxy-mode', oneOf(modeNames), 'nftables'),
     backend: {
       nftables: { table: readFlag(settings, 'nftables-table', parseTable, defaultTableName) },
-      userspace: userspaceOptionsOf(settings),
+      userspace: { ...userspaceOptionsOf(settings), descriptors },
     },
     nodePortAddresses: readFlag<readonly string[]>(settings, 'nodeport-addresses', parseNodePortAddresses, ['primary']),
     ...(podRanges === undefined ? {} : { podRanges }),

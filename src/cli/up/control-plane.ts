@@ -3,7 +3,9 @@ import { flushCompileCache } from 'node:module';
 import { messageOf } from '../../api/thrown.ts';
 import { inProcess } from '../../client/in-process.ts';
 import type { Transport } from '../../client/transport.ts';
+import { descriptorShare } from '../../machine/descriptors.ts';
 import type { StaticToken } from '../../server/access/identity/static-tokens.ts';
+import { defaultLimits } from '../../server/limits/options.ts';
 import type { Pki, PkiOptions } from '../../server/pki/pki.ts';
 import { ensurePki } from '../../server/pki/pki.ts';
 import { FatalError, UsageError } from '../errors.ts';
@@ -58,7 +60,7 @@ export async function runControlPlane(
   whenReady: (plane: ControlPlane) => Promise<void>,
 ): Promise<number> {
   using stop = listenForStop(process, (code) => process.exit(code));
-  using running = await longRunning(options.logLevel);
+  using running = await longRunning(options.logLevel, options.clusters.length);
   await using stack = new AsyncDisposableStack();
   const directory = stack.use(await holdDataDirectory(options.dataDir));
   const { servers, parts } = await startServers(options, directory, { running, stack });
@@ -103,7 +105,20 @@ async function startServers(
   const parts = new ClusterParts(log);
   const moreMetrics = async (cluster: string): Promise<string> =>
     `\n${await running.metrics.metrics()}${await parts.metrics(cluster)}`;
-  const setup = { ...options, directory, pki, gates: options.gates.gates, tokens, encryption, log, moreMetrics, stack };
+  const share = descriptorShare(options.parts.length === 0 ? 'alone' : 'server', options.clusters.length);
+  const limits = { ...options.limits, maxConnections: Math.min(share, defaultLimits.maxConnections) };
+  const setup = {
+    ...options,
+    limits,
+    directory,
+    pki,
+    gates: options.gates.gates,
+    tokens,
+    encryption,
+    log,
+    moreMetrics,
+    stack,
+  };
   const servers = await allOrFirstError(opened.map(({ cluster, open }) => startCluster(cluster, open, setup)));
   const clusters = servers.map(({ cluster, url }) => ({ name: cluster.name, server: url }));
   const publish = ({ ca, admin }: Pki): Promise<void> =>

@@ -23,7 +23,10 @@ export interface ProbeOptions {
   readonly signal: AbortSignal;
 }
 
-/** Whether the address accepts a connection, which is closed at once. Never rejects. */
+/**
+ * Whether the address accepts a connection, which is closed at once. Where this process has no descriptor for it, that is
+ * nothing against the target: it counts as there. Never rejects.
+ */
 export function accepts(address: string, port: number, { timeoutMs, signal }: ProbeOptions): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -40,6 +43,6 @@ export function accepts(address: string, port: number, { timeoutMs, signal }: Pr
   const cancel = afterReading(systemClock, timeoutMs, abandon);
   signal.addEventListener('abort', abandon);
   socket.once('connect', () => end(true));
-  socket.on('error', abandon);
+  socket.on('error', (error) => end('code' in error && error.code === 'EMFILE'));
   return promise;
 }

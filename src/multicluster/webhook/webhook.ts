@@ -82,6 +82,7 @@ export class ExportWebhook implements AsyncDisposable {
     server.maxConnections = mostConnections;
     server.listen(options.listen);
     await once(server, 'listening');
+    server.on('error', () => undefined); // accepting fails when descriptors run out; the next attempt may not
     return new ExportWebhook(options, { certificate, server, paths });
   }
 

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 
@@ -15,8 +13,8 @@ import { NativeEngine } from './native/engine.ts';
 import { loadLibc } from './native/libc.ts';
 import { NodeEngine } from './node/engine.ts';
 import type { UserspaceLimits, UserspaceOptions } from './options.ts';
-import { defaultLimits } from './options.ts';
-import { doorProblem } from './problem.ts';
+import { limitsWithin } from './options.ts';
+import { doorProblem, limitProblem } from './problem.ts';
 import type { SwitchboardChange } from './switchboard.ts';
 import { UdpRelays } from './udp.ts';
 
@@ -41,19 +39,21 @@ export class UserspaceBackend implements Backend {
     this.#doors = new Doors({
       open: (route, place) => this.#open(route, place),
       explain: (route, error) => doorProblem(route, error, this.#network.serviceRanges),
+      most: limits.listeners,
+      explainLimit: (owner) => limitProblem(owner, limits.listeners),
       heard: (route) => heardAt(route, this.#network),
       clock: systemClock,
       random: Math.random,
     });
     if (context.metrics !== undefined) {
-      const unopened = (): number => this.#doors.problems().length;
+      const unopened = (): number => this.#doors.unopened;
       describe(context.metrics, { counters: () => engine.counters, udp: this.#udp, unopened });
     }
   }
 
   /** Opens it; rejects where an engine was asked for that cannot be had. */
   static async open(options: UserspaceOptions = {}, context: UserspaceContext = {}): Promise<UserspaceBackend> {
-    const limits = { ...machineLimits(), ...options.limits };
+    const limits = limitsWithin(options.descriptors ?? Infinity, options.limits);
     const drainMs = options.drainMs ?? 1000;
     const libc = options.engine === 'node' ? undefined : await loadLibc();
     if (libc === undefined) {
@@ -122,27 +122,3 @@ const unsupported = (route: Route): RouteProblem => ({
   owner: route.owner,
   text: `${route.owner} is not served at ${placeText(route)}/${route.protocol}: listeners carry TCP and UDP; use nftables`,
 });
-
-/** The default limits, or what the descriptors of this process allow if that is less; some are left for the rest. */
-function machineLimits(): UserspaceLimits {
-  const most = descriptorLimit();
-  if (most === undefined) return defaultLimits;
-  const connections = Math.max(64, Math.min(defaultLimits.connections, Math.floor((most * 0.6) / 2)));
-  return {
-    ...defaultLimits,
-    connections,
-    connectionsPerAddress: Math.ceil(connections / 2),
-    udpFlows: Math.max(64, Math.min(defaultLimits.udpFlows, Math.floor(most * 0.2))),
-  };
-}
-
-/** How many descriptors this process may have; undefined where that cannot be asked. */
-function descriptorLimit(): number | undefined {
-  try {
-    const text = readFileSync('/proc/self/limits', 'utf8');
-    const limit = Number(/^Max open files\s+(\d+)/m.exec(text)?.[1]);
-    return Number.isFinite(limit) ? limit : undefined;
-  } catch {
-    return undefined; // not Linux
-  }
-}

@@ -13,7 +13,7 @@ const somewhere = forward(target({ address: '10.1.0.1', port: 80 }));
 const web = route('10.96.0.1', somewhere);
 
 /** Doors whose addresses are taken by others as told, and a list of what was done. */
-function stand(): { clock: ManualClock; doors: Doors; taken: Set<string>; done: string[] } {
+function stand(most = Infinity): { clock: ManualClock; doors: Doors; taken: Set<string>; done: string[] } {
   const clock = new ManualClock(0);
   const taken = new Set<string>();
   const done: string[] = [];
@@ -33,7 +33,9 @@ function stand(): { clock: ManualClock; doors: Doors; taken: Set<string>; done: 
   };
   const explain = ({ address }: Route): string => `${address} is taken`;
   const heard = (of: Route): Heard => heardAt(of, network);
-  return { clock, doors: new Doors({ open, explain, heard, clock, random: () => 1 }), taken, done };
+  const explainLimit = (owner: string): string => `${owner} has no more`;
+  const doors = new Doors({ open, explain, most, explainLimit, heard, clock, random: () => 1 });
+  return { clock, doors, taken, done };
 }
 
 test('one that is taken is tried again, ever more seldom, and opened when it is free', async () => {
@@ -82,5 +84,32 @@ test('what is no longer wanted is closed first: another may need its port', asyn
   await doors.replace([web]);
   await doors.replace([other]);
   assert.deepEqual(done, ['10.96.0.1 hears everybody', '10.96.0.1 closed', '10.96.0.2 hears everybody']);
+  await doors[Symbol.asyncDispose]();
+});
+
+test('where not all may be held, every namespace has its share, and a new one gets its share of those that are held', async () => {
+  const { doors, done } = stand(4);
+  const big = Array.from({ length: 6 }, (_, index) => ({
+    ...route('10.96.0.1', somewhere),
+    port: 1000 + index,
+    owner: 'Service a/big',
+  }));
+  const small = { ...route('10.96.0.2', somewhere), owner: 'Service b/small' };
+  await doors.replace(big);
+  assert.equal(done.splice(0).length, 4);
+  assert.deepEqual(doors.problems(), [{ owner: 'Service a/big', text: 'Service a/big has no more' }]);
+  assert.equal(doors.unopened, 2);
+  await doors.apply({ removed: [], added: [small] });
+  assert.deepEqual(
+    done.splice(0),
+    ['10.96.0.1 closed', '10.96.0.2 hears everybody'],
+    'one gives way, before it is needed',
+  );
+  assert.equal(doors.unopened, 3);
+  await doors.apply({ removed: [small], added: [] });
+  assert.deepEqual(done.splice(0), ['10.96.0.2 closed', '10.96.0.1 hears everybody']);
+  await doors.apply({ removed: big.slice(0, 2), added: [] });
+  assert.deepEqual(doors.problems(), []);
+  assert.equal(doors.unopened, 0);
   await doors[Symbol.asyncDispose]();
 });

@@ -6,6 +6,7 @@ import type { RouteProblem } from '../backend.ts';
 import type { Route } from '../routes/route.ts';
 import { routeKey } from '../routes/route.ts';
 import type { DoorPlace, OpenDoor } from './engine.ts';
+import { fairShare } from './fair-share.ts';
 import type { Heard } from './heard.ts';
 import { isHeld } from './heard.ts';
 
@@ -13,6 +14,10 @@ export interface DoorsOptions {
   readonly open: (route: Route, place: DoorPlace) => Promise<OpenDoor>;
   /** Why an address could not be held, as a person is told. */
   readonly explain: (route: Route, error: unknown) => string;
+  /** How many addresses may be held at once; Infinity: all. */
+  readonly most: number;
+  /** What a person is told of an owner that may not have all of its addresses. */
+  readonly explainLimit: (owner: string) => string;
   readonly heard: (route: Route) => Heard;
   readonly clock: Clock;
   readonly random: Random;
@@ -38,11 +43,16 @@ const retries = { baseMs: 500, maxMs: 30_000 };
 /** Doors that are opened or closed at once: each may be a question to a thread. */
 const atOnce = 64;
 
-/** Holds the addresses of routes, each as its route asks, and tries again where that fails. */
+/**
+ * Holds the addresses of routes, each as its route asks, and tries again where that fails. Where there are more than may
+ * be held, every owner has its share.
+ */
 export class Doors implements AsyncDisposable {
   readonly #options: DoorsOptions;
   /** Route key → its door. */
   readonly #doors = new Map<string, Door>();
+  /** Keys of those that may be held; undefined: all. */
+  #allowed: ReadonlySet<string> | undefined;
   /** What is done, one after the other: an address is never opened and closed at once. */
   #work: Promise<void> = Promise.resolve();
   #cancelRetry: (() => void) | undefined;
@@ -65,11 +75,21 @@ export class Doors implements AsyncDisposable {
     return this.#do(wanted, gone);
   }
 
-  /** What could not be held, and why. */
+  /** What could not be held, and why. An owner that may not have all of its addresses is one problem. */
   problems(): readonly RouteProblem[] {
-    return Array.from(this.#doors.values()).flatMap(({ route: { owner }, problem }) =>
-      problem === undefined ? [] : [{ owner, text: problem }],
-    );
+    const problems: RouteProblem[] = [];
+    const limited = new Set<string>();
+    for (const [key, { route, problem }] of this.#doors) {
+      if (problem !== undefined) problems.push({ owner: route.owner, text: problem });
+      else if (isHeld(route) && !this.#isAllowed(key)) limited.add(route.owner);
+    }
+    for (const owner of limited) problems.push({ owner, text: this.#options.explainLimit(owner) });
+    return problems;
+  }
+
+  /** How many addresses should be held and are not. */
+  get unopened(): number {
+    return this.#doors.values().reduce((sum, { route, held }) => sum + Number(held === undefined && isHeld(route)), 0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -82,12 +102,40 @@ export class Doors implements AsyncDisposable {
     const done = this.#work.then(async () => {
       // First what is no longer wanted: another address may need its port.
       await inGroups(gone, (key) => this.#close(key));
-      await inGroups([...wanted], ([key, route]) => this.#hold(key, route));
+      // Then what loses its share: another needs its descriptor.
+      const { allowed = [], limited = [] } = this.#share(wanted);
+      await inGroups(limited, ([key, route]) => this.#hold(key, route));
+      await inGroups(allowed, ([key, route]) => this.#hold(key, route));
       this.#retryLater();
     });
     // Whoever asked hears of a failure; who comes next must not.
     this.#work = done.catch(() => {});
     return done;
+  }
+
+  #isAllowed(key: string): boolean {
+    return this.#allowed?.has(key) ?? true;
+  }
+
+  /** Decides which may be held. The result is what is wanted, and what is affected. */
+  #share(wanted: ReadonlyMap<string, Route>): Partial<Record<'allowed' | 'limited', [string, Route][]>> {
+    const { most } = this.#options;
+    const affected = new Map(wanted);
+    if (this.#allowed !== undefined || this.#doors.size + wanted.size > most) {
+      const before = this.#allowed;
+      const all = new Map(Array.from(this.#doors, ([key, { route }]) => [key, route]));
+      for (const [key, route] of wanted) all.set(key, route);
+      const { open = [], closed = [] } = Object.groupBy(
+        all.entries().filter(([, route]) => isHeld(route)),
+        ([key]) => (this.#doors.get(key)?.held === undefined ? 'closed' : 'open'),
+      );
+      const held = [...open, ...closed]; // what is open stays open if its owner keeps its share
+      this.#allowed = held.length > most ? fairShare(held, most) : undefined;
+      for (const [key, route] of held) {
+        if ((before?.has(key) ?? true) !== this.#isAllowed(key)) affected.set(key, route);
+      }
+    }
+    return Object.groupBy(affected, ([key]) => (this.#isAllowed(key) ? 'allowed' : 'limited'));
   }
 
   async #close(key: string): Promise<void> {
@@ -102,13 +150,14 @@ export class Doors implements AsyncDisposable {
     const isSticky = isStickyRoute(route);
     const heard = heardAt(route);
     const fresh = { route, failures: 0, problem: undefined, retryMs: 0 };
-    if (before?.held?.isSticky === isSticky && isHeld(route)) {
+    const isWanted = isHeld(route) && this.#isAllowed(key);
+    if (before?.held?.isSticky === isSticky && isWanted) {
       if (!isDeepStrictEqual(heard, before.held.heard)) before.held.door.hear?.(heard);
       this.#doors.set(key, { ...fresh, held: { ...before.held, heard } });
       return;
     }
     await before?.held?.door.close();
-    if (!isHeld(route) || this.#isClosed) {
+    if (!isWanted || this.#isClosed) {
       this.#doors.set(key, { ...fresh, held: undefined });
       return;
     }

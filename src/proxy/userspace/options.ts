@@ -4,6 +4,8 @@ export interface UserspaceLimits {
   readonly connections: number;
   /** TCP connections of one virtual address, so that it cannot take them all. Default: 10,000. */
   readonly connectionsPerAddress: number;
+  /** Addresses and ports with a listener, each a descriptor; namespaces share them evenly. Default: as many as asked for. */
+  readonly listeners: number;
   /** UDP flows, each a descriptor; the one idle longest gives way. Default: 8,192. */
   readonly udpFlows: number;
   /** A UDP flow without a packet either way is forgotten after so long. Default: a minute. */
@@ -15,14 +17,31 @@ export interface UserspaceLimits {
 export const defaultLimits: UserspaceLimits = {
   connections: 20_000,
   connectionsPerAddress: 10_000,
+  listeners: Infinity,
   udpFlows: 8192,
   udpIdleMs: 60_000,
   pins: 262_144,
 };
 
+/** Limits within so many descriptors. */
+export function limitsWithin(descriptors: number, given: Partial<UserspaceLimits> = {}): UserspaceLimits {
+  const most = (share: number, each: number): number => Math.max(4, Math.floor((descriptors * share) / each));
+  const wanted = { ...defaultLimits, ...given };
+  const connections = Math.min(wanted.connections, most(0.45, 2));
+  return {
+    ...wanted,
+    connections,
+    connectionsPerAddress: Math.min(wanted.connectionsPerAddress, Math.ceil(connections / 2)),
+    listeners: Math.min(wanted.listeners, most(0.4, 1)),
+    udpFlows: Math.min(wanted.udpFlows, most(0.15, 1)),
+  };
+}
+
 /** How routes are served by listeners. */
 export interface UserspaceOptions {
   readonly limits?: Partial<UserspaceLimits>;
+  /** Descriptors that all of it may take: no limit above is higher than these allow. Default: no bound. */
+  readonly descriptors?: number;
   /**
    * What moves bytes: `native`, the system's own calls from threads beside the event loop, or `node`, Node's sockets on it.
    * Default: native where it can be had.

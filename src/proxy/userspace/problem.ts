@@ -14,6 +14,11 @@ export function doorProblem(route: Route, error: unknown, serviceRanges: readonl
   return `${owner} is not served at ${placeText(route)}/${protocol}: ${reasonOf(code, address, error)}`;
 }
 
+/** Why some addresses and ports of an owner have no listener, whichever they are. */
+export const limitProblem = (owner: string, most: number): string =>
+  `${owner} is not served at all of its addresses and ports: \`ulimit -n\` leaves ${most} listeners for all Services, ` +
+  'and its namespace has its share of them; raise the limit, or use nftables';
+
 function rangeOf(address: string, ranges: readonly string[]): string | undefined {
   const parsed = parseAddress(address);
   return ranges.find((range) => {

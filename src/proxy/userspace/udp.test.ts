@@ -123,6 +123,24 @@ describe('datagrams', () => {
     }
   });
 
+  test('a door with half of the flows gives up its own, not that of another door', async () => {
+    const [quiet, busy] = [vip(), vip()];
+    await using stand = await openAt(quiet, { limits: { ...defaultLimits, udpFlows: 4 } });
+    await using a = await namedUdp('127.0.0.1', 'a');
+    const routes = [quiet, busy].map((address) => udp(address, forward(target(a))));
+    await stand.relays.open({ key: routeKey(udp(busy, { type: 'drop' })), address: busy, port });
+    stand.set(...routes);
+    await using first = await udpClient(quiet);
+    assert.equal(await first.ask('1'), 'a 1');
+    for (let count = 0; count < 10; count++) {
+      await using client = await udpClient(busy);
+      assert.equal(await client.ask('1'), 'a 1');
+    }
+    assert.equal(stand.relays.flows, 4);
+    assert.equal(await first.ask('2'), 'a 2');
+    assert.equal(stand.relays.flows, 4, 'its flow was kept');
+  });
+
   test('a door that is closed is refused by the kernel', async () => {
     const address = vip();
     await using stand = await openAt(address);

@@ -48,6 +48,8 @@ export class UdpRelays implements AsyncDisposable {
   readonly #doors = new Set<Socket>();
   /** Door and client → flow, the one idle longest first. */
   readonly #flows = new Map<string, Flow>();
+  /** Door → how many flows it has. */
+  readonly #perDoor = new Map<string, number>();
   readonly #sweeper: NodeJS.Timeout;
   #toldMs = -Infinity;
   /** Datagrams that were thrown away: refused, or too many at once. */
@@ -137,10 +139,7 @@ export class UdpRelays implements AsyncDisposable {
     const call: Call = { key, source, sourcePort: from.port, failed: new Set() };
     const connection = this.#switchboard.connect(call);
     if (connection.type !== 'forward') return undefined;
-    if (this.#flows.size >= this.#limits.udpFlows) {
-      const oldest = this.#flows.values().next().value;
-      if (oldest !== undefined) this.#cut(oldest);
-    }
+    this.#makeRoom(key);
     const { target } = connection;
     const socket = createSocket(target.address.includes(':') ? 'udp6' : 'udp4');
     const flow: Flow = { name, key, target, call, socket, waiting: [], usedMs: this.#now() };
@@ -164,7 +163,16 @@ export class UdpRelays implements AsyncDisposable {
       });
     });
     this.#flows.set(name, flow);
+    this.#perDoor.set(key, (this.#perDoor.get(key) ?? 0) + 1);
     return flow;
+  }
+
+  /** Cuts the flow idle longest when there are too many; a door that has half of them gives up one of its own. */
+  #makeRoom(key: string): void {
+    const { udpFlows } = this.#limits;
+    if (this.#flows.size < udpFlows) return;
+    const isGreedy = (this.#perDoor.get(key) ?? 0) >= udpFlows / 2;
+    for (const flow of this.#flows.values()) if (!isGreedy || flow.key === key) return this.#cut(flow);
   }
 
   #use(flow: Flow): void {
@@ -193,6 +201,9 @@ export class UdpRelays implements AsyncDisposable {
     if (this.#flows.get(flow.name) !== flow) return;
     this.lost += flow.waiting?.length ?? 0;
     this.#flows.delete(flow.name);
+    const left = (this.#perDoor.get(flow.key) ?? 1) - 1;
+    if (left === 0) this.#perDoor.delete(flow.key);
+    else this.#perDoor.set(flow.key, left);
     flow.socket.close();
   }
 

@@ -57,7 +57,9 @@ async function statusOf(session: ClientHttp2Session, headers: Record<string, str
 test('one address has so many connections, and may open another when one is closed', async () => {
   const listener = await start({ maxPerAddress: 2 });
   const [first, second] = [open(listener), open(listener)];
-  await Promise.all([once(first, 'secureConnect'), once(second, 'secureConnect')]);
+  for (const socket of [first, second]) socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  // The server has finished its handshake, too.
+  await Promise.all([once(first, 'data'), once(second, 'data')]);
   const third = open(listener);
   await closed(third);
   first.destroy();
@@ -69,6 +71,41 @@ test('one address has so many connections, and may open another when one is clos
   for (const socket of [second, fourth]) socket.destroy();
   await listener.close();
 });
+
+for (const [what, limits] of [
+  ['in all', { max: 4 }],
+  ['of one address', { maxPerAddress: 4 }],
+] as const) {
+  test(`connections without a handshake give way when there are too many ${what}`, async () => {
+    const listener = await start(limits);
+    const session = openSession(listener);
+    assert.equal(await statusOf(session, { ':path': '/' }), 200);
+    const idle = Array.from({ length: 20 }, () => connectTcp(listener.port, '127.0.0.1'));
+    for (const socket of idle) socket.on('error', () => undefined).resume();
+    await Promise.all(idle.slice(0, -3).map(closed));
+    const another = openSession(listener);
+    await once(another, 'connect');
+    assert.equal(await statusOf(another, { ':path': '/' }), 200);
+    assert.equal(await statusOf(session, { ':path': '/' }), 200, 'one that is established is left alone');
+    for (const socket of idle) socket.destroy();
+    for (const each of [session, another]) each.close();
+    await listener.close();
+  });
+
+  test(`established connections do not give way when there are too many ${what}`, async () => {
+    const listener = await start(limits);
+    const sessions = Array.from({ length: 4 }, () => openSession(listener));
+    await Promise.all(sessions.map((session) => statusOf(session, { ':path': '/' })));
+    await closed(
+      connectTcp(listener.port, '127.0.0.1')
+        .on('error', () => undefined)
+        .resume(),
+    );
+    for (const session of sessions) assert.equal(await statusOf(session, { ':path': '/' }), 200);
+    for (const session of sessions) session.close();
+    await listener.close();
+  });
+}
 
 test('a client that asks and does not read is cut off', async () => {
   const listener = await start({ stallMs: 30, sweepMs: 10 });

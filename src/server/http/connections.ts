@@ -6,7 +6,7 @@ import { setInterval, setTimeout } from '../../machine/timers.ts';
 
 /** What connections may take. */
 export interface ConnectionLimits {
-  /** Connections open at once, in all and from one address. */
+  /** Connections open at once, in all and from one address. One that does not finish its handshake gives way to others. */
   readonly max: number;
   readonly maxPerAddress: number;
   /** A client that takes nothing of what is sent for this long is cut off. */
@@ -31,15 +31,24 @@ interface Progress {
   since: number;
 }
 
+/** The connections of an address. */
+interface OfAddress {
+  count: number;
+  /** Address and port of those that have not finished their handshake, the oldest first. */
+  readonly handshaking: Set<string>;
+}
+
 /** The open connections of a server: bounds how many there are, and closes those that idle or do not read. */
 export class Connections {
   readonly #server: Http2SecureServer;
   readonly #limits: ConnectionLimits;
-  /** address → how many connections it has */
-  readonly #byAddress = new Map<string, number>();
+  /** address → its connections */
+  readonly #byAddress = new Map<string, OfAddress>();
   readonly #sockets = new Map<TLSSocket, Progress>();
   /** The sockets under all connections, also those that never speak TLS. */
   readonly #accepted = new Set<Socket>();
+  /** Address and port → a connection that has not finished its handshake, the oldest first: anybody can open one. */
+  readonly #handshaking = new Map<string, Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #timer: NodeJS.Timeout;
   #sweptAt = performance.now();
@@ -48,9 +57,9 @@ export class Connections {
   constructor(server: Http2SecureServer, limits: ConnectionLimits = defaultConnectionLimits) {
     this.#server = server;
     this.#limits = limits;
-    server.maxConnections = limits.max;
     server.on('connection', (socket: Socket) => this.#count(socket));
     server.on('secureConnection', (socket) => {
+      this.#greeted(peerOf(socket), socket.remoteAddress ?? '');
       this.#sockets.set(socket, { sent: 0, since: performance.now() });
       socket.on('error', () => undefined); // a reset connection is the client's affair
       socket.on('close', () => this.#sockets.delete(socket));
@@ -59,7 +68,7 @@ export class Connections {
     this.#timer = setInterval(() => this.#cutStalled(performance.now()), limits.sweepMs).unref();
   }
 
-  /** Connections refused because their address had too many. */
+  /** Connections refused or closed because there were too many. */
   get refused(): number {
     return this.#refused;
   }
@@ -81,20 +90,47 @@ export class Connections {
   /** Before the handshake, which is the expensive part of a connection. */
   #count(socket: Socket): void {
     const address = socket.remoteAddress ?? '';
-    const count = (this.#byAddress.get(address) ?? 0) + 1;
-    if (count > this.#limits.maxPerAddress) {
+    const peer = peerOf(socket);
+    const own = this.#byAddress.get(address) ?? { count: 0, handshaking: new Set() };
+    const { max, maxPerAddress } = this.#limits;
+    const hasRoom =
+      (own.count < maxPerAddress || this.#giveWay(own.handshaking)) &&
+      (this.#accepted.size < max || this.#giveWay(this.#handshaking.keys()));
+    if (!hasRoom) {
       this.#refused++;
       socket.destroy();
       return;
     }
-    this.#byAddress.set(address, count);
+    own.count++;
+    own.handshaking.add(peer);
+    this.#byAddress.set(address, own);
     this.#accepted.add(socket);
+    this.#handshaking.set(peer, socket);
     socket.on('close', () => {
       this.#accepted.delete(socket);
-      const left = (this.#byAddress.get(address) ?? 1) - 1;
-      if (left > 0) this.#byAddress.set(address, left);
-      else this.#byAddress.delete(address);
+      if (this.#handshaking.get(peer) === socket) this.#greeted(peer, address);
+      own.count--;
+      if (own.count === 0 && this.#byAddress.get(address) === own) this.#byAddress.delete(address);
     });
+  }
+
+  #greeted(peer: string, address: string): void {
+    this.#handshaking.delete(peer);
+    this.#byAddress.get(address)?.handshaking.delete(peer);
+  }
+
+  /** Closes the oldest of these connections that have not finished their handshake; false if there is none. */
+  #giveWay(peers: Iterable<string>): boolean {
+    for (const peer of peers) {
+      const socket = this.#handshaking.get(peer);
+      if (socket === undefined) continue;
+      this.#greeted(peer, socket.remoteAddress ?? '');
+      this.#accepted.delete(socket); // it counts no longer, though closing it takes a turn of the event loop
+      socket.destroy();
+      this.#refused++;
+      return true;
+    }
+    return false;
   }
 
   #track(session: ServerHttp2Session): void {
@@ -125,3 +161,6 @@ export class Connections {
     }
   }
 }
+
+/** What a socket and the TLS connection over it have in common. */
+const peerOf = ({ remoteAddress = '', remotePort = 0 }: Socket): string => `${remoteAddress} ${remotePort}`;

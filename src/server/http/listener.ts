@@ -91,6 +91,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       resolve();
     });
   });
+  // Accepting fails when descriptors run out; the next attempt may not.
+  server.on('error', () => undefined);
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : options.port;
   return {

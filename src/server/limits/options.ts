@@ -12,6 +12,8 @@ export interface LimitOptions {
   /** Bytes that may wait in memory for clients that do not read: of all answers and watches, and of one user. */
   readonly maxUnsentBytes: number;
   readonly maxUnsentBytesPerUser: number;
+  /** Connections open at once, of which one client address has half at most. */
+  readonly maxConnections: number;
   /** Connections open at once from one client address; `--max-connections-per-address`. */
   readonly maxConnectionsPerAddress: number;
   /** How long a request waits for its turn before it is refused. */
@@ -25,6 +27,7 @@ export const defaultLimits: LimitOptions = {
   maxWatchesPerUser: 1000,
   maxUnsentBytes: 256 << 20,
   maxUnsentBytesPerUser: 64 << 20,
+  maxConnections: 10_000,
   maxConnectionsPerAddress: 2000,
   maxWaitMs: 15_000,
 };

@@ -57,6 +57,7 @@ export class NodeEngine implements Engine {
       server.once('error', reject);
       server.listen({ host: place.address, port: place.port, backlog: 4096 }, resolve);
     });
+    server.on('error', () => this.#counters.add('limited')); // accepting fails when descriptors run out
     this.#servers.add(server);
     return {
       close: () => {
