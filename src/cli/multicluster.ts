@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { dnsLabelErrors } from '../api/names.ts';
 import { endpointRangesOf } from '../multicluster/guard/policy.ts';
 import { Vips } from '../multicluster/member/vips.ts';
 import type { PulseTimes } from '../multicluster/member/options.ts';
@@ -27,6 +28,11 @@ const flags: readonly Flag[] = [
     value: 'POLICY',
     description: 'what becomes of an ImportedService about which clusters disagree: Withdraw, OldestWins or Quarantine',
     default: 'Withdraw',
+  },
+  {
+    name: 'deny-export-namespaces',
+    value: 'NAMESPACE,…',
+    description: 'namespaces from which no cluster may export, such as default,kube-system. Default: none',
   },
   { name: 'set-name', value: 'NAME', description: 'what the clusters say the set is called', default: 'fairlead' },
   {
@@ -99,6 +105,7 @@ function readOptions(settings: Settings, targets?: readonly string[]): Omit<Mult
   if (leaderElection !== undefined) checkTakeover(pulse, leaderElection);
   return {
     seedPolicy: readFlag(settings, 'conflicts', oneOf(['Withdraw', 'OldestWins', 'Quarantine']), 'Withdraw'),
+    deniedNamespaces: readFlag(settings, 'deny-export-namespaces', parseNamespaces, []),
     setName: readFlag(settings, 'set-name', nonEmpty, 'fairlead'),
     windowMs: readFlag(settings, 'window', parseGoDuration, 100),
     pulse,
@@ -117,6 +124,14 @@ function checkTakeover({ durationMs, renewMs }: PulseTimes, election: Election):
       'leads (--leader-elect-lease-duration and 4.4 times --leader-elect-retry-period), and the endpoints of all other clusters ' +
       `would be removed meanwhile; pass at least ${Math.ceil(leastMs / 1000)}s, shorten the times of the election, or pass --leader-elect=false`,
   );
+}
+
+function parseNamespaces(text: string): readonly string[] {
+  const names = text.split(',').filter((name) => name !== '');
+  const wrong = names.find((name) => dnsLabelErrors(name).length > 0);
+  if (wrong !== undefined)
+    throw new UsageError(`"${wrong}" cannot be a namespace: expected names, such as kube-system`);
+  return names;
 }
 
 function parseTargets(text: string): readonly string[] {

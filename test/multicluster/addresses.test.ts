@@ -3,10 +3,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
+import { eventKind } from '../../src/api/kinds/core/event/kind.ts';
 import { serviceExportKind } from '../../src/api/kinds/multicluster/serviceexport/kind.ts';
+import { endpointRangesOf } from '../../src/multicluster/guard/policy.ts';
+import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
+import { serviceCidrKind } from '../../src/api/kinds/networking/servicecidr/kind.ts';
 import { Vips } from '../../src/multicluster/member/vips.ts';
 import type { MemberEntry } from '../../src/multicluster/multicluster.ts';
 import { until } from '../../src/server/testing/until.ts';
+import type { Cluster } from './clusters.ts';
 import { entryOf, join, joinSharing, startClusters } from './clusters.ts';
 import { reasonOf } from './pair.ts';
 
@@ -122,5 +127,102 @@ describe('addresses', () => {
     await east.export('c');
     change(entries.slice(0, 2));
     await until('the last has it', () => hasAddress('c'));
+  });
+});
+
+describe('endpoints where other members have addresses', () => {
+  /** Clusters in which east exports `web` with these endpoints; what of them arrives in west. */
+  const arriving = async (west: Cluster): Promise<readonly string[]> => (await west.addresses('web'))['east'] ?? [];
+
+  const eventOf = async (cluster: Cluster): Promise<string | undefined> => {
+    const { items } = await cluster.client.list(eventKind, { namespace: 'shop' });
+    return items.find(({ reason }) => reason === 'EndpointsDropped')?.message;
+  };
+
+  test('T3 are dropped by name, and the rest of the service goes on', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east, west, north] = await startClusters(['east', 'west', 'north'], stack);
+    assert.ok(east && west && north);
+    const policy = { endpointRanges: endpointRangesOf(['10.3.0.0/16']) };
+    const entries = [entryOf(east, 0), entryOf(west, 1), { ...entryOf(north, 2), policy }];
+    join([east, west, north], stack, { members: (change) => change(entries) });
+    const refused = {
+      '10.3.0.1': 'is in 10.3.0.0/16, which is declared for endpoints of cluster north',
+      '10.200.0.7': 'is in 10.200.0.0/16, where cluster east has its Services',
+      '10.201.0.7': 'is in 10.201.0.0/16, where cluster west has its Services',
+      '241.1.0.7': 'is in 241.1.0.0/16, where imports into cluster west have their addresses',
+    };
+    await east.service('web', ['10.1.0.1', ...Object.keys(refused)]);
+    await east.export('web');
+    await until('what is left arrives', async () => (await arriving(west)).join() === '10.1.0.1');
+    await until('it is told', async () => (await eventOf(east)) !== undefined);
+    const message = (await eventOf(east)) ?? '';
+    for (const [address, why] of Object.entries(refused)) assert.ok(message.includes(`${address} ${why}`), message);
+    await until('it is accepted', async () => (await east.conditions('web', 'seed'))['Initialized'] === 'True');
+  });
+
+  test('T3 are dropped when a range comes, and come back when it goes', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east, west] = await startClusters(['east', 'west'], stack);
+    assert.ok(east && west);
+    await join([east, west], stack).part.ready;
+    await east.service('web', ['10.1.0.1', '10.2.0.1']);
+    await east.export('web');
+    await until('all arrive', async () => (await arriving(west)).join() === '10.1.0.1,10.2.0.1');
+    const range = { metadata: { name: 'more' }, spec: { cidrs: ['10.2.0.0/16'] }, status: {} };
+    await west.client.create(serviceCidrKind, range);
+    await until('one is dropped', async () => (await arriving(west)).join() === '10.1.0.1');
+    await west.client.delete(serviceCidrKind, { name: 'more' });
+    await until('and comes back', async () => (await arriving(west)).join() === '10.1.0.1,10.2.0.1');
+  });
+
+  test('T3 are dropped when a member that declares a range joins', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [east, west, north] = await startClusters(['east', 'west', 'north'], stack);
+    assert.ok(east && west && north);
+    let change: (entries: readonly MemberEntry[]) => void = () => undefined;
+    const entries = [entryOf(east, 0), entryOf(west, 1)];
+    join([east, west], stack, { members: (tell) => (change = tell)(entries) });
+    await east.service('web', ['10.1.0.1', '10.2.0.1']);
+    await east.export('web');
+    await until('all arrive', async () => (await arriving(west)).join() === '10.1.0.1,10.2.0.1');
+    const policy = { endpointRanges: endpointRangesOf(['10.2.0.0/16']) };
+    change([...entries, { ...entryOf(north, 2), policy }]);
+    await until('one is dropped', async () => (await arriving(west)).join() === '10.1.0.1');
+    change(entries);
+    await until('and comes back', async () => (await arriving(west)).join() === '10.1.0.1,10.2.0.1');
+  });
+});
+
+describe('namespaces from which nobody may export', () => {
+  test('MCS-31 an export says why it is not accepted, what was exported is withdrawn, and can be exported again', async () => {
+    await using stack = new AsyncDisposableStack();
+    const clusters = await startClusters(['east', 'west'], stack);
+    const [east, west] = clusters;
+    assert.ok(east && west);
+    const first = stack.use(new AsyncDisposableStack());
+    await join(clusters, first).part.ready;
+    await east.service('web', ['10.1.0.1']);
+    await east.export('web');
+    await until('it arrives', async () => (await west.importedService('web')) !== undefined);
+    await first.disposeAsync();
+    const second = stack.use(new AsyncDisposableStack());
+    await join(clusters, second, { deniedNamespaces: ['default', 'shop'] }).part.ready;
+    await until('it is withdrawn', async () => (await west.importedService('web')) === undefined);
+    await until('it says why', async () => (await reasonOf(east, 'Initialized')) === 'NamespaceNotAllowed');
+    const object = await east.client.get(superclusterExportKind, { namespace: 'shop', name: 'web' });
+    assert.match(
+      object.status?.conditions?.find(({ type }) => type === 'Initialized')?.message ?? '',
+      /no cluster may export from namespace shop: it is in --deny-export-namespaces of the multi-cluster controller/,
+    );
+    await east.unexport('web');
+    await until(
+      'its deletion completes',
+      async () => (await east.client.find(superclusterExportKind, { namespace: 'shop', name: 'web' })) === undefined,
+    );
+    await second.disposeAsync();
+    await join(clusters, stack).part.ready;
+    await east.export('web');
+    await until('it arrives again', async () => (await west.importedService('web')) !== undefined);
   });
 });

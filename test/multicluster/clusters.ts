@@ -201,7 +201,7 @@ export class Cluster implements AsyncDisposable {
 export async function startClusters(ids: readonly string[], stack: AsyncDisposableStack): Promise<readonly Cluster[]> {
   return Promise.all(
     ids.map(async (id, index) => {
-      const cluster = stack.use(new Cluster(id, await testServer({ serviceCidrs: [`10.${index}.0.0/16`] })));
+      const cluster = stack.use(new Cluster(id, await testServer({ serviceCidrs: [`10.${200 + index}.0.0/16`] })));
       await cluster.namespace('shop');
       return cluster;
     }),

@@ -5,7 +5,7 @@ import { entryOf } from './clusters.ts';
 
 /** What is still to be written anywhere for the end to be the pure merge of all exports, worked out from what is read anew. */
 export async function differences(clusters: readonly Cluster[], names: readonly string[]): Promise<readonly string[]> {
-  await using snapshot = await takeSnapshot(clusters.map(entryOf), 'Withdraw');
+  await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
   const keys = new Set([...snapshot.keys(), ...names.map((name) => `shop/${name}`)]);
   return [...keys].flatMap((key) =>
     snapshot.members.flatMap((member) => {

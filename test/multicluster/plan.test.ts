@@ -15,7 +15,9 @@ test('F1 a plan tells that an export would be beyond the quota of its cluster', 
   assert.ok(east);
   for (const name of ['old', 'web']) await east.service(name, ['10.1.0.1']);
   await east.export('old');
-  await using snapshot = await takeSnapshot([{ ...entryOf(east, 0), policy: { maxExports: 1 } }], 'Withdraw');
+  await using snapshot = await takeSnapshot([{ ...entryOf(east, 0), policy: { maxExports: 1 } }], {
+    seedPolicy: 'Withdraw',
+  });
   const planOf = (name: string) => showPlan(snapshot, `shop/${name}`, { verb: 'export', cluster: 'east' });
   assert.deepEqual(planOf('web').lines, [
     'shop/web',
@@ -33,7 +35,7 @@ test('F1 a plan deletes nothing because a cluster cannot be read, and none is ma
   await until('west has it', async () => (await west.imported('web')).length === 1);
   await west.service('web', ['10.2.0.1']);
   east.disconnect();
-  await using snapshot = await takeSnapshot(clusters.map(entryOf), 'Withdraw');
+  await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
   const planOf = (cluster: string) => showPlan(snapshot, 'shop/web', { verb: 'export', cluster });
   assert.match(planOf('west').lines.join('\n'), /^ {2}west .* 1 created, \d changed, 0 deleted$/m);
   assert.throws(() => planOf('east'), {

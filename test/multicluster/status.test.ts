@@ -26,7 +26,7 @@ test('MCS-23 status tells what a cluster that lags answers, and the generation o
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
   await until('the status says so', async () => {
-    await using snapshot = await takeSnapshot(clusters.map(entryOf), 'Withdraw');
+    await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
     const { lines, value, isWell } = await showStatus(snapshot, 'shop/web');
     if (!lines.some((line) => line === 'shop/web of east: cluster west does not take it: no way')) return false;
     assert.equal(isWell, false);
@@ -43,7 +43,7 @@ test('F6 status tells for how long a cluster lacks what has changed in another',
   await east.export('web');
   await until('west has it', async () => (await west.imported('web')).length === 1);
   const status = async (): Promise<Shown> => {
-    await using snapshot = await takeSnapshot(clusters.map(entryOf), 'Withdraw');
+    await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
     return await showStatus(snapshot, 'shop/web');
   };
   const inSync = async (): Promise<boolean> => (await status()).isWell;
@@ -88,7 +88,7 @@ test('MCS-80 status tells which sources are silent or lost, and what has become 
     }
   };
   const stateIn = async (id: string): Promise<string> => {
-    await using snapshot = await takeSnapshot(clusters.map(entryOf), 'Withdraw');
+    await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
     const { lines } = await showStatus(snapshot, 'shop/web');
     return lines.find((line) => line.includes(`  ${id}  `))?.replace(/.*\d\/\d +/, '') ?? '';
   };

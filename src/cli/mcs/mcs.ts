@@ -35,6 +35,7 @@ interface McsFlags {
   readonly zone: 'supercluster' | 'clusterset';
   readonly dns?: string;
   readonly conflicts: SeedPolicy;
+  readonly denyExportNamespaces?: string;
   readonly force?: true;
   readonly timeout: string;
 }
@@ -52,7 +53,10 @@ export function define(command: Command): void {
     .option('--kubeconfig <FILE>', 'join: where the context is (default: what kubectl reads)')
     .option('--id <ID>', 'join: the id of the cluster in the set (default: the context)')
     .option('--supercluster-ip-range <CIDR,...>', 'join: addresses of imports (default: those of derived Services)')
-    .option('--endpoint-range <CIDR,...>', 'join: where endpoints of the cluster may be (default: anywhere sensible)')
+    .option(
+      '--endpoint-range <CIDR,...>',
+      'join: where endpoints of the cluster may be (default: not where other members have addresses)',
+    )
     .option('--force', 'leave: do not wait until it is withdrawn, for a cluster that is gone for good')
     .option('--timeout <DURATION>', 'leave: how long to wait', '60s')
     .option('--cluster <ID>', 'plan: which cluster would export')
@@ -66,6 +70,7 @@ export function define(command: Command): void {
         .choices(['Withdraw', 'OldestWins', 'Quarantine'])
         .default('Withdraw'),
     )
+    .option('--deny-export-namespaces <NAMESPACE,...>', 'as the controller has it')
     .addOption(outputFlag());
 }
 
@@ -114,7 +119,10 @@ async function show(
   args: readonly string[],
   flags: McsFlags,
 ): Promise<Shown> {
-  await using snapshot = await takeSnapshot(await entries(flags), flags.conflicts);
+  await using snapshot = await takeSnapshot(await entries(flags), {
+    seedPolicy: flags.conflicts,
+    deniedNamespaces: flags.denyExportNamespaces?.split(','),
+  });
   switch (action) {
     case 'list':
       return list(snapshot);

@@ -54,13 +54,13 @@ export function showPlan(
   key: Key,
   change: { readonly verb: 'export' | 'unexport'; readonly cluster: string },
 ): Shown {
-  const { seedPolicy, members } = snapshot;
+  const { seedPolicy, members, rules } = snapshot;
   const member = snapshot.member(change.cluster);
   if (!member.isReady) throw new FatalError(`${unreadLine(member)}: what it would export is not known`);
   const planned = planChange(
     key,
     { verb: change.verb, member },
-    { merged: snapshot.merged(key), members, seedPolicy, now: timestamp(Date.now()) },
+    { merged: snapshot.merged(key), members, seedPolicy, rules, now: timestamp(Date.now()) },
   );
   return {
     value: planned,

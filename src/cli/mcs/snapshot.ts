@@ -2,10 +2,12 @@ import type { Key } from '../../client/key.ts';
 import { sleep, systemClock } from '../../client/clock.ts';
 import type { Merged, SeedPolicy } from '../../multicluster/merge/merged.ts';
 import type { Actual, Desired } from '../../multicluster/project/desired.ts';
+import type { SetRules } from '../../multicluster/guard/policy.ts';
 import { keysIn } from '../../multicluster/member/keys.ts';
 import { Member } from '../../multicluster/member/member.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import { desiredIn } from '../../multicluster/sync/deliver.ts';
+import type { ServicesOptions } from '../../multicluster/sync/services.ts';
 import { Services } from '../../multicluster/sync/services.ts';
 import { UsageError } from '../errors.ts';
 
@@ -14,22 +16,31 @@ const patienceMs = 5000;
 
 const nobody = { source() {}, target() {}, namespace() {}, state() {} };
 
+/** What the controller was told, which nothing in the clusters says. */
+export type ControllerOptions = Pick<ServicesOptions, 'seedPolicy' | 'deniedNamespaces'>;
+
 /** The clusters of a set as they are now, read as the controller reads them; nothing is written. */
 export class Snapshot implements AsyncDisposable {
   readonly members: readonly Member[];
   readonly seedPolicy: SeedPolicy;
   readonly #services: Services;
 
-  constructor(members: readonly Member[], seedPolicy: SeedPolicy) {
+  constructor(members: readonly Member[], { seedPolicy, deniedNamespaces }: ControllerOptions) {
     this.members = members;
     this.seedPolicy = seedPolicy;
     this.#services = new Services({
       members: () => members,
       seedPolicy,
+      deniedNamespaces,
       hasCompany: () => false,
       clock: systemClock,
       onDenials: () => undefined,
     });
+  }
+
+  /** What holds for every member. */
+  get rules(): SetRules {
+    return this.#services.rules;
   }
 
   merged(key: Key): Merged {
@@ -69,18 +80,21 @@ export class Snapshot implements AsyncDisposable {
 }
 
 /** Reads the members; one that does not answer within a few seconds is shown as such. */
-export async function takeSnapshot(entries: readonly MemberEntry[], seedPolicy: SeedPolicy): Promise<Snapshot> {
+export async function takeSnapshot(entries: readonly MemberEntry[], options: ControllerOptions): Promise<Snapshot> {
   const members = entries.map(
-    ({ connect, version: _version, ...options }) =>
-      new Member({ ...options, client: connect(), listener: nobody, onError: () => undefined }),
+    ({ connect, version: _version, ...member }) =>
+      new Member({ ...member, client: connect(), listener: nobody, onError: () => undefined }),
   );
-  const snapshot = new Snapshot(members, seedPolicy);
+  const snapshot = new Snapshot(members, options);
   const end = systemClock.elapsed() + patienceMs;
   const never = new AbortController().signal;
   while (members.some(({ isSettled }) => !isSettled) && systemClock.elapsed() < end)
     await sleep(systemClock, 10, never);
-  for (const { options, caches } of members) {
-    options.vips?.adopt([...caches.serviceImports.list(), ...caches.importedServices.list()]);
+  for (const {
+    options: { vips },
+    caches,
+  } of members) {
+    vips?.adopt([...caches.serviceImports.list(), ...caches.importedServices.list()]);
   }
   return snapshot;
 }

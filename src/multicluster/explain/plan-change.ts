@@ -2,6 +2,7 @@
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
 import { guard } from '../guard/guard.ts';
+import type { SetRules } from '../guard/policy.ts';
 import { overQuota } from '../guard/quotas.ts';
 import type { Merged, SeedPolicy } from '../merge/merged.ts';
 import { recordsIn } from '../member/keys.ts';
@@ -16,6 +17,7 @@ export interface PlanSource {
   readonly merged: Merged;
   readonly members: readonly Member[];
   readonly seedPolicy: SeedPolicy;
+  readonly rules: SetRules;
   /** When the change would be made. */
   readonly now: string;
 }
@@ -24,7 +26,7 @@ export interface PlanSource {
 export function planChange(
   key: Key,
   { verb, member }: { readonly verb: 'export' | 'unexport'; readonly member: Member },
-  { merged, members, seedPolicy, now }: PlanSource,
+  { merged, members, seedPolicy, rules, now }: PlanSource,
 ): ExportPlan {
   const { namespace = '', name } = nameFor(key);
   const before = merged.exporters.map(({ record }) => record);
@@ -40,7 +42,11 @@ export function planChange(
     },
   );
   const { policy = {} } = options;
-  const { record } = guard(added, policy, { incumbents: merged.order, quotaDenial: quotaDenial(member, added) });
+  const { record } = guard(added, policy, {
+    incumbents: merged.order,
+    quotaDenial: quotaDenial(member, added),
+    rules,
+  });
   return plan(
     { namespace, name },
     {

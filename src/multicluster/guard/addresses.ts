@@ -5,6 +5,8 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import type { ExportRecord } from '../record.ts';
 import type { Dropped } from './policy.ts';
 import { endpointRangesOf } from './policy.ts';
+import type { TakenRanges } from './taken.ts';
+import { longestIn } from './taken.ts';
 
 /** Nothing of another cluster can be here: this host, this link, many at once, nobody, and the metadata of clouds. */
 const neverElsewhere = endpointRangesOf([
@@ -18,15 +20,26 @@ const neverElsewhere = endpointRangesOf([
   'fd00:ec2::254/128',
 ]);
 
+/** Where endpoints of a member may be. */
+export interface AllowedRanges {
+  /** As declared for the member; undefined: nothing is. */
+  readonly declared: readonly Cidr[] | undefined;
+  /** Where members have addresses; undefined: that is not known. */
+  readonly taken?: TakenRanges | undefined;
+}
+
 /** Why an address is not accepted; undefined: it is. */
-export function addressProblem(text: string, ranges: readonly Cidr[] | undefined): string | undefined {
+export function addressProblem(text: string, { declared, taken }: AllowedRanges): string | undefined {
   const address = parseAddress(text);
-  if (address === undefined) return ranges === undefined ? undefined : 'is no IP address, so that it cannot be checked';
-  if (ranges !== undefined) {
-    return ranges.some((range) => contains(range, address))
-      ? undefined
-      : 'is outside the ranges declared for the cluster';
+  if (address === undefined)
+    return declared === undefined ? undefined : 'is no IP address, so that it cannot be checked';
+  const other = taken?.find(address);
+  if (declared !== undefined) {
+    const own = longestIn(declared, address);
+    if (own === undefined) return 'is outside the ranges declared for the cluster';
+    return other !== undefined && other.prefixLength > own ? other.problem : undefined;
   }
+  if (other !== undefined) return other.problem;
   return neverElsewhere.some((range) => contains(range, address)) ? 'cannot be in another cluster' : undefined;
 }
 
@@ -41,10 +54,15 @@ export interface AcceptedSlice {
  * ranges; without it the results are the same.
  */
 export class AcceptedSlices {
-  readonly #accepted = new WeakMap<EndpointSlice, AcceptedSlice>();
+  #accepted = new WeakMap<EndpointSlice, AcceptedSlice>();
+  #taken: TakenRanges | undefined;
 
   /** The slice as it is acceptable. */
-  of(slice: EndpointSlice, ranges: readonly Cidr[] | undefined): AcceptedSlice {
+  of(slice: EndpointSlice, ranges: AllowedRanges): AcceptedSlice {
+    if (ranges.taken !== this.#taken) {
+      this.#taken = ranges.taken;
+      this.#accepted = new WeakMap();
+    }
     const known = this.#accepted.get(slice);
     if (known !== undefined) return known;
     const accepted = acceptedSlice(slice, ranges);
@@ -54,7 +72,7 @@ export class AcceptedSlices {
 }
 
 /** The slice with the endpoints that are acceptable; the same object when all are. */
-function acceptedSlice(slice: EndpointSlice, ranges: readonly Cidr[] | undefined): AcceptedSlice {
+function acceptedSlice(slice: EndpointSlice, ranges: AllowedRanges): AcceptedSlice {
   const problems: string[] = [];
   const endpoints = (slice.endpoints ?? []).filter(({ addresses }) =>
     // One bad address spoils the endpoint: which of them a client uses is not ours to say.
@@ -70,7 +88,7 @@ function acceptedSlice(slice: EndpointSlice, ranges: readonly Cidr[] | undefined
 /** The slices of a record with the endpoints that are acceptable, and what was dropped. */
 export function withAcceptedAddresses(
   { cluster, namespace, name, slices }: ExportRecord,
-  ranges: readonly Cidr[] | undefined,
+  ranges: AllowedRanges,
   memory: AcceptedSlices,
 ): { readonly slices: readonly EndpointSlice[]; readonly dropped: readonly Dropped[] } {
   const accepted = slices.map((slice) => memory.of(slice, ranges));

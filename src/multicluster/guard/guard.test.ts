@@ -90,8 +90,8 @@ describe('T3 addresses', () => {
   ];
   for (const [address, isAcceptedAnywhere, isAcceptedInRanges] of rows) {
     test(address, () => {
-      assert.equal(addressProblem(address, undefined) === undefined, isAcceptedAnywhere);
-      assert.equal(addressProblem(address, ranges) === undefined, isAcceptedInRanges);
+      assert.equal(addressProblem(address, { declared: undefined }) === undefined, isAcceptedAnywhere);
+      assert.equal(addressProblem(address, { declared: ranges }) === undefined, isAcceptedInRanges);
     });
   }
 
@@ -123,7 +123,7 @@ describe('T3 addresses', () => {
   });
 
   test('a loopback range that was declared is accepted, as the clusters of one machine have it', () => {
-    assert.equal(addressProblem('127.192.0.5', endpointRangesOf(['127.192.0.0/16'])), undefined);
+    assert.equal(addressProblem('127.192.0.5', { declared: endpointRangesOf(['127.192.0.0/16']) }), undefined);
   });
 
   test('a range that is none is refused with what is wrong', () => {

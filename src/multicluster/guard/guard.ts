@@ -3,7 +3,7 @@ import type { Denial, ExportRecord } from '../record.ts';
 import { textOf } from '../record.ts';
 import { AcceptedSlices, withAcceptedAddresses } from './addresses.ts';
 import { withoutReservedKeys } from './metadata.ts';
-import type { Dropped, MemberPolicy } from './policy.ts';
+import type { Dropped, MemberPolicy, SetRules } from './policy.ts';
 import { withinServiceQuota } from './quotas.ts';
 
 /** What else the guard looks at. */
@@ -14,6 +14,7 @@ export interface GuardContext {
   readonly incumbents?: readonly string[];
   /** What was looked at before, for this member. */
   readonly memory?: AcceptedSlices;
+  readonly rules?: SetRules;
 }
 
 export interface Guarded {
@@ -23,19 +24,35 @@ export interface Guarded {
 
 /** The record as it may count. One that is denied stays, without its slices: its export is told why. */
 export function guard(record: ExportRecord, policy: MemberPolicy, context: GuardContext = {}): Guarded {
-  const denial = namespaceDenial(record, policy) ?? context.quotaDenial ?? approvalDenial(record, policy, context);
+  const { rules } = context;
+  const denial =
+    setDenial(record, rules) ??
+    namespaceDenial(record, policy) ??
+    context.quotaDenial ??
+    approvalDenial(record, policy, context);
   const { cluster, namespace, name } = record;
   if (denial !== undefined) {
     const dropped: Dropped = { cluster, namespace, name, what: 'export', message: denial.message };
     return { record: { ...record, slices: [], denial }, dropped: [dropped] };
   }
   const labelled = withoutReservedKeys(record);
-  const reachable = withAcceptedAddresses(record, policy.endpointRanges, context.memory ?? new AcceptedSlices());
+  const reachable = withAcceptedAddresses(
+    record,
+    { declared: policy.endpointRanges, taken: rules?.taken },
+    context.memory ?? new AcceptedSlices(),
+  );
   const bounded = withinServiceQuota({ ...record, slices: reachable.slices }, policy.maxEndpointsPerService);
   const dropped = [...labelled.dropped, ...reachable.dropped, ...bounded.dropped];
   return dropped.length === 0
     ? { record, dropped }
     : { record: { ...labelled.record, slices: bounded.slices }, dropped };
+}
+
+/** MCS-31: nothing is denied unless an administrator of the set says so. */
+function setDenial({ namespace }: ExportRecord, rules: SetRules | undefined): Denial | undefined {
+  if (rules?.deniedNamespaces.includes(namespace) !== true) return undefined;
+  const message = `no cluster may export from namespace ${namespace}: it is in --deny-export-namespaces of the multi-cluster controller`;
+  return { reason: 'NamespaceNotAllowed', message };
 }
 
 /** T2, T4. The namespace is that of the object, on the connection it was read over. */

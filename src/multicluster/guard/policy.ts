@@ -1,6 +1,7 @@
 // What a member may do to the others (sheet 5.7). Without a policy everything sensible is allowed, as in the base model.
 import type { Cidr } from '../../api/addresses.ts';
 import { parseCidr } from '../../api/addresses.ts';
+import type { TakenRanges } from './taken.ts';
 
 /** What one member is trusted with. */
 export interface MemberPolicy {
@@ -10,7 +11,8 @@ export interface MemberPolicy {
   readonly deniedNamespaces?: readonly string[] | undefined;
   /**
    * Where its endpoints may be; others are dropped. undefined: anywhere but loopback, link-local, multicast and the
-   * like, where no endpoint of another cluster can be. Clusters whose endpoints are there on purpose declare it.
+   * like, where no endpoint of another cluster can be, and where another member has its addresses. Clusters whose
+   * endpoints are there on purpose declare it; of two ranges that contain an address the smaller one counts.
    */
   readonly endpointRanges?: readonly Cidr[] | undefined;
   /** How many services it may export; undefined: any number. */
@@ -21,6 +23,14 @@ export interface MemberPolicy {
   readonly maxEndpointsPerService?: number | undefined;
   /** It joins a service that others export already only if this says so; undefined: it may join all. */
   readonly joinsOnly?: ((service: { readonly namespace: string; readonly name: string }) => boolean) | undefined;
+}
+
+/** What holds for every member of a set. */
+export interface SetRules {
+  /** Where members have addresses. */
+  readonly taken: TakenRanges;
+  /** Namespaces from which no cluster may export. */
+  readonly deniedNamespaces: readonly string[];
 }
 
 /** Something of a member that is left out, and why. */

@@ -12,6 +12,8 @@ import type { SuperclusterExport } from '../../api/kinds/multicluster/superclust
 import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
+import { serviceCidrKind } from '../../api/kinds/networking/servicecidr/kind.ts';
+import type { ServiceCidr } from '../../api/kinds/networking/servicecidr/schema.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
@@ -19,6 +21,7 @@ import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
 import { Informer } from '../../client/informer.ts';
+import { OptionalInformer } from '../../client/optional-informer.ts';
 import type { Key } from '../../client/key.ts';
 import { keyFor } from '../../client/key.ts';
 import { importNameLabels, isOurSlice } from '../project/marks.ts';
@@ -56,9 +59,12 @@ export class MemberCaches {
   readonly services: Informer<Service>;
   readonly slices: Informer<EndpointSlice, SliceIndex>;
   readonly namespaces: Informer<Namespace>;
+  /** Where the cluster has its Services; nothing if it does not say. */
+  readonly serviceCidrs: OptionalInformer<ServiceCidr>;
   readonly #options: CachesOptions;
   #epoch = new AbortController();
   readonly #serving: Record<Shape, Serving> = { seed: 'unknown', current: 'unknown' };
+  #areRangesKnown = false;
   #currentKinds = newestKinds;
   #importFields: ImportFields = {};
 
@@ -85,6 +91,7 @@ export class MemberCaches {
       servedAs: () => this.#currentKinds.imports,
     });
     this.namespaces = new Informer(client, namespaceKind, common(namespaceKind));
+    this.serviceCidrs = new OptionalInformer<ServiceCidr>(client, [serviceCidrKind], common(serviceCidrKind));
     this.services = new Informer(client, serviceKind, common(serviceKind));
     this.slices = new Informer<EndpointSlice, SliceIndex>(client, endpointSliceKind, {
       ...common(endpointSliceKind),
@@ -96,7 +103,19 @@ export class MemberCaches {
   /** Keeps the caches filled until the signal fires. */
   async run(signal: AbortSignal): Promise<void> {
     const always = [this.services, this.slices, this.namespaces].map((cache) => this.#fill(cache, signal));
-    await Promise.all([...always, this.#followShape('seed', signal), this.#followShape('current', signal)]);
+    this.serviceCidrs.settled(signal).then(
+      () => {
+        this.#areRangesKnown = true;
+        this.#options.onChange();
+      },
+      () => undefined, // stopped before
+    );
+    await Promise.all([
+      ...always,
+      this.serviceCidrs.run(signal),
+      this.#followShape('seed', signal),
+      this.#followShape('current', signal),
+    ]);
   }
 
   /** Asks anew for whatever is followed: streams that lived through a break of the line may be dead and not know it. */
@@ -119,6 +138,7 @@ export class MemberCaches {
     const { seed, current } = this.#serving;
     // Asked for every member whenever a service changes anywhere: no more than a look at each.
     return (
+      this.#areRangesKnown &&
       this.services.hasSynced &&
       this.slices.hasSynced &&
       this.namespaces.hasSynced &&

@@ -21,7 +21,7 @@ export interface MemberListener {
   target(key: Key): void;
   /** A namespace came or is going: all its services are concerned, in this member. */
   namespace(name: string): void;
-  /** Whether it answers, or has been read, may have changed. */
+  /** Whether it answers, whether it has been read, or where it has addresses, may have changed. */
   state(): void;
 }
 
@@ -70,6 +70,8 @@ export function followMember(
     for (const key of new Set(each.flatMap(importsOf))) listener.target(key);
   };
   unseen.slices.follow(caches.slices, { added: slices, updated: slices, deleted: slices });
+  const ranges = (): void => listener.state();
+  caches.serviceCidrs.subscribe({ added: ranges, updated: ranges, deleted: ranges });
   caches.namespaces.subscribe({
     added: ({ metadata }) => listener.namespace(metadata.name ?? ''),
     updated({ metadata }, old) {

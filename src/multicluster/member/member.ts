@@ -19,6 +19,7 @@ import { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import { keyFor, nameFor } from '../../client/key.ts';
 import { AcceptedSlices } from '../guard/addresses.ts';
+import type { Territory } from '../guard/taken.ts';
 import { lossPolicyOf } from '../loss.ts';
 import { Memory } from '../project/memory.ts';
 import { derivedName } from '../project/marks.ts';
@@ -152,6 +153,17 @@ export class Member implements AsyncDisposable {
    */
   concerns(key: Key): boolean {
     return !this.caches.isSynced || this.caches.namespaces.get(nameFor(key).namespace ?? '') !== undefined;
+  }
+
+  /** Where it has addresses, as far as that is known. */
+  get territory(): Territory {
+    const { id, policy, vips } = this.options;
+    return {
+      id,
+      endpointRanges: policy?.endpointRanges,
+      serviceRanges: this.caches.serviceCidrs.list().flatMap(({ spec }) => spec.cidrs ?? []),
+      importRanges: vips?.cidrs ?? [],
+    };
   }
 
   /** Whether there is an export of either shape. */

@@ -16,6 +16,8 @@ const unneeded: VipState = { state: 'unneeded' };
  * first seen is taken over, be it from the last run or from another controller; what they say later was edited by hand.
  */
 export class Vips {
+  /** Where they are. */
+  readonly cidrs: readonly string[];
   readonly #ledger: Ledger;
   /** Services whose address was seen in an import. */
   readonly #confirmed = new Set<string>();
@@ -23,6 +25,7 @@ export class Vips {
   readonly #waiting = new Set<string>();
 
   constructor(cidrs: readonly string[], options: LedgerOptions = {}) {
+    this.cidrs = cidrs;
     this.#ledger = new Ledger(poolOf(cidrs), options);
   }
 

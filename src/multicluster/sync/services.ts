@@ -2,8 +2,9 @@ import type { Clock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
 import { guard } from '../guard/guard.ts';
-import type { Dropped, MemberPolicy } from '../guard/policy.ts';
+import type { Dropped, MemberPolicy, SetRules } from '../guard/policy.ts';
 import { overQuota } from '../guard/quotas.ts';
+import { takenBy } from '../guard/taken.ts';
 import { merge } from '../merge/merge.ts';
 import type { Merged, SeedPolicy } from '../merge/merged.ts';
 import { recordsIn } from '../member/keys.ts';
@@ -16,6 +17,8 @@ const everything: MemberPolicy = {};
 export interface ServicesOptions {
   readonly members: () => readonly Member[];
   readonly seedPolicy: SeedPolicy;
+  /** Namespaces from which no cluster may export; default none. */
+  readonly deniedNamespaces?: readonly string[] | undefined;
   readonly clock: Clock;
   /** Whether others write the same. */
   readonly hasCompany: () => boolean;
@@ -37,9 +40,27 @@ export class Services {
   readonly #stale = new Set<Key>();
   /** Key → what was left out of its records. */
   readonly #dropped = new Map<Key, readonly Dropped[]>();
+  #rules: SetRules;
+  #areRangesStale = true;
 
   constructor(options: ServicesOptions) {
     this.#options = options;
+    this.#rules = { taken: takenBy([]), deniedNamespaces: options.deniedNamespaces ?? [] };
+  }
+
+  /** What holds for every member now. While no range changes this is the same object. */
+  get rules(): SetRules {
+    if (this.#areRangesStale) {
+      const taken = takenBy(this.#options.members().map(({ territory }) => territory));
+      if (taken.key !== this.#rules.taken.key) this.#rules = { ...this.#rules, taken };
+      this.#areRangesStale = false;
+    }
+    return this.#rules;
+  }
+
+  /** The members, or the ranges of their addresses, may have changed. */
+  rangesChanged(): void {
+    this.#areRangesStale = true;
   }
 
   /** All services that are exported, or were. */
@@ -88,6 +109,7 @@ export class Services {
           incumbents,
           quotaDenial: this.#quotaDenial(member, key),
           memory: member.accepted,
+          rules: this.rules,
         }),
       ];
     });

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
+import type { SetRules } from '../guard/policy.ts';
 import type { SeedPolicy } from '../merge/merged.ts';
 import type { MemberListener } from '../member/events.ts';
 import { keysFrom, keysIn } from '../member/keys.ts';
@@ -22,6 +23,8 @@ export interface SyncOptions {
   readonly clock?: Clock | undefined;
   /** What the seed's view does about a conflict; default Withdraw. */
   readonly seedPolicy?: SeedPolicy | undefined;
+  /** Namespaces from which no cluster may export; default none. */
+  readonly deniedNamespaces?: readonly string[] | undefined;
   /** Changes of one service within this time are written together, after the first; default 100 ms. */
   readonly windowMs?: number | undefined;
   readonly brake?: BrakeOptions | undefined;
@@ -50,6 +53,9 @@ export class Sync {
   readonly #reconciler: Reconciler;
   readonly #channels: Channels;
   #term: AbortSignal | undefined;
+  /** The rules by which services were looked at last. */
+  #rules: SetRules | undefined;
+  #willLookAtRanges = false;
 
   constructor(options: SyncOptions) {
     this.#options = options;
@@ -57,6 +63,7 @@ export class Sync {
     this.services = new Services({
       members: () => this.#seats.taking(),
       seedPolicy: options.seedPolicy ?? 'Withdraw',
+      deniedNamespaces: options.deniedNamespaces,
       clock: this.#clock,
       hasCompany: options.hasCompany ?? (() => false),
       onDenials: (keys) => {
@@ -130,6 +137,7 @@ export class Sync {
     const channel = this.#channels.drop(id);
     this.#seats.remove(id);
     this.metrics.connected.remove({ cluster: id });
+    this.#lookAtRanges();
     for (const key of keysIn(seat.member)) this.#changed(key);
     await channel?.stop();
     this.#reconciler.forgetMember(id); // only now: what was under way has been noted until here
@@ -181,9 +189,24 @@ export class Sync {
     }
   }
 
+  /** Looks again at every service soon, if members have addresses elsewhere than before. */
+  #lookAtRanges(): void {
+    this.services.rangesChanged();
+    if (this.#willLookAtRanges) return;
+    this.#willLookAtRanges = true;
+    this.#clock.after(0, () => {
+      this.#willLookAtRanges = false;
+      const { rules } = this.services;
+      if (rules === this.#rules) return;
+      this.#rules = rules;
+      for (const key of this.services.known()) this.#changed(key);
+    });
+  }
+
   /** Looks whether a member has changed. */
   #look(id: string): void {
     this.#seats.checkIdentities();
+    this.#lookAtRanges();
     const seat = this.#seats.get(id);
     if (seat !== undefined) this.#compare(seat);
   }

@@ -26,7 +26,11 @@ export function advise(review: ExportReview, cluster: string, known: Known): rea
   if (member.isExported(key))
     return dryRun ? [`plan: ${textOf(review)} is exported already, nothing would change`] : [];
   const { services, ...set } = known;
-  const plan = planChange(key, { verb: 'export', member }, { ...set, merged: services.get(key) });
+  const plan = planChange(
+    key,
+    { verb: 'export', member },
+    { ...set, merged: services.get(key), rules: services.rules },
+  );
   services.forget(key); // unless others export it, it was only asked about
   return dryRun ? dryRunWarnings(plan, cluster) : createWarnings(plan, cluster);
 }

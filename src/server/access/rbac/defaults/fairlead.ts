@@ -44,6 +44,7 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
   multicluster: [
     on('', 'services', keep),
     on('', 'namespaces', read),
+    on('networking.k8s.io', 'servicecidrs', read),
     on('discovery.k8s.io', 'endpointslices', keep),
     on(clusterSet, 'serviceexports', `${read} update`),
     on(clusterSet, 'serviceimports importedservices', keep),
