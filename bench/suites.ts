@@ -8,6 +8,7 @@ import type { Result } from './api.bench.ts';
 import { measureControllers } from './controllers.bench.ts';
 import { fairleadControllers, kubeControllerManager } from './controllers/programs.ts';
 import { measureDns } from './dns.bench.ts';
+import { measureHostileBodies } from './hostile-bodies.bench.ts';
 import { startFairlead } from './fairlead.ts';
 import { startKubeApiserver } from './kube-apiserver.ts';
 import { measureLimit } from './limit.bench.ts';
@@ -65,6 +66,15 @@ async function runApi(progress: Progress): Promise<string> {
 
 async function runAbuse(progress: Progress): Promise<string> {
   return figures(await measured(await startFairlead(abuseTokens), measureAbuse, progress));
+}
+
+async function runHostile(progress: Progress): Promise<string> {
+  const running = await startFairlead();
+  try {
+    return await measureHostileBodies(running, progress);
+  } finally {
+    await running.stop();
+  }
 }
 
 async function runControllers(progress: Progress): Promise<string> {
@@ -182,6 +192,7 @@ async function runRelays(progress: Progress): Promise<string> {
 export const suites: readonly Suite[] = [
   { name: 'api', run: runApi },
   { name: 'abuse', run: runAbuse },
+  { name: 'hostile', run: runHostile },
   { name: 'controllers', run: runControllers },
   { name: 'dns', run: runDns },
   { name: 'loadbalancer', run: runLoadBalancers },

@@ -1,6 +1,7 @@
 // The second client, in a thread of its own: it reads a ConfigMap, writes it and renews a Lease, one small request after
 // the other, and records how long each took. What the attacker computes does not delay it.
 
+import { once } from 'node:events';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 
 import type { ServerTarget } from './client.ts';
@@ -35,12 +36,11 @@ export class Bystander implements AsyncDisposable {
     this.#worker = new Worker(new URL(import.meta.url), { workerData: start });
   }
 
-  period(): Promise<Waits> {
-    return new Promise((resolve, reject) => {
-      this.#worker.once('message', resolve);
-      this.#worker.once('error', reject);
-      this.#worker.postMessage('period');
-    });
+  async period(): Promise<Waits> {
+    const answer = once(this.#worker, 'message'); // rejects when the thread fails
+    this.#worker.postMessage('period');
+    const [waits] = (await answer) as [Waits];
+    return waits;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

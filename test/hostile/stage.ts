@@ -81,7 +81,7 @@ async function clear(admin: HostileServer, namespace: string): Promise<void> {
 }
 
 /** Sends what must succeed. */
-export async function ask(server: HostileServer, request: HostileRequest): Promise<Outcome> {
+async function ask(server: HostileServer, request: HostileRequest): Promise<Outcome> {
   const outcome = await server.send(request);
   if (outcome.status >= 200 && outcome.status < 300) return outcome;
   throw new Error(`${request.method} ${request.path}: ${outcome.status} ${outcome.text.slice(0, 500)}`);

@@ -33,6 +33,14 @@ const post =
     ...(type === undefined ? {} : { type }),
   });
 
+const at =
+  (groupVersion: string, plural: string, body: (place: Place) => object) =>
+  (place: Place): HostileRequest => ({
+    method: 'POST',
+    path: `/apis/${groupVersion}/namespaces/${place.namespace}/${plural}`,
+    body: JSON.stringify(body(place)),
+  });
+
 const patch =
   (type: Exclude<keyof typeof types, 'yaml' | 'protobuf'>, collection: Collection, body: () => string | object) =>
   ({ namespace }: Place): HostileRequest => ({
@@ -332,6 +340,71 @@ const patching: readonly HostileCase[] = [
   ),
 ];
 
+/** Kinds that are answered or that decide who may do what. */
+const access: readonly HostileCase[] = [
+  request(
+    'a review of a user with 90,000 groups',
+    at('authorization.k8s.io/v1', 'localsubjectaccessreviews', ({ namespace }) => ({
+      spec: { user: 'a', groups: many(90_000, (index) => `g${index}`), resourceAttributes: { namespace, verb: 'get' } },
+    })),
+  ),
+  request(
+    'a review with 20,000 selector requirements',
+    at('authorization.k8s.io/v1', 'localsubjectaccessreviews', ({ namespace }) => ({
+      spec: {
+        user: 'a',
+        resourceAttributes: {
+          namespace,
+          verb: 'list',
+          resource: 'pods',
+          labelSelector: {
+            requirements: many(20_000, (index) => ({ key: `k${index}`, operator: 'In', values: ['a'] })),
+          },
+        },
+      },
+    })),
+  ),
+  request('a token for 90,000 audiences', ({ namespace }) => ({
+    method: 'POST',
+    path: `/api/v1/namespaces/${namespace}/serviceaccounts/attacker/token`,
+    body: JSON.stringify({ spec: { audiences: many(90_000, (index) => `a${index}`) } }),
+  })),
+  request(
+    'a role of 10,000 rules',
+    at('rbac.authorization.k8s.io/v1', 'roles', () => ({
+      metadata: { name },
+      rules: many(10_000, (index) => ({ verbs: ['get'], apiGroups: [''], resources: [`r${index}`] })),
+    })),
+  ),
+  request(
+    'a role of 15,000 names',
+    at('rbac.authorization.k8s.io/v1', 'roles', () => ({
+      metadata: { name },
+      rules: [
+        {
+          verbs: ['get'],
+          apiGroups: [''],
+          resources: ['pods'],
+          resourceNames: many(15_000, (index) => `n${index}`),
+        },
+      ],
+    })),
+  ),
+  request(
+    'a binding of 20,000 subjects',
+    at('rbac.authorization.k8s.io/v1', 'rolebindings', () => ({
+      metadata: { name },
+      subjects: many(20_000, (index) => ({ kind: 'User', name: `u${index}`, apiGroup: 'rbac.authorization.k8s.io' })),
+      roleRef: { kind: 'Role', name: 'hostile', apiGroup: 'rbac.authorization.k8s.io' },
+    })),
+  ),
+  request('a deletion with 90,000 dry runs', ({ namespace }) => ({
+    method: 'DELETE',
+    path: `${collections.configmaps(namespace)}/bystander`,
+    body: JSON.stringify({ dryRun: many(90_000, () => 'All') }),
+  })),
+];
+
 const crowds: readonly HostileCase[] = [
   crowd(
     '60,000 labels',
@@ -358,4 +431,4 @@ const crowds: readonly HostileCase[] = [
   ),
 ];
 
-export const bodies: readonly HostileCase[] = [...decoding, ...writing, ...patching, ...crowds];
+export const bodies: readonly HostileCase[] = [...decoding, ...writing, ...patching, ...access, ...crowds];

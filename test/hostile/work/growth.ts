@@ -26,6 +26,12 @@ interface Write {
 
 /** Names what grew too much, such as `Pod spec.volumes: update 27-fold in blocks (1,000 to 27,000)`. */
 export async function growthProblems(field: LongField, counter: WorkCounter): Promise<string[]> {
+  const problems = await measuredProblems(field, counter);
+  // The server also does things of its own, such as sweeping its caches: what grew must do so again.
+  return problems.length === 0 ? problems : measuredProblems(field, counter);
+}
+
+async function measuredProblems(field: LongField, counter: WorkCounter): Promise<string[]> {
   await using server = await testServer();
   const worksOf = (count: number): Promise<Map<string, Work>> => works(server, field, count, counter);
   await worksOf(20); // compiles
