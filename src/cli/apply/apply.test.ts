@@ -93,6 +93,15 @@ for (const [given, want] of errors) {
     assert.throws(() => parseManifests(given, 'a.yaml'), { message: want, code: 'USAGE' }));
 }
 
+test('manifests refuse aliases that multiply, and one of itself', () => {
+  const levels = Array.from({ length: 12 }, (_, i) => `a${i + 1}: &a${i + 1} [${Array(9).fill(`*a${i}`).join(',')}]\n`);
+  const bomb = `${service('web')}a0: &a0 x\n${levels.join('')}`;
+  const long = `${service('web')}a: &a ${'x'.repeat(100_000)}\nb: [${Array(1000).fill('*a').join(',')}]\n`;
+  for (const text of [bomb, long, `${service('web')}a: &a [*a]\n`]) {
+    assert.throws(() => parseManifests(text, 'a.yaml'), { message: /excessive aliasing/, code: 'USAGE' });
+  }
+});
+
 test('a directory is read in the order of names', async () => {
   const path = await mkdtemp(join(tmpdir(), 'fairlead-apply-'));
   try {

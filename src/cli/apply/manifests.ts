@@ -37,10 +37,27 @@ export function parseManifests(text: string, file: string): readonly Manifest[] 
   } catch (error) {
     throw yamlError(file, error);
   }
+  const aliases = { charactersLeft: text.length + aliasAllowance };
   return documents.flatMap((document, index) => {
     const source = documents.length === 1 ? file : `${file}, document ${index + 1}`;
-    return document === null || document === undefined ? [] : objectsIn(document, source);
+    if (document === null || document === undefined) return [];
+    refuseAliasBomb(document, 0, aliases, source);
+    return objectsIn(document, source);
   });
+}
+
+/** What aliases may add to the characters of a file. */
+const aliasAllowance = 3 * 1024 * 1024;
+const maxDepth = 500;
+
+/** Aliases can make a few lines a document that no memory holds once each alias is written out. */
+function refuseAliasBomb(value: unknown, depth: number, aliases: { charactersLeft: number }, source: string): void {
+  aliases.charactersLeft -= typeof value === 'string' ? value.length + 1 : 1;
+  if (aliases.charactersLeft < 0 || depth > maxDepth) {
+    throw new UsageError(`${source}: the document contains excessive aliasing`);
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const below of Object.values(value)) refuseAliasBomb(below, depth + 1, aliases, source);
 }
 
 function objectsIn(document: unknown, source: string): readonly Manifest[] {

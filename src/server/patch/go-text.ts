@@ -1,16 +1,49 @@
 // Some of Kubernetes' messages show values as Go prints them.
 
+import { cut } from '../../api/cut.ts';
 import { isList, isObject } from './json-value.ts';
 
-/** A JSON value as Go's %v prints it. */
+/** The longest value that a message shows. */
+const maxPrinted = 4096;
+
+/** A JSON value as Go's %v prints it; what is too long to be read is cut. */
 export function printGo(value: unknown): string {
-  if (isList(value)) return `[${value.map(printGo).join(' ')}]`;
-  if (isObject(value)) {
+  const printer = { text: '' };
+  print(value, printer);
+  return cut(printer.text, maxPrinted);
+}
+
+interface Printer {
+  text: string;
+}
+
+function print(value: unknown, printer: Printer): void {
+  if (isList(value)) {
+    printer.text += '[';
+    printAll(value, printer, (item) => print(item, printer));
+    printer.text += ']';
+  } else if (isObject(value)) {
+    printer.text += 'map[';
     const fields = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
-    return `map[${fields.map(([key, below]) => `${key}:${printGo(below)}`).join(' ')}]`;
+    printAll(fields, printer, ([key, below]) => {
+      printer.text += `${cut(key, maxPrinted)}:`;
+      print(below, printer);
+    });
+    printer.text += ']';
+  } else if (typeof value === 'string') {
+    printer.text += cut(value, maxPrinted);
+  } else {
+    printer.text += value === null ? '<nil>' : JSON.stringify(value);
   }
-  if (typeof value === 'string') return value;
-  return value === null ? '<nil>' : JSON.stringify(value);
+}
+
+/** Prints items with spaces between them, until the text is long enough. */
+function printAll<T>(items: readonly T[], printer: Printer, printItem: (item: T) => void): void {
+  for (const [index, item] of items.entries()) {
+    if (printer.text.length > maxPrinted) return;
+    if (index > 0) printer.text += ' ';
+    printItem(item);
+  }
 }
 
 /** The Go type that holds a JSON value. */

@@ -1,3 +1,5 @@
+import { cut } from '../../../api/cut.ts';
+import { maxProblems } from '../../../api/schema/path.ts';
 import type { ListSchema, MapSchema, Schema, StructSchema } from '../../../api/schema/schema.ts';
 import { goTypeOf, printGo } from '../go-text.ts';
 import type { JsonObject } from '../json-value.ts';
@@ -6,78 +8,88 @@ import { fieldElement, printElement } from './element.ts';
 import { ItemError, itemElement } from './items.ts';
 import { shapeOf } from './shape.ts';
 
-/** What keeps a configuration from being applied, in Kubernetes' words; empty where nothing does. */
+/** What keeps a configuration from being applied, in Kubernetes' words: the first 100; empty where nothing does. */
 export function typeErrors(config: JsonObject, schema: StructSchema): string[] {
-  return structErrors(config, schema, () => '');
+  const errors: string[] = [];
+  checkStruct(config, schema, () => '', errors);
+  return errors.slice(0, maxProblems);
 }
 
 /** Where a value is, worked out only where something is wrong with it. */
 type Path = () => string;
 
-function errorsOf(value: unknown, schema: Schema, path: Path): string[] {
-  if (value === null || schema.type === 'json') return [];
+function check(value: unknown, schema: Schema, path: Path, errors: string[]): void {
+  if (value === null || schema.type === 'json' || errors.length >= maxProblems) return;
+  const wrong = problemOf(value, schema);
+  if (wrong !== undefined) errors.push(`${cut(path())}: expected ${wrong}`);
+  else if (schema.type === 'struct' && isObject(value)) checkStruct(value, schema, path, errors);
+  else if (schema.type === 'map' && isObject(value)) checkMap(value, schema, path, errors);
+  else if (schema.type === 'list' && isList(value)) checkList(value, schema, path, errors);
+}
+
+/** What is wrong with the type of a value, without what is in it. */
+function problemOf(value: unknown, schema: Schema): string | undefined {
   switch (schema.type) {
     case 'struct':
-      return isObject(value)
-        ? structErrors(value, schema, path)
-        : [`${path()}: expected map, got ${printPointer(value)}`];
     case 'map':
-      return isObject(value) ? mapErrors(value, schema, path) : [`${path()}: expected map, got ${printPointer(value)}`];
+      return isObject(value) ? undefined : `map, got ${printPointer(value)}`;
     case 'list':
-      return isList(value) ? listErrors(value, schema, path) : [`${path()}: expected list, got ${printPointer(value)}`];
+      return isList(value) ? undefined : `list, got ${printPointer(value)}`;
     case 'int32':
     case 'int64':
     case 'double':
-      if (typeof value === 'number') return [];
-      return [`${path()}: expected numeric (int or float), got ${goTypeOf(value)}`];
+      return typeof value === 'number' ? undefined : `numeric (int or float), got ${goTypeOf(value)}`;
     case 'boolean':
-      return typeof value === 'boolean' ? [] : [`${path()}: expected boolean, got ${printPointer(value)}`];
+      return typeof value === 'boolean' ? undefined : `boolean, got ${printPointer(value)}`;
     case 'intOrString':
     case 'quantity':
-      return typeof value === 'object' ? [`${path()}: expected any scalar, got ${printPointer(value)}`] : [];
+      return typeof value === 'object' ? `any scalar, got ${printPointer(value)}` : undefined;
     case 'string':
     case 'bytes':
     case 'time':
     case 'microTime':
-      if (typeof value === 'string') return [];
-      return [`${path()}: expected string, got &value.valueUnstructured{Value:${printGo(value)}}`];
+      return typeof value === 'string' ? undefined : `string, got &value.valueUnstructured{Value:${printGo(value)}}`;
+    case 'json':
+      return undefined;
   }
 }
 
-function structErrors(object: JsonObject, schema: StructSchema, path: Path): string[] {
-  return Object.entries(object).flatMap(([name, value]) => {
+function checkStruct(object: JsonObject, schema: StructSchema, path: Path, errors: string[]): void {
+  for (const [name, value] of Object.entries(object)) {
+    if (errors.length >= maxProblems) return;
     const below = (): string => path() + printElement(fieldElement(name));
     const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
-    if (field !== undefined) return errorsOf(value, field.schema, below);
-    return schema.open ? [] : [`${below()}: field not declared in schema`];
-  });
+    if (field !== undefined) check(value, field.schema, below, errors);
+    else if (!schema.open) errors.push(`${cut(below())}: field not declared in schema`);
+  }
 }
 
-const mapErrors = (object: JsonObject, schema: MapSchema, path: Path): string[] =>
-  Object.entries(object).flatMap(([key, value]) =>
-    errorsOf(value, schema.values, () => path() + printElement(fieldElement(key))),
-  );
+function checkMap(object: JsonObject, schema: MapSchema, path: Path, errors: string[]): void {
+  for (const [key, value] of Object.entries(object)) {
+    check(value, schema.values, () => path() + printElement(fieldElement(key)), errors);
+  }
+}
 
-function listErrors(list: readonly unknown[], schema: ListSchema, path: Path): string[] {
+function checkList(list: readonly unknown[], schema: ListSchema, path: Path, errors: string[]): void {
   const shape = shapeOf(schema);
-  const errors: string[] = [];
   const seen = new Set<string>();
   for (const [index, item] of list.entries()) {
+    if (errors.length >= maxProblems) return;
     let element = `i:${index}`;
     if (shape.kind === 'set' || shape.kind === 'items') {
       try {
         element = itemElement(item, shape);
       } catch (error) {
-        if (error instanceof ItemError) return [...errors, `${path()}: element ${index}: ${error.message}`];
-        throw error;
+        if (!(error instanceof ItemError)) throw error;
+        errors.push(`${cut(path())}: element ${index}: ${error.message}`);
+        return;
       }
-      if (seen.has(element)) errors.push(`${path()}: duplicate entries for key ${printElement(element)}`);
+      if (seen.has(element)) errors.push(`${cut(path())}: duplicate entries for key ${cut(printElement(element))}`);
       seen.add(element);
     }
     const named = element;
-    for (const error of errorsOf(item, schema.items, () => path() + printElement(named))) errors.push(error);
+    check(item, schema.items, () => path() + printElement(named), errors);
   }
-  return errors;
 }
 
 /** A value as Go prints the pointer to what holds it. */

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+
+import { printGo } from './go-text.ts';
+
+suite('a value as Go prints it', () => {
+  const table: readonly [value: unknown, want: string][] = [
+    [null, '<nil>'],
+    ['a b', 'a b'],
+    [[1, 'a', [true, null]], '[1 a [true <nil>]]'],
+    [{ b: 1, a: { c: [] } }, 'map[a:map[c:[]] b:1]'],
+  ];
+  for (const [value, want] of table) test(want, () => assert.equal(printGo(value), want));
+
+  test('is cut where nobody reads on', () => {
+    const long = 'x'.repeat(100_000);
+    let nested: unknown = long;
+    for (let depth = 0; depth < 400; depth++) nested = depth % 2 === 0 ? [nested] : { a: nested };
+    const values = [long, [long], { [long]: long }, nested, Array(100_000).fill(0), Array(3000).fill({ a: [long] })];
+    for (const value of values) assert.equal(printGo(value).length, 4099);
+  });
+});
