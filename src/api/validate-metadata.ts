@@ -1,6 +1,6 @@
 // The rules that the metadata of every object must meet; texts and paths are Kubernetes'.
 import type { FieldError } from './field-errors.ts';
-import { forbiddenField, invalidValue, required, tooLong } from './field-errors.ts';
+import { forbiddenField, invalidValue, required, tooLong, tooMany } from './field-errors.ts';
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from './metadata.ts';
 import { dnsLabelErrors, labelValueErrors, qualifiedNameErrors } from './names.ts';
 
@@ -43,7 +43,7 @@ export function validateMetadataUpdate(next: ObjectMeta, old: ObjectMeta): Field
     const value = next[field] ?? (field.startsWith('deletion') || field === 'creationTimestamp' ? null : '');
     errors.push(invalidValue(`metadata.${field}`, value, 'field is immutable'));
   }
-  checkContent(errors, next);
+  checkContent(errors, next, old.managedFields?.length);
   return errors;
 }
 
@@ -77,11 +77,18 @@ function checkNamespace(errors: FieldError[], namespace: string, namespaced: boo
   }
 }
 
-function checkContent(errors: FieldError[], meta: ObjectMeta): void {
+/** Managers that update are merged when there are more than ten; those that apply must be able to apply again. */
+const maxManagers = 100;
+
+/** `known` is how many managers the object has already. */
+function checkContent(errors: FieldError[], meta: ObjectMeta, known = 0): void {
   checkLabels(errors, 'metadata.labels', meta.labels);
   if (meta.annotations !== undefined) checkAnnotations(errors, meta.annotations);
   if (meta.ownerReferences !== undefined) checkOwners(errors, meta.ownerReferences);
   if (meta.finalizers !== undefined) checkFinalizers(errors, meta.finalizers);
+  if ((meta.managedFields?.length ?? 0) > Math.max(maxManagers, known)) {
+    errors.push(tooMany('metadata.managedFields', meta.managedFields?.length ?? 0, maxManagers));
+  }
   if (meta.managedFields !== undefined) checkManagedFields(errors, meta.managedFields);
 }
 

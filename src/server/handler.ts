@@ -20,7 +20,7 @@ import type { RequestInfo } from './request.ts';
 import { parseRequest } from './request.ts';
 import type { Resource } from './resource.ts';
 import { answerReview } from './reviews/answer.ts';
-import { StoreUnavailableError } from '../store/errors.ts';
+import { QuotaExceededError, StoreUnavailableError } from '../store/errors.ts';
 import { warningHeaders } from './warnings.ts';
 import { answerResource } from './verbs/answer.ts';
 import { endpointOf } from './verbs/endpoint.ts';
@@ -193,6 +193,7 @@ export class Handler {
 
   #failed(error: unknown, request: ApiRequest): Reply {
     if (isStatusError(error)) return statusReply(error.status);
+    if (error instanceof QuotaExceededError) return statusReply(failure({ code: 500, message: error.message }).status);
     const { log } = this.#options.context;
     log.error({ err: error, method: request.method, url: request.url.split('?')[0] }, 'request failed');
     if (error instanceof StoreUnavailableError) return statusReply(unavailable(error.message).status);

@@ -84,6 +84,7 @@ export class ServerMetrics {
         return [{ name, stage: stage === 'GA' ? '' : stage }, gates.enabled(name) ? 1 : 0];
       }),
     );
+    storeMetrics(this.#registry, context);
     allocatorMetrics(this.#registry, context);
     flowControlMetrics(this.#registry, limits, context);
     auditMetrics(this.#registry, audit);
@@ -120,6 +121,36 @@ export class ServerMetrics {
     const [own, more] = await Promise.all([this.#registry.metrics(), this.#more()]);
     return { body: own + more, contentType: this.#registry.contentType };
   }
+}
+
+/** etcd's names where it has them. */
+function storeMetrics(registry: Registry, { store }: ServerContext): void {
+  collectedGauge(
+    registry,
+    'etcd_mvcc_db_total_size_in_use_in_bytes',
+    'Bytes of keys and values in the store, kept history included.',
+    () => store.status().bytes,
+  );
+  collectedGauge(
+    registry,
+    'etcd_server_quota_backend_bytes',
+    'Bytes that the store may hold.',
+    () => store.status().quotaBytes,
+  );
+  collectedGauge(registry, 'fairlead_store_alarm', '1 while the store has the problem that the label names.', () => {
+    const { failure, isQuotaReached, damaged } = store.status();
+    return [
+      [{ alarm: 'NOSPACE' }, Number(isQuotaReached)],
+      [{ alarm: 'CORRUPT' }, Number(damaged.size > 0)],
+      [{ alarm: 'UNWRITABLE' }, Number(failure !== undefined)],
+    ];
+  });
+  collectedGauge(
+    registry,
+    'fairlead_store_damaged_records',
+    'Records whose checksum is wrong.',
+    () => store.status().damaged.size,
+  );
 }
 
 function allocatorMetrics(registry: Registry, { allocator }: ServerContext): void {

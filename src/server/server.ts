@@ -6,6 +6,7 @@ import { messageOf } from '../api/thrown.ts';
 import { canonicalAddress, parseCidr, printAddress } from '../api/addresses.ts';
 import type { Gates } from '../api/gates.ts';
 import { kinds } from '../api/kinds/registry.ts';
+import { QuotaExceededError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 import { createIdentity, defaultIssuer } from './access/identity/identity.ts';
 import { openKeyDirectory } from './access/identity/key-directory.ts';
@@ -16,6 +17,7 @@ import { ensureDefaultRoles } from './access/rbac/defaults/ensure.ts';
 import type { AdmissionPlugins } from './admission/plugins.ts';
 import { defaultPlugins } from './admission/plugins.ts';
 import { Webhooks } from './admission/webhooks/webhooks.ts';
+import { repairClaims } from './allocate/repair-claims.ts';
 import { ServiceAllocator } from './allocate/service-allocator.ts';
 import { Auditor } from './audit/auditor.ts';
 import { AuditLog } from './audit/log.ts';
@@ -123,7 +125,10 @@ export async function openApi(options: ServerOptions): Promise<Api> {
   const documents = { kinds, address: '', version: options.version };
   const checks: readonly HealthCheck[] = [
     { name: 'ping', readyOnly: false, problem: () => undefined },
-    { name: 'etcd', readyOnly: false, problem: () => state.lost?.message },
+    { name: 'etcd', readyOnly: false, problem: () => state.lost?.message ?? fatalProblem(options.store) },
+    { name: 'etcd-readiness', readyOnly: true, problem: () => options.store.status().failure?.message },
+    { name: 'storage-integrity', readyOnly: true, problem: () => damageProblem(options.store) },
+    { name: 'storage-quota', readyOnly: true, isAlarm: true, problem: () => quotaProblem(options.store) },
     { name: 'informer-sync', readyOnly: true, problem: () => (state.started ? undefined : 'starting') },
     { name: 'encryption-at-rest', readyOnly: true, problem: () => unreadableText(context.hub) },
     { name: 'shutdown', readyOnly: true, problem: () => (state.closing ? 'shutting down' : undefined) },
@@ -150,8 +155,14 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       const address = { host: options.advertise ?? host, port };
       documents.address = `${address.host}:${address.port}`;
       const initial = bootstrapOptions(options.serviceCidrs, address);
-      await bootstrap(context, initial);
-      await ensureDefaultRoles(context);
+      await repairClaims(context);
+      // A server that does not start cannot delete what is in the way.
+      const tolerate = (error: unknown): void => {
+        if (!(error instanceof QuotaExceededError) && options.store.status().damaged.size === 0) throw error;
+        context.log.error({ err: error }, 'the first objects are not complete: the store is full or damaged');
+      };
+      await bootstrap(context, initial).catch(tolerate);
+      await ensureDefaultRoles(context).catch(tolerate);
       loops = await startLoops(context, { ca: options.tls.ca, initial });
       state.started = true;
     },
@@ -174,6 +185,19 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     },
   };
 }
+
+function fatalProblem(store: Store): string | undefined {
+  const { failure } = store.status();
+  return failure?.isFatal === true ? failure.message : undefined;
+}
+
+function damageProblem(store: Store): string | undefined {
+  const { size } = store.status().damaged;
+  return size === 0 ? undefined : `${size} damaged records`;
+}
+
+const quotaProblem = (store: Store): string | undefined =>
+  store.status().isQuotaReached ? 'the quota is reached' : undefined;
 
 /** Starts an API server over a store; resolves when it answers. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {

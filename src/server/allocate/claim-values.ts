@@ -39,7 +39,7 @@ interface Parent {
 }
 
 /** Whether a claim is one of this Service: somebody else may have got it after it was deleted by hand. */
-export function isClaimOf({ metadata }: Service, { key, value }: Entry): boolean {
+export function isClaimOf({ metadata }: Pick<Service, 'metadata'>, { key, value }: Entry): boolean {
   const parsed = JSON.parse(value) as Parent; // what the two functions above or the IPAddress kind have written
   const parent = key.startsWith(addressPrefix) ? parsed.spec?.parentRef : parsed;
   return parent?.namespace === metadata.namespace && parent?.name === metadata.name;

@@ -1,4 +1,6 @@
+import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Change, Entry } from '../../store/store.ts';
+import { isClaimOf } from './claim-values.ts';
 
 /** The pool that hands out what is claimed, told of every claim by the last part of its key. */
 export interface ClaimedPool {
@@ -24,6 +26,11 @@ export class Claims {
   /** The claim as the store has it, as far as it is known here. */
   held(key: string): Entry | undefined {
     return this.#held.get(key);
+  }
+
+  /** The claims of a Service that are in the store. */
+  of(service: Pick<Service, 'metadata'>): readonly Entry[] {
+    return [...this.#held.values()].filter((entry) => isClaimOf(service, entry));
   }
 
   /** Keeps what the pool has just given out for a plan. */

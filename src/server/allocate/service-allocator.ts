@@ -120,6 +120,16 @@ export class ServiceAllocator implements AsyncDisposable {
     return operation.writes;
   }
 
+  /** What to commit together with the removal of a Service of which only the name is known: all its claims. */
+  planRelease({ metadata }: Pick<Service, 'metadata'>): readonly Write[] {
+    const { addressClaims, portClaims } = this.#resources;
+    return [...addressClaims.of({ metadata }), ...portClaims.of({ metadata })].map(({ key, revision }) => ({
+      key,
+      value: undefined,
+      expect: revision,
+    }));
+  }
+
   /** The numbers as they are now; counters only ever rise. */
   metrics(): AllocatorMetrics {
     const { ranges, ports, portCounters } = this.#resources;

@@ -11,6 +11,10 @@ const checks: readonly HealthCheck[] = [
   { name: 'shutdown', readyOnly: true, problem: () => 'stopping' },
 ];
 const well = checks.slice(0, 1);
+const alarmed: readonly HealthCheck[] = [
+  ...well,
+  { name: 'quota', readyOnly: true, isAlarm: true, problem: () => 'full' },
+];
 
 suite('health', () => {
   const failed = '[+]ping ok\n[-]etcd failed: reason withheld\n';
@@ -25,6 +29,9 @@ suite('health', () => {
     ['/readyz?exclude=etcd&exclude=shutdown', checks, 200, 'ok'],
     ['/readyz/ping', checks, 200, 'ok'],
     ['/readyz/etcd', checks, 500, 'internal server error: etcd\n'],
+    ['/readyz', alarmed, 200, 'ok'],
+    ['/readyz?verbose', alarmed, 200, '[+]ping ok\n[-]quota failed: reason withheld\nreadyz check passed\n'],
+    ['/readyz/quota', alarmed, 500, 'internal server error: quota\n'],
     ['/livez/shutdown', checks, 404, '404 page not found\n'],
     ['/healthz/none', checks, 404, '404 page not found\n'],
   ];

@@ -6,6 +6,8 @@ export interface HealthCheck {
   readonly name: string;
   /** Only readiness waits for it: a live server may still be starting or stopping. */
   readonly readyOnly: boolean;
+  /** It is listed and has a path, and does not make the server unready: reads and deletions go on. */
+  readonly isAlarm?: boolean;
   readonly problem: () => string | undefined;
 }
 
@@ -20,11 +22,12 @@ export function health(path: string, query: URLSearchParams, checks: readonly He
     return check.problem() === undefined ? textReply(200, 'ok') : textReply(500, `internal server error: ${one}\n`);
   }
   const excluded = new Set(query.getAll('exclude'));
-  const results = relevant.map(({ name, problem }) => ({
+  const results = relevant.map(({ name, isAlarm = false, problem }) => ({
     name,
+    isAlarm,
     failed: !excluded.has(name) && problem() !== undefined,
   }));
-  const failed = results.some((result) => result.failed);
+  const failed = results.some((result) => result.failed && !result.isAlarm);
   if (!failed && !query.has('verbose')) return textReply(200, 'ok');
   const lines = results.map((result) => {
     if (excluded.has(result.name)) return `[+]${result.name} excluded: ok`;

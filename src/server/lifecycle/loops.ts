@@ -7,6 +7,7 @@ import { expireEvents } from './event-expiry.ts';
 import { NamespaceLifecycle } from './namespaces.ts';
 import { PodReaper } from './pod-reaper.ts';
 import { repeat } from './repeat.ts';
+import { monitorStore } from './store-monitor.ts';
 
 const bookmarkMs = 60_000;
 const eventExpiryMs = 60_000;
@@ -57,6 +58,7 @@ export async function startLoops(
       (error) => log.warn({ err: error }, 'first objects not kept'),
     ),
   );
+  stack.use(monitorStore(store, log));
   const reaper = new PodReaper(context);
   stack.defer(() => reaper.close());
   const aggregation = new RoleAggregation(context);

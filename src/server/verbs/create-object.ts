@@ -16,6 +16,8 @@ import { kindSubject, subjectOf } from '../resource.ts';
 import { resetFieldsOf } from './reset-fields.ts';
 import { allocateForCreate, atMostAllowed } from './allocation.ts';
 import type { Allocation } from './allocation.ts';
+import { commitObject } from './commit-object.ts';
+import { damagedRecord } from './damaged.ts';
 import { dryRunItem, storedValue, writtenItem } from './stored.ts';
 import type { WriteRequest, Written } from './write-request.ts';
 import { withMetadata } from './write-request.ts';
@@ -59,7 +61,7 @@ export async function createObject(
         },
       );
       if (outcome !== 'name taken' && outcome !== 'claim lost') return outcome;
-      if (outcome === 'name taken' && --names === 0) throw exists(resource, object.metadata, isGenerated);
+      if (outcome === 'name taken' && --names === 0) throw exists(context, resource, object.metadata, isGenerated);
     } finally {
       allocation.settle();
     }
@@ -145,11 +147,16 @@ async function commitNew(
   const key = cache.key(request.namespace, object.metadata.name ?? '');
   if (cache.get(key) !== undefined) return 'name taken';
   if (request.dryRun) return { item: dryRunItem(resource, key, value, 0), created: true };
-  const writes = atMostAllowed(resource, object, [{ key, value, expect: 0 }, ...allocation.writes, ...charges]);
-  const commit = await context.store.commit(writes);
+  const { commit, value: written } = await commitObject(
+    context,
+    resource,
+    { object, value, old: undefined },
+    (content) =>
+      atMostAllowed(resource, object, [{ key, value: content, expect: 0 }, ...allocation.writes, ...charges]),
+  );
   if (commit.ok) {
     const { revision } = commit;
-    return { item: writtenItem(resource, { key, value, revision, created: revision }), created: true };
+    return { item: writtenItem(resource, { key, value: written, revision, created: revision }), created: true };
   }
   if (!(await context.hub.reached(commit.revision))) throw tryAgain('create', subjectOf(resource));
   if (commit.key === key) return 'name taken';
@@ -159,7 +166,12 @@ async function commitNew(
 }
 
 /** The name is taken: by a live object, by one that is going, or (for generated names) again and again. */
-function exists(resource: Resource, { namespace = '', name = '' }: ObjectMeta, isGenerated: boolean): Error {
+function exists(
+  context: ServerContext,
+  resource: Resource,
+  { namespace = '', name = '' }: ObjectMeta,
+  isGenerated: boolean,
+): Error {
   const subject = subjectOf(resource, name);
   if (isGenerated) {
     const { status } = alreadyExists(subject);
@@ -172,5 +184,7 @@ function exists(resource: Resource, { namespace = '', name = '' }: ObjectMeta, i
   }
   const { cache } = resource;
   const isGoing = cache.get(cache.key(namespace, name))?.object.metadata.deletionTimestamp !== undefined;
-  return alreadyExists(subject, isGoing ? 'object is being deleted: ' : '');
+  const isDamaged = damagedRecord(context, resource, { namespace, name }) !== undefined;
+  const prefix = isDamaged ? 'the stored record is damaged, delete the object first: ' : '';
+  return alreadyExists(subject, isGoing ? 'object is being deleted: ' : prefix);
 }

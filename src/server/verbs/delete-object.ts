@@ -178,7 +178,7 @@ async function commitDeletion(
   const answer = object === old ? item.entry.value : storedValue(resource, object);
   if (dryRun) return { item: dryRunItem(resource, key, answer, expect), gone };
   const commit = await context.store.commit([
-    { key, value: gone ? undefined : answer, expect },
+    { key, value: gone ? undefined : answer, expect, isDeletion: true },
     ...(gone ? releaseOnDelete(context, resource, old) : []),
   ]);
   if (!commit.ok) {

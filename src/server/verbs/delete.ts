@@ -1,4 +1,5 @@
 import { isNotFound } from '../../api/errors.ts';
+import type { ObjectMeta } from '../../api/metadata.ts';
 import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
@@ -7,7 +8,7 @@ import { jsonReply } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { parseSelection } from '../selection.ts';
-import type { Deleted } from './delete-object.ts';
+import { damagedRecord, deleteDamaged } from './damaged.ts';
 import { deleteObject } from './delete-object.ts';
 import { readDeleteOptions } from './delete-options.ts';
 import { readPage } from './list.ts';
@@ -31,16 +32,19 @@ export async function remove(
 ): Promise<Reply> {
   const options = await readDeleteOptions(context, request, info.query);
   const { namespace, name } = info;
+  if (damagedRecord(context, resource, info) !== undefined) {
+    await deleteDamaged(context, resource, info, options);
+    return jsonReply(200, `${JSON.stringify(successOf(resource, { name }))}\n`);
+  }
   const deleted = await deleteObject(context, resource, { namespace, name, user: request.user, warnings }, options);
   const code = !deleted.gone && options.orphanDependents === false ? 202 : 200;
   if (!deleted.gone || resource.kind.deleteReturns === 'object') {
     return jsonReply(code, `${presenter.object(deleted.item)}\n`);
   }
-  return jsonReply(code, `${JSON.stringify(successOf(resource, deleted))}\n`);
+  return jsonReply(code, `${JSON.stringify(successOf(resource, deleted.item.object.metadata))}\n`);
 }
 
-function successOf({ kind }: Resource, { item }: Deleted): unknown {
-  const { name, uid } = item.object.metadata;
+function successOf({ kind }: Resource, { name, uid }: Pick<ObjectMeta, 'name' | 'uid'>): unknown {
   const details = { name, ...(kind.group === '' ? {} : { group: kind.group }), kind: kind.plural, uid };
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
 }

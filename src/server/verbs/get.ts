@@ -6,6 +6,7 @@ import { jsonReply } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
+import { refuseDamaged } from './damaged.ts';
 import { parseRevision, revisionTooLarge } from './read-options.ts';
 
 /** One object, at least as new as `resourceVersion` asks. */
@@ -18,6 +19,7 @@ export async function get(
   const revision = parseRevision(info.query.get('resourceVersion') ?? '') ?? 0;
   if (!(await context.hub.reached(revision))) throw revisionTooLarge(revision, context.hub.revision);
   const item = resource.cache.get(resource.cache.key(info.namespace, info.name));
+  if (item === undefined) refuseDamaged(context, resource, info);
   if (item === undefined) throw notFound(subjectOf(resource, info.name));
   if (item.problem !== undefined) throw item.problem;
   return jsonReply(200, `${presenter.object(item)}\n`);

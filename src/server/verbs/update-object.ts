@@ -20,6 +20,8 @@ import type { Resource } from '../resource.ts';
 import { kindSubject, subjectOf } from '../resource.ts';
 import type { Allocation } from './allocation.ts';
 import { allocateForUpdate, atMostAllowed, releaseOnDelete } from './allocation.ts';
+import { commitObject } from './commit-object.ts';
+import { refuseDamaged } from './damaged.ts';
 import { isHeld } from './finalizers.ts';
 import { resetFieldsOf } from './reset-fields.ts';
 import { dryRunItem, servedObject, storedValue, writtenItem } from './stored.ts';
@@ -54,6 +56,7 @@ export async function updateObject(
   for (let attempt = 0; attempt < attempts; attempt++) {
     const item = resource.cache.get(key);
     if (item === undefined) {
+      refuseDamaged(context, resource, request);
       if (revision.create === undefined) throw notFound(subjectOf(resource, request.name));
       requireNamespace(context, resource, request.namespace);
       requireCreate(context, resource, request);
@@ -122,13 +125,15 @@ async function commitUpdate(
   const value = await request.work.run(() => storedValue(resource, next));
   if (request.dryRun) return { item: dryRunItem(resource, item.key, value, item.revision), created: false };
   const isGone = next.metadata.deletionTimestamp !== undefined && isFinished(resource.kind, next);
-  const writes = atMostAllowed(resource, next, [
-    { key: item.key, value: isGone ? undefined : value, expect: item.revision },
-    ...(isGone ? releaseOnDelete(context, resource, old) : [...allocation.writes, ...charges]),
-  ]);
-  const commit = await context.store.commit(writes);
+  const { commit, value: written } = await commitObject(context, resource, { object: next, value, old }, (content) =>
+    atMostAllowed(resource, next, [
+      { key: item.key, value: isGone ? undefined : content, expect: item.revision },
+      ...(isGone ? releaseOnDelete(context, resource, old) : [...allocation.writes, ...charges]),
+    ]),
+  );
   if (commit.ok) {
-    return { item: writtenItem(resource, { ...item.entry, value, revision: commit.revision }), created: false };
+    const entry = { ...item.entry, value: written, revision: commit.revision };
+    return { item: writtenItem(resource, entry), created: false };
   }
   if (!(await context.hub.reached(commit.revision))) throw tryAgain('update', subjectOf(resource, request.name));
   const lost = commit.key === item.key ? 'plan again' : allocation.conflictFor(commit.key);

@@ -1,0 +1,45 @@
+import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { canonicalAddress, familyOf } from '../../api/addresses.ts';
+import { timestamp } from '../../api/timestamp.ts';
+import type { ServerContext } from '../context.ts';
+import { addressClaim, addressPrefix, portClaim, portPrefix } from './claim-values.ts';
+
+/**
+ * Writes damaged claims of addresses and node ports again, from the Services that have them. A claim without such a
+ * Service stays as it is: nobody else can have the address or port until it is deleted.
+ */
+export async function repairClaims(context: ServerContext): Promise<void> {
+  const { store, hub, log } = context;
+  const damaged = [...store.status().damaged.values()].filter(
+    ({ key }) => key.startsWith(addressPrefix) || key.startsWith(portPrefix),
+  );
+  if (damaged.length === 0) return;
+  const claims = new Map<string, string>();
+  const services = hub.cache(serviceKind);
+  for (const { object } of services.range(services.prefix)) {
+    // What that cache holds.
+    for (const [key, value] of claimsOf(object as Service, context)) claims.set(key, value);
+  }
+  for (const { key, revision } of damaged) {
+    const value = claims.get(key);
+    if (value === undefined) continue;
+    const { ok } = await store.commit([{ key, value, expect: revision }]);
+    if (ok) log.warn({ key }, 'damaged claim written again');
+  }
+}
+
+/** The claims of a Service by key. */
+function* claimsOf(service: Service, context: ServerContext): Generator<readonly [key: string, value: string], void> {
+  const { clusterIPs = [], ports = [], healthCheckNodePort } = service.spec;
+  for (const address of clusterIPs) {
+    const ip = canonicalAddress(address);
+    const family = familyOf(address);
+    if (ip === undefined || family === undefined) continue; // `None`
+    const made = { ip, family, uid: context.uid(), now: timestamp(context.clock()) };
+    yield [addressPrefix + ip, addressClaim(service, made)];
+  }
+  for (const port of [healthCheckNodePort, ...ports.map(({ nodePort }) => nodePort)]) {
+    if (port !== undefined && port !== 0) yield [`${portPrefix}${port}`, portClaim(service)];
+  }
+}

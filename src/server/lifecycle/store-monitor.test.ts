@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { changesOf } from './store-monitor.ts';
+
+const well = { failure: undefined, isQuotaReached: false };
+const failed = { ...well, failure: { message: 'the disk is full', isFatal: false } };
+const other = { ...well, failure: { message: 'I/O error', isFatal: true } };
+const full = { ...well, isQuotaReached: true };
+
+const table = [
+  { name: 'nothing while nothing changes', before: full, now: full, want: [] },
+  { name: 'a failure once', before: failed, now: failed, want: [] },
+  {
+    name: 'a failure',
+    before: well,
+    now: failed,
+    want: ['error the store cannot be written, reads go on: the disk is full'],
+  },
+  {
+    name: 'another failure',
+    before: failed,
+    now: other,
+    want: ['error the store cannot be written, reads go on: I/O error'],
+  },
+  { name: 'its end', before: other, now: well, want: ['warn the store can be written again'] },
+  {
+    name: 'the quota',
+    before: well,
+    now: full,
+    want: [
+      'error alarm NOSPACE: the store has reached its quota and accepts only reads and deletions: ' +
+        'delete objects or raise --quota-backend-bytes',
+    ],
+  },
+  { name: 'its end', before: full, now: well, want: ['warn alarm NOSPACE is over: the store is below its quota'] },
+];
+for (const { name, before, now, want } of table) {
+  test(`the log of the store has ${name}: ${want.length} lines`, () => {
+    assert.deepEqual(
+      changesOf(before, now).map(([level, message]) => `${level} ${message}`),
+      want,
+    );
+  });
+}
