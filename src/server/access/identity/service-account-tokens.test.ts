@@ -44,6 +44,17 @@ test('a token of a Pod tells the Pod and its node', async () => {
   });
 });
 
+test('a token of more than 16 KiB is refused, and a refusal cuts long lists of audiences', async () => {
+  const world = tokenWorld();
+  const many = Array.from({ length: 5000 }, (_, index) => `audience-${index}`);
+  assert.deepEqual(await world.tokens.verify(await sign(world, cart, many), many), { valid: false });
+  for (const token of ['.'.repeat(3_000_000), `a.b.${'c'.repeat(3_000_000)}`]) {
+    assert.equal((await world.tokens.verify(token, [issuer])).valid, false);
+  }
+  const verdict = await world.tokens.verify(await sign(world), many);
+  assert.ok(!verdict.valid && (verdict.error ?? '').length < 2000);
+});
+
 test('the claims are those of Kubernetes', async () => {
   const world = tokenWorld();
   const [header = '', payload = ''] = (await sign(world, cart, ['a', 'b'])).split('.');
