@@ -4,10 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { addKey } from '../server/access/identity/key-directory.ts';
 import type { Authority } from '../server/pki/authority.ts';
-import { finishRotation, rotateAuthority } from '../server/pki/authority.ts';
+import { finishRotation, rotateAuthority, trusted } from '../server/pki/authority.ts';
 import { readPair } from '../server/pki/pairs.ts';
 import { isSignedBy, readCertificate, readCertificates } from '../server/pki/renewal.ts';
-import { authorityOf, clustersOf, pkiOf, serverOf } from './access/data.ts';
+import type { KnownCluster } from './access/data.ts';
+import { authoritiesOf, clustersOf, pkiOf, serverOf } from './access/data.ts';
 import { inventory } from './access/inventory.ts';
 import { FatalError, UsageError } from './errors.ts';
 import type { Streams } from './output.ts';
@@ -23,17 +24,19 @@ interface CaFlags {
 export function define(command: Command): void {
   command
     .usage('[rotate] [flags]')
-    .description('Show the certificates and keys of a data directory, or replace its certificate authority.')
+    .description(
+      'Show the certificates and keys of a data directory, or replace the certificate authorities of its clusters.',
+    )
     .addHelpText(
       'before',
       `Example:
   fairlead ca                       # what there is, and when it expires
-  fairlead ca rotate                # a new authority; the old one stays trusted
-  fairlead ca rotate --finish       # when everybody has a new kubeconfig: drop the old one
+  fairlead ca rotate                # a new authority for each cluster; the old ones stay trusted
+  fairlead ca rotate --finish       # when everybody has a new kubeconfig: drop the old ones
 `,
     )
     .argument('[action]', 'rotate')
-    .option('--finish', 'stop trusting the authority before this one')
+    .option('--finish', 'stop trusting the authorities before these')
     .option('--tokens', 'make new keys for the tokens of service accounts instead; old tokens stay good')
     .option('--data-dir <DIR>', 'data directory of the server', '.fairlead')
     .addOption(outputFlag());
@@ -48,16 +51,19 @@ export async function execute(command: Command, { out }: Streams): Promise<numbe
   if (finish && tokens) throw new UsageError('--finish and --tokens are for different things: pass one of them');
   if (action === undefined && (finish || tokens))
     throw new UsageError('--finish and --tokens belong to `fairlead ca rotate`');
-  const authority = await authorityOf(dataDir);
-  if (action === undefined) out(await shown(command, dataDir, authority));
+  const authorities = await authoritiesOf(dataDir);
+  if (action === undefined) out(await shown(command, dataDir, authorities));
   else if (tokens) out(await rotateTokens(dataDir));
-  else if (finish) out(await finished(dataDir, authority));
-  else out(await rotated(dataDir, authority));
+  else if (finish) out(await finished(dataDir, authorities));
+  else out(await rotated(dataDir, authorities));
   return 0;
 }
 
-async function shown(command: Command, dataDir: string, { pair }: Authority): Promise<string> {
-  const rows = await inventory(dataDir, pair.cert, new Date());
+/** Cluster → its authority. */
+type Authorities = ReadonlyMap<string, Authority>;
+
+async function shown(command: Command, dataDir: string, authorities: Authorities): Promise<string> {
+  const rows = await inventory(dataDir, authorities, new Date());
   return rendered(readOutput(command), rows, () =>
     columns([
       ['NAME', 'SUBJECT', 'EXPIRES', 'NOTE'],
@@ -66,33 +72,43 @@ async function shown(command: Command, dataDir: string, { pair }: Authority): Pr
   );
 }
 
-async function rotated(dataDir: string, { pair, rotation }: Authority): Promise<string> {
-  if (rotation !== undefined) {
+/** Goes on where one was interrupted: what is rotating already is left as it is. */
+async function rotated(dataDir: string, authorities: Authorities): Promise<string> {
+  const settled = [...authorities].filter(([, { rotation }]) => rotation === undefined);
+  if (settled.length === 0) {
     throw new FatalError('a rotation is under way: end it with `fairlead ca rotate --finish` first');
   }
-  const { pair: next } = await rotateAuthority(pkiOf(dataDir), pair, new Date());
+  const now = new Date();
+  for (const [cluster, old] of settled) await rotateAuthority(pkiOf(dataDir, cluster), { cluster, old, now });
   return [
-    'a new certificate authority signs from now on; the old one stays trusted',
-    await untilServed(dataDir, `${next.cert}\n${pair.cert}`),
+    `${namesOf(settled)}: a new certificate authority signs from now on; the old one stays trusted`,
+    await untilServed(dataDir),
     'next: give people new files with `fairlead user add`, then run `fairlead ca rotate --finish`',
     '',
   ].join('\n');
 }
 
-async function finished(dataDir: string, { pair, rotation }: Authority): Promise<string> {
-  if (rotation === undefined) throw new FatalError('no rotation is under way: begin one with `fairlead ca rotate`');
-  const waiting = await signedByOthers(dataDir, pair.cert);
-  if (waiting.length > 0) {
+async function finished(dataDir: string, authorities: Authorities): Promise<string> {
+  const rotating = [...authorities].filter(([, { rotation }]) => rotation !== undefined);
+  if (rotating.length === 0) throw new FatalError('no rotation is under way: begin one with `fairlead ca rotate`');
+  const waiting = await Promise.all(
+    rotating.map(([cluster, { pair }]) => signedByOthers(dataDir, { cluster, ca: pair.cert })),
+  );
+  if (waiting.flat().length > 0) {
     const start = 'start the server once, so that it makes new ones';
-    throw new FatalError(`${waiting.join(', ')} still of the old certificate authority: ${start}`);
+    throw new FatalError(`${waiting.flat().join(', ')} still of the old certificate authority: ${start}`);
   }
-  await finishRotation(pkiOf(dataDir));
+  for (const [cluster] of rotating) await finishRotation(pkiOf(dataDir, cluster));
   return [
-    'the old certificate authority is not trusted any more; files made before the rotation do not work now',
-    await untilServed(dataDir, pair.cert),
+    `${namesOf(rotating)}: the old certificate authority is not trusted any more; files made before the rotation do not ` +
+      'work now',
+    await untilServed(dataDir),
     '',
   ].join('\n');
 }
+
+const namesOf = (entries: readonly (readonly [cluster: string, authority: Authority])[]): string =>
+  entries.map(([cluster]) => cluster).join(', ');
 
 async function rotateTokens(dataDir: string): Promise<string> {
   const lines: string[] = [];
@@ -105,12 +121,16 @@ async function rotateTokens(dataDir: string): Promise<string> {
 
 const servedWithinMs = 15_000;
 
-/** Waits until a running server trusts exactly `ca`; it sees to that itself, and writes its kubeconfig last. */
-async function untilServed(dataDir: string, ca: string): Promise<string> {
+/** Waits until a running server trusts what its files say; it sees to that itself, and writes its kubeconfig last. */
+async function untilServed(dataDir: string): Promise<string> {
   if ((await serverOf(dataDir)) === undefined) return 'no server runs here: certificates change when one starts';
-  const wanted = fingerprints(ca);
+  const authorities = await authoritiesOf(dataDir);
+  const isBehind = ({ name, ca }: KnownCluster): boolean => {
+    const authority = authorities.get(name);
+    return authority !== undefined && fingerprints(ca) !== fingerprints(trusted(authority));
+  };
   const end = performance.now() + servedWithinMs;
-  while ((await clustersOf(dataDir)).some((cluster) => fingerprints(cluster.ca) !== wanted)) {
+  while ((await clustersOf(dataDir)).some(isBehind)) {
     if (performance.now() > end) return 'the running server has not followed: see its log, or restart it';
     await delay(50);
   }
@@ -122,14 +142,19 @@ const fingerprints = (pem: string): string =>
     .map(({ fingerprint256 }) => fingerprint256)
     .join(' ');
 
-/** The certificates of servers and of the administrator that the authority did not sign. */
-async function signedByOthers(dataDir: string, ca: string): Promise<readonly string[]> {
+/** The certificates of a server and of its administrator that the authority did not sign. */
+async function signedByOthers(
+  dataDir: string,
+  { cluster, ca }: { readonly cluster: string; readonly ca: string },
+): Promise<readonly string[]> {
   const authority = new X509Certificate(ca);
-  const names = ['admin', ...(await clustersOf(dataDir)).map(({ name }) => `apiserver-${name}`)];
   const others: string[] = [];
-  for (const name of names) {
-    const cert = readCertificate((await readPair(pkiOf(dataDir), name))?.cert ?? '');
-    if (cert === undefined || !isSignedBy(cert, authority)) others.push(name);
+  for (const name of ['admin', 'apiserver']) {
+    const pair = await readPair(pkiOf(dataDir, cluster), name);
+    // What is missing is made by the authority of that day.
+    if (pair === undefined) continue;
+    const cert = readCertificate(pair.cert);
+    if (cert === undefined || !isSignedBy(cert, authority)) others.push(`${cluster}/${name}`);
   }
   return others;
 }

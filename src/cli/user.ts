@@ -6,7 +6,7 @@ import { messageOf } from '../api/thrown.ts';
 import { partUser } from '../server/access/part-user.ts';
 import { trusted } from '../server/pki/authority.ts';
 import { issue } from '../server/pki/issue.ts';
-import { authorityOf, clustersOf } from './access/data.ts';
+import { authoritiesOf, clustersOf } from './access/data.ts';
 import type { KnownCluster } from './access/data.ts';
 import { codesOf, FatalError, UsageError } from './errors.ts';
 import { flagError } from './flags.ts';
@@ -34,7 +34,7 @@ export function define(command: Command): void {
   command
     .usage('add NAME [flags]')
     .description(
-      'Write a kubeconfig for a person, or for a part that runs alone: a client certificate, and where the clusters are.',
+      'Write a kubeconfig for a person, or for a part that runs alone: where the clusters are, and a client certificate for each.',
     )
     .addHelpText(
       'before',
@@ -49,7 +49,7 @@ export function define(command: Command): void {
     .argument('<name>', 'the user, as access rules name them')
     .addOption(new Option('--group <GROUP>', 'a group the user is in (repeatable)').argParser(collected).default([]))
     .addOption(
-      new Option('--cluster <NAME>', 'a cluster to name in the file (repeatable; default all)')
+      new Option('--cluster <NAME>', 'a cluster that the user may connect to (repeatable; default all)')
         .argParser(collected)
         .default([]),
     )
@@ -74,17 +74,23 @@ export async function execute(command: Command, { out, err }: Streams): Promise<
   const user = flags.part === true ? partUser(name) : name;
   for (const group of flags.group) checkName('group', group);
   const seconds = flagError('expires', flags.expires, () => parseDuration(flags.expires));
-  const authority = await authorityOf(flags.dataDir);
-  const clusters = chosen(await clustersOf(flags.dataDir), flags.cluster);
+  const authorities = await authoritiesOf(flags.dataDir);
   const now = new Date();
-  checkLife(authority.pair.cert, now, seconds);
-  const pair = await issue(
-    authority.pair,
-    { use: 'client', commonName: user, groups: [...new Set(flags.group)] },
-    { now, days: seconds / 86_400 },
+  const clusters = await Promise.all(
+    chosen(await clustersOf(flags.dataDir), flags.cluster).map(async ({ name: cluster, server }) => {
+      const authority = authorities.get(cluster);
+      if (authority === undefined) throw new FatalError(`cluster "${cluster}" has no certificates: start its server`);
+      checkLife(authority.pair.cert, now, seconds);
+      const pair = await issue(
+        authority.pair,
+        { use: 'client', commonName: user, groups: [...new Set(flags.group)] },
+        { now, days: seconds / 86_400 },
+      );
+      return { name: cluster, server, ca: trusted(authority), pair };
+    }),
   );
   if (flags.group.includes('system:masters')) err(mastersWarning);
-  const text = kubeconfig({ clusters, ca: trusted(authority), user: { name: user, ...pair } });
+  const text = kubeconfig({ clusters, user });
   const file = flags.output ?? `${name.replaceAll(/[^\w.@-]/g, '-')}.kubeconfig`;
   if (file === '-') {
     out(text);

@@ -67,7 +67,7 @@ export class FairleadServer implements AsyncDisposable {
   }
 
   async credentials(): Promise<Credentials> {
-    const read = (name: string): Promise<string> => readFile(join(this.directory, 'pki', name), 'utf8');
+    const read = (name: string): Promise<string> => readFile(join(this.directory, 'pki', 'fairlead', name), 'utf8');
     const [ca, cert, key] = await Promise.all([read('ca.crt'), read('admin.crt'), read('admin.key')]);
     return { ca, cert, key };
   }

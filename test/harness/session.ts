@@ -10,7 +10,7 @@ import { root } from './process.ts';
 import type { Step } from './transcript.ts';
 
 interface Kubeconfig {
-  readonly clusters: readonly [{ readonly cluster: { readonly server: string } }];
+  readonly clusters: readonly [{ readonly name: string; readonly cluster: { readonly server: string } }];
   readonly contexts: readonly [{ readonly context: object }];
 }
 
@@ -23,6 +23,8 @@ export class Session implements AsyncDisposable {
   readonly #kubectl: string;
   #server: Fairlead | undefined;
   #url = '';
+  /** The first cluster. */
+  #cluster = '';
   #namespace = 'default';
 
   /** Keeps the server's data and everything else in `folder`. */
@@ -42,7 +44,9 @@ export class Session implements AsyncDisposable {
   async use(namespace: string): Promise<void> {
     this.#namespace = namespace;
     const config = load(await readFile(this.#server?.kubeconfig ?? peer ?? '', 'utf8')) as Kubeconfig;
-    this.#url = config.clusters[0].cluster.server;
+    const [cluster] = config.clusters;
+    this.#url = cluster.cluster.server;
+    this.#cluster = cluster.name;
     const [first, ...others] = config.contexts;
     const contexts = [{ ...first, context: { ...first.context, namespace } }, ...others];
     await writeFile(join(this.#folder, 'kubeconfig'), JSON.stringify({ ...config, contexts }));
@@ -73,7 +77,7 @@ export class Session implements AsyncDisposable {
 
   /** The last word is a path of the server. */
   async #curl(args: readonly string[], input: string): Promise<Result> {
-    const pki = (name: string): string => join(this.#folder, 'data', 'pki', name);
+    const pki = (name: string): string => join(this.#folder, 'data', 'pki', this.#cluster, name);
     const identity = ['--cacert', pki('ca.crt'), '--cert', pki('admin.crt'), '--key', pki('admin.key')];
     return run('curl', ['-sS', ...identity, ...args.slice(0, -1), `${this.#url}${args.at(-1)}`], { input });
   }

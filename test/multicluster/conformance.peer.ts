@@ -77,7 +77,7 @@ async function frontOf(
   const tools = join(up.directory, `tools-${cluster}`);
   await mkdir(tools);
   const env = await writeTools(tools, { address, port });
-  const read = (name: string): Promise<string> => readFile(join(up.directory, 'pki', name), 'utf8');
+  const read = (name: string): Promise<string> => readFile(join(up.directory, 'pki', cluster, name), 'utf8');
   const [ca, cert, key] = await Promise.all([read('ca.crt'), read('admin.crt'), read('admin.key')]);
   return startFront({ server: await serverOf(up.kubeconfig, cluster), credentials: { ca, cert, key }, env }, stack);
 }

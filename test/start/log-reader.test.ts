@@ -12,7 +12,7 @@ import { root } from '../harness/process.ts';
 
 /** Reads a metric over the API, which shows that the server answers. */
 async function droppedLines({ directory, kubeconfig }: Fairlead): Promise<number> {
-  const read = (name: string): Promise<string> => readFile(join(directory, 'pki', name), 'utf8');
+  const read = (name: string): Promise<string> => readFile(join(directory, 'pki', 'fairlead', name), 'utf8');
   const [ca, cert, key] = await Promise.all([read('ca.crt'), read('admin.crt'), read('admin.key')]);
   const port = /https:\/\/127\.0\.0\.1:(\d+)/.exec(await readFile(kubeconfig, 'utf8'))?.[1];
   using connection = new Connection(Number(port), { ca, cert, key });

@@ -15,7 +15,7 @@ interface Kubeconfig {
   readonly 'current-context': string;
   readonly clusters: readonly { readonly name: string; readonly cluster: Readonly<Record<string, string>> }[];
   readonly contexts: readonly { readonly name: string }[];
-  readonly users: readonly [{ readonly name: string; readonly user: Readonly<Record<string, string>> }];
+  readonly users: readonly { readonly name: string; readonly user: Readonly<Record<string, string>> }[];
 }
 
 /** A data directory as a server leaves it. */
@@ -24,10 +24,14 @@ describe('fairlead user and fairlead ca', () => {
   let dataDir = '';
   const start = async (): Promise<void> => {
     const names = ['east', 'west'];
-    const serving = names.map((cluster) => ({ cluster, serviceIps: [] }));
-    const { ca, admin } = await ensurePki({ directory: join(dataDir, 'pki'), serving, now: new Date() });
-    const clusters = names.map((name, index) => ({ name, server: `https://127.0.0.1:${6443 + index}` }));
-    await writeFile(join(dataDir, 'kubeconfig'), kubeconfig({ clusters, ca, user: { name: 'admin', ...admin } }));
+    const clusters = await Promise.all(
+      names.map(async (name, index) => {
+        const directory = join(dataDir, 'pki', name);
+        const { ca, admin } = await ensurePki({ directory, cluster: name, serviceIps: [], now: new Date() });
+        return { name, server: `https://127.0.0.1:${6443 + index}`, ca, pair: admin };
+      }),
+    );
+    await writeFile(join(dataDir, 'kubeconfig'), kubeconfig({ clusters, user: 'admin' }));
     for (const name of names) await addKey(join(dataDir, 'token-keys', name), Date.now());
   };
   before(async () => {
@@ -47,7 +51,7 @@ describe('fairlead user and fairlead ca', () => {
   };
   const decoded = (text: string | undefined): string => Buffer.from(text ?? '', 'base64').toString();
   const certificateOf = (text: string): X509Certificate =>
-    new X509Certificate(decoded((JSON.parse(text) as Kubeconfig).users[0].user['client-certificate-data']));
+    new X509Certificate(decoded((JSON.parse(text) as Kubeconfig).users[0]?.user['client-certificate-data']));
 
   test('user add writes a kubeconfig that only its owner can read', async () => {
     const file = join(root, 'alice.kubeconfig');
@@ -65,13 +69,18 @@ describe('fairlead user and fairlead ca', () => {
         ['west', 'https://127.0.0.1:6444'],
       ],
     );
-    const ca = await readFile(join(dataDir, 'pki', 'ca.crt'), 'utf8');
-    assert.equal(decoded(config.clusters[0]?.cluster['certificate-authority-data']), ca);
-    const cert = certificateOf(await readFile(file, 'utf8'));
-    assert.equal(cert.subject, 'O=a\nO=b\nCN=alice');
-    assert.ok(isSignedBy(cert, new X509Certificate(ca)));
-    assert.ok(decoded(config.users[0].user['client-key-data']).includes('PRIVATE KEY'));
-    assert.equal((await readdir(join(dataDir, 'pki'))).filter((name) => name.includes('alice')).length, 0);
+    for (const [index, name] of ['east', 'west'].entries()) {
+      const ca = await readFile(join(dataDir, 'pki', name, 'ca.crt'), 'utf8');
+      assert.equal(decoded(config.clusters[index]?.cluster['certificate-authority-data']), ca);
+      const user = config.users[index];
+      assert.equal(user?.name, `alice@${name}`);
+      const cert = new X509Certificate(decoded(user.user['client-certificate-data']));
+      assert.equal(cert.subject, 'O=a\nO=b\nCN=alice');
+      assert.ok(isSignedBy(cert, new X509Certificate(ca)));
+      assert.ok(decoded(user.user['client-key-data']).includes('PRIVATE KEY'));
+    }
+    const files = await readdir(join(dataDir, 'pki'), { recursive: true });
+    assert.equal(files.filter((name) => name.includes('alice')).length, 0);
   });
 
   test('user add --part writes a kubeconfig for a part, with the name that its role is bound to', async () => {
@@ -149,13 +158,13 @@ describe('fairlead user and fairlead ca', () => {
     const { out } = await fairlead('ca');
     const [heading = '', first = '', ...rows] = out.trimEnd().split('\n');
     assert.match(heading, /^NAME +SUBJECT +EXPIRES +NOTE$/);
-    assert.match(first, /^ca +CN=fairlead-ca +\d{4}-\d\d-\d\d +signs and is trusted, 36\d\d days left$/);
+    assert.match(first, /^east\/ca +CN=fairlead-ca-east +\d{4}-\d\d-\d\d +signs and is trusted, 36\d\d days left$/);
     assert.deepEqual(
       rows.map((row) => row.split(' ')[0]),
-      ['admin', 'apiserver-east', 'apiserver-west', 'tokens-east', 'tokens-west'],
+      ['east/admin', 'east/apiserver', 'west/ca', 'west/admin', 'west/apiserver', 'east/tokens', 'west/tokens'],
     );
     const listed = JSON.parse((await fairlead('ca', '-o', 'json')).out) as { name: string }[];
-    assert.equal(listed.length, 6);
+    assert.equal(listed.length, 8);
   });
 
   test('ca rotate --tokens adds a key, and the old one stays', async () => {
@@ -165,7 +174,7 @@ describe('fairlead user and fairlead ca', () => {
   });
 
   test('ca rotate, then --finish once servers have new certificates', async () => {
-    const before = new X509Certificate(await readFile(join(dataDir, 'pki', 'ca.crt')));
+    const before = new X509Certificate(await readFile(join(dataDir, 'pki', 'east', 'ca.crt')));
     const begun = await fairlead('ca', 'rotate');
     assert.equal(begun.code, 0, begun.err);
     assert.match(begun.out, /no server runs here: certificates change when one starts/);
@@ -175,7 +184,7 @@ describe('fairlead user and fairlead ca', () => {
     const early = await fairlead('ca', 'rotate', '--finish');
     assert.match(
       early.err,
-      /admin, apiserver-east, apiserver-west still of the old certificate authority: start the server/,
+      /east\/admin, east\/apiserver, west\/admin, west\/apiserver still of the old certificate authority: start the server/,
     );
 
     await start();
@@ -184,7 +193,7 @@ describe('fairlead user and fairlead ca', () => {
     const trust = readCertificates(decoded(config.clusters[0]?.cluster['certificate-authority-data']));
     assert.equal(trust.length, 2);
     assert.ok(!isSignedBy(certificateOf(out), before));
-    assert.match((await fairlead('ca')).out, /ca-previous +CN=fairlead-ca +\S+ +still trusted/);
+    assert.match((await fairlead('ca')).out, /east\/ca-previous +CN=fairlead-ca-east +\S+ +still trusted/);
 
     assert.match(
       (await fairlead('ca', 'rotate', '--finish')).out,

@@ -1,10 +1,11 @@
 // What commands that work beside a running server read of its data directory. They do not take its lock.
 
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Authority } from '../../server/pki/authority.ts';
 import { readAuthority } from '../../server/pki/authority.ts';
 import { readIfPresent } from '../../server/pki/files.ts';
-import { FatalError } from '../errors.ts';
+import { codesOf, FatalError } from '../errors.ts';
 
 /** A cluster that was started in a data directory. */
 export interface KnownCluster {
@@ -14,17 +15,32 @@ export interface KnownCluster {
   readonly ca: string;
 }
 
-/** The folder of a data directory with its certificates. */
-export const pkiOf = (dataDir: string): string => join(dataDir, 'pki');
+/** The folder of a data directory with the certificates of a cluster; without one, that of all clusters. */
+export const pkiOf = (dataDir: string, ...cluster: string[]): string => join(dataDir, 'pki', ...cluster);
 
-/** The authority of a data directory. */
-export async function authorityOf(dataDir: string): Promise<Authority> {
-  const authority = await readAuthority(pkiOf(dataDir)).catch((error: unknown) => {
+/** The authority of each cluster that was started in a data directory, by name. */
+export async function authoritiesOf(dataDir: string): Promise<ReadonlyMap<string, Authority>> {
+  const authorities = new Map<string, Authority>();
+  try {
+    const entries = await readdir(pkiOf(dataDir), { withFileTypes: true });
+    if (entries.some(({ name }) => name === 'ca.crt')) {
+      throw new FatalError(`${pkiOf(dataDir)} is of an older release: start the server once, so that it is converted`);
+    }
+    for (const { name } of entries.filter((entry) => entry.isDirectory()).toSorted(byName)) {
+      const authority = await readAuthority(pkiOf(dataDir, name));
+      if (authority !== undefined) authorities.set(name, authority);
+    }
+  } catch (error) {
+    if (error instanceof FatalError) throw error;
+    if (codesOf(error).includes('ENOENT')) throw notStarted(dataDir);
     throw new FatalError(`cannot read ${pkiOf(dataDir)}: run this as the user that runs the server`, { cause: error });
-  });
-  if (authority === undefined) throw notStarted(dataDir);
-  return authority;
+  }
+  if (authorities.size === 0) throw notStarted(dataDir);
+  return authorities;
 }
+
+const byName = (left: { readonly name: string }, right: { readonly name: string }): number =>
+  left.name < right.name ? -1 : 1;
 
 /** The clusters in the kubeconfig that the server wrote; it stays when the server ends. */
 export async function clustersOf(dataDir: string): Promise<readonly KnownCluster[]> {

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listKeys } from '../../server/access/identity/key-directory.ts';
+import type { Authority } from '../../server/pki/authority.ts';
 import { readCertificate } from '../../server/pki/renewal.ts';
 import { tokenKeys } from '../up/servers.ts';
 import { pkiOf } from './data.ts';
@@ -16,24 +17,38 @@ export interface InventoryRow {
 }
 
 /** Everything in a data directory that proves who somebody is. */
-export async function inventory(dataDir: string, ca: string, now: Date): Promise<readonly InventoryRow[]> {
-  return [...(await certificates(pkiOf(dataDir), new X509Certificate(ca), now)), ...(await keys(dataDir))];
+export async function inventory(
+  dataDir: string,
+  authorities: ReadonlyMap<string, Authority>,
+  now: Date,
+): Promise<readonly InventoryRow[]> {
+  const rows = await Promise.all(
+    Array.from(authorities, ([cluster, { pair }]) =>
+      certificates(pkiOf(dataDir, cluster), { cluster, ca: new X509Certificate(pair.cert) }, now),
+    ),
+  );
+  return [...rows.flat(), ...(await keys(dataDir))];
 }
 
-async function certificates(path: string, ca: X509Certificate, now: Date): Promise<readonly InventoryRow[]> {
+async function certificates(
+  path: string,
+  { cluster, ca }: { readonly cluster: string; readonly ca: X509Certificate },
+  now: Date,
+): Promise<readonly InventoryRow[]> {
   const names = (await readdir(path)).filter((name) => name.endsWith('.crt')).toSorted(authorityFirst);
   return Promise.all(
     names.map(async (file) => {
       const cert = readCertificate(await readFile(join(path, file), 'utf8'));
-      const name = file.slice(0, -'.crt'.length);
+      const role = file.slice(0, -'.crt'.length);
+      const name = `${cluster}/${role}`;
       if (cert === undefined) return { name, subject: '', note: 'unreadable: made anew at the next start' };
       return {
         name,
         subject: cert.subject.split('\n').join(', '),
         expires: cert.validToDate.toISOString(),
         note: [
-          roles[name] ?? '',
-          cert.issuer === ca.subject ? '' : (foreign[name] ?? 'of another authority'),
+          roles[role] ?? '',
+          cert.issuer === ca.subject ? '' : (foreign[role] ?? 'of another authority'),
           left(cert, now),
         ]
           .filter((part) => part !== '')
@@ -68,7 +83,7 @@ async function keys(dataDir: string): Promise<readonly InventoryRow[]> {
     clusters.toSorted(byName).map(async (cluster) => {
       const found = await listKeys(join(root, cluster));
       return found.keys.map(({ kid, created }, index) => ({
-        name: `tokens-${cluster}`,
+        name: `${cluster}/tokens`,
         subject: kid,
         note: `${index === 0 ? 'signs' : 'verifies'}, made ${new Date(created).toISOString().slice(0, 10)}`,
       }));

@@ -12,8 +12,9 @@ describe('which cluster', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'fairlead-access-'));
     file = join(folder, 'config');
-    const clusters = ['east', 'west'].map((name) => ({ name, server: `https://${name}.example.org` }));
-    await writeFile(file, kubeconfig({ clusters, ca: 'CA', user: { name: 'me', cert: 'C', key: 'K' } }));
+    const access = { ca: 'CA', pair: { cert: 'C', key: 'K' } };
+    const clusters = ['east', 'west'].map((name) => ({ name, server: `https://${name}.example.org`, ...access }));
+    await writeFile(file, kubeconfig({ clusters, user: 'me' }));
   });
   after(() => rm(folder, { recursive: true }));
 

@@ -6,14 +6,12 @@ import type { Transport } from '../../client/transport.ts';
 import { descriptorShare } from '../../machine/descriptors.ts';
 import type { StaticToken } from '../../server/access/identity/static-tokens.ts';
 import { defaultLimits } from '../../server/limits/options.ts';
-import type { Pki, PkiOptions } from '../../server/pki/pki.ts';
-import { ensurePki } from '../../server/pki/pki.ts';
+import type { Pki } from '../../server/pki/pki.ts';
 import { FatalError, UsageError } from '../errors.ts';
-import { firstServiceIp } from '../options/cidr.ts';
 import { parseTokenFile } from '../options/tokens.ts';
 import type { LongRunning } from '../long-running.ts';
 import { longRunning } from '../long-running.ts';
-import { followCertificates } from './certificates.ts';
+import { ensureCertificates, followCertificates } from './certificates.ts';
 import { ClusterParts, loadParts } from './cluster-parts.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { holdDataDirectory } from './data-directory.ts';
@@ -93,14 +91,13 @@ async function startServers(
     gates: options.gates.gates,
     settings: options.partSettings ?? new Map(),
   });
-  const [opened, loaded, tokens, pki] = await allOrFirstError([
+  const [opened, loaded, tokens, pkis] = await allOrFirstError([
     opening,
     loading,
     readTokens(options.tokenFile),
-    ensurePki(pkiOptions(options, directory)),
+    ensureCertificates(options, directory, log),
   ]);
   const encryption = await openEncryption(options.encryption, log, stack);
-  for (const [file, reason] of pki.renewed) log.info({ file, reason }, 'certificate made');
   for (const warning of options.gates.warnings) log.warn(warning);
   const parts = new ClusterParts(log);
   const moreMetrics = async (cluster: string): Promise<string> =>
@@ -111,7 +108,7 @@ async function startServers(
     ...options,
     limits,
     directory,
-    pki,
+    pkis,
     gates: options.gates.gates,
     tokens,
     encryption,
@@ -120,18 +117,24 @@ async function startServers(
     stack,
   };
   const servers = await allOrFirstError(opened.map(({ cluster, open }) => startCluster(cluster, open, setup)));
-  const clusters = servers.map(({ cluster, url }) => ({ name: cluster.name, server: url }));
-  const publish = ({ ca, admin }: Pki): Promise<void> =>
-    directory.write('kubeconfig', kubeconfig({ clusters, ca, user: { name: 'admin', ...admin } }));
-  await publish(pki);
+  const publish = (certificates: ReadonlyMap<string, Pki>): Promise<void> => {
+    const clusters = servers.flatMap(({ cluster: { name }, url }) => {
+      const pki = certificates.get(name);
+      return pki === undefined ? [] : [{ name, server: url, ca: pki.ca, pair: pki.admin }];
+    });
+    return directory.write('kubeconfig', kubeconfig({ clusters, user: 'admin' }));
+  };
+  await publish(pkis);
   stack.use(
     followCertificates({
-      path: directory.at('pki'),
+      paths: [...pkis.keys()].map((cluster) => directory.at('pki', cluster)),
       log,
       async renew() {
-        const next = await ensurePki(pkiOptions(options, directory));
-        for (const [file, reason] of next.renewed) log.info({ file, reason }, 'certificate made');
-        for (const server of servers) server.renew(next);
+        const next = await ensureCertificates(options, directory, log);
+        for (const server of servers) {
+          const pki = next.get(server.cluster.name);
+          if (pki !== undefined) server.renew(pki);
+        }
         await publish(next);
       },
     }),
@@ -140,16 +143,6 @@ async function startServers(
   for (const server of servers) parts.start(server, loaded, stack);
   return { servers, parts };
 }
-
-const pkiOptions = (options: ControlPlaneOptions, directory: DataDirectory): PkiOptions => ({
-  directory: directory.at('pki'),
-  serving: options.clusters.map(({ name, serviceCidrs }) => ({
-    cluster: name,
-    serviceIps: serviceCidrs.map(firstServiceIp),
-    ...(options.certificateNames === undefined ? {} : { extra: options.certificateNames }),
-  })),
-  now: new Date(),
-});
 
 /** Waits for all before it fails, so that what did start is known to the stack that closes it. */
 async function allOrFirstError<T extends readonly unknown[] | []>(

@@ -51,20 +51,37 @@ test('state.json has what scripts need', () => {
   assert.deepEqual(JSON.parse(printState(state)), state);
 });
 
-test('the kubeconfig has a context per cluster, the first is current', () => {
-  const text = kubeconfig({ clusters: state.clusters, ca: 'CA', user: { name: 'admin', cert: 'CERT', key: 'KEY' } });
+test('the kubeconfig has a context, a user and an authority per cluster, and the first context is current', () => {
+  const clusters = state.clusters.map(({ name, server }) => ({
+    name,
+    server,
+    ca: `CA ${name}`,
+    pair: { cert: `CERT ${name}`, key: `KEY ${name}` },
+  }));
+  const text = kubeconfig({ clusters, user: 'admin' });
+  const base64 = (value: string): string => Buffer.from(value).toString('base64');
+  const userOf = (name: string): object => ({
+    'client-certificate-data': base64(`CERT ${name}`),
+    'client-key-data': base64(`KEY ${name}`),
+  });
   assert.deepEqual(load(text), {
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'east',
     clusters: [
-      { name: 'east', cluster: { server: 'https://127.0.0.1:6443', 'certificate-authority-data': 'Q0E=' } },
-      { name: 'northwest', cluster: { server: 'https://127.0.0.1:6444', 'certificate-authority-data': 'Q0E=' } },
+      { name: 'east', cluster: { server: 'https://127.0.0.1:6443', 'certificate-authority-data': base64('CA east') } },
+      {
+        name: 'northwest',
+        cluster: { server: 'https://127.0.0.1:6444', 'certificate-authority-data': base64('CA northwest') },
+      },
     ],
     contexts: [
-      { name: 'east', context: { cluster: 'east', user: 'admin' } },
-      { name: 'northwest', context: { cluster: 'northwest', user: 'admin' } },
+      { name: 'east', context: { cluster: 'east', user: 'admin@east' } },
+      { name: 'northwest', context: { cluster: 'northwest', user: 'admin@northwest' } },
     ],
-    users: [{ name: 'admin', user: { 'client-certificate-data': 'Q0VSVA==', 'client-key-data': 'S0VZ' } }],
+    users: [
+      { name: 'admin@east', user: userOf('east') },
+      { name: 'admin@northwest', user: userOf('northwest') },
+    ],
   });
 });

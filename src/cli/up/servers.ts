@@ -48,7 +48,8 @@ export interface ServerSetup {
   readonly quotaBytes: number | undefined;
   /** Open stores that have lost acknowledged writes. */
   readonly acceptDataLoss: boolean;
-  readonly pki: Pki;
+  /** Cluster → its certificates. */
+  readonly pkis: ReadonlyMap<string, Pki>;
   readonly gates: Gates;
   readonly nodePorts: PortRange;
   readonly tokens: readonly StaticToken[];
@@ -85,6 +86,8 @@ export async function startCluster(
   { startServer, store }: OpenCluster,
   setup: ServerSetup,
 ): Promise<RunningServer> {
+  const pki = setup.pkis.get(cluster.name);
+  if (pki === undefined) throw new Error(`bug: no certificates were made for cluster "${cluster.name}"`);
   try {
     const server = await startServer({
       name: cluster.name,
@@ -92,7 +95,7 @@ export async function startCluster(
       store,
       listen: cluster.listen,
       advertise: cluster.advertise,
-      tls: tlsOf(cluster, setup.pki),
+      tls: tlsOf(pki),
       gates: setup.gates,
       serviceCidrs: cluster.serviceCidrs,
       nodePorts: setup.nodePorts,
@@ -111,14 +114,14 @@ export async function startCluster(
       moreMetrics: () => setup.moreMetrics(cluster.name),
     });
     setup.stack.defer(() => server.close());
-    let tls = tlsOf(cluster, setup.pki);
+    let tls = tlsOf(pki);
     return {
       cluster,
       url: urlOf(cluster, server.port),
       handle: (request, user) => server.handle({ ...request, user }),
       tls: () => tls,
-      renew(pki) {
-        tls = tlsOf(cluster, pki);
+      renew(next) {
+        tls = tlsOf(next);
         server.renew(tls);
       },
     };
@@ -127,11 +130,7 @@ export async function startCluster(
   }
 }
 
-function tlsOf({ name }: ClusterOptions, { serving, ca }: Pki): KeyPair & { readonly ca: string } {
-  const pair = serving.get(name);
-  if (pair === undefined) throw new Error(`bug: no certificate was made for cluster "${name}"`);
-  return { ...pair, ca };
-}
+const tlsOf = ({ serving, ca }: Pki): KeyPair & { readonly ca: string } => ({ ...serving, ca });
 
 const auditOf = ({ name }: ClusterOptions, { audit, clusters }: ServerSetup): AuditOptions | undefined =>
   audit === undefined || clusters.length === 1 ? audit : { ...audit, path: pathForCluster(audit.path, name) };

@@ -18,7 +18,7 @@ describe('rotation of the authority', () => {
   let directory = '';
   const now = new Date();
   const ensure = (at = now): ReturnType<typeof ensurePki> =>
-    ensurePki({ directory, serving: [{ cluster: 'east', serviceIps: [] }], parts: ['dns'], now: at });
+    ensurePki({ directory, cluster: 'east', serviceIps: [], parts: ['dns'], now: at });
   /** Whether openssl accepts a certificate, given what is trusted and what was sent along. */
   const accepts = async (trust: string, chain: string): Promise<boolean> => {
     const [leaf = '', ...others] = readCertificates(chain).map(String);
@@ -47,11 +47,11 @@ describe('rotation of the authority', () => {
     const oldKeys = await readAuthority(directory);
     assert.ok(oldKeys);
     const oldUser = await issue(oldKeys.pair, { use: 'client', commonName: 'alice', groups: [] }, { now, days: 1 });
-    await rotateAuthority(directory, oldKeys.pair, now);
+    await rotateAuthority(directory, { cluster: 'east', old: oldKeys, now });
 
     const during = await ensure();
-    assert.deepEqual(new Set(during.renewed.keys()), new Set(['admin', 'apiserver-east', 'part-dns']));
-    const serving = during.serving.get('east')?.cert ?? '';
+    assert.deepEqual(new Set(during.renewed.keys()), new Set(['admin', 'apiserver', 'part-dns']));
+    const serving = during.serving.cert;
     const [newCa = ''] = readCertificates(during.ca).map(String);
     assert.equal(readCertificates(during.ca).length, 2);
     assert.equal(await accepts(oldCa, serving), true, 'a client that knows only the old authority');
@@ -77,7 +77,7 @@ describe('rotation of the authority', () => {
     assert.equal(readCertificates(afterwards.ca).length, 1);
     assert.equal(afterwards.ca.trim(), newCa.trim());
     assert.equal(await accepts(afterwards.ca, oldUser.cert), false);
-    assert.equal(await accepts(oldCa, afterwards.serving.get('east')?.cert ?? ''), false);
+    assert.equal(await accepts(oldCa, afterwards.serving.cert), false);
   });
 
   test('an authority near its end is rotated at a start, so that nobody is cut off', async () => {

@@ -1,4 +1,4 @@
-// The certificate authority of a data directory, and how it is replaced without cutting anybody off:
+// The certificate authority of a cluster, and how it is replaced without cutting anybody off:
 //
 //   ca                      rotate      ca           the new authority signs from now on
 //   signs and is trusted   ───────▶   previous       the old one is still trusted, and has no key any more
@@ -19,13 +19,13 @@ import { readPair, writePair } from './pairs.ts';
 /** An authority as it stands. */
 export interface Authority {
   readonly pair: KeyPair;
-  /** While it is being rotated. */
+  /** While it is being rotated: every authority before it, and the links from each to the next. */
   readonly rotation?: { readonly previous: string; readonly cross: string };
 }
 
 const caDays = 3650;
-/** The name of the first authority; later ones add to it, since two must not share a name. */
-const caName = 'fairlead-ca';
+/** A common name has at most 64 characters. */
+const nameOf = (cluster: string): string => `fairlead-ca-${cluster.slice(0, 40)}`;
 const previousFile = 'ca-previous.crt';
 const crossFile = 'ca-cross.crt';
 
@@ -41,23 +41,37 @@ export async function readAuthority(directory: string): Promise<Authority | unde
   return { pair, ...(isRotating ? { rotation: { previous, cross } } : {}) };
 }
 
-/** Makes the first authority of a directory. */
-export async function createAuthority(directory: string, now: Date): Promise<Authority> {
-  const pair = await issueCa(caName, { now, days: caDays });
+/** Makes the first authority of a cluster. */
+export async function createAuthority(directory: string, cluster: string, now: Date): Promise<Authority> {
+  const pair = await issueCa(nameOf(cluster), { now, days: caDays });
   await writePair(directory, 'ca', pair);
   return { pair };
 }
 
-/** Replaces the authority by a new one, and goes on trusting the old one until `finishRotation`. */
-export async function rotateAuthority(directory: string, old: KeyPair, now: Date): Promise<Authority> {
-  const pair = await issueCa(`${caName}-${randomBytes(4).toString('hex')}`, { now, days: caDays });
-  const left = (new X509Certificate(old.cert).validToDate.getTime() - now.getTime()) / 86_400_000;
-  const cross = await crossSign(pair.cert, old, { now, days: left });
+/** Makes an authority that exists that of a directory, with its rotation. */
+export async function adoptAuthority(directory: string, { pair, rotation }: Authority): Promise<void> {
   // What only adds trust comes first, so that nobody is cut off if this stops half way.
-  await writePrivateFile(join(directory, previousFile), old.cert);
-  await writePrivateFile(join(directory, crossFile), cross);
+  if (rotation !== undefined) {
+    await writePrivateFile(join(directory, previousFile), rotation.previous);
+    await writePrivateFile(join(directory, crossFile), rotation.cross);
+  }
   await writePair(directory, 'ca', pair);
-  return { pair, rotation: { previous: old.cert, cross } };
+}
+
+/** Gives a cluster another authority than `old`, which stays trusted until `finishRotation`. */
+export async function rotateAuthority(
+  directory: string,
+  { cluster, old, now }: { readonly cluster: string; readonly old: Authority; readonly now: Date },
+): Promise<Authority> {
+  const pair = await issueCa(`${nameOf(cluster)}-${randomBytes(4).toString('hex')}`, { now, days: caDays });
+  const left = (new X509Certificate(old.pair.cert).validToDate.getTime() - now.getTime()) / 86_400_000;
+  const link = await crossSign(pair.cert, old.pair, { now, days: left });
+  // A rotation may begin before the last one is finished.
+  const previous = joined(old.pair.cert, old.rotation?.previous);
+  const cross = joined(link, old.rotation?.cross);
+  const authority = { pair, rotation: { previous, cross } };
+  await adoptAuthority(directory, authority);
+  return authority;
 }
 
 /** Stops trusting the authority before this one. */
@@ -67,14 +81,16 @@ export async function finishRotation(directory: string): Promise<void> {
 }
 
 /** The authorities to trust, as PEM. */
-export const trusted = ({ pair, rotation }: Authority): string =>
-  rotation === undefined ? pair.cert : `${endLine(pair.cert)}${rotation.previous}`;
+export const trusted = ({ pair, rotation }: Authority): string => joined(pair.cert, rotation?.previous);
 
 /** A serving certificate with what clients of an old authority need to trust it. */
-export const withChain = ({ rotation }: Authority, serving: KeyPair): KeyPair =>
-  rotation === undefined ? serving : { ...serving, cert: `${endLine(serving.cert)}${rotation.cross}` };
+export const withChain = ({ rotation }: Authority, serving: KeyPair): KeyPair => ({
+  ...serving,
+  cert: joined(serving.cert, rotation?.cross),
+});
 
-const endLine = (pem: string): string => (pem.endsWith('\n') ? pem : `${pem}\n`);
+const joined = (pem: string, more: string | undefined): string =>
+  more === undefined ? pem : `${pem.endsWith('\n') ? pem : `${pem}\n`}${more}`;
 
 /** A rotation that stopped half way leaves a cross certificate of an authority that never was. */
 function isOf(cross: string, { cert }: KeyPair): boolean {

@@ -18,7 +18,7 @@ describe('pki', () => {
   let directory = '';
   let first: Pki;
   const ensure = (changes: Partial<PkiOptions> = {}): Promise<Pki> =>
-    ensurePki({ directory, serving: [east], now, ...changes });
+    ensurePki({ directory, ...east, now, ...changes });
 
   before(async () => {
     directory = join(await mkdtemp(join(tmpdir(), 'fairlead-pki-')), 'pki');
@@ -26,10 +26,10 @@ describe('pki', () => {
   });
   after(() => rm(join(directory, '..'), { recursive: true, force: true }));
 
-  const serving = (pki: Pki): X509Certificate => new X509Certificate(pki.serving.get('east')?.cert ?? '');
+  const serving = (pki: Pki): X509Certificate => new X509Certificate(pki.serving.cert);
 
   test('the first start makes everything, and the next one nothing', async () => {
-    assert.deepEqual(new Set(first.renewed.keys()), new Set(['ca', 'admin', 'apiserver-east']));
+    assert.deepEqual(new Set(first.renewed.keys()), new Set(['ca', 'admin', 'apiserver']));
     const second = await ensure();
     assert.equal(second.renewed.size, 0);
     assert.deepEqual(second.serving, first.serving);
@@ -38,14 +38,7 @@ describe('pki', () => {
   test('files are private', async () => {
     assert.equal((await stat(directory)).mode & 0o777, 0o700);
     const names = await readdir(directory);
-    assert.deepEqual(names.sort(), [
-      'admin.crt',
-      'admin.key',
-      'apiserver-east.crt',
-      'apiserver-east.key',
-      'ca.crt',
-      'ca.key',
-    ]);
+    assert.deepEqual(names.sort(), ['admin.crt', 'admin.key', 'apiserver.crt', 'apiserver.key', 'ca.crt', 'ca.key']);
     for (const name of names) assert.equal((await stat(join(directory, name))).mode & 0o777, 0o600, name);
   });
 
@@ -71,7 +64,7 @@ describe('pki', () => {
 
   test('openssl verifies both certificates for their purpose', () => {
     for (const [name, purpose] of [
-      ['apiserver-east', 'sslserver'],
+      ['apiserver', 'sslserver'],
       ['admin', 'sslclient'],
     ] as const) {
       const args = ['verify', '-x509_strict', '-attime', String(now.getTime() / 1000), '-purpose', purpose];
@@ -90,24 +83,19 @@ describe('pki', () => {
     {
       name: 'leaves near expiry',
       changes: { now: daysLater(280) },
-      want: ['admin: near expiry', 'apiserver-east: near expiry'],
+      want: ['admin: near expiry', 'apiserver: near expiry'],
     },
     { name: 'nothing while the clock is an hour behind', changes: { now: daysLater(-1 / 24) }, want: [] },
     { name: 'nothing while the clock is years behind', changes: { now: new Date(0) }, want: [] },
     {
       name: 'the serving certificate when the Service range moved',
-      changes: { serving: [{ cluster: 'east', serviceIps: ['10.0.0.1'] }] },
-      want: ['apiserver-east: made for other names'],
-    },
-    {
-      name: 'one for a new cluster',
-      changes: { serving: [east, { cluster: 'west', serviceIps: [] }] },
-      want: ['apiserver-west: missing'],
+      changes: { serviceIps: ['10.0.0.1'] },
+      want: ['apiserver: made for other names'],
     },
     {
       name: 'everything when the authority nears its end',
       changes: { now: daysLater(2800) },
-      want: ['admin: near expiry', 'apiserver-east: near expiry', 'ca: near expiry'],
+      want: ['admin: near expiry', 'apiserver: near expiry', 'ca: near expiry'],
     },
   ];
   for (const { name, changes, want } of renewals) {
@@ -119,7 +107,7 @@ describe('pki', () => {
   }
 
   test('certificates are valid from a day earlier', async () => {
-    for (const file of ['ca', 'admin', 'apiserver-east']) {
+    for (const file of ['ca', 'admin', 'apiserver']) {
       const cert = new X509Certificate(await readFile(join(directory, `${file}.crt`)));
       assert.equal(cert.validFromDate.getTime(), daysLater(-1).getTime(), file);
     }
@@ -127,16 +115,16 @@ describe('pki', () => {
 
   test('renews leaves that were made while the clock was ahead', async () => {
     await using copy = await copyOf(directory);
-    for (const file of ['apiserver-east.crt', 'admin.crt']) await rm(join(copy.path, file));
+    for (const file of ['apiserver.crt', 'admin.crt']) await rm(join(copy.path, file));
     await ensure({ directory: copy.path, now: daysLater(30) });
     const { renewed } = await ensure({ directory: copy.path });
-    const late = ['admin: not valid yet', 'apiserver-east: not valid yet'];
+    const late = ['admin: not valid yet', 'apiserver: not valid yet'];
     assert.deepEqual([...renewed].map(([file, reason]) => `${file}: ${reason}`).sort(), late);
   });
 
   for (const [file, want] of [
-    ['apiserver-east.crt', 'apiserver-east: unreadable certificate'],
-    ['apiserver-east.key', 'apiserver-east: key does not fit the certificate'],
+    ['apiserver.crt', 'apiserver: unreadable certificate'],
+    ['apiserver.key', 'apiserver: key does not fit the certificate'],
   ] as const) {
     test(`replaces a damaged ${file}`, async () => {
       await using copy = await copyOf(directory);
@@ -155,7 +143,7 @@ describe('pki', () => {
     const { renewed } = await ensure({ directory: copy.path });
     assert.deepEqual([...renewed].map(([name, reason]) => `${name}: ${reason}`).sort(), [
       'admin: signed by another authority',
-      'apiserver-east: signed by another authority',
+      'apiserver: signed by another authority',
       'ca: missing',
     ]);
   });
@@ -165,10 +153,9 @@ describe('pki', () => {
     const today = await ensure({
       directory: copy.path,
       now: new Date(),
-      serving: [{ cluster: 'east', serviceIps: [] }],
+      serviceIps: [],
     });
-    const pair = today.serving.get('east');
-    assert.ok(pair);
+    const pair = today.serving;
     const server = createServer({ ...pair, ca: today.ca, requestCert: true, rejectUnauthorized: true }, (socket) => {
       socket.end(String(socket.getPeerCertificate().subject.CN));
     });

@@ -7,31 +7,27 @@ import { issue } from './issue.ts';
 import { readPair, writePair } from './pairs.ts';
 import { renewalReason } from './renewal.ts';
 
-/** The certificates of one data directory. */
+/** The certificates of one cluster. */
 export interface Pki {
-  /** What clients and servers trust, PEM: the authority, and the one before it while that is being replaced. */
+  /** What clients and servers trust, PEM: the authority, and those before it while they are being replaced. */
   readonly ca: string;
   readonly admin: KeyPair;
-  /** Part of Fairlead → what it shows to API servers. */
+  /** Part of Fairlead → what it shows to the API server. */
   readonly parts: ReadonlyMap<string, KeyPair>;
-  /** Cluster name → what its API server presents. */
-  readonly serving: ReadonlyMap<string, KeyPair>;
+  /** What the API server presents. */
+  readonly serving: KeyPair;
   /** What was made anew, and why: file name → reason. Empty on most starts. */
   readonly renewed: ReadonlyMap<string, string>;
 }
 
-/** One API server that needs a certificate. */
-export interface ServingRequest {
+export interface PkiOptions {
+  /** That of the cluster: a certificate for one cluster is worth nothing at another. */
+  readonly directory: string;
   readonly cluster: string;
   /** The first address of each Service range: where the `kubernetes` Service is. */
   readonly serviceIps: readonly string[];
-  /** Names and addresses beyond loopback under which it is reached. */
+  /** Names and addresses beyond loopback under which the server is reached. */
   readonly extra?: { readonly dns: readonly string[]; readonly ips: readonly string[] };
-}
-
-export interface PkiOptions {
-  readonly directory: string;
-  readonly serving: readonly ServingRequest[];
   /** The parts that need an identity of their own; none by default. */
   readonly parts?: readonly string[];
   readonly now: Date;
@@ -41,13 +37,14 @@ const leafDays = 365;
 const adminSubject: Subject = { use: 'client', commonName: 'kubernetes-admin', groups: ['system:masters'] };
 
 /**
- * Reads the certificates of a directory and makes those that are missing, near expiry or for other names. An authority
+ * Reads the certificates of a cluster and makes those that are missing, near expiry or for other names. An authority
  * near its end is rotated, so that nobody is cut off.
  */
-export async function ensurePki({ directory, serving, parts = [], now }: PkiOptions): Promise<Pki> {
+export async function ensurePki(options: PkiOptions): Promise<Pki> {
+  const { directory, parts = [], now } = options;
   await makePrivateDirectory(directory);
   const renewed = new Map<string, string>();
-  const authority = await ensureAuthority(directory, now, renewed);
+  const authority = await ensureAuthority(options, renewed);
   const ensure = async (name: string, subject: Subject): Promise<KeyPair> => {
     const stored = await readPair(directory, name);
     const reason = renewalReason(stored, { ca: authority.pair.cert, subject }, now);
@@ -57,14 +54,9 @@ export async function ensurePki({ directory, serving, parts = [], now }: PkiOpti
     renewed.set(name, reason ?? 'missing');
     return made;
   };
-  const [admin, servingPairs, partPairs] = await Promise.all([
+  const [admin, serving, partPairs] = await Promise.all([
     ensure('admin', adminSubject),
-    Promise.all(
-      serving.map(async (request): Promise<[string, KeyPair]> => {
-        const pair = await ensure(`apiserver-${request.cluster}`, servingSubject(request));
-        return [request.cluster, withChain(authority, pair)];
-      }),
-    ),
+    ensure('apiserver', servingSubject(options)),
     Promise.all(
       parts.map(async (part): Promise<[string, KeyPair]> => [
         part,
@@ -72,21 +64,24 @@ export async function ensurePki({ directory, serving, parts = [], now }: PkiOpti
       ]),
     ),
   ]);
-  return { ca: trusted(authority), admin, serving: new Map(servingPairs), parts: new Map(partPairs), renewed };
+  return { ca: trusted(authority), admin, serving: withChain(authority, serving), parts: new Map(partPairs), renewed };
 }
 
-async function ensureAuthority(directory: string, now: Date, renewed: Map<string, string>): Promise<Authority> {
+async function ensureAuthority(
+  { directory, cluster, now }: PkiOptions,
+  renewed: Map<string, string>,
+): Promise<Authority> {
   const stored = await readAuthority(directory);
   const reason = renewalReason(stored?.pair, { ca: undefined, subject: undefined }, now);
   if (stored !== undefined && reason === undefined) return stored;
   renewed.set('ca', reason ?? 'missing');
   return stored !== undefined && reason === 'near expiry'
-    ? rotateAuthority(directory, stored.pair, now)
-    : createAuthority(directory, now);
+    ? rotateAuthority(directory, { cluster, old: stored, now })
+    : createAuthority(directory, cluster, now);
 }
 
 /** The names under which clients reach an API server, from this machine and from inside its cluster. */
-function servingSubject({ serviceIps, extra }: ServingRequest): Subject {
+function servingSubject({ serviceIps, extra }: PkiOptions): Subject {
   return {
     use: 'server',
     commonName: 'kube-apiserver',

@@ -21,8 +21,6 @@ export class ClientCertificates {
   /** A connection keeps its certificate, so it is read once. */
   readonly #bySocket = new WeakMap<object, Held>();
   #trust: readonly X509Certificate[];
-  /** Other authorities were trusted before: a handshake may have been checked against those. */
-  #isReplaced = false;
 
   /** `ca`: the authorities that are trusted, as PEM. */
   constructor(ca: string, clock: () => number) {
@@ -33,7 +31,6 @@ export class ClientCertificates {
   /** Trusts these authorities from now on, also for connections that are open. */
   trust(ca: string): void {
     this.#trust = readCertificates(ca);
-    this.#isReplaced = true;
   }
 
   verdictOf(socket: TLSSocket): CertificateVerdict {
@@ -46,14 +43,17 @@ export class ClientCertificates {
     return held.verdict;
   }
 
-  /** The handshake checked the chain; if other authorities may have been trusted then, one of today's must have signed. */
+  /**
+   * The handshake checked a chain, perhaps to an authority that is trusted no more. One of today's must have signed the
+   * certificate itself: while authorities are rotated, links between them would make a certificate of one cluster
+   * acceptable to another.
+   */
   #read(socket: TLSSocket): Held {
     const trust = this.#trust;
     const certificate = socket.getPeerCertificate();
     if (certificate?.subject === undefined) return { verdict: 'none', until: Infinity, trust };
     const until = Date.parse(certificate.valid_to);
-    if (!socket.authorized) return { verdict: 'refused', until, trust };
-    if (this.#isReplaced && !isIssuedByOne(new X509Certificate(certificate.raw), trust)) {
+    if (!socket.authorized || !isIssuedByOne(new X509Certificate(certificate.raw), trust)) {
       return { verdict: 'refused', until, trust };
     }
     return { verdict: userOf(certificate.subject, certificate.fingerprint256), until, trust };
