@@ -21,7 +21,7 @@ test('a controller starts when its caches are complete, sees every change, and s
   informer.subscribe({ added: enqueue, updated: enqueue, deleted: enqueue });
   const stop = new AbortController();
   queue.add('default/early');
-  const controller = runController(queue, [informer], stop.signal);
+  const controller = runController({ queue, caches: [informer] }, stop.signal);
   await settled();
   assert.deepEqual(seen, []);
   const following = informer.run(stop.signal);
@@ -40,7 +40,7 @@ test('a controller that is stopped before its caches are complete never works', 
   const queue = new WorkQueue({ work: () => assert.fail('nothing was to be done') });
   queue.add('a');
   const stop = new AbortController();
-  const controller = runController(queue, [informer], stop.signal);
+  const controller = runController({ queue, caches: [informer] }, stop.signal);
   stop.abort();
   await controller;
 });

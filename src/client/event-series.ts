@@ -1,5 +1,5 @@
-/** What a controller says about an object. */
-export interface Happening {
+/** An event to record about an object. */
+export interface PlannedEvent {
   readonly type: 'Normal' | 'Warning';
   /** Why, in one CamelCase word. */
   readonly reason: string;
@@ -9,7 +9,7 @@ export interface Happening {
 
 /** The same thing happening again and again: one Event with a count. */
 export interface Series {
-  readonly type: Happening['type'];
+  readonly type: PlannedEvent['type'];
   readonly reason: string;
   readonly message: string;
   readonly firstMs: number;
@@ -54,7 +54,7 @@ export class EventSeries {
   /** The series that a happening belongs to, counted; undefined: too much happens to this object. */
   note(
     object: string,
-    happening: Happening,
+    happening: PlannedEvent,
     { nowMs, elapsedMs }: Moment,
   ): { readonly key: string; readonly series: Series } | undefined {
     if (!this.#mayReport(object, elapsedMs)) return undefined;

@@ -8,7 +8,7 @@ import { timestamp } from '../api/timestamp.ts';
 import type { Client, Name } from './client.ts';
 import type { Clock, Random } from './clock.ts';
 import { systemClock } from './clock.ts';
-import type { Happening, Series } from './event-series.ts';
+import type { PlannedEvent, Series } from './event-series.ts';
 import { EventSeries } from './event-series.ts';
 import { isRefusal } from './transport.ts';
 
@@ -44,7 +44,7 @@ export class EventRecorder {
   }
 
   /** Says that something happened to an object. Never throws and never waits. */
-  record<T extends ApiObject>(kind: Kind<T>, object: T, happening: Happening): void {
+  record<T extends ApiObject>(kind: Kind<T>, object: T, happening: PlannedEvent): void {
     const about = referenceTo(kind, object);
     const noted = this.#series.note(JSON.stringify([about.kind, about.namespace, about.name, about.uid]), happening, {
       nowMs: this.#clock.now(),

@@ -11,19 +11,12 @@ import { serviceNameLabel } from '../api/kinds/discovery/endpointslice/labels.ts
 import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/metadata.ts';
-import type { Client } from '../client/client.ts';
-import type { InformerOptions } from '../client/informer.ts';
-import { Informer } from '../client/informer.ts';
+import type { Informer } from '../client/informer.ts';
+import type { Informers } from '../client/informers.ts';
 import type { Key } from '../client/key.ts';
 import { keyFor } from '../client/key.ts';
 import { Selection } from './selection.ts';
-import { trimNode, trimObject, trimPod, trimToMetadata } from './trim.ts';
-
-/** Told of what goes wrong with the cache of a kind, and when it is well again. */
-export interface CacheReport {
-  failed(kind: Kind, error: unknown): void;
-  works(kind: Kind): void;
-}
+import { trimNode, trimPod, trimToMetadata } from './trim.ts';
 
 /** A cache of whatever kind. */
 export type Cache = Pick<Informer<ApiObject>, 'run' | 'synced' | 'hasSynced'>;
@@ -39,68 +32,42 @@ export class Caches {
   readonly selection = new Selection();
   /** Node name → node. */
   readonly nodesByName = new Map<string, Node>();
-
-  readonly #client: Client;
-  readonly #report: CacheReport;
+  readonly #informers: Informers;
   /** Every cache there is, by kind. */
-  readonly #all = new Map<Kind, Informer<ApiObject, string>>();
-  /** What runs, until it has stopped. */
-  readonly #running = new Map<Cache, Promise<void>>();
-  readonly #stop = new AbortController();
+  readonly #all: Map<Kind, Informer<ApiObject, string>>;
 
-  constructor(client: Client, report: CacheReport) {
-    this.#client = client;
-    this.#report = report;
-    this.services = this.#open(serviceKind, { trim: trimObject });
-    this.pods = this.#open(podKind, { trim: trimPod, indexes: { node: ({ spec }) => [spec.nodeName ?? ''] } });
-    this.nodes = this.#open(nodeKind, { trim: trimNode });
-    this.slices = this.#open(endpointSliceKind, {
-      trim: trimObject,
-      indexes: { service: (slice) => [serviceKeyOf(slice)] },
-    });
-    this.endpoints = this.#open(endpointsKind, { trim: trimObject });
+  constructor(informers: Informers) {
+    this.#informers = informers;
+    this.services = informers.of(serviceKind);
+    this.pods = informers.of(podKind, { trim: trimPod, indexes: { node: ({ spec }) => [spec.nodeName ?? ''] } });
+    this.nodes = informers.of(nodeKind, { trim: trimNode });
+    this.slices = informers.of(endpointSliceKind, { indexes: { service: (slice) => [serviceKeyOf(slice)] } });
+    this.endpoints = informers.of(endpointsKind);
+    const { services, pods, nodes, slices, endpoints } = this;
+    // A cast that forgets which indexes there are and what the objects have beside metadata: readers need neither.
+    this.#all = new Map<Kind, unknown>([
+      [serviceKind, services],
+      [podKind, pods],
+      [nodeKind, nodes],
+      [endpointSliceKind, slices],
+      [endpointsKind, endpoints],
+    ]) as Map<Kind, Informer<ApiObject, string>>;
     this.#follow();
   }
 
   /** The cache of any kind: what is kept of it is at least the metadata. */
   of(kind: Kind): Informer<ApiObject, string> {
-    const known = this.#all.get(kind);
-    return known ?? this.#open<ApiObject, string>(kind, { metadataOnly: true, trim: trimToMetadata, indexes: {} });
+    let cache = this.#all.get(kind);
+    if (cache === undefined) {
+      cache = this.#informers.of<ApiObject, string>(kind, { metadataOnly: true, trim: trimToMetadata, indexes: {} });
+      this.#all.set(kind, cache);
+    }
+    return cache;
   }
 
-  /** Begins to fill a cache, if it is not filled already. It goes on until all are stopped. */
+  /** Begins to fill a cache, if it is not filled already. */
   run(cache: Cache): void {
-    if (!this.#running.has(cache)) this.#running.set(cache, cache.run(this.#stop.signal));
-  }
-
-  /** Resolves when every cache that runs is complete; rejects when the signal fires before. */
-  async synced(signal: AbortSignal): Promise<void> {
-    await Promise.all(Array.from(this.#running.keys(), (cache) => cache.synced(signal)));
-  }
-
-  /** The kinds whose caches run and are not complete yet. */
-  get unsynced(): readonly Kind[] {
-    return [...this.#all].filter(([, cache]) => this.#running.has(cache) && !cache.hasSynced).map(([kind]) => kind);
-  }
-
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    await Promise.all(this.#running.values());
-  }
-
-  #open<T extends ApiObject, Index extends string = never>(
-    kind: Kind<T>,
-    options: InformerOptions<T, Index>,
-  ): Informer<T, Index> {
-    const informer = new Informer<T, Index>(this.#client, kind, {
-      ...options,
-      withoutManagedFields: true,
-      onError: (error) => this.#report.failed(kind, error),
-      onBegin: () => this.#report.works(kind),
-    });
-    // A cast that forgets which indexes there are and what the objects have beside metadata: readers need neither.
-    this.#all.set(kind, informer as unknown as Informer<ApiObject, string>);
-    return informer;
+    this.#informers.start(cache);
   }
 
   /** What is derived from the caches follows them before anybody else hears of a change. */
@@ -126,6 +93,6 @@ export class Caches {
   }
 }
 
-/** The Service that a slice says it belongs to; one that says nothing belongs to `namespace/`. */
+/** The Service that a slice belongs to; `namespace/` for a slice without one. */
 export const serviceKeyOf = ({ metadata: { namespace, labels } }: EndpointSlice): Key =>
   keyFor({ namespace, name: labels?.[serviceNameLabel] ?? '' });

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { Counter, Histogram } from 'prom-client';
 import type { Samples } from '../metrics/collected.ts';
 import { collectedGauge } from '../metrics/collected.ts';
 import { SliceTotals } from './endpointslice/totals.ts';
@@ -8,8 +8,6 @@ import { SliceTotals } from './endpointslice/totals.ts';
 export interface ControllersMetrics {
   readonly slices: SliceMetrics;
   readonly mirrors: Pick<SliceMetrics, 'changes'>;
-  /** Set to 1 while this process leads. */
-  readonly leads: Gauge<'name'>;
 }
 
 /** What is counted about the slices of Services. */
@@ -72,12 +70,6 @@ export function controllersMetrics(registry: Registry): ControllersMetrics {
       }),
     },
     mirrors: { changes: changes(mirror) },
-    leads: new Gauge({
-      name: 'leader_election_master_status',
-      help: 'Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. name is the string used to identify the lease. Please make sure to group by name.',
-      labelNames: ['name'],
-      registers,
-    }),
   };
 }
 

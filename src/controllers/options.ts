@@ -1,4 +1,5 @@
 import type { Gates } from '../api/gates.ts';
+import type { LeaderElectionOptions } from '../client/leadership.ts';
 
 /** The controllers there are, by the names that kube-controller-manager has for them. */
 const controllerNames = [
@@ -9,21 +10,6 @@ const controllerNames = [
 ] as const;
 
 export type ControllerName = (typeof controllerNames)[number];
-
-/** How one of several processes is chosen to act; times as in client-go. */
-export interface LeaderElectionOptions {
-  /** The Lease that they share; default `fairlead-controllers` in `kube-system`. */
-  readonly namespace?: string;
-  readonly name?: string;
-  /** Who we are; default: the host's name and something unique. */
-  readonly identity?: string;
-  /** Default 15 s. */
-  readonly leaseDurationMs?: number;
-  /** Default 10 s. */
-  readonly renewDeadlineMs?: number;
-  /** Default 2 s. */
-  readonly retryPeriodMs?: number;
-}
 
 /**
  * How many Services are looked after at once, where nothing else is said. kube-controller-manager has 5, and is held up by
@@ -37,8 +23,8 @@ export interface ControllersOptions {
   readonly controllers?: readonly string[];
   /** Default: every gate at its default. */
   readonly gates?: Gates;
-  /** Left out: it is the only one and acts at once. `{}`: it stands for election with the defaults. */
-  readonly leaderElection?: LeaderElectionOptions;
+  /** Left out: it is the only process and acts at once. The Lease is `fairlead-controllers` in `kube-system` by default. */
+  readonly leaderElection?: Partial<LeaderElectionOptions>;
   /** How many Services have their slices kept at once; default 32. */
   readonly concurrentServiceEndpointSyncs?: number;
   /** How many Services have their Endpoints kept at once; default 32. */

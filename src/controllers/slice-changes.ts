@@ -4,13 +4,13 @@ import type { Key } from '../client/key.ts';
 import type { WorkQueue } from '../client/queue.ts';
 import type { Caches } from './caches.ts';
 import { serviceKeyOf } from './caches.ts';
-import type { OwnWrites } from './own-writes.ts';
+import type { Expectations } from '../client/expectations.ts';
 
 /** Who keeps slices, and what it does about changes of them. */
 export interface SliceKeeper {
   /** The value of the label on slices that are its own. */
   readonly managedBy: string;
-  readonly writes: OwnWrites;
+  readonly writes: Expectations;
   readonly queue: WorkQueue;
   /** How long after somebody else changed a slice it is set right: two who disagree must not race. */
   readonly repairDelayMs: number;
@@ -27,9 +27,9 @@ export function onSliceChange({ slices }: Caches, keeper: SliceKeeper): () => vo
     if (!isOwn(slice)) return;
     const key = serviceKeyOf(slice);
     if (isBeginning) return atFirst?.(key);
-    const hearing = writes.heard(key, slice, isGone);
+    const hearing = writes.observe(key, slice, isGone);
     if (hearing === 'caught-up') queue.add(key);
-    if (hearing === 'news') queue.addAfter(key, repairDelayMs);
+    if (hearing === 'foreign') queue.addAfter(key, repairDelayMs);
   };
   const stop = slices.subscribe({
     added: (slice) => heard(slice),

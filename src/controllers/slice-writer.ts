@@ -3,14 +3,14 @@ import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.
 import type { Client, Name, WriteOptions } from '../client/client.ts';
 import type { Key } from '../client/key.ts';
 import { isRefusal } from '../client/transport.ts';
-import type { OwnWrites } from './own-writes.ts';
+import type { Expectations } from '../client/expectations.ts';
 import type { SliceWrites } from './slices.ts';
 import { dropsSrvName, hasSrvName } from './target-ports.ts';
 
 /** Where slices are written, and by whom. */
 export interface SliceWriterOptions {
   readonly client: Client;
-  readonly writes: OwnWrites;
+  readonly writes: Expectations;
   readonly signal: AbortSignal;
   /** Told of every write that got through. */
   readonly onWrite: (operation: 'create' | 'update' | 'delete') => void;

@@ -3,13 +3,6 @@ import type { AddressType, EndpointPort, EndpointSlice } from '../api/kinds/disc
 import type { ObjectMeta, OwnerReference } from '../api/metadata.ts';
 import { subdomainName } from '../api/names.ts';
 
-/** Something a person should know, to be recorded on the object that was planned for. */
-export interface PlannedEvent {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly message: string;
-}
-
 /** The prefix of generated names: the owner's name and a hyphen, or the bare name where that would be no name. */
 export const namePrefix = (owner: string): string =>
   subdomainName(`${owner}-`, true).length === 0 ? `${owner}-` : owner;

@@ -3,13 +3,6 @@ import type { Node } from '../api/kinds/core/node/schema.ts';
 import type { Container, Pod } from '../api/kinds/core/pod/schema.ts';
 import type { ApiObject, ObjectMeta } from '../api/metadata.ts';
 
-/** Without what only the server needs; an object that is written back without it keeps it. */
-export function trimObject<T extends ApiObject>(object: T): T {
-  if (object.metadata.managedFields === undefined) return object;
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
-}
-
 /** What says which object it is, who owns it and whether it is about to go; the garbage collector needs no more. */
 function trimMetadata(metadata: ObjectMeta): ObjectMeta {
   const { name, namespace, uid, resourceVersion, deletionTimestamp, ownerReferences, finalizers } = metadata;

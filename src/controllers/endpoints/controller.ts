@@ -11,11 +11,10 @@ import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
 import { isRefusal } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
-import { logFailure } from '../context.ts';
 import { defaultConcurrentSyncs } from '../options.ts';
-import { OwnWrites } from '../own-writes.ts';
+import { Expectations } from '../../client/expectations.ts';
 import { onPodChange } from '../pod-changes.ts';
-import { reconcileUntil } from '../reconcile.ts';
+import { logRetry, runController } from '../../client/controller.ts';
 import { isNamespaceEnding } from '../slice-writer.ts';
 import { dropsSrvName, hasSrvName, withoutSrvName } from '../target-ports.ts';
 import type { SeenTimes } from '../trigger-time.ts';
@@ -34,7 +33,7 @@ class EndpointsController {
   readonly #context: ControllerContext;
   readonly #queue: WorkQueue;
   readonly #recorder: EventRecorder;
-  readonly #writes = new OwnWrites();
+  readonly #writes = new Expectations();
   /** Service → what triggered its last plan. */
   readonly #seen = new Map<Key, SeenTimes>();
   /** Service → the revision of it for which the server dropped `srvServiceName`. */
@@ -46,7 +45,7 @@ class EndpointsController {
     this.#queue = new WorkQueue({
       work: (key, signal) => this.#reconcile(key, signal),
       workers: context.options.concurrentEndpointSyncs ?? defaultConcurrentSyncs,
-      onError: logFailure(context.log, 'endpoints-controller'),
+      onError: logRetry(context.log, 'endpoints-controller'),
       observer: context.observer('endpoint'),
     });
   }
@@ -54,12 +53,12 @@ class EndpointsController {
   run(signal: AbortSignal): Promise<void> {
     const { services, pods, endpoints } = this.#context.caches;
     const caches = [services, pods, endpoints];
-    return reconcileUntil(signal, { queue: this.#queue, caches, subscribe: () => this.#subscribe() });
+    return runController({ queue: this.#queue, caches, subscribe: () => this.#subscribe() }, signal);
   }
 
   async #reconcile(key: Key, signal: AbortSignal): Promise<Outcome> {
     const { caches, gates } = this.#context;
-    if (this.#writes.isAwaited(key)) return { againAfterMs: repairDelayMs };
+    if (this.#writes.isPending(key)) return { againAfterMs: repairDelayMs };
     const service = caches.services.get(key);
     const endpoints = caches.endpoints.get(key);
     if (service === undefined) {
@@ -153,9 +152,9 @@ class EndpointsController {
     const heard = (each: Endpoints, isGone = false): void => {
       const key = keyOf(each);
       if (isBeginning) return this.#queue.add(key);
-      const hearing = this.#writes.heard(key, each, isGone);
+      const hearing = this.#writes.observe(key, each, isGone);
       if (hearing === 'caught-up') this.#queue.add(key);
-      if (hearing === 'news' && services.get(key) !== undefined) this.#queue.addAfter(key, delayMs);
+      if (hearing === 'foreign' && services.get(key) !== undefined) this.#queue.addAfter(key, delayMs);
     };
     const stop = endpoints.subscribe({
       added: (each) => heard(each),

@@ -12,16 +12,15 @@ import { WorkQueue } from '../../client/queue.ts';
 import { isRefusal } from '../../client/transport.ts';
 import { hasManagedEndpoints } from '../backend.ts';
 import type { ControllerContext } from '../context.ts';
-import { logFailure } from '../context.ts';
 import { defaultConcurrentSyncs } from '../options.ts';
-import { OwnWrites } from '../own-writes.ts';
+import { Expectations } from '../../client/expectations.ts';
 import { onPodChange } from '../pod-changes.ts';
-import { reconcileUntil } from '../reconcile.ts';
+import { logRetry, runController } from '../../client/controller.ts';
 import { onSliceChange } from '../slice-changes.ts';
 import { isNamespaceEnding, writeSlices } from '../slice-writer.ts';
-import type { PlannedEvent } from '../slices.ts';
+import type { PlannedEvent } from '../../client/event-series.ts';
 import { withoutSrvName } from '../target-ports.ts';
-import { Told } from '../told.ts';
+import { EventDeduplicator } from '../../client/event-deduplicator.ts';
 import type { SeenTimes } from '../trigger-time.ts';
 import { triggerTime } from '../trigger-time.ts';
 import { zoneLabel } from './backends.ts';
@@ -50,8 +49,8 @@ class EndpointSliceController {
   readonly #context: ControllerContext;
   readonly #queue: WorkQueue;
   readonly #recorder: EventRecorder;
-  readonly #writes = new OwnWrites();
-  readonly #told = new Told();
+  readonly #writes = new Expectations();
+  readonly #told = new EventDeduplicator();
   /** Service → what triggered its last plan. */
   readonly #seen = new Map<Key, SeenTimes>();
   /** Service → the revision of it for which the server dropped `srvServiceName`. */
@@ -66,7 +65,7 @@ class EndpointSliceController {
     this.#queue = new WorkQueue({
       work: (key, signal) => this.#reconcile(key, signal),
       workers: context.options.concurrentServiceEndpointSyncs ?? defaultConcurrentSyncs,
-      onError: logFailure(context.log, 'endpointslice-controller'),
+      onError: logRetry(context.log, 'endpointslice-controller'),
       observer: context.observer('endpoint_slice'),
     });
   }
@@ -74,14 +73,14 @@ class EndpointSliceController {
   run(signal: AbortSignal): Promise<void> {
     const { services, pods, nodes, slices } = this.#context.caches;
     const caches = [services, pods, nodes, slices];
-    return reconcileUntil(signal, { queue: this.#queue, caches, subscribe: () => this.#subscribe() });
+    return runController({ queue: this.#queue, caches, subscribe: () => this.#subscribe() }, signal);
   }
 
   async #reconcile(key: Key, signal: AbortSignal): Promise<Outcome> {
     const { caches, gates, options, metrics } = this.#context;
     const service = caches.services.get(key);
     if (service === undefined) return;
-    if (this.#writes.isAwaited(key)) {
+    if (this.#writes.isPending(key)) {
       metrics.slices.syncs.inc({ result: 'stale' });
       return { againAfterMs: repairDelayMs };
     }
@@ -145,7 +144,7 @@ class EndpointSliceController {
 
   #tell(key: Key, service: Service, { events, missingNodes }: Plan): void {
     const missing = missingNodes.map((node) => failedToUpdate(service, `node ${JSON.stringify(node)} not found`));
-    for (const event of this.#told.news(key, [...events, ...missing])) {
+    for (const event of this.#told.fresh(key, [...events, ...missing])) {
       this.#recorder.record(serviceKind, service, event);
     }
   }

@@ -9,8 +9,7 @@ import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
 import { isRefusal } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
-import { logFailure } from '../context.ts';
-import { reconcileUntil } from '../reconcile.ts';
+import { logRetry, runController } from '../../client/controller.ts';
 import type { Action } from './action.ts';
 import { OwnershipGraph } from './graph.ts';
 import type { Identity, Mode } from './node.ts';
@@ -47,14 +46,14 @@ class GarbageCollector {
     this.#queue = new WorkQueue({
       work: (uid, signal) => this.#reconcile(uid, signal),
       workers: context.options.concurrentGcSyncs ?? 20,
-      onError: logFailure(context.log, 'garbage-collector-controller'),
+      onError: logRetry(context.log, 'garbage-collector-controller'),
       observer: context.observer('garbage_collector_attempt_to_delete'),
     });
   }
 
   run(signal: AbortSignal): Promise<void> {
     const enough = { synced: (stop: AbortSignal): Promise<void> => this.#seenEnough(stop) };
-    return reconcileUntil(signal, { queue: this.#queue, caches: [enough], subscribe: () => this.#subscribe() });
+    return runController({ queue: this.#queue, caches: [enough], subscribe: () => this.#subscribe() }, signal);
   }
 
   /**

@@ -9,13 +9,12 @@ import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
 import { isRefusal } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
-import { logFailure } from '../context.ts';
-import { OwnWrites } from '../own-writes.ts';
-import { reconcileUntil } from '../reconcile.ts';
+import { Expectations } from '../../client/expectations.ts';
+import { logRetry, runController } from '../../client/controller.ts';
 import { onSliceChange } from '../slice-changes.ts';
 import { writeSlices } from '../slice-writer.ts';
 import { withoutSrvName } from '../target-ports.ts';
-import { Told } from '../told.ts';
+import { EventDeduplicator } from '../../client/event-deduplicator.ts';
 import type { Plan } from './plan.ts';
 import { managedBy, plan } from './plan.ts';
 
@@ -30,8 +29,8 @@ class MirroringController {
   readonly #context: ControllerContext;
   readonly #queue: WorkQueue;
   readonly #recorder: EventRecorder;
-  readonly #writes = new OwnWrites();
-  readonly #told = new Told();
+  readonly #writes = new Expectations();
+  readonly #told = new EventDeduplicator();
   /** Endpoints → the revision of them for which the server dropped `srvServiceName`. */
   readonly #unnamed = new Map<Key, string | undefined>();
 
@@ -41,7 +40,7 @@ class MirroringController {
     this.#queue = new WorkQueue({
       work: (key, signal) => this.#reconcile(key, signal),
       workers: context.options.mirroringConcurrentServiceEndpointSyncs ?? 5,
-      onError: logFailure(context.log, 'endpointslice-mirroring-controller'),
+      onError: logRetry(context.log, 'endpointslice-mirroring-controller'),
       observer: context.observer('endpoint_slice_mirroring'),
     });
   }
@@ -49,12 +48,12 @@ class MirroringController {
   run(signal: AbortSignal): Promise<void> {
     const { services, endpoints, slices } = this.#context.caches;
     const caches = [services, endpoints, slices];
-    return reconcileUntil(signal, { queue: this.#queue, caches, subscribe: () => this.#subscribe() });
+    return runController({ queue: this.#queue, caches, subscribe: () => this.#subscribe() }, signal);
   }
 
   async #reconcile(key: Key, signal: AbortSignal): Promise<Outcome> {
     const { caches, gates, options } = this.#context;
-    if (this.#writes.isAwaited(key)) return { againAfterMs: repairDelayMs };
+    if (this.#writes.isPending(key)) return { againAfterMs: repairDelayMs };
     const endpoints = caches.endpoints.get(key);
     const isUnnamed = this.#unnamed.has(key) && this.#unnamed.get(key) === endpoints?.metadata.resourceVersion;
     const planned = plan({
@@ -66,7 +65,7 @@ class MirroringController {
     });
     if (endpoints === undefined) this.#forget(key);
     else
-      for (const event of this.#told.news(key, planned.events)) this.#recorder.record(endpointsKind, endpoints, event);
+      for (const event of this.#told.fresh(key, planned.events)) this.#recorder.record(endpointsKind, endpoints, event);
     await this.#write(key, endpoints, { planned, signal });
   }
 

@@ -12,7 +12,8 @@ import {
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
 import { sameMap } from '../same-map.ts';
-import type { PlannedEvent, SliceWrites } from '../slices.ts';
+import type { SliceWrites } from '../slices.ts';
+import type { PlannedEvent } from '../../client/event-series.ts';
 import { byName, isOwnedBy, namePrefix, newSlice, ownedBy, portsKey, recycle } from '../slices.ts';
 import type { Mirror, Mirrored } from './mirrored.ts';
 import { mirrored } from './mirrored.ts';

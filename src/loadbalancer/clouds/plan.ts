@@ -1,7 +1,7 @@
 // What a cloud would be asked to make of a Service, and what that costs.
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import type { Happening } from '../../client/event-series.ts';
+import type { PlannedEvent } from '../../client/event-series.ts';
 import type { Bill } from './price/bill.ts';
 import { billFor } from './price/bill.ts';
 import type { PriceBook } from './price/book.ts';
@@ -46,7 +46,7 @@ export interface Plan {
   readonly changes: ResourceChanges;
   /** One for each port of the Service, in its order. */
   readonly ports: readonly PortOutcome[];
-  readonly events: readonly Happening[];
+  readonly events: readonly PlannedEvent[];
   /** Against what exists. */
   readonly bill: Bill;
   /** Against the same Service with the protocol of its first port alone; only where it has several. */
@@ -132,10 +132,10 @@ function mixingBill(
   return billOf(cloud, input, { request, before, after: units.length });
 }
 
-const problemEvents = (problem: Problem | undefined): readonly Happening[] =>
+const problemEvents = (problem: Problem | undefined): readonly PlannedEvent[] =>
   problem === undefined ? [] : [{ type: 'Warning', reason: problem.reason, message: problem.message }];
 
-function eventsOf(bill: Bill, warnings: readonly string[]): readonly Happening[] {
+function eventsOf(bill: Bill, warnings: readonly string[]): readonly PlannedEvent[] {
   const told = warnings.map((message) => ({ type: 'Warning', reason: 'LoadBalancerSettingIgnored', message }) as const);
   const { monthlyChange = 0, unit, unitsBefore, unitsAfter, asOf } = bill;
   if (monthlyChange === 0) return told;

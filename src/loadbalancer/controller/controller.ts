@@ -6,7 +6,6 @@ import type { Client } from '../../client/client.ts';
 import type { Clock, Random } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import type { Informer } from '../../client/informer.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import type { Outcome, QueueObserver } from '../../client/queue.ts';
@@ -15,7 +14,7 @@ import { isRefusal } from '../../client/transport.ts';
 import { serviceOf } from '../slices.ts';
 import type { KnownBackends } from './backends.ts';
 import { endpointBackends, nodeBackends } from './backends.ts';
-import { Caches } from './caches.ts';
+import type { Caches } from './caches.ts';
 import { syncFailed } from './happenings.ts';
 import type { ServiceControllerMetrics } from './metrics.ts';
 import { hasFinalizer, needsCleanup, needsUpdate, wantsLoadBalancer } from './needs.ts';
@@ -29,6 +28,7 @@ import { RefusedError, ServiceSync } from './service-sync.ts';
 /** What the controller is given. */
 export interface ServiceControllerOptions {
   readonly client: Client;
+  readonly caches: Caches;
   readonly provider: LoadBalancerProvider;
   readonly recorder: EventRecorder;
   readonly metrics: ServiceControllerMetrics;
@@ -41,8 +41,6 @@ export interface ServiceControllerOptions {
   readonly random?: Random;
   /** Whether a refused Service that has no address gets an entry for its ports all the same; default yes. */
   readonly isRefusalAnEntry?: boolean | undefined;
-  /** Told of watches that failed. */
-  readonly onWatchError?: (kind: string, error: unknown) => void;
 }
 
 /**
@@ -64,35 +62,16 @@ export class ServiceController {
   #eligible: EligibleNodes | undefined;
 
   constructor(options: ServiceControllerOptions) {
-    const { client, provider, onWatchError, clock = systemClock } = options;
     this.#options = options;
-    this.#clock = clock;
-    this.#caches = new Caches({ client, onWatchError, followsSlices: provider.sendsToEndpoints !== undefined });
-  }
-
-  /** Keeps the caches filled until the signal fires, whether or not it acts. */
-  follow(signal: AbortSignal): Promise<void> {
-    return this.#caches.run(signal);
-  }
-
-  /** Resolves when everything was seen once. */
-  synced(signal: AbortSignal): Promise<void> {
-    return this.#caches.synced(signal);
-  }
-
-  /** What is not seen yet. */
-  get unsynced(): readonly string[] {
-    return this.#caches.unsynced;
-  }
-
-  /** The Services as they are known. */
-  get services(): Pick<Informer<Service>, 'get' | 'subscribe'> {
-    return this.#caches.services;
+    this.#clock = options.clock ?? systemClock;
+    this.#caches = options.caches;
   }
 
   /** Acts until the signal fires. */
   async act(signal: AbortSignal): Promise<void> {
-    await this.synced(signal);
+    const { services, nodes, slices } = this.#caches;
+    const read = this.#options.provider.sendsToEndpoints === undefined ? [services, nodes] : [services, nodes, slices];
+    await Promise.all(read.map((cache) => cache.synced(signal)));
     await this.#options.provider.begin?.(this.#caches.services.list(), signal);
     this.#changed.clear();
     this.#eligible = undefined;
@@ -109,7 +88,7 @@ export class ServiceController {
         const level = isRefusal(error, 409) ? 'debug' : 'warn';
         // Where in this program a refusal was told helps nobody.
         const cause = error instanceof RefusedError ? { reason: error.message } : { err: error };
-        log[level]({ ...cause, service: key, failures }, 'the load balancer could not be synced, will try again');
+        log[level]({ ...cause, service: key, failures }, 'could not sync the load balancer, retrying');
       },
     });
     const stops = [this.#followServices(queue, sync), this.#followNodes(queue, sync), this.#followSlices(queue, sync)];
@@ -138,7 +117,7 @@ export class ServiceController {
   #backendsOf(service: Service): KnownBackends {
     this.#eligible ??= eligibleNodes(this.#caches.nodes.list());
     if (this.#options.provider.sendsToEndpoints?.(service) !== true) return nodeBackends(this.#eligible);
-    return endpointBackends(this.#eligible, this.#caches.slices?.by('service', keyOf(service)) ?? []);
+    return endpointBackends(this.#eligible, this.#caches.slices.by('service', keyOf(service)) ?? []);
   }
 
   #removeOrphans(signal: AbortSignal): Promise<void> {
@@ -193,7 +172,7 @@ export class ServiceController {
       const service = key === undefined ? undefined : known.get(key);
       if (key !== undefined && service !== undefined && provider.sendsToEndpoints?.(service) === true) queue.add(key);
     };
-    if (slices === undefined) return () => undefined;
+    if (provider.sendsToEndpoints === undefined) return () => undefined;
     return slices.subscribe({ added: add, deleted: add, updated: add });
   }
 

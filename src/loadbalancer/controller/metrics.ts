@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { Counter, Histogram } from 'prom-client';
 
 /** What the service controller counts. Names are those of upstream's. */
 export interface ServiceControllerMetrics {
@@ -7,7 +7,6 @@ export interface ServiceControllerMetrics {
   readonly nodeErrors: Counter;
   readonly nodeSeconds: Histogram;
   readonly hostSeconds: Histogram;
-  readonly leads: Gauge<'name'>;
 }
 
 /** The metrics of the service controller in one registry. */
@@ -37,12 +36,6 @@ export function serviceControllerMetrics(registry: Registry): ServiceControllerM
       name: `${prefix}_update_loadbalancer_host_latency_seconds`,
       help: 'A metric measuring the latency for updating each load balancer hosts',
       buckets,
-      registers,
-    }),
-    leads: new Gauge({
-      name: 'leader_election_master_status',
-      help: 'Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master.',
-      labelNames: ['name'],
       registers,
     }),
   };

@@ -1,7 +1,7 @@
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { Happening } from '../../client/event-series.ts';
+import type { PlannedEvent } from '../../client/event-series.ts';
 import type { Problem } from '../clouds/judge.ts';
 
 /** What came of a request for a load balancer. */
@@ -13,7 +13,7 @@ export interface Ensured {
   /** Present: it was set up, as the Service asked, without the ports that the status says are not served. */
   readonly shortfall?: Problem;
   /** What to tell about the Service beside what the controller tells. */
-  readonly events: readonly Happening[];
+  readonly events: readonly PlannedEvent[];
 }
 
 /** Where a load balancer can send traffic to. */
@@ -67,9 +67,9 @@ export class RetryError extends Error {
   readonly code = 'RETRY';
   readonly afterMs: number;
   /** What to tell about the Service already. */
-  readonly events: readonly Happening[];
+  readonly events: readonly PlannedEvent[];
 
-  constructor(message: string, afterMs: number, events: readonly Happening[] = []) {
+  constructor(message: string, afterMs: number, events: readonly PlannedEvent[] = []) {
     super(message);
     this.afterMs = afterMs;
     this.events = events;

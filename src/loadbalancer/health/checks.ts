@@ -8,12 +8,12 @@ import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Informer } from '../../client/informer.ts';
+import type { Informers } from '../../client/informers.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import { normal, warning } from '../controller/happenings.ts';
 import { wantsLoadBalancer } from '../controller/needs.ts';
 import type { ServiceSlices } from '../slices.ts';
-import { serviceSlices } from '../slices.ts';
 import type { HealthSettings } from './settings.ts';
 import { healthWishOf } from './settings.ts';
 import type { Standing } from './probe.ts';
@@ -23,7 +23,9 @@ import { targetsOf } from './targets.ts';
 
 export interface HealthCheckOptions {
   readonly client: Client;
+  readonly informers: Pick<Informers, 'start'>;
   readonly services: Pick<Informer<Service>, 'get' | 'subscribe'>;
+  readonly slices: ServiceSlices;
   readonly recorder: EventRecorder;
   readonly log: Logger;
   readonly clock: Clock;
@@ -48,14 +50,10 @@ export class HealthChecks {
   /** Checks that have not ended yet, also of those that were told to. */
   readonly #watches = new Set<Promise<void>>();
   readonly #slices: ServiceSlices;
-  /** Present once somebody asked for a check: until then slices are none of our business. */
-  #following: Promise<void> | undefined;
 
   constructor(options: HealthCheckOptions) {
     this.#options = options;
-    this.#slices = serviceSlices(options.client, {
-      onError: (error) => options.log.debug({ err: error }, 'the watch of slices failed, will try again'),
-    });
+    this.#slices = options.slices;
   }
 
   /** Checks until the signal fires. */
@@ -71,7 +69,7 @@ export class HealthChecks {
     });
     stop();
     for (const key of this.#running.keys()) this.#end(key);
-    await Promise.all([...this.#watches, this.#following]);
+    await Promise.all(this.#watches);
   }
 
   #look(service: Service, signal: AbortSignal): void {
@@ -88,7 +86,8 @@ export class HealthChecks {
     if (this.#running.has(key)) return; // which reads the wish anew in every round
     const own = new AbortController();
     this.#running.set(key, own);
-    this.#following ??= this.#slices.run(signal);
+    // There are many slices: they are read only if a Service asks for a check.
+    this.#options.informers.start(this.#slices);
     const watch = this.#watch(key, AbortSignal.any([signal, own.signal])).finally(() => this.#watches.delete(watch));
     this.#watches.add(watch);
   }

@@ -1,5 +1,5 @@
 // What happens to an export, for `kubectl describe`: Events with reasons that stay as they are, listed in docs/multicluster.md.
-import type { Happening } from '../../client/event-series.ts';
+import type { PlannedEvent } from '../../client/event-series.ts';
 import type { Dropped } from '../guard/policy.ts';
 import { listText } from '../merge/conflict-text.ts';
 import type { Delivery } from './export-conditions.ts';
@@ -10,10 +10,10 @@ export function exportEvents(
   before: readonly ReadCondition[],
   after: readonly ReadCondition[],
   deliveries: readonly Delivery[],
-): readonly Happening[] {
+): readonly PlannedEvent[] {
   const told = new Map(before.map((condition) => [condition.type, condition]));
   const isRefused = after.some((each) => isTakenUp(each) && each.status === 'False' && each.reason !== 'Pending');
-  const events = after.flatMap((condition): readonly Happening[] => {
+  const events = after.flatMap((condition): readonly PlannedEvent[] => {
     const last = told.get(condition.type);
     if (last?.status === condition.status && last.message === condition.message) return [];
     if (isTakenUp(condition)) return takenUpEvents(condition, last);
@@ -31,7 +31,7 @@ const isComplete = ({ type }: ReadCondition): boolean => type === 'Exported' || 
 function takenUpEvents(
   { status, reason = '', message = '' }: ReadCondition,
   last: ReadCondition | undefined,
-): readonly Happening[] {
+): readonly PlannedEvent[] {
   if (status === 'True') return last?.status === 'True' ? [] : [{ type: 'Normal', reason, message }];
   return reason === 'Pending' ? [] : [{ type: 'Warning', reason, message }];
 }
@@ -39,7 +39,7 @@ function takenUpEvents(
 function conflictEvents(
   { status, message = '' }: ReadCondition,
   last: ReadCondition | undefined,
-): readonly Happening[] {
+): readonly PlannedEvent[] {
   if (status === 'True') return [{ type: 'Warning', reason: 'Conflict', message }];
   return last?.status === 'True' ? [{ type: 'Normal', reason: 'ConflictResolved', message }] : [];
 }
@@ -47,7 +47,7 @@ function conflictEvents(
 function progressEvents(
   { status, reason = '', message = '' }: ReadCondition,
   deliveries: readonly Delivery[],
-): readonly Happening[] {
+): readonly PlannedEvent[] {
   if (reason === 'Conflict') return [{ type: 'Warning', reason: 'Withdrawn', message }];
   if (reason === 'Quarantined') return [{ type: 'Warning', reason, message }];
   const gaps = gapEvents(deliveries);
@@ -57,13 +57,13 @@ function progressEvents(
 }
 
 /** Clusters that do not have the service, and will not by themselves. */
-function gapEvents(deliveries: readonly Delivery[]): readonly Happening[] {
+function gapEvents(deliveries: readonly Delivery[]): readonly PlannedEvent[] {
   const unreachable = deliveries.filter(({ state }) => state === 'unreachable').map(({ cluster }) => cluster);
-  const lost: readonly Happening[] =
+  const lost: readonly PlannedEvent[] =
     unreachable.length === 0
       ? []
       : [{ type: 'Warning', reason: 'ClusterUnreachable', message: `cannot reach ${listText(unreachable)}` }];
-  const others = deliveries.flatMap(({ cluster, state, error, refusal }): readonly Happening[] => {
+  const others = deliveries.flatMap(({ cluster, state, error, refusal }): readonly PlannedEvent[] => {
     if (state === 'refused') {
       const message = refusal?.message ?? `cluster ${cluster} refuses the service`;
       return [{ type: 'Warning', reason: refusalReason(refusal?.reason), message }];
@@ -81,13 +81,13 @@ const refusalReason = (reason: NonNullable<Delivery['refusal']>['reason'] | unde
 const mostNamed = 5;
 
 /** What of a cluster is left out of a service; see guard/. */
-export function droppedEvents(dropped: readonly Dropped[]): readonly Happening[] {
+export function droppedEvents(dropped: readonly Dropped[]): readonly PlannedEvent[] {
   const endpoints = dropped.filter(({ what }) => what === 'endpoint' || what === 'slice');
   const metadata = dropped.filter(({ what }) => what === 'label' || what === 'annotation');
   return [...droppedEvent('EndpointsDropped', endpoints), ...droppedEvent('MetadataDropped', metadata)];
 }
 
-function droppedEvent(reason: string, dropped: readonly Dropped[]): readonly Happening[] {
+function droppedEvent(reason: string, dropped: readonly Dropped[]): readonly PlannedEvent[] {
   if (dropped.length === 0) return [];
   const named = dropped.slice(0, mostNamed).map(({ message }) => message);
   const more = dropped.length > named.length ? `; and ${dropped.length - named.length} more` : '';

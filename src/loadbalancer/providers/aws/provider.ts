@@ -1,5 +1,5 @@
 import type { LoadBalancerStatus, Service } from '../../../api/kinds/core/service/schema.ts';
-import type { Happening } from '../../../client/event-series.ts';
+import type { PlannedEvent } from '../../../client/event-series.ts';
 import type { Backends, Ensured, LoadBalancerProvider, MadeFor } from '../../controller/provider.ts';
 import { ensuredAt } from '../../controller/ensured.ts';
 import { RetryError } from '../../controller/provider.ts';
@@ -153,7 +153,7 @@ export class AwsProvider implements LoadBalancerProvider {
   }
 }
 
-const notRegistered = ([id, why]: readonly [string, string]): Happening => ({
+const notRegistered = ([id, why]: readonly [string, string]): PlannedEvent => ({
   type: 'Warning',
   reason: 'TargetNotRegistered',
   message: `AWS does not send traffic to ${id}: ${why}`,
@@ -170,7 +170,7 @@ function assertUnprotected(balancer: FoundBalancer | undefined): void {
 /** A load balancer is written into the status when it serves; until then its time is waited for. */
 function assertServes(
   balancer: FoundBalancer | undefined,
-  events: readonly Happening[],
+  events: readonly PlannedEvent[],
 ): asserts balancer is FoundBalancer {
   if (balancer === undefined) throw new Error('AWS made a load balancer and did not say which');
   const { name, state, reason } = balancer;

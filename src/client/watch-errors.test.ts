@@ -2,27 +2,27 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pino } from 'pino';
 import { failure } from '../api/errors.ts';
-import type { Clock } from '../client/clock.ts';
-import { Complaints } from './complaints.ts';
+import type { Clock } from './clock.ts';
+import { WatchErrors } from './watch-errors.ts';
 
 const silent = pino({ level: 'silent' });
 
 test('what failed is told until it works again, or did not fail for a while', () => {
   let now = 0;
   const clock: Clock = { now: () => now, elapsed: () => now, after: () => () => {}, awakeSince: () => 0 };
-  const complaints = new Complaints(silent, clock);
-  complaints.note('the watch of pods', new Error('refused'));
-  complaints.note('discovery', new Error('late'));
+  const complaints = new WatchErrors(silent, clock);
+  complaints.failed('the watch of pods', new Error('refused'));
+  complaints.failed('discovery', new Error('late'));
   assert.deepEqual(complaints.recent(), ['the watch of pods failed: refused', 'discovery failed: late']);
-  complaints.settle('the watch of pods');
-  complaints.settle('the watch of nodes');
+  complaints.recovered('the watch of pods');
+  complaints.recovered('the watch of nodes');
   assert.deepEqual(complaints.recent(), ['discovery failed: late']);
   now = 36_000;
   assert.deepEqual(complaints.recent(), []);
 });
 
 test('a revision that the server forgot is no complaint', () => {
-  const complaints = new Complaints(silent);
-  complaints.note('the watch of pods', failure({ code: 410, reason: 'Expired', message: 'too old' }));
+  const complaints = new WatchErrors(silent);
+  complaints.failed('the watch of pods', failure({ code: 410, reason: 'Expired', message: 'too old' }));
   assert.deepEqual(complaints.recent(), []);
 });

@@ -1,0 +1,119 @@
+import type { Logger } from 'pino';
+import type { Kind } from '../api/kind.ts';
+import type { ApiObject } from '../api/metadata.ts';
+import type { Client } from './client.ts';
+import type { Clock } from './clock.ts';
+import { systemClock } from './clock.ts';
+import type { InformerOptions } from './informer.ts';
+import { Informer } from './informer.ts';
+import type { OptionalInformerOptions } from './optional-informer.ts';
+import { OptionalInformer } from './optional-informer.ts';
+import { WatchErrors } from './watch-errors.ts';
+
+export interface InformersOptions {
+  readonly client: Client;
+  readonly log: Pick<Logger, 'debug' | 'warn'>;
+  readonly clock?: Clock;
+}
+
+/** An informer of a set, whether every server has its kind or not. */
+export type AnyInformer = Pick<Informer<ApiObject>, 'run'>;
+
+interface Entry {
+  readonly plural: string;
+  readonly synced: (signal?: AbortSignal) => Promise<void>;
+  isSynced: boolean;
+  running: Promise<void> | undefined;
+}
+
+/**
+ * The informers of a part: they stop together, report the errors of their watches in one place, and know what has not been
+ * read yet. managedFields are left out of what they keep.
+ */
+export class Informers {
+  readonly #options: InformersOptions;
+  readonly #clock: Clock;
+  readonly #errors: WatchErrors;
+  readonly #entries = new Map<AnyInformer, Entry>();
+  readonly #stop = new AbortController();
+
+  constructor(options: InformersOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#errors = new WatchErrors(options.log, this.#clock);
+  }
+
+  /** An informer of a kind that every server has. It is empty until it is started. */
+  of<T extends ApiObject, Index extends string = never>(
+    kind: Kind<T>,
+    options: Omit<InformerOptions<T, Index>, 'clock' | 'onBegin' | 'onError'> = {},
+  ): Informer<T, Index> {
+    const watch = `the watch of ${kind.plural}`;
+    const informer = new Informer<T, Index>(this.#options.client, kind, {
+      withoutManagedFields: true,
+      ...options,
+      clock: this.#clock,
+      onError: (error) => this.#errors.failed(watch, error),
+      onBegin: () => this.#errors.recovered(watch),
+    });
+    return this.#add(informer, kind.plural, (signal) => informer.synced(signal));
+  }
+
+  /** An informer of a kind that a server may lack, in the first of several versions that it serves. */
+  optional<T extends ApiObject, Index extends string = never>(
+    kinds: readonly Kind<T>[],
+    options: Omit<OptionalInformerOptions<T, Index>, 'clock' | 'onError'> = {},
+  ): OptionalInformer<T, Index> {
+    const plural = kinds[0]?.plural ?? '';
+    const informer = new OptionalInformer<T, Index>(this.#options.client, kinds, {
+      trim: withoutManagedFields,
+      ...options,
+      clock: this.#clock,
+      onError: (error) => this.#errors.failed(`the watch of ${plural}`, error),
+    });
+    return this.#add(informer, plural, (signal) => informer.settled(signal));
+  }
+
+  /** Fills some informers from now on; all of them if none are named. */
+  start(...informers: readonly AnyInformer[]): void {
+    for (const informer of informers.length === 0 ? this.#entries.keys() : informers) {
+      const entry = this.#entries.get(informer);
+      if (entry !== undefined) entry.running ??= informer.run(this.#stop.signal);
+    }
+  }
+
+  /** Resolves when every informer that was started is complete; rejects when the signal fires before. */
+  async synced(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#started().map((entry) => entry.synced(signal)));
+  }
+
+  /** What readiness reports: what has not been read completely yet, and which watches failed recently. */
+  problems(): readonly string[] {
+    const unsynced = this.#started().filter(({ isSynced }) => !isSynced);
+    return [...unsynced.map(({ plural }) => `the ${plural} have not been read yet`), ...this.#errors.recent()];
+  }
+
+  /** Stops all of them, and resolves when none runs any more. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#started().map(async ({ running }) => running));
+  }
+
+  #started(): readonly Entry[] {
+    return [...this.#entries.values()].filter(({ running }) => running !== undefined);
+  }
+
+  #add<I extends AnyInformer>(informer: I, plural: string, synced: Entry['synced']): I {
+    const entry: Entry = { plural, synced, isSynced: false, running: undefined };
+    void synced().then(() => (entry.isSynced = true)); // without a signal it never rejects
+    this.#entries.set(informer, entry);
+    return informer;
+  }
+}
+
+/** For informers that cannot leave managedFields out before they parse an object. */
+function withoutManagedFields<T extends ApiObject>(object: T): T {
+  if (object.metadata.managedFields === undefined) return object;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}

@@ -1,0 +1,59 @@
+import type { Logger } from 'pino';
+import { messageOf } from '../api/thrown.ts';
+import type { Clock } from './clock.ts';
+import { systemClock } from './clock.ts';
+import { isRefusal } from './transport.ts';
+
+/** What failed recently of what is retried for ever, such as watches: for the log and for readiness. */
+export class WatchErrors {
+  readonly #log: Pick<Logger, 'debug' | 'warn'>;
+  readonly #clock: Clock;
+  /** What failed → when it last did, and why. */
+  readonly #last = new Map<string, { readonly atMs: number; readonly why: string }>();
+
+  constructor(log: Pick<Logger, 'debug' | 'warn'>, clock: Clock = systemClock) {
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  failed(what: string, error: unknown): void {
+    // The server no longer has the revision of the watch: the informer lists again by itself.
+    if (isRefusal(error, 410)) return;
+    this.#log[retryLevel(error)]({ err: error }, `${what} failed, retrying`);
+    this.#last.set(what, { atMs: this.#clock.elapsed(), why: messageOf(error) });
+  }
+
+  recovered(what: string): void {
+    if (this.#last.delete(what)) this.#log.debug(`${what} works again`);
+  }
+
+  /** Why something failed last; undefined if it did not fail recently. */
+  why(what: string): string | undefined {
+    this.#expire();
+    return this.#last.get(what)?.why;
+  }
+
+  /** A sentence for each thing that failed recently. */
+  recent(): readonly string[] {
+    this.#expire();
+    return Array.from(this.#last, ([what, { why }]) => `${what} failed: ${why}`);
+  }
+
+  #expire(): void {
+    const since = this.#clock.elapsed() - expiryMs;
+    for (const [what, { atMs }] of this.#last) if (atMs < since) this.#last.delete(what);
+  }
+}
+
+/** Longer than the longest wait between two tries of an informer. */
+const expiryMs = 35_000;
+
+/**
+ * The level at which a failure that is retried is logged. A server that cannot be reached makes everything fail again and
+ * again: the process that runs the part logs that once.
+ */
+export const retryLevel = (error: unknown): 'warn' | 'debug' => (isUnreachable(error) ? 'debug' : 'warn');
+
+/** ECONNREFUSED, ETIMEDOUT and their like. */
+const isUnreachable = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code));
