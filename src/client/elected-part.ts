@@ -35,8 +35,9 @@ export function runElectedPart(part: ElectedPart): RunningPart {
   const running = Promise.all([part.accompany?.(signal), leadership.run(part.act, signal)]).catch((error: unknown) => {
     failure.reject(error); // whoever runs the part reports it and starts the part again
   });
-  const complete = [informers.synced(signal), part.synced?.(signal), leadership.decided(signal)];
-  const ready = Promise.all(complete).then(() => undefined);
+  const ready = (async (): Promise<void> => {
+    await Promise.all([informers.synced(signal), part.synced?.(signal), leadership.decided(signal)]);
+  })();
   // Nobody has to wait for either: `problems` reports the same.
   ready.catch(() => undefined);
   failure.promise.catch(() => undefined);

@@ -17,7 +17,7 @@ import { inProcess } from '../../src/client/in-process.ts';
 import { LeaderElection } from '../../src/client/leader.ts';
 import { whenSilent } from '../../src/client/silence.ts';
 import { ManualClock, settled } from '../../src/client/testing/clocks.ts';
-import { OwnWrites } from '../../src/controllers/own-writes.ts';
+import { Expectations } from '../../src/client/expectations.ts';
 import { renewed } from '../../src/multicluster/lease/lease.ts';
 import { withDeadline } from '../../src/multicluster/member/deadline.ts';
 import { pulseOf } from '../../src/multicluster/member/options.ts';
@@ -189,13 +189,13 @@ const judges: Readonly<Record<string, (clock: ManualClock) => Promise<Judge>>> =
     );
   },
   async 'a controller that waits for its cache to show what it wrote'(clock) {
-    const writes = new OwnWrites(clock);
+    const writes = new Expectations(clock);
     writes.begin('k');
     writes.wrote('k', written, { metadata: { ...written.metadata, resourceVersion: '4' } });
     writes.end('k');
     return running(
       30_000,
-      () => !writes.isAwaited('k'),
+      () => !writes.isPending('k'),
       () => {},
     );
   },
