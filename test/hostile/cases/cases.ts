@@ -1,5 +1,6 @@
 import type { HostileCase } from '../case.ts';
 import { bodies } from './bodies.ts';
+import { connections } from './connections.ts';
 
 /** Every case, in the order in which they run. */
-export const cases: readonly HostileCase[] = [...bodies];
+export const cases: readonly HostileCase[] = [...bodies, ...connections];
