@@ -9,6 +9,9 @@ import * as fc from 'fast-check';
 import { openMemoryStore } from '../../store/memory/memory.ts';
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts';
 import type { Store, Write } from '../../store/store.ts';
+import { kinds } from '../../api/kinds/registry.ts';
+import { aesgcm, configurationOf, identity, keyOf } from '../encryption/configuration.fixture.ts';
+import { Encryption } from '../encryption/encryption.ts';
 import { pluginNames } from '../admission/plugins.ts';
 import type { Answer, TestServer } from '../testing/server.ts';
 import { testServer } from '../testing/server.ts';
@@ -219,6 +222,39 @@ suite('a quota', () => {
     await server.ask('POST', '/api/v1/namespaces/gone/services', { body: service('a') });
     await server.ask('DELETE', '/api/v1/namespaces/gone');
     await until('it is gone', async () => (await server.ask('GET', '/api/v1/namespaces/gone')).status === 404);
+  });
+});
+
+suite('counting', () => {
+  test('of many objects leaves turns to others, and misses no change meanwhile', async () => {
+    await using server = await testServer({ serviceCidrs: ['10.0.0.0/20'] });
+    const names = Array.from({ length: 900 }, (_, index) => `s${index}`);
+    await Promise.all(names.map((name) => create(server, name, { type: 'NodePort' })));
+    await limit(server, { services: '1000', 'services.nodeports': '1000' });
+    // A turn counts a part of them, so that these are deleted and created in between.
+    await Promise.all([
+      ...names.slice(0, 100).map((name) => server.ask('DELETE', `${shop}/services/${name}`)),
+      ...names.slice(0, 20).map((name) => create(server, `new-${name}`)),
+    ]);
+    await hasUsed(server, { services: '821', 'services.nodeports': '800' });
+  });
+
+  test('goes on where objects cannot be decrypted, and such a quota is neither enforced nor overwritten', async () => {
+    await using store = openMemoryStore();
+    const configuration = configurationOf([aesgcm(keyOf('one', 1)), identity], ['services', 'resourcequotas']);
+    await using server = await testServer({ store, encryption: await Encryption.create(configuration, kinds) });
+    await limit(server, { services: '3', 'services.nodeports': '5' });
+    await create(server, 'a', { type: 'NodePort' });
+    await hasUsed(server, { services: '2', 'services.nodeports': '1' });
+    const lost = 'k8s:enc:aesgcm:v1:lost:x';
+    await store.commit([{ key: '/registry/services/default/a', value: lost }]);
+    await hasUsed(server, { services: '2', 'services.nodeports': '0' });
+    assert.equal((await create(server, 'b')).status, 201);
+    assert.equal((await create(server, 'c')).status, 403);
+    const key = '/registry/resourcequotas/default/q';
+    await store.commit([{ key, value: lost }]);
+    assert.equal((await create(server, 'c')).status, 201);
+    assert.equal((await store.get(key))?.value, lost);
   });
 });
 

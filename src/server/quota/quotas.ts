@@ -38,6 +38,11 @@ export interface CountedWrite extends Change {
   readonly dryRun: boolean;
 }
 
+interface TrackedQuota {
+  readonly item: Item;
+  readonly tracker: QuotaTracker;
+}
+
 interface Quota {
   readonly item: Item;
   /** Made when it is first needed, and again when the spec has changed. */
@@ -76,9 +81,10 @@ export class Quotas implements AsyncDisposable {
       exact: false,
       notify: ({ key, item }) => this.#take(key, item),
       progress: () => undefined,
+      end: () => this.#load(),
     };
     cache.watchers.add(this.#watcher);
-    for (const item of cache.range(cache.prefix)) this.#take(item.key, item);
+    this.#load();
   }
 
   /** Keeps the status of quotas from now on. */
@@ -104,7 +110,7 @@ export class Quotas implements AsyncDisposable {
   async commit<T>(write: CountedWrite, commit: (writes: readonly Write[]) => Promise<T>): Promise<T> {
     if (!this.#concerns(write)) return commit([]);
     return this.#inTurn(write.namespace, async () => {
-      const charged = this.#charge(write);
+      const charged = await this.#whenCounted(write.namespace, (quotas) => this.#charge(write, quotas));
       if (write.dryRun || charged.length === 0) return commit([]);
       const result = await commit(charged);
       // The next turn counts what this one has added.
@@ -124,17 +130,25 @@ export class Quotas implements AsyncDisposable {
     });
   }
 
-  #charge({ resource, namespace, next, old }: CountedWrite): readonly Write[] {
+  #charge({ resource, next, old }: CountedWrite, quotas: readonly TrackedQuota[]): readonly Write[] {
     const evaluator = evaluatorOf(resource.cache.kind);
     if (evaluator === undefined) return [];
     const subject = subjectOf(resource, next.metadata.name ?? '');
-    return this.#tracked(namespace).flatMap(({ item, tracker }) => {
+    return quotas.flatMap(({ item, tracker }) => {
       const used = charge(tracker, evaluator, { next, old }, subject);
       return used === undefined ? [] : [this.#statusWrite(item, used)];
     });
   }
 
-  #take(key: string, item: Item | undefined): void {
+  /** Reads all quotas, at the start and where a change was not told. */
+  #load(): void {
+    for (const quotas of this.#namespaces.values()) for (const key of quotas.keys()) this.#take(key, undefined);
+    for (const item of this.#cache.range(this.#cache.prefix)) this.#take(item.key, item);
+  }
+
+  /** What cannot be decrypted is not there: it cannot be enforced, and must not be overwritten. */
+  #take(key: string, given: Item | undefined): void {
+    const item = given?.problem === undefined ? given : undefined;
     const namespace = key.slice(this.#cache.prefix.length, key.lastIndexOf('/'));
     const quotas = this.#namespaces.get(namespace) ?? new Map<string, Quota>();
     const before = quotas.get(key);
@@ -152,16 +166,35 @@ export class Quotas implements AsyncDisposable {
   }
 
   /** The quotas of a namespace by name, with what is used of each at the revision of the hub. */
-  #tracked(namespace: string): readonly { readonly item: Item; readonly tracker: QuotaTracker }[] {
+  #tracked(namespace: string): readonly TrackedQuota[] {
     const quotas = this.#namespaces.get(namespace) ?? new Map<string, Quota>();
     return Array.from(quotas)
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, { item, tracker: known }]) => {
         const { hub } = this.#options;
-        const tracker = known ?? new QuotaTracker(hub, item.object as ResourceQuota, () => this.#changed(namespace));
-        if (known === undefined) quotas.set(key, { item, tracker });
+        if (known !== undefined) return { item, tracker: known };
+        const tracker = new QuotaTracker(hub, item.object as ResourceQuota, {
+          onChange: () => this.#changed(namespace),
+          onLost: () => {
+            tracker[Symbol.dispose]();
+            const quota = quotas.get(key);
+            if (quota?.tracker === tracker) quotas.set(key, { ...quota, tracker: undefined });
+            this.#changed(namespace);
+          },
+        });
+        quotas.set(key, { item, tracker });
         return { item, tracker };
       });
+  }
+
+  /** Uses the quotas of a namespace when everything in it is counted. */
+  async #whenCounted<T>(namespace: string, use: (quotas: readonly TrackedQuota[]) => T): Promise<T> {
+    for (;;) {
+      const quotas = this.#tracked(namespace);
+      const uncounted = quotas.filter(({ tracker }) => !tracker.isCounted);
+      if (uncounted.length === 0) return use(quotas);
+      await Promise.all(uncounted.map(({ tracker }) => tracker.counted));
+    }
   }
 
   /** Runs something when all turns that were asked for before are over. */
@@ -212,9 +245,13 @@ export class Quotas implements AsyncDisposable {
 
   async #reconcile(namespace: string): Promise<void> {
     const { store, hub } = this.#options;
-    for (const { item, tracker } of this.#tracked(namespace)) {
-      const write = this.#statusWrite(item, tracker.used);
-      if (write.value === item.entry.value) continue;
+    const writes = await this.#whenCounted(namespace, (quotas) =>
+      quotas.flatMap(({ item, tracker }) => {
+        const write = this.#statusWrite(item, tracker.used);
+        return write.value === item.entry.value ? [] : [write];
+      }),
+    );
+    for (const write of writes) {
       const commit = await store.commit([write]);
       await hub.reached(commit.revision);
       // Another write came first, and its event makes the namespace stale again.

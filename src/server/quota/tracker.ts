@@ -1,6 +1,8 @@
 import type { ResourceQuota } from '../../api/kinds/core/resourcequota/schema.ts';
 import type { Quantity } from '../../api/quantity.ts';
 import { addQuantities, parseQuantity, subtractQuantities, wholeQuantity, zero } from '../../api/quantity.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import { setImmediate } from '../../machine/timers.ts';
 import type { CacheEvent } from '../cache/history.ts';
 import type { CacheHub } from '../cache/hub.ts';
 import type { Item } from '../cache/item.ts';
@@ -14,18 +16,34 @@ import { evaluatorOf } from './evaluators.ts';
 import type { Scope } from './scopes.ts';
 import { scopesOf } from './scopes.ts';
 
+export interface TrackerListener {
+  /** What is used may have changed. */
+  readonly onChange: () => void;
+  /** A change was not told, such as one of an object that cannot be decrypted: another tracker has to count anew. */
+  readonly onLost: () => void;
+}
+
+/** How many objects are counted in one turn of the event loop. */
+const sliceSize = 200;
+
 /**
- * What one quota limits, and what is used of it by the objects in the caches. It reads them once and then follows their
- * changes, so that asking costs nothing. `used` is exact for the revision of the hub.
+ * What one quota limits, and what is used of it by the objects in the caches. It counts those that are there when it is
+ * made, a slice in each turn of the event loop, and follows changes from that moment on: the sum of both is exact for the
+ * revision of the hub once `isCounted`, and asking costs nothing.
  */
 export class QuotaTracker implements Account, Disposable {
   readonly name: string;
   readonly hard: Amounts;
   readonly scopes: readonly Scope[];
   readonly #used = new Map<string, Quantity>();
+  /** Resolves when all objects are counted, or the tracker was disposed of. */
+  readonly counted: Promise<void>;
   readonly #watchers: readonly (readonly [ResourceCache, Watcher])[];
+  readonly #uncounted: (readonly [items: readonly Item[], evaluator: Evaluator, names: readonly string[]])[] = [];
+  #isCounted = false;
+  #isDisposed = false;
 
-  constructor(hub: CacheHub, { metadata, spec }: ResourceQuota, onChange: () => void) {
+  constructor(hub: CacheHub, { metadata, spec }: ResourceQuota, { onChange, onLost }: TrackerListener) {
     const { namespace = '', name = '' } = metadata;
     this.name = name;
     this.hard = new Map(Object.entries(spec.hard ?? {}).map(([key, amount]) => [key, parseQuantity(String(amount))]));
@@ -35,16 +53,23 @@ export class QuotaTracker implements Account, Disposable {
       const names = evaluator === undefined ? [] : limitedNames(this, evaluator);
       if (evaluator === undefined || names.length === 0) return [];
       const scope = cache.scope(namespace);
-      this.#addAll(cache, scope, evaluator, names);
+      for (const name of names) this.#used.set(name, zero);
+      if (evaluator.usage === undefined && this.scopes.length === 0) this.#addCount(cache.count(scope), names);
+      else this.#uncounted.push([cache.range(scope), evaluator, names]);
       const notify = ({ item, previous }: CacheEvent): void => {
         this.#change(usageIn(this.scopes, evaluator, names, previous), subtractQuantities);
         this.#change(usageIn(this.scopes, evaluator, names, item), addQuantities);
         onChange();
       };
-      const watcher: Watcher = { scope, exact: false, notify, progress: () => undefined };
+      const watcher: Watcher = { scope, exact: false, notify, progress: () => undefined, end: onLost };
       cache.watchers.add(watcher);
       return [[cache, watcher] as const];
     });
+    this.counted = this.#countAll();
+  }
+
+  get isCounted(): boolean {
+    return this.#isCounted;
   }
 
   /** By the names that are limited and that something counts for. */
@@ -53,17 +78,24 @@ export class QuotaTracker implements Account, Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#isDisposed = true;
     for (const [cache, watcher] of this.#watchers) cache.watchers.remove(watcher);
   }
 
-  #addAll(cache: ResourceCache, scope: string, evaluator: Evaluator, names: readonly string[]): void {
-    for (const name of names) this.#used.set(name, zero);
-    if (evaluator.usage === undefined && this.scopes.length === 0) {
-      const count = wholeQuantity(cache.count(scope));
-      for (const name of names) this.#used.set(name, count);
-      return;
+  #addCount(count: number, names: readonly string[]): void {
+    for (const name of names) this.#used.set(name, wholeQuantity(count));
+  }
+
+  async #countAll(): Promise<void> {
+    for (const [items, evaluator, names] of this.#uncounted.splice(0)) {
+      for (let at = 0; at < items.length && !this.#isDisposed; at += sliceSize) {
+        if (at > 0) await new Promise((resolve) => setImmediate(resolve));
+        for (const item of items.slice(at, at + sliceSize)) {
+          this.#change(usageIn(this.scopes, evaluator, names, item), addQuantities);
+        }
+      }
     }
-    for (const item of cache.range(scope)) this.#change(usageIn(this.scopes, evaluator, names, item), addQuantities);
+    this.#isCounted = true;
   }
 
   #change(amounts: Amounts, apply: (a: Quantity, b: Quantity) => Quantity): void {
@@ -81,6 +113,10 @@ function usageIn(
 ): Amounts {
   if (item === undefined) return nothing;
   // One of each name is counted without reading the object.
-  if (scopes.length > 0 && !isCounted(scopes, evaluator, item.object)) return nothing;
-  return usageOf(evaluator, () => item.object, names);
+  if (scopes.length > 0 && !isCounted(scopes, evaluator, readable(item))) return nothing;
+  return usageOf(evaluator, () => readable(item), names);
 }
+
+/** Of an object that cannot be decrypted it is known that it is there, and no more. */
+const readable = ({ object, problem }: Item): ApiObject =>
+  problem === undefined ? object : ({ metadata: object.metadata, spec: {}, status: {} } as ApiObject);
