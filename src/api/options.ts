@@ -23,7 +23,7 @@ export const deleteOptions = struct(`${meta}.DeleteOptions`, 'How an object is t
   ignoreStoreReadErrorWithClusterBreakingPotential: pointer(
     6,
     boolean,
-    'Deletes an object that cannot be read any more. Accepted and without effect: a plain deletion does so.',
+    'Deletes an object that cannot be decrypted. One whose record is damaged is deleted without it.',
   ),
 });
 

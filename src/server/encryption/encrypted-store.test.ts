@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 
 import { commitContract } from '../../store/contract/commits.contract.ts';
@@ -58,6 +59,38 @@ test('no file has a value in plain text: not the current ones, replaced ones or 
     const files = await readdir(path);
     assert.ok(files.includes('store.db-wal'));
     for (const file of files) assert.ok(!(await readFile(join(path, file))).includes(secret), file);
+  } finally {
+    await rm(path, { recursive: true });
+  }
+});
+
+test('what was stored before encryption is gone from the file after new writes, compaction and VACUUM', async () => {
+  const path = await mkdtemp(join(tmpdir(), 'fairlead-encrypted-'));
+  const key = '/a';
+  const value = `{"data":"${secret}"}`;
+  const holdsSecret = async (): Promise<boolean> => {
+    const files = await Promise.all((await readdir(path)).map((file) => readFile(join(path, file))));
+    return files.some((bytes) => bytes.includes(secret));
+  };
+  try {
+    {
+      await using plain = await openSqliteStore({ path });
+      for (let index = 0; index < 200; index++) await plain.commit([{ key: `/a${index % 20}`, value }]);
+      await plain.commit([{ key, value }]);
+    }
+    assert.ok(await holdsSecret());
+    {
+      await using inner = await openSqliteStore({ path });
+      const store = await encrypted(inner, provider('key1', 1), { type: 'identity' });
+      for (const entry of (await store.range('/')).entries) await store.commit([entry]);
+      await store.compact(store.revision);
+    }
+    const database = new DatabaseSync(join(path, 'store.db'));
+    database.exec('VACUUM');
+    database.close();
+    assert.ok(!(await holdsSecret()));
+    await using inner = await openSqliteStore({ path });
+    assert.equal((await (await encrypted(inner, provider('key1', 1))).get(key))?.value, value);
   } finally {
     await rm(path, { recursive: true });
   }

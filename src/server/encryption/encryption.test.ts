@@ -271,6 +271,33 @@ suite('a Secret without its key', () => {
     assert.ok((await store.get('/registry/secrets/shop/lost')) !== undefined);
   });
 
+  test('can be deleted by who accepts that it is lost and may do that', async () => {
+    await using store = openMemoryStore();
+    await using server = await startWithout(store, aesgcm(two));
+    const unsafe = { body: { ignoreStoreReadErrorWithClusterBreakingPotential: true } };
+    await server.ask('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      body: {
+        metadata: { name: 'admins' },
+        subjects: [{ kind: 'User', name: 'alice', apiGroup: 'rbac.authorization.k8s.io' }],
+        roleRef: { kind: 'ClusterRole', name: 'admin', apiGroup: 'rbac.authorization.k8s.io' },
+      },
+    });
+    const refused = await server.as({ name: 'alice' }).ask('DELETE', lost, unsafe);
+    assert.equal(refused.status, 403, refused.text);
+    assert.match(refused.body.message, /User "alice" cannot unsafe-delete-ignore-read-errors resource "secrets"/);
+    const wrong = { ...unsafe.body, preconditions: { uid: 'any' } };
+    assert.equal((await server.ask('DELETE', lost, { body: wrong })).status, 409);
+    assert.equal((await server.ask('DELETE', lost, { body: { ...unsafe.body, dryRun: ['All'] } })).status, 200);
+    assert.equal((await server.ask('GET', lost)).status, 500);
+    const deleted = await server.ask('DELETE', `${lost}?ignoreStoreReadErrorWithClusterBreakingPotential=true`);
+    assert.equal(deleted.status, 200, deleted.text);
+    assert.equal((await server.ask('GET', lost)).status, 404);
+    assert.equal((await server.ask('GET', '/api/v1/secrets')).status, 200);
+    assert.equal((await server.ask('GET', '/readyz')).status, 200);
+    const { status, body } = await server.ask('DELETE', `${secrets}/good`, unsafe);
+    assert.deepEqual([status, body.status], [200, 'Success'], 'what can be read is deleted as ever');
+  });
+
   test('is read when the configuration gets its key, without a restart', async () => {
     await using store = openMemoryStore();
     await (await startWithout(store, aesgcm(two)))[Symbol.asyncDispose]();

@@ -1,4 +1,5 @@
-// Objects whose record in the store is damaged: they are in no list, and can only be deleted.
+// Objects that can only be deleted: those whose record in the store is damaged, which are in no list, and those that
+// cannot be decrypted.
 
 import { conflict, internalError } from '../../api/errors.ts';
 import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
@@ -6,6 +7,8 @@ import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { DeleteOptions } from '../../api/options.ts';
 import type { DamagedRecord, Write } from '../../store/store.ts';
 import type { ServerContext } from '../context.ts';
+import type { User } from '../reply.ts';
+import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { kindSubject } from '../resource.ts';
 
@@ -33,23 +36,53 @@ export function refuseDamaged(context: ServerContext, resource: Resource, named:
   );
 }
 
+/** Where an object is that can only be deleted. */
+type Unreadable = Pick<DamagedRecord, 'key' | 'revision'>;
+
 /**
- * Deletes an object whose record is damaged, and what it may have claimed. Finalizers, preconditions on the UID and
- * webhooks need the object, and nobody has it any more.
+ * The object, if nothing but a deletion is possible: its record is damaged, or it cannot be decrypted and the options
+ * accept that it is lost, although its key may be found again. That needs a right of its own, as in Kubernetes.
  */
-export async function deleteDamaged(
+export function deletableUnread(
   context: ServerContext,
   resource: Resource,
-  named: Named,
-  { preconditions, dryRun = [] }: DeleteOptions,
+  { info, user, options }: { readonly info: ResourceRequest; readonly user: User; readonly options: DeleteOptions },
+): Unreadable | undefined {
+  const damaged = damagedRecord(context, resource, info);
+  if (damaged !== undefined) return damaged;
+  const item = resource.cache.get(resource.cache.key(info.namespace, info.name));
+  const isAccepted = options.ignoreStoreReadErrorWithClusterBreakingPotential === true;
+  if (item?.problem === undefined || !isAccepted) return undefined;
+  context.access.requireAttributes(user, { ...info, verb: 'unsafe-delete-ignore-read-errors' });
+  return item;
+}
+
+/**
+ * Deletes an object that cannot be read, and what it may have claimed. Finalizers, preconditions on the UID and webhooks
+ * need the object, and nobody has it any more.
+ */
+export async function deleteUnread(
+  context: ServerContext,
+  resource: Resource,
+  {
+    named,
+    find,
+    options,
+  }: {
+    readonly named: Named;
+    /** The object as it is now; undefined: it is gone, or can be read. */
+    readonly find: () => Unreadable | undefined;
+    readonly options: DeleteOptions;
+  },
 ): Promise<void> {
+  const { preconditions, dryRun = [] } = options;
   for (;;) {
-    const record = damagedRecord(context, resource, named);
+    const record = find();
     if (record === undefined) return;
     const { key, revision } = record;
     const { uid, resourceVersion = String(revision) } = preconditions ?? {};
     if (uid !== undefined || resourceVersion !== String(revision)) {
-      const why = `the preconditions cannot be checked: the stored record is damaged, at ResourceVersion ${revision}`;
+      const why = `the preconditions cannot be checked: the stored record cannot be read, at ResourceVersion ${revision}`;
       throw conflict(kindSubject(resource, named.name), why);
     }
     if (dryRun.includes('All')) return;

@@ -66,10 +66,12 @@ function fromQuery(query: URLSearchParams): DeleteOptions {
   }
   const policy = query.get('propagationPolicy');
   const orphan = query.get('orphanDependents');
+  const ignores = query.get('ignoreStoreReadErrorWithClusterBreakingPotential');
   return {
     ...(grace === null ? {} : { gracePeriodSeconds: Number(grace) }),
     ...(policy === null ? {} : { propagationPolicy: policy }),
     ...(orphan === null ? {} : { orphanDependents: isTrue(orphan) }),
+    ...(ignores === null ? {} : { ignoreStoreReadErrorWithClusterBreakingPotential: isTrue(ignores) }),
     ...(query.has('dryRun') ? { dryRun: query.getAll('dryRun') } : {}),
   };
 }

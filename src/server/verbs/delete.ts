@@ -8,7 +8,7 @@ import { jsonReply } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { parseSelection } from '../selection.ts';
-import { damagedRecord, deleteDamaged } from './damaged.ts';
+import { deletableUnread, deleteUnread } from './damaged.ts';
 import { deleteObject } from './delete-object.ts';
 import { readDeleteOptions } from './delete-options.ts';
 import { readPage } from './list.ts';
@@ -32,8 +32,10 @@ export async function remove(
 ): Promise<Reply> {
   const options = await readDeleteOptions(context, request, info.query);
   const { namespace, name } = info;
-  if (damagedRecord(context, resource, info) !== undefined) {
-    await deleteDamaged(context, resource, info, options);
+  const find = (): ReturnType<typeof deletableUnread> =>
+    deletableUnread(context, resource, { info, user: request.user, options });
+  if (find() !== undefined) {
+    await deleteUnread(context, resource, { named: info, find, options });
     return jsonReply(200, `${JSON.stringify(successOf(resource, { name }))}\n`);
   }
   const deleted = await deleteObject(context, resource, { namespace, name, user: request.user, warnings }, options);
