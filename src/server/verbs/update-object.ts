@@ -28,8 +28,9 @@ import { dryRunItem, servedObject, storedValue, writtenItem } from './stored.ts'
 import type { WriteRequest, Written } from './write-request.ts';
 import { withMetadata } from './write-request.ts';
 
-/** How often a write is tried again after another one came first. */
+/** How often a write is tried again when another one came first, and one that takes long. */
 const attempts = 64;
+const longAttempts = 8;
 
 /** A change of an object. */
 export interface Revision {
@@ -53,7 +54,7 @@ export async function updateObject(
   // A small change of a large object is as much work as a large change.
   const work =
     request.work === inOneGo ? context.slices.open(resource.cache.get(key)?.entry.value.length ?? 0) : request.work;
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  for (let attempt = 0; attempt < (work === inOneGo ? attempts : longAttempts); attempt++) {
     const item = resource.cache.get(key);
     if (item === undefined) {
       refuseDamaged(context, resource, request);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
+import { configMapKind } from '../../api/kinds/core/configmap/kind.ts';
+import { openMemoryStore } from '../../store/memory/memory.ts';
 import type { TestServer } from '../testing/server.ts';
 import { testServer } from '../testing/server.ts';
 
@@ -237,4 +239,25 @@ suite('what an update keeps', () => {
       assert.equal(next.metadata.generation, want, text);
     }
   });
+});
+
+test('a large write that another one always precedes is given up after a few attempts', async () => {
+  const store = openMemoryStore();
+  await using server = await testServer({ store });
+  await server.ask('POST', maps, { body: { metadata: { name: 'a' }, data: { long: 'x'.repeat(100_000) } } });
+  const cache = server.context.hub.cache(configMapKind);
+  const key = cache.key('default', 'a');
+  const commit = store.commit.bind(store);
+  let attempts = 0;
+  store.commit = async (writes) => {
+    if (writes.some((write) => write.key === key)) {
+      attempts++;
+      await commit([{ key, value: cache.get(key)?.entry.value }]);
+    }
+    return commit(writes);
+  };
+  const answer = await server.ask('PATCH', `${maps}/a`, { type: merge, body: { data: { short: 'y' } } });
+  store.commit = commit;
+  assert.deepEqual([answer.status, answer.body.reason, attempts], [500, 'ServerTimeout', 8]);
+  await store.close();
 });
