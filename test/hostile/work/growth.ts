@@ -39,14 +39,19 @@ async function measuredProblems(field: LongField, counter: WorkCounter): Promise
   const where = `${apiVersionOf(field.kind)} ${field.kind.kind} ${field.path.join('.')} (${field.treatment})`;
   return [...few].flatMap(([verb, small]) => {
     const large = many.get(verb) ?? small;
-    return (['blocks', 'builtins', 'bytes'] as const)
-      .filter((unit) => large[unit] / Math.max(1, small[unit]) >= mostGrowth)
-      .map((unit) => {
-        const growth = Math.round(large[unit] / Math.max(1, small[unit]));
-        return `${where}: ${verb} grew ${growth}-fold in ${unit}, from ${small[unit]} to ${large[unit]}`;
-      });
+    return units
+      .map((unit) => ({ unit, growth: large[unit] / Math.max(least[unit], small[unit]) }))
+      .filter(({ growth }) => growth >= mostGrowth)
+      .map(
+        ({ unit, growth }) =>
+          `${where}: ${verb} grew ${Math.round(growth)}-fold in ${unit}, from ${small[unit]} to ${large[unit]}`,
+      );
   });
 }
+
+const units = ['blocks', 'builtins', 'bytes'] as const;
+/** Less than this is not told apart. V8 counts bytes in steps that are as large as all that a small request allocates. */
+const least: Work = { blocks: 1, builtins: 1, bytes: 1 << 20 };
 
 /** What each verb costs: verb → work. All but a create meet an object whose field is long already, where that is valid. */
 async function works(
