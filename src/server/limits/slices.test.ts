@@ -51,6 +51,27 @@ suite('slices', () => {
     assert.equal(await next, 'yes');
   });
 
+  test('writes of one key run one after the other, those of others beside them', async () => {
+    const slices = new Slices();
+    const events: string[] = [];
+    const write = (name: string) => async (): Promise<void> => {
+      events.push(`${name} begins`);
+      await new Promise((resolve) => setImmediate(resolve));
+      events.push(`${name} ends`);
+      if (name === 'a') throw new Error('no');
+    };
+    await Promise.allSettled([
+      slices.oneByOne('x', write('a')),
+      slices.oneByOne('x', write('b')),
+      slices.oneByOne('y', write('c')),
+    ]);
+    assert.deepEqual(
+      events.filter((event) => !event.startsWith('c')),
+      ['a begins', 'a ends', 'b begins', 'b ends'],
+    );
+    assert.ok(events.indexOf('c begins') < events.indexOf('b begins'));
+  });
+
   test('steps run to their end, and their result comes back', async () => {
     function* steps(): Generator<void, number> {
       for (let step = 0; step < 1000; step++) yield;

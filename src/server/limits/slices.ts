@@ -25,6 +25,8 @@ const defaultMaxCpuMs = 20_000;
  */
 export class Slices {
   readonly #waiting: (() => void)[] = [];
+  /** key → the last that waits for it */
+  readonly #last = new Map<string, Promise<unknown>>();
   readonly #maxCpuMs: number;
   #isBusy = false;
 
@@ -35,6 +37,18 @@ export class Slices {
   /** The work of a request on so many bytes, of its body or of the stored object. */
   open(bytes: number): Work {
     return bytes <= smallBytes ? inOneGo : new SlicedWork(this, this.#maxCpuMs);
+  }
+
+  /** Runs the large writes of one key one after the other: side by side, all but one would be in vain. */
+  async oneByOne<T>(key: string, write: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(key) ?? Promise.resolve();
+    const written = before.then(write, write);
+    this.#last.set(key, written);
+    try {
+      return await written;
+    } finally {
+      if (this.#last.get(key) === written) this.#last.delete(key);
+    }
   }
 
   /** Resolves when nobody else works. Must be followed by `end`. */

@@ -114,18 +114,20 @@ export function sortItems(items: readonly unknown[], { order, server, mergeKey }
   if (mergeKey === undefined && items.some(isObject)) return [...items];
   const wanted = indexOf(order, mergeKey);
   const known = indexOf(server, mergeKey);
-  const keyed = items.map((item) => ({ item, key: keyOf(item, mergeKey) }));
-  const placeIn = (places: ReadonlyMap<string, number>, key: string): number => places.get(key) ?? Infinity;
-  const byPlaceIn = (places: ReadonlyMap<string, number>) => (left: { key: string }, right: { key: string }) =>
-    compareNumbers(placeIn(places, left.key), placeIn(places, right.key));
-  const named = keyed.filter(({ key }) => wanted.has(key)).toSorted(byPlaceIn(wanted));
-  const others = keyed.filter(({ key }) => !wanted.has(key)).toSorted(byPlaceIn(known));
+  const placed = items.map((item) => {
+    const key = keyOf(item, mergeKey);
+    return { item, wanted: wanted.get(key) ?? Infinity, known: known.get(key) ?? Infinity };
+  });
+  const named = placed.filter((each) => each.wanted !== Infinity).sort((left, right) => left.wanted - right.wanted);
+  const others = placed
+    .filter((each) => each.wanted === Infinity)
+    .sort((left, right) => compareNumbers(left.known, right.known));
 
   const sorted: unknown[] = [];
   let next = 0;
-  for (const { item, key } of named) {
-    const place = known.get(key) ?? -1;
-    for (let other = others[next]; other !== undefined && placeIn(known, other.key) < place; other = others[++next]) {
+  for (const { item, known: place } of named) {
+    const before = place === Infinity ? -1 : place;
+    for (let other = others[next]; other !== undefined && other.known < before; other = others[++next]) {
       sorted.push(other.item);
     }
     sorted.push(item);
@@ -171,5 +173,6 @@ function keyOf(item: unknown, mergeKey: string | undefined): string {
   return identityOf(item[mergeKey]);
 }
 
-/** Tells scalars apart by type and value. */
-const identityOf = (value: unknown): string => JSON.stringify(value) ?? '';
+/** Tells scalars apart by type and value: no JSON begins as a string does here. */
+const identityOf = (value: unknown): string =>
+  typeof value === 'string' ? `'${value}` : (JSON.stringify(value) ?? '');

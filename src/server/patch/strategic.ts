@@ -24,11 +24,15 @@ export function applyStrategicMergePatch(document: JsonObject, body: unknown, sc
 function mergeObjects(original: JsonObject, patch: JsonObject, schema: Schema | undefined): JsonObject {
   if (Object.hasOwn(patch, patchDirective)) return directedObject(patch);
   const merged = new Map(Object.entries(original));
-  const rest = new Map(Object.entries(patch));
-
-  retainKeys(merged, rest);
-  orderLists(merged, rest, schema);
-  deletePrimitives(merged, rest);
+  let rest: Iterable<[string, unknown]> = Object.entries(patch);
+  // Items of lists hardly ever have directives, and there may be many of them.
+  if (Object.keys(patch).some((key) => key.startsWith('$'))) {
+    const directed = new Map(rest);
+    retainKeys(merged, directed);
+    orderLists(merged, directed, schema);
+    deletePrimitives(merged, directed);
+    rest = directed;
+  }
   for (const [key, value] of rest) {
     if (value === null) merged.delete(key);
     else assign(merged, key, mergeValues(merged.get(key), value, schemaAt(schema, key)));

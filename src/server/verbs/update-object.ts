@@ -54,7 +54,24 @@ export async function updateObject(
   // A small change of a large object is as much work as a large change.
   const work =
     request.work === inOneGo ? context.slices.open(resource.cache.get(key)?.entry.value.length ?? 0) : request.work;
-  for (let attempt = 0; attempt < (work === inOneGo ? attempts : longAttempts); attempt++) {
+  const target = { key, work, attempts: work === inOneGo ? attempts : longAttempts };
+  const update = (): Promise<Written> => updateFirst(context, resource, request, { revision, target });
+  return work === inOneGo ? update() : context.slices.oneByOne(key, update);
+}
+
+/** Tries until no other write comes first. */
+async function updateFirst(
+  context: ServerContext,
+  resource: Resource,
+  request: WriteRequest,
+  change: {
+    readonly revision: Revision;
+    readonly target: { readonly key: string; readonly work: Work; readonly attempts: number };
+  },
+): Promise<Written> {
+  const { revision, target } = change;
+  const { key, work } = target;
+  for (let attempt = 0; attempt < target.attempts; attempt++) {
     const item = resource.cache.get(key);
     if (item === undefined) {
       refuseDamaged(context, resource, request);
