@@ -44,7 +44,7 @@ export function runElectedPart(part: ElectedPart): RunningPart {
   return {
     ready,
     failed: failure.promise,
-    problems: () => [...informers.problems(), ...leadership.problems(), ...(part.problems?.() ?? [])],
+    problems: () => [...informers.unsynced(), ...leadership.problems(), ...(part.problems?.() ?? [])],
     async [Symbol.asyncDispose]() {
       stop.abort();
       await running;

@@ -48,7 +48,7 @@ export class Informers {
     kind: Kind<T>,
     options: Omit<InformerOptions<T, Index>, 'clock' | 'onBegin' | 'onError'> = {},
   ): Informer<T, Index> {
-    const watch = `the watch of ${kind.plural}`;
+    const watch = watchOf(kind.plural);
     const informer = new Informer<T, Index>(this.#options.client, kind, {
       withoutManagedFields: true,
       ...options,
@@ -69,7 +69,7 @@ export class Informers {
       trim: withoutManagedFields,
       ...options,
       clock: this.#clock,
-      onError: (error) => this.#errors.failed(`the watch of ${plural}`, error),
+      onError: (error) => this.#errors.failed(watchOf(plural), error),
     });
     return this.#add(informer, plural, (signal) => informer.settled(signal));
   }
@@ -87,10 +87,19 @@ export class Informers {
     await Promise.all(this.#started().map((entry) => entry.synced(signal)));
   }
 
-  /** What readiness reports: what has not been read completely yet, and which watches failed recently. */
-  problems(): readonly string[] {
-    const unsynced = this.#started().filter(({ isSynced }) => !isSynced);
-    return [...unsynced.map(({ plural }) => `the ${plural} have not been read yet`), ...this.#errors.recent()];
+  /** A sentence for each informer that was started and has not read everything yet. */
+  unsynced(): readonly string[] {
+    return this.#started()
+      .filter(({ isSynced }) => !isSynced)
+      .map(({ plural }) => {
+        const why = this.#errors.why(watchOf(plural));
+        return `the ${plural} have not been read yet${why === undefined ? '' : `: ${why}`}`;
+      });
+  }
+
+  /** A sentence for each watch that failed recently. What was read before is still there. */
+  failing(): readonly string[] {
+    return this.#errors.recent();
   }
 
   /** Stops all of them, and resolves when none runs any more. */
@@ -110,6 +119,8 @@ export class Informers {
     return informer;
   }
 }
+
+const watchOf = (plural: string): string => `the watch of ${plural}`;
 
 /** For informers that cannot leave managedFields out before they parse an object. */
 function withoutManagedFields<T extends ApiObject>(object: T): T {

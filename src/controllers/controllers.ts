@@ -69,7 +69,7 @@ class Controllers {
       ...(collects
         ? { accompany: (signal) => this.#kinds.run(signal), synced: (signal) => this.#kinds.synced(signal) }
         : {}),
-      problems: () => this.#discovery.recent(),
+      problems: () => [...this.#informers.failing(), ...this.#discovery.recent()],
       recorders: () => this.#recorders.values(),
     });
   }

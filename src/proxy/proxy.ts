@@ -6,6 +6,7 @@ import type { Service } from '../api/kinds/core/service/schema.ts';
 import type { Clock, Random } from '../client/clock.ts';
 import { systemClock } from '../client/clock.ts';
 import { EventRecorder } from '../client/events.ts';
+import { Informers } from '../client/informers.ts';
 import type { Key } from '../client/key.ts';
 import { keyFor } from '../client/key.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
@@ -51,6 +52,7 @@ class RunningProxy implements RunningPart {
   readonly #options: ProxyOptions;
   readonly #clock: Clock;
   readonly #addresses: () => readonly string[];
+  readonly #informers: Informers;
   readonly #caches: Caches;
   readonly #table: RoutingTable;
   readonly #follower: Follower;
@@ -77,7 +79,8 @@ class RunningProxy implements RunningPart {
     this.#clock = machine.clock ?? systemClock;
     this.#addresses = machine.addresses ?? machineAddresses;
     const { client, log } = context;
-    this.#caches = new Caches(client, options.nodeName, (error) => log.warn({ err: error }, 'cannot follow objects'));
+    this.#informers = new Informers({ client, log });
+    this.#caches = new Caches(this.#informers, options.nodeName);
     this.#table = new RoutingTable(nodeNetwork(this.#surroundings()));
     this.#metrics = new ProxyMetrics(context.metrics, {
       table: this.#table,
@@ -124,8 +127,7 @@ class RunningProxy implements RunningPart {
   }
 
   problems(): readonly string[] {
-    const missing = this.#caches.missing.map((name) => `${name} are not read yet`);
-    return [...missing, this.#failure, this.#leaving()].filter((problem) => problem !== undefined);
+    return [...this.#informers.unsynced(), this.#failure, this.#leaving()].filter((problem) => problem !== undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -138,10 +140,10 @@ class RunningProxy implements RunningPart {
 
   async #run(open: () => Promise<Backend>): Promise<void> {
     const { signal } = this.#stop;
-    const following = this.#caches.run(signal);
+    this.#informers.start();
     try {
       this.#backend = await open();
-      await this.#caches.synced(signal);
+      await this.#informers.synced(signal);
       this.#ask();
       await this.#runner.serve(signal);
     } catch (error) {
@@ -149,7 +151,7 @@ class RunningProxy implements RunningPart {
       this.#synced.reject(error);
     }
     this.#synced.reject(signal.reason);
-    await following;
+    await this.#informers.stop();
   }
 
   #leaving(): string | undefined {

@@ -11,12 +11,11 @@ import type { ImportedService } from '../../api/kinds/multicluster/supercluster/
 import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { serviceCidrKind } from '../../api/kinds/networking/servicecidr/kind.ts';
 import type { ServiceCidr } from '../../api/kinds/networking/servicecidr/schema.ts';
-import type { ApiObject } from '../../api/metadata.ts';
 import { importNameLabel, seedImportNameLabel } from '../../api/kinds/multicluster/labels.ts';
-import type { Client } from '../../client/client.ts';
-import { Informer } from '../../client/informer.ts';
+import type { Informer } from '../../client/informer.ts';
+import type { Informers } from '../../client/informers.ts';
 import { keyFor } from '../../client/key.ts';
-import { OptionalInformer } from '../../client/optional-informer.ts';
+import type { OptionalInformer } from '../../client/optional-informer.ts';
 import { importOwner } from '../routes/import.ts';
 import { serviceOwner } from '../routes/service.ts';
 
@@ -30,53 +29,17 @@ export class Caches {
   readonly serviceImports: OptionalInformer<ServiceImport>;
   readonly serviceCidrs: OptionalInformer<ServiceCidr>;
 
-  constructor(client: Client, nodeName: string, onError: (error: unknown) => void) {
-    this.services = new Informer<Service>(client, serviceKind, { trim: withoutManagedFields, onError });
-    this.slices = new Informer<EndpointSlice, 'owner'>(client, endpointSliceKind, {
-      trim: withoutManagedFields,
-      indexes: { owner: sliceOwners },
-      onError,
-    });
-    this.nodes = new Informer<Node>(client, nodeKind, {
-      fieldSelector: `metadata.name=${nodeName}`,
-      trim: withoutManagedFields,
-      onError,
-    });
-    const optional = { trim: withoutManagedFields, onError };
-    this.imported = new OptionalInformer<ImportedService>(client, [importedServiceKind], optional);
-    this.serviceImports = new OptionalInformer<ServiceImport>(
-      client,
-      [serviceImportKind, serviceImportAlphaKind],
-      optional,
-    );
-    this.serviceCidrs = new OptionalInformer<ServiceCidr>(client, [serviceCidrKind], optional);
-  }
-
-  /** Fills them until the signal fires. Never rejects. */
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#all().map((cache) => cache.run(signal)));
-  }
-
-  /** Resolves when everything there is has been seen: a part of it is nothing to act upon. Rejects on the signal. */
-  async synced(signal: AbortSignal): Promise<void> {
-    await Promise.all([
-      ...[this.services, this.slices, this.nodes].map((cache) => cache.synced(signal)),
-      ...[this.imported, this.serviceImports, this.serviceCidrs].map((cache) => cache.settled(signal)),
-    ]);
-  }
-
-  /** What is not complete yet, by name. */
-  get missing(): readonly string[] {
-    const named = { Services: this.services, EndpointSlices: this.slices, Nodes: this.nodes };
-    return Object.entries(named).flatMap(([name, cache]) => (cache.hasSynced ? [] : [name]));
-  }
-
-  #all(): readonly { run(signal: AbortSignal): Promise<void> }[] {
-    return [this.services, this.slices, this.nodes, this.imported, this.serviceImports, this.serviceCidrs];
+  constructor(informers: Informers, nodeName: string) {
+    this.services = informers.of(serviceKind);
+    this.slices = informers.of(endpointSliceKind, { indexes: { owner: sliceOwners } });
+    this.nodes = informers.of(nodeKind, { fieldSelector: `metadata.name=${nodeName}` });
+    this.imported = informers.optional([importedServiceKind]);
+    this.serviceImports = informers.optional([serviceImportKind, serviceImportAlphaKind]);
+    this.serviceCidrs = informers.optional([serviceCidrKind]);
   }
 }
 
-/** Whose a slice is, as the routing table calls its owners: a Service's or an import's. */
+/** The owners of a slice, as the routing table names them: a Service or imports. */
 export function sliceOwners({ metadata: { namespace, labels = {} } }: EndpointSlice): readonly string[] {
   const service = labels[serviceNameLabel];
   const imports = new Set([labels[importNameLabel], labels[seedImportNameLabel]].filter((name) => name !== undefined));
@@ -84,10 +47,4 @@ export function sliceOwners({ metadata: { namespace, labels = {} } }: EndpointSl
     ...(service === undefined ? [] : [serviceOwner(keyFor({ namespace, name: service }))]),
     ...Array.from(imports, (name) => importOwner(keyFor({ namespace, name }))),
   ];
-}
-
-/** An object without what only servers need to know about who wrote it. */
-function withoutManagedFields<T extends ApiObject>(object: T): T {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
 }
