@@ -31,6 +31,8 @@ export interface ProxyOptions {
   readonly fullSyncPeriodMs?: number;
   /** Where health checks of load balancers are answered. Default: every address. */
   readonly healthCheckHost?: string;
+  /** Ports that may be listened on for them. Default: no bound. */
+  readonly healthCheckPorts?: number;
 }
 
 /** How routes are made under these options. */

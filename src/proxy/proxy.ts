@@ -92,6 +92,7 @@ class RunningProxy implements RunningPart {
     this.#triggers = new TriggerTimes(this.#clock.now());
     this.#checks = new HealthChecks({
       host: options.healthCheckHost,
+      mostPorts: options.healthCheckPorts,
       isHealthy: () => this.#failure === undefined,
       onError: (check, error) => this.#healthCheckFailed(check, error),
     });

@@ -29,6 +29,7 @@ export function proxyOptionsOf(settings: Settings, descriptors = Infinity): Prox
       nftables: { table: readFlag(settings, 'nftables-table', parseTable, defaultTableName) },
       userspace: { ...userspaceOptionsOf(settings), descriptors },
     },
+    healthCheckPorts: Math.max(4, Math.floor(descriptors * 0.03)),
     nodePortAddresses: readFlag<readonly string[]>(settings, 'nodeport-addresses', parseNodePortAddresses, ['primary']),
     ...(podRanges === undefined ? {} : { podRanges }),
     ...(serviceRanges === undefined ? {} : { serviceRanges }),

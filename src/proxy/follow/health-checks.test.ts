@@ -78,3 +78,23 @@ test('a port that is taken is told, and tried again', async () => {
   assert.equal((await fetch(`http://127.0.0.1:${port}`)).status, 200);
   assert.equal(errors.length, 1, 'it was told once, however often it was tried');
 });
+
+test('a port beyond those that may be listened on is an error, until another is closed', async () => {
+  const errors: string[] = [];
+  await using checks = new HealthChecks({
+    host: '127.0.0.1',
+    mostPorts: 1,
+    isHealthy: () => true,
+    onError: ({ port }, error) => errors.push(`${port} ${String(error)}`),
+  });
+  const [first, second] = [await freePort(), await freePort()];
+  checks.set('Service shop/web', check(first, 1));
+  checks.set('Service shop/other', { ...check(second, 1), owner: 'Service shop/other' });
+  checks.retry();
+  await checks.listening();
+  assert.deepEqual(errors, [`${second} Error: \`ulimit -n\` leaves 1 ports for health checks: raise it`]);
+  checks.set('Service shop/web', undefined);
+  checks.retry();
+  await checks.listening();
+  assert.equal((await fetch(`http://127.0.0.1:${second}`)).status, 200);
+});

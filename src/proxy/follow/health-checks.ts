@@ -7,6 +7,8 @@ import type { HealthCheck } from '../routes/health-check.ts';
 export interface HealthChecksOptions {
   /** Default: every address. */
   readonly host?: string | undefined;
+  /** Ports that may be listened on, and twice as many connections to all of them. Default: no bound. */
+  readonly mostPorts?: number | undefined;
   /** Whether this proxy does its work: a node whose proxy does not is not to be used. */
   readonly isHealthy: () => boolean;
   /** Told once when a port cannot be listened on; it is tried again with the next `set` or `retry`. */
@@ -27,6 +29,7 @@ export class HealthChecks implements AsyncDisposable {
   readonly #servers = new Map<number, Listening>();
   /** Ports that were told to be closed, and still are. */
   readonly #told = new Set<number>();
+  #connections = 0;
 
   constructor(options: HealthChecksOptions) {
     this.#options = options;
@@ -68,6 +71,10 @@ export class HealthChecks implements AsyncDisposable {
   #open(check: HealthCheck): void {
     const { port, owner } = check;
     if (this.#servers.has(port)) return;
+    const { mostPorts = Infinity } = this.#options;
+    if (this.#servers.size >= mostPorts) {
+      return this.#complain(check, new Error(`\`ulimit -n\` leaves ${mostPorts} ports for health checks: raise it`));
+    }
     const server = createServer({ keepAliveTimeout: 1000, requestTimeout: 5000 }, (_request, response) => {
       const { code, body, weight } = answerFor(this.#checks.get(owner) ?? check, this.#options.isHealthy());
       response.writeHead(code, {
@@ -79,18 +86,27 @@ export class HealthChecks implements AsyncDisposable {
     });
     // Load balancers are few; anybody else has no business here.
     server.maxConnections = 256;
+    server.on('connection', (socket) => {
+      if (this.#connections >= mostPorts * 2) return void socket.destroy();
+      this.#connections++;
+      socket.once('close', () => this.#connections--);
+    });
     const listened = Promise.withResolvers<void>();
     server.on('error', (error) => {
       this.#servers.delete(port);
       listened.resolve();
-      if (!this.#told.has(port)) this.#options.onError(check, error);
-      this.#told.add(port);
+      this.#complain(check, error);
     });
     server.listen({ port, ...(this.#options.host === undefined ? {} : { host: this.#options.host }) }, () => {
       this.#told.delete(port);
       listened.resolve();
     });
     this.#servers.set(port, { server, listened: listened.promise });
+  }
+
+  #complain(check: HealthCheck, error: Error): void {
+    if (!this.#told.has(check.port)) this.#options.onError(check, error);
+    this.#told.add(check.port);
   }
 
   #close(port: number): void {

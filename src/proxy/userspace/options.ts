@@ -23,17 +23,17 @@ export const defaultLimits: UserspaceLimits = {
   pins: 262_144,
 };
 
-/** Limits within so many descriptors. */
+/** Limits within so many descriptors; what is left is for health checks. */
 export function limitsWithin(descriptors: number, given: Partial<UserspaceLimits> = {}): UserspaceLimits {
   const most = (share: number, each: number): number => Math.max(4, Math.floor((descriptors * share) / each));
   const wanted = { ...defaultLimits, ...given };
-  const connections = Math.min(wanted.connections, most(0.45, 2));
+  const connections = Math.min(wanted.connections, most(0.42, 2));
   return {
     ...wanted,
     connections,
     connectionsPerAddress: Math.min(wanted.connectionsPerAddress, Math.ceil(connections / 2)),
-    listeners: Math.min(wanted.listeners, most(0.4, 1)),
-    udpFlows: Math.min(wanted.udpFlows, most(0.15, 1)),
+    listeners: Math.min(wanted.listeners, most(0.35, 1)),
+    udpFlows: Math.min(wanted.udpFlows, most(0.14, 1)),
   };
 }
 
