@@ -1,8 +1,6 @@
 // Few descriptors (`ulimit -n`) and clients that take as many as they can: the process stays, those it serves are served,
 // and everything works again afterwards.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 
@@ -13,6 +11,7 @@ import { Connection } from '../harness/connection.ts';
 import type { Fairlead } from '../harness/fairlead.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import type { Credentials } from '../harness/server.ts';
+import { credentialsIn } from '../harness/server.ts';
 import { Flood } from './flood.ts';
 
 /** What one cluster needs, as docs/access.md says. */
@@ -40,12 +39,6 @@ interface Ports {
 function portsOf({ process: { out } }: Fairlead): Ports {
   const [, api, dns] = /https:\/\/127\.0\.0\.1:(\d+) +dns 127\.0\.0\.1:(\d+)/.exec(out) ?? [];
   return { api: Number(api), dns: Number(dns) };
-}
-
-async function credentialsOf({ directory }: Fairlead): Promise<Credentials> {
-  const read = (name: string): Promise<string> => readFile(join(directory, 'pki', name), 'utf8');
-  const [ca, cert, key] = await Promise.all([read('ca.crt'), read('admin.crt'), read('admin.key')]);
-  return { ca, cert, key };
 }
 
 const slices = (namespace: string): string => `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
@@ -81,7 +74,7 @@ for (const count of [needed, 600, 1500]) {
       const data = stack.use(await temporaryDirectory());
       fairlead = stack.use(await startFairlead(data.path, command, withDescriptors(count)));
       ports = portsOf(fairlead);
-      credentials = await credentialsOf(fairlead);
+      credentials = await credentialsIn(fairlead.directory, 'east');
       client = stack.use(new Connection(ports.api, credentials));
       pods.tcp = stack.use(await named('127.192.88.1', 'pod')).port;
       pods.udp = stack.use(await namedUdp('127.192.88.1', 'pod')).port;

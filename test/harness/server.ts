@@ -13,6 +13,13 @@ export interface Credentials {
   readonly key: string;
 }
 
+/** The administrator of a cluster whose server has this data directory. */
+export async function credentialsIn(directory: string, cluster: string): Promise<Credentials> {
+  const read = (name: string): Promise<string> => readFile(join(directory, 'pki', cluster, name), 'utf8');
+  const [ca, cert, key] = await Promise.all([read('ca.crt'), read('admin.crt'), read('admin.key')]);
+  return { ca, cert, key };
+}
+
 /** One data directory and one port, on which `fairlead server` is started, stopped, killed and started again. */
 export class FairleadServer implements AsyncDisposable {
   readonly directory: string;
@@ -66,10 +73,8 @@ export class FairleadServer implements AsyncDisposable {
     this.#running = undefined;
   }
 
-  async credentials(): Promise<Credentials> {
-    const read = (name: string): Promise<string> => readFile(join(this.directory, 'pki', 'fairlead', name), 'utf8');
-    const [ca, cert, key] = await Promise.all([read('ca.crt'), read('admin.crt'), read('admin.key')]);
-    return { ca, cert, key };
+  credentials(): Promise<Credentials> {
+    return credentialsIn(this.directory, 'fairlead');
   }
 
   /** Bytes of memory that the process has resident. */

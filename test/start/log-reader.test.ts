@@ -9,13 +9,12 @@ import { Connection } from '../harness/connection.ts';
 import type { Fairlead } from '../harness/fairlead.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { root } from '../harness/process.ts';
+import { credentialsIn } from '../harness/server.ts';
 
 /** Reads a metric over the API, which shows that the server answers. */
 async function droppedLines({ directory, kubeconfig }: Fairlead): Promise<number> {
-  const read = (name: string): Promise<string> => readFile(join(directory, 'pki', 'fairlead', name), 'utf8');
-  const [ca, cert, key] = await Promise.all([read('ca.crt'), read('admin.crt'), read('admin.key')]);
   const port = /https:\/\/127\.0\.0\.1:(\d+)/.exec(await readFile(kubeconfig, 'utf8'))?.[1];
-  using connection = new Connection(Number(port), { ca, cert, key });
+  using connection = new Connection(Number(port), await credentialsIn(directory, 'fairlead'));
   const { status, body } = await connection.ask('GET', '/metrics');
   assert.equal(status, 200);
   return Number(/^fairlead_log_dropped_lines_total (\d+)$/m.exec(String(body))?.[1]);
