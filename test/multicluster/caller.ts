@@ -1,6 +1,9 @@
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** How long a call may take. */
+export const callMs = 3000;
+
 /** What a caller got, and when. */
 export interface Call {
   readonly atMs: number;
@@ -44,7 +47,7 @@ export class Caller implements AsyncDisposable {
 /** One request on a connection of its own. */
 function answerOf(url: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const asked = request(url, { agent: false, timeout: 3000 }, (response) => {
+    const asked = request(url, { agent: false, timeout: callMs }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
       response.on('end', () => resolve(text.trim()));

@@ -42,6 +42,12 @@ export async function eventually(what: string, probe: () => Promise<boolean>, wi
   }
 }
 
+interface Start {
+  readonly directory: string;
+  readonly number: number;
+  readonly settings: Readonly<Record<string, object>>;
+}
+
 /** One cluster. */
 export class SetCluster implements AsyncDisposable {
   readonly place: Place;
@@ -58,10 +64,10 @@ export class SetCluster implements AsyncDisposable {
   }
 
   /** Starts it with one node, and the namespace `shop`; `number` tells its addresses from those of others. */
-  static async start(place: Place, directory: string, number: number): Promise<SetCluster> {
+  static async start(place: Place, { directory, number, settings: more }: Start): Promise<SetCluster> {
     const { id, region, zone } = place;
     const config = join(directory, 'config.yaml');
-    const settings = { proxy: { 'hostname-override': `${id}-1`, 'cluster-id': id } };
+    const settings = { proxy: { 'hostname-override': `${id}-1`, 'cluster-id': id }, ...more };
     await writeFile(config, JSON.stringify(settings));
     const parts = 'server,controllers,dns,proxy,loadbalancer,reaper';
     const services = `127.64.${number}.0/24`;
@@ -81,6 +87,11 @@ export class SetCluster implements AsyncDisposable {
     const { id, region } = this.place;
     const superclusterCIDRs = [`${this.#network.replace('.192.', '.128.')}.0/24`];
     return { id, region, kubeconfig: this.#up.kubeconfig, superclusterCIDRs, endpointCIDRs: ['127.192.0.0/16'] };
+  }
+
+  /** Its process: the control plane and the proxy. */
+  get pid(): number {
+    return this.#up.process.pid;
   }
 
   get kubeconfig(): string {
@@ -170,20 +181,36 @@ export class SetCluster implements AsyncDisposable {
   }
 }
 
-/** Starts clusters and a controller that knows them by a file of members. */
-export async function startSet(places: readonly Place[], stack: AsyncDisposableStack): Promise<readonly SetCluster[]> {
+/** Clusters without a controller, and what a controller of them is started with. */
+interface Places {
+  readonly clusters: readonly SetCluster[];
+  readonly flags: readonly string[];
+}
+
+/** Starts clusters; `settings` are those of their parts. */
+export async function startPlaces(
+  places: readonly Place[],
+  stack: AsyncDisposableStack,
+  settings: Readonly<Record<string, object>> = {},
+): Promise<Places> {
   const first = Math.floor(Math.random() * 80) * 3 + 1; // apart from other sets on this machine
   const clusters = await Promise.all(
     places.map(async (place, index) => {
       const { path } = stack.use(await temporaryDirectory());
-      return stack.use(await SetCluster.start(place, path, first + index));
+      return stack.use(await SetCluster.start(place, { directory: path, number: first + index, settings }));
     }),
   );
   const file = join(stack.use(await temporaryDirectory()).path, 'members.yaml');
   await writeFile(file, JSON.stringify({ members: clusters.map(({ member }) => member) }));
-  const home = ['--kubeconfig', clusters.at(-1)?.kubeconfig ?? '', '--health-port', '0'];
+  const flags = ['--members', file, '--kubeconfig', clusters.at(-1)?.kubeconfig ?? '', '--health-port', '0'];
+  return { clusters, flags };
+}
+
+/** Starts clusters and a controller that knows them by a file of members. */
+export async function startSet(places: readonly Place[], stack: AsyncDisposableStack): Promise<readonly SetCluster[]> {
+  const { clusters, flags } = await startPlaces(places, stack);
   const lease = ['--source-lease-duration', `${leaseMs / 1000}s`, '--leader-elect=false'];
-  const controller = stack.use(new FairleadProcess(['multicluster', '--members', file, ...home, ...lease]));
+  const controller = stack.use(new FairleadProcess(['multicluster', ...flags, ...lease]));
   await controller.ready();
   return clusters;
 }

@@ -1,0 +1,178 @@
+// The multi-cluster controller is killed, stopped, or paused with everything else, while somebody calls an imported Service:
+// no call fails, and no imported slice is deleted or written again. Every cluster, controller and Pod is a process.
+
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
+import { unlessInstalled } from '../harness/needs.ts';
+import { FairleadProcess } from '../harness/process.ts';
+import { Caller, callMs } from './caller.ts';
+import type { SetCluster } from './set.ts';
+import { eventually, startPlaces } from './set.ts';
+import { SliceEvents } from './slice-events.ts';
+
+const sourceLeaseMs = 16_000;
+const times = [
+  ...['--source-lease-duration', `${sourceLeaseMs / 1000}s`],
+  ...['--leader-elect-lease-duration', '3s', '--leader-elect-renew-deadline', '2s'],
+  ...['--leader-elect-retry-period', '500ms'],
+];
+const places = [
+  { id: 'east', region: 'eu', zone: 'eu-1' },
+  { id: 'west', region: 'eu', zone: 'eu-2' },
+];
+const name = 'web.shop.svc.supercluster.local';
+
+/** The clusters, whose west imports `web` from east, and the controllers. */
+class Stand {
+  readonly west: SetCluster;
+  readonly clusters: readonly SetCluster[];
+  readonly #flags: readonly string[];
+  readonly #stack: AsyncDisposableStack;
+  controllers: FairleadProcess[] = [];
+
+  private constructor(clusters: readonly SetCluster[], flags: readonly string[], stack: AsyncDisposableStack) {
+    const [, west] = clusters;
+    assert.ok(west);
+    this.west = west;
+    this.clusters = clusters;
+    this.#flags = flags;
+    this.#stack = stack;
+  }
+
+  static async start(stack: AsyncDisposableStack, settings: Readonly<Record<string, object>> = {}): Promise<Stand> {
+    const { clusters, flags } = await startPlaces(places, stack, settings);
+    const stand = new Stand(clusters, flags, stack);
+    await stand.startController();
+    const [east] = clusters;
+    await east?.serve('web');
+    await east?.export('web');
+    await eventually('it is imported', async () => (await stand.west.curl(name)) === 'east');
+    await eventually('its source has a lease', async () => (await stand.renewal()).holder !== '');
+    return stand;
+  }
+
+  async startController(): Promise<void> {
+    const controller = this.#stack.use(new FairleadProcess(['multicluster', ...this.#flags, ...times]));
+    await controller.ready();
+    this.controllers.push(controller);
+  }
+
+  /** Ends all controllers but the last, which waits to lead. */
+  async endFirst(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    await this.controllers.shift()?.stop(signal);
+  }
+
+  /** Who renews the lease of east in west, and when that was last. */
+  async renewal(): Promise<{ readonly holder: string; readonly atMs: number }> {
+    const lease = { namespace: 'kube-system', name: 'multicluster-source-east' };
+    const { holderIdentity = '', renewTime = '' } = (await this.west.client.find(leaseKind, lease))?.spec ?? {};
+    return { holder: holderIdentity, atMs: Date.parse(renewTime) };
+  }
+
+  /** Calls all the time while `happen` goes on, and until the leases from before would have run out. */
+  async undisturbed(happen: () => Promise<void>, { isPause = false } = {}): Promise<void> {
+    const { holder } = await this.renewal();
+    await using events = await SliceEvents.start(this.west.client);
+    await using caller = new Caller(`http://${await this.west.resolve(name)}:8080/`);
+    await eventually('calls arrive', async () => caller.calls.length > 10);
+    const began = performance.now();
+    await happen();
+    const ended = performance.now();
+    const longAfter = Date.now() + sourceLeaseMs;
+    await eventually('leases are renewed, by another controller where one took over', async () => {
+      const now = await this.renewal();
+      return now.atMs > longAfter && (now.holder !== holder || isPause);
+    });
+    assert.equal(await this.west.curl(name), 'east');
+    // The proxy cannot answer while it is paused itself.
+    const failed = caller.errors.filter(({ atMs }) => !isPause || atMs < began - callMs || atMs > ended);
+    assert.equal(failed.length, 0, `of ${caller.calls.length} calls`);
+    assert.equal(events.deletions, 0, 'deletions of slices');
+    assert.ok(events.writes <= 1, `${events.writes} writes of slices`);
+  }
+}
+
+const pidsOf = ({ clusters, controllers }: Stand): readonly number[] =>
+  [...clusters, ...controllers].map(({ pid }) => pid);
+
+/** The freezer of cgroups: in its own hierarchy (version 1), or in every group (version 2). */
+const freezers = [
+  { root: '/sys/fs/cgroup/freezer', file: 'freezer.state', frozen: 'FROZEN', thawed: 'THAWED' },
+  { root: '/sys/fs/cgroup', file: 'cgroup.freeze', frozen: '1', thawed: '0' },
+];
+
+/** Freezes processes for so long in a group of their own. */
+async function frozen(pids: readonly number[], ms: number, { root, file, frozen: on, thawed }: (typeof freezers)[0]) {
+  const group = join(root, `fairlead-test-${process.pid}`);
+  await mkdir(group);
+  for (const pid of pids) await writeFile(join(group, 'cgroup.procs'), `${pid}`);
+  try {
+    await writeFile(join(group, file), on);
+    await delay(ms);
+  } finally {
+    await writeFile(join(group, file), thawed);
+    for (const pid of pids) await writeFile(join(root, 'cgroup.procs'), `${pid}`);
+    await rmdir(group);
+  }
+}
+
+async function stopped(pids: readonly number[], ms: number): Promise<void> {
+  for (const pid of pids) process.kill(pid, 'SIGSTOP');
+  await delay(ms);
+  for (const pid of pids) process.kill(pid, 'SIGCONT');
+}
+
+describe('a controller that ends', { skip: unlessInstalled('curl', 'dig') }, () => {
+  const stack = new AsyncDisposableStack();
+  let stand: Stand;
+  before(async () => (stand = await Stand.start(stack)));
+  after(() => stack.disposeAsync());
+
+  test('is killed, with a standby: no call fails and no slice is deleted', async () => {
+    await stand.startController();
+    await stand.undisturbed(() => stand.endFirst('SIGKILL'));
+  });
+
+  test('is killed, without a standby, and restarted at once: the same', async () => {
+    await stand.undisturbed(async () => {
+      await stand.endFirst('SIGKILL');
+      await stand.startController();
+    });
+  });
+
+  test('is told to stop, with a standby: it hands over before its lease runs out', async () => {
+    await stand.startController();
+    await stand.undisturbed(() => stand.endFirst('SIGTERM'));
+  });
+
+  test('is paused with all servers, reapers and proxies for longer than leases last: nothing is removed on waking', async () => {
+    await stand.undisturbed(() => stopped(pidsOf(stand), sourceLeaseMs + 4000), { isPause: true });
+  });
+
+  const freezer = freezers.find(({ root, file }) => existsSync(join(root, root.endsWith('freezer') ? 'tasks' : file)));
+  const noFreezer = freezer === undefined ? 'no cgroup freezer here' : false;
+  test('is frozen with all of them in a cgroup: the same', { skip: noFreezer }, async () => {
+    if (freezer === undefined) return;
+    await stand.undisturbed(() => frozen(pidsOf(stand), sourceLeaseMs + 4000, freezer), { isPause: true });
+  });
+});
+
+describe('a controller that is gone for good', { skip: unlessInstalled('curl', 'dig') }, () => {
+  const stack = new AsyncDisposableStack();
+  after(() => stack.disposeAsync());
+
+  test('removes nothing where reapers freeze, also when it returns', async () => {
+    const stand = await Stand.start(stack, { reaper: { 'on-controller-loss': 'Freeze' } });
+    await stand.undisturbed(async () => {
+      await stand.endFirst('SIGKILL');
+      await delay(sourceLeaseMs + 4000);
+      await stand.startController();
+    });
+  });
+});
