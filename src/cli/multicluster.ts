@@ -3,7 +3,7 @@ import { dnsLabelErrors } from '../api/names.ts';
 import { endpointRangesOf } from '../multicluster/guard/policy.ts';
 import { Vips } from '../multicluster/member/vips.ts';
 import type { PulseTimes } from '../multicluster/member/options.ts';
-import { defaultSourceLeaseMs, pulseOf } from '../multicluster/member/options.ts';
+import { defaultMemberLimit, defaultSourceLeaseMs, pulseOf } from '../multicluster/member/options.ts';
 import type { MemberEntry, MulticlusterOptions } from '../multicluster/multicluster.ts';
 import { UsageError } from './errors.ts';
 import { oneOf, readFlag } from './flags.ts';
@@ -46,6 +46,18 @@ const flags: readonly Flag[] = [
     value: 'DURATION',
     description: 'how long the endpoints of a cluster are kept while nobody hears of it; longer than an election takes',
     default: `${defaultSourceLeaseMs / 1000}s`,
+  },
+  {
+    name: 'max-objects-per-member',
+    value: 'N',
+    description: 'how many objects of the kinds that are read a cluster may have; one with more is not read',
+    default: `${defaultMemberLimit.objects}`,
+  },
+  {
+    name: 'max-bytes-per-member',
+    value: 'N',
+    description: 'and how many bytes its server may send for them',
+    default: `${defaultMemberLimit.bytes}`,
   },
   ...webhookFlags,
   ...leaderFlags(lease),
@@ -109,6 +121,10 @@ function readOptions(settings: Settings, targets?: readonly string[]): Omit<Mult
     setName: readFlag(settings, 'set-name', nonEmpty, 'fairlead'),
     windowMs: readFlag(settings, 'window', parseGoDuration, 100),
     pulse,
+    memberLimit: {
+      objects: readFlag(settings, 'max-objects-per-member', parseCount, defaultMemberLimit.objects),
+      bytes: readFlag(settings, 'max-bytes-per-member', parseCount, defaultMemberLimit.bytes),
+    },
     leaderElection,
     webhook: readWebhook(settings),
   };
@@ -145,6 +161,11 @@ function parseLease(text: string): number {
   // A Lease counts whole seconds.
   if (ms < 1000 || ms % 1000 !== 0) throw new UsageError('expected whole seconds, such as 15s');
   return ms;
+}
+
+function parseCount(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new UsageError('expected a number above zero');
+  return Number(text);
 }
 
 function nonEmpty(text: string): string {

@@ -2,8 +2,13 @@ import { StatusError } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import { apiVersionOf } from '../api/kind.ts';
 import type { ApiObject } from '../api/metadata.ts';
+import { TooMuchError } from './errors.ts';
+import type { Usage } from './limits.ts';
+import { defaultBudget, ObjectBudget, parseJson } from './limits.ts';
+import type { ListPage } from './list-pages.ts';
+import { ListPages } from './list-pages.ts';
 import { withoutManagedFields } from './managed-fields.ts';
-import type { ApiCall, Query, Transport } from './transport.ts';
+import type { ApiAnswer, ApiCall, Query, Transport } from './transport.ts';
 import { isRefusal, isStatus, refusal } from './transport.ts';
 
 /** Which object. A namespace is given for kinds that are in one. */
@@ -55,6 +60,8 @@ export interface Selection {
 }
 
 export interface ListOptions extends Selection, CallOptions {
+  /** Told of what the pages up to now come to; throws when that is too much. Default: more than any cluster has. */
+  readonly check?: (usage: Usage) => void;
   /** Objects a page; default 500. All pages are read. */
   readonly pageSize?: number;
 }
@@ -73,12 +80,16 @@ export interface WatchOptions extends Selection, CallOptions {
 export interface ObjectList<T> {
   readonly resourceVersion: string;
   readonly items: readonly T[];
+  /** How many the server sent for them. */
+  readonly bytes: number;
 }
 
 /** What a watch says. A bookmark has a kind and a revision only; an ERROR is thrown instead. */
 export interface WatchEvent<T> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   readonly object: T;
+  /** How many the server sent for it. */
+  readonly bytes: number;
 }
 
 const patchTypes = {
@@ -115,33 +126,39 @@ export class Client implements Disposable {
 
   /** Everything selected, as of one revision. */
   async list<T extends ApiObject>(kind: Kind<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
-    const { signal, pageSize = 500 } = options;
-    const read = async (query: Query): Promise<ListPage<T>> => {
-      const path = collectionPath(kind, options.namespace);
-      // A cast where bytes become an object: what the server sends of a kind is trusted to be of it.
-      return (await this.#json({
-        method: 'GET',
-        path,
-        query: { ...selectors(options), ...query },
-        accept: acceptFor('PartialObjectMetadataList', options),
-        signal,
-      })) as ListPage<T>;
-    };
-    const pages: ListPage<T>[] = [await read({ limit: pageSize })];
-    for (let token = pages[0]?.metadata.continue; token; token = pages.at(-1)?.metadata.continue) {
+    const { signal, pageSize = 500, check = (usage) => new ObjectBudget(defaultBudget).use(options, usage) } = options;
+    const path = collectionPath(kind, options.namespace);
+    const accept = acceptFor('PartialObjectMetadataList', options);
+    const pages = new ListPages<T>(check);
+    let query: Query = { limit: pageSize };
+    for (;;) {
+      let answer: ApiAnswer;
       try {
-        pages.push(await read({ limit: pageSize, continue: token }));
+        answer = await this.#answer({
+          method: 'GET',
+          path,
+          query: { ...selectors(options), ...query },
+          accept,
+          signal,
+        });
       } catch (error) {
-        if (!isRefusal(error, 410)) throw error;
-        // The revision of the first page is forgotten already: everything at once instead.
-        pages.splice(0, pages.length, await read({}));
+        const [limit, isContinued] = [Number(query['limit'] ?? 0), query['continue'] !== undefined];
+        if (error instanceof TooMuchError && limit > 1) {
+          query = { ...query, limit: Math.ceil(limit / 8) }; // its objects are large
+        } else if (isRefusal(error, 410) && isContinued) {
+          // The revision of the first page is forgotten already: everything at once instead.
+          pages.clear();
+          query = {};
+        } else throw error;
+        continue;
       }
+      // A cast where bytes become an object: what the server sends of a kind is trusted to be of it.
+      const token = pages.add(parseJson(answer.body) as ListPage<T>, answer.body.length);
+      if (token === '') break;
+      query = { limit: query['limit'] ?? pageSize, continue: token };
     }
-    const items = pages.flatMap((page) => page.items ?? []);
-    return {
-      resourceVersion: pages.at(-1)?.metadata.resourceVersion ?? '',
-      items: items.map((item) => typed(kind, item)),
-    };
+    const { resourceVersion, items, usage } = pages;
+    return { resourceVersion, items: items.map((item) => typed(kind, item)), bytes: usage.bytes };
   }
 
   /** Events until the server ends the stream, the signal fires, or the loop is left. An ERROR event is thrown. */
@@ -219,15 +236,14 @@ export class Client implements Disposable {
   }
 
   async #json(call: ApiCall): Promise<unknown> {
+    return parseJson((await this.#answer(call)).body);
+  }
+
+  async #answer(call: ApiCall): Promise<ApiAnswer> {
     const answer = await this.#transport.request(call);
     if (answer.status < 200 || answer.status > 299) throw refusal(answer);
-    return JSON.parse(answer.body);
+    return answer;
   }
-}
-
-interface ListPage<T> {
-  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
-  readonly items: readonly T[] | null;
 }
 
 const selectors = ({ labelSelector, fieldSelector }: Selection): Query => ({ labelSelector, fieldSelector });
@@ -274,10 +290,10 @@ const eventTypes: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED'
 
 function eventOf<T extends ApiObject>(line: string): WatchEvent<T> {
   // A cast where bytes become an object; what the loop relies on is checked below.
-  const event = JSON.parse(line) as { readonly type?: unknown; readonly object?: T };
+  const event = parseJson(line) as { readonly type?: unknown; readonly object?: T };
   if (event.type === 'ERROR' && isStatus(event.object)) throw new StatusError(event.object);
   if (!eventTypes.has(event.type) || typeof event.object?.metadata?.resourceVersion !== 'string') {
     throw new SyntaxError(`not a watch event: ${line.slice(0, 200)}`);
   }
-  return { type: event.type as WatchEvent<T>['type'], object: event.object };
+  return { type: event.type as WatchEvent<T>['type'], object: event.object, bytes: line.length };
 }

@@ -1,5 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
+
+import { readShortFile } from './short-file.ts';
 
 /** An entry of a kubeconfig, and the directory of its file, which its paths are relative to. */
 export interface ConfigEntry {
@@ -28,5 +29,5 @@ export async function pemOf(config: ConfigEntry, field: string): Promise<string 
   const data = textOf(config.entry, `${field}-data`);
   if (data !== undefined) return Buffer.from(data, 'base64').toString();
   const path = textOf(config.entry, field);
-  return path === undefined ? undefined : readFile(pathOf(config, path), 'utf8');
+  return path === undefined ? undefined : readShortFile(pathOf(config, path));
 }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import type { ConfigEntry } from './config-entry.ts';
 import { isRecord, pathOf, pemOf, textOf } from './config-entry.ts';
 import { KubeconfigError } from './errors.ts';
@@ -6,6 +5,7 @@ import type { CredentialsContext } from './exec-credentials.ts';
 import { execCredentials } from './exec-credentials.ts';
 import type { Credentials, ServerAccess } from './https.ts';
 import { rereading } from './rereading.ts';
+import { readShortFile } from './short-file.ts';
 
 type Source = ServerAccess['credentials'];
 
@@ -23,7 +23,7 @@ export async function credentialsOf(user: ConfigEntry, context: CredentialsConte
   return source;
 }
 
-const tokenIn = async (path: string): Promise<Credentials> => ({ token: (await readFile(path, 'utf8')).trim() });
+const tokenIn = async (path: string): Promise<Credentials> => ({ token: (await readShortFile(path)).trim() });
 
 /** What the entry holds itself, or the files that it names do. */
 async function tokenAndCertificateOf(user: ConfigEntry): Promise<Credentials> {

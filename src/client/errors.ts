@@ -16,3 +16,8 @@ export class KubeconfigError extends Error {
 export class ConnectionLostError extends Error {
   readonly code = 'ECONNRESET';
 }
+
+/** A server sent more than is held of it, see limits.ts. Told apart by `code`. */
+export class TooMuchError extends Error {
+  readonly code = 'TOO_MUCH';
+}

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { ConfigEntry } from './config-entry.ts';
-import { isRecord, pathOf, recordOf, textOf } from './config-entry.ts';
+import { isRecord, pathOf, textOf } from './config-entry.ts';
 import type { Clock } from './clock.ts';
 import { KubeconfigError } from './errors.ts';
 import type { Credentials, ServerAccess } from './https.ts';
@@ -16,6 +16,9 @@ export interface CredentialsContext {
 
 /** A program may ask a cloud, but not for ever. */
 const timeoutMs = 60_000;
+
+/** Certificates and a token are shorter by far. */
+const mostOutputBytes = 1 << 20;
 
 /** Credentials that a program prints, kept until they expire or are refused. */
 export function execCredentials(exec: ConfigEntry, context: CredentialsContext): ServerAccess['credentials'] {
@@ -56,14 +59,15 @@ async function runProgram(exec: ConfigEntry, context: CredentialsContext): Promi
     const { stdout } = await promisify(execFile)(command, args, {
       env: environment(entry, context),
       timeout: timeoutMs,
+      maxBuffer: mostOutputBytes,
+      killSignal: 'SIGKILL', // it may not heed another
     });
     const answer: unknown = JSON.parse(stdout);
     if (!isRecord(answer) || !isRecord(answer['status'])) throw new Error('it printed no ExecCredential with a status');
     return answer['status'];
   } catch (error) {
     // What the program printed may hold secrets, and is not repeated.
-    const why =
-      error instanceof SyntaxError ? 'it printed no JSON' : (textOf(recordOf(error), 'code') ?? reason(error));
+    const why = error instanceof SyntaxError ? 'it printed no JSON' : reason(error);
     const hint = textOf(entry, 'installHint');
     throw new KubeconfigError(
       `"${name}" gave user "${context.userName}" no credentials: ${why}${hint === undefined ? '' : `\n${hint}`}`,
@@ -74,8 +78,11 @@ async function runProgram(exec: ConfigEntry, context: CredentialsContext): Promi
 
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return 'it failed';
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `it printed more than ${mostOutputBytes} bytes`;
   if ('killed' in error && error.killed === true) return `it took longer than ${timeoutMs} ms`;
-  return 'code' in error && typeof error.code === 'number' ? `it exited with ${error.code}` : error.message;
+  if (typeof code === 'string') return code;
+  return typeof code === 'number' ? `it exited with ${code as number}` : error.message;
 }
 
 function environment(

@@ -18,6 +18,9 @@ export interface AnswerSink {
 
 /** More than this of headers or trailers is no API server's. */
 const longestHeadBytes = 64 << 10;
+/** Informational answers before the one that was asked for. */
+const mostHeads = 10;
+
 /** A chunk says its size in few digits, with extensions that nobody sends. */
 const longestSizeBytes = 1 << 10;
 
@@ -36,6 +39,8 @@ export class AnswerReader {
   /** Bytes of the body, or of its present chunk, that are still to come. */
   #left = 0;
   #isReusable = false;
+  #heads = 0;
+  #trailerBytes = 0;
 
   constructor(sink: AnswerSink) {
     this.#sink = sink;
@@ -97,7 +102,9 @@ export class AnswerReader {
     bounded(end < 0 ? bytes.length - at : end - at, longestHeadBytes, 'headers');
     if (end < 0) return -1;
     const head = parseHead(bytes.toString('latin1', at, end));
+    this.#heads++;
     if (head.status >= 200) this.#begin(head);
+    else if (this.#heads > mostHeads) throw new Error(`the server sends more than ${mostHeads} informational answers`);
     // An upgrade was never asked for; what else begins with 1 is followed by the answer.
     else if (head.status === 101) throw new Error('the server switches protocols unasked');
     return end + 4;
@@ -105,6 +112,8 @@ export class AnswerReader {
 
   /** How the body ends (RFC 9112 §6.3). */
   #begin({ status, headers, isKept }: ParsedHead): void {
+    const encoding = headers['content-encoding'] ?? 'identity';
+    if (encoding !== 'identity') throw new Error(`the server compresses in ${JSON.stringify(encoding)}, unasked`);
     const coding = headers['transfer-encoding'];
     const length = headers['content-length'];
     this.#sink.head({ status, headers });
@@ -154,8 +163,9 @@ export class AnswerReader {
   /** Lines that nobody reads, up to an empty one. */
   #readTrailers(bytes: Buffer, at: number): number {
     const end = bytes.indexOf('\r\n', at);
-    bounded(end < 0 ? bytes.length - at : end - at, longestHeadBytes, 'trailers');
+    bounded(this.#trailerBytes + (end < 0 ? bytes.length : end) - at, longestHeadBytes, 'trailers');
     if (end < 0) return -1;
+    this.#trailerBytes += end + 2 - at;
     if (end === at) this.#end(this.#isReusable);
     return end + 2;
   }

@@ -1,6 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Exchange, HttpConnection } from './http-connection.ts';
 import type { AnswerHead } from './http-answer.ts';
+import { tooMuch } from './limits.ts';
 import { LineCutter } from './lines.ts';
 
 /** So much may be read and not taken yet; the server waits with the rest. */
@@ -81,12 +82,13 @@ export class LineStream {
 
   #take(text: string): void {
     if (this.#refusal !== undefined) {
-      if (this.#refusal.length < mostWaiting) this.#refusal += text;
+      this.#refusal += text;
+      if (this.#refusal.length > mostWaiting) throw tooMuch('characters in a refusal', mostWaiting);
       return;
     }
     for (const line of this.#cutter.push(text)) this.#lines.push(line);
     this.#waitingLength += text.length;
-    // A line that has not ended yet is waited for, however long it is.
+    // A line that has not ended yet is waited for.
     if (this.#lines.length === 0) return;
     if (this.#waitingLength > mostWaiting) this.#hold(true);
     this.#awaken();

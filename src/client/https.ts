@@ -123,8 +123,11 @@ class HttpServer {
       connection.send(text, lines.exchange);
       const head = await lines.head();
       if (head === undefined) continue;
-      deadline.begun();
-      if (head.status === 200) return { lines };
+      // A refusal has to come to its end in time; a stream need not.
+      if (head.status === 200) {
+        deadline.begun();
+        return { lines };
+      }
       return { refused: { ...head, body: await lines.refusal() } };
     }
   }

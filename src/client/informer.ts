@@ -8,6 +8,9 @@ import type { Key } from './key.ts';
 import { keyOf } from './key.ts';
 import type { Change, Indexes, Lister } from './object-cache.ts';
 import { ObjectCache } from './object-cache.ts';
+import type { Usage } from './limits.ts';
+import { defaultBudget, ObjectBudget } from './limits.ts';
+import { TooMuchError } from './errors.ts';
 import { whenSilent } from './silence.ts';
 import { isRefusal } from './transport.ts';
 import { unlessAborted } from './unless-aborted.ts';
@@ -29,8 +32,12 @@ export interface InformerOptions<T extends ApiObject, Index extends string = nev
   readonly indexes?: Indexes<T, Index>;
   /** Makes an object smaller before it is kept; name, namespace, uid and revision must stay. */
   readonly trim?: (object: T) => T;
+  /** What it may hold, together with others; default: of its own, more than any cluster has. */
+  readonly budget?: ObjectBudget;
   /** Told of whatever went wrong; the informer goes on regardless. */
   readonly onError?: (error: unknown) => void;
+  /** Told when the server begins to send more than is held, see `excess`, and when it no longer does. */
+  readonly onExcess?: () => void;
   /** Told whenever the server has accepted a watch: what went wrong before is over. */
   readonly onBegin?: () => void;
   readonly clock?: Clock;
@@ -58,6 +65,12 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   readonly #handlers = new Set<Handler<T>>();
   readonly #synced = Promise.withResolvers<void>();
   #hasSynced = false;
+  readonly #budget: ObjectBudget;
+  /** Key → the bytes that the server sent for an object of the cache, and their sum. */
+  #sizes = new Map<Key, number>();
+  #bytes = 0;
+  /** Why the cache is not as the server has it: that is more than we hold. */
+  #excess: TooMuchError | undefined;
   /** Everything up to here is in the cache; undefined: begin anew. */
   #revision: string | undefined;
   /** When the server last said anything, on the clock that never jumps. */
@@ -73,6 +86,7 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
+    this.#budget = options.budget ?? new ObjectBudget(defaultBudget);
     // A cast for no indexes at all, which is what `Index` says when none are given.
     this.#cache = new ObjectCache<T, Index>(options.indexes ?? ({} as Indexes<T, Index>));
   }
@@ -92,6 +106,11 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   /** Whether the cache was complete once. From then on it is right, if at times late. */
   get hasSynced(): boolean {
     return this.#hasSynced;
+  }
+
+  /** The server sends more than is held, since the cache was last right; undefined: it does not. It is asked again. */
+  get excess(): TooMuchError | undefined {
+    return this.#excess;
   }
 
   /** Milliseconds since the server last sent anything, bookmarks included, see `silenceMs`; undefined: it never did. */
@@ -119,7 +138,8 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
       const end = await this.#follow(signal);
       if (signal.aborted) return;
       // Servers end watches every few minutes; one that ends at once, every time, is not to be asked at full speed.
-      const isHealthy = end.told > 0 || this.#clock.elapsed() - started >= shortWatchMs;
+      const isHealthy =
+        !(end.error instanceof TooMuchError) && (end.told > 0 || this.#clock.elapsed() - started >= shortWatchMs);
       failures = isHealthy ? 0 : failures + 1;
       if (end.error !== undefined) this.#report(end.error);
       if (isHealthy && (end.error === undefined || isRefusal(end.error, 410))) continue;
@@ -128,7 +148,9 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   }
 
   #delayMs(error: unknown, failures: number): number {
-    const own = backoffMs(this.#options.backoff ?? defaultBackoff, Math.max(failures, 1), this.#random);
+    const isExcess = error instanceof TooMuchError;
+    const backoff = isExcess ? excessBackoff : (this.#options.backoff ?? defaultBackoff);
+    const own = backoffMs(backoff, Math.max(failures, 1), this.#random);
     const asked = error instanceof StatusError ? (error.status.details?.retryAfterSeconds ?? 0) * 1000 : 0;
     return Math.max(own, Math.min(asked, longestRetryAfterMs));
   }
@@ -142,7 +164,7 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     const scope = AbortSignal.any([signal, own.signal]);
     try {
       if (this.#revision === undefined && !this.#hasWatchList) await this.#list(scope);
-      const initial = new Map<Key, T>();
+      const initial = new Beginning<T>();
       for await (const event of this.#watch(scope, timeoutSeconds)) {
         if (scope.aborted) break;
         if (this.#revision === undefined) this.#collect(initial, event);
@@ -196,8 +218,11 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { items, resourceVersion } = await this.#client.list(this.#servedKind, { ...this.#options, signal });
-    this.#replace(items.map(this.#trimmed), resourceVersion);
+    const check = (usage: Usage): void => this.#budget.use(this, usage);
+    const list = await this.#client.list(this.#servedKind, { ...this.#options, check, signal });
+    const each = Math.ceil(list.bytes / Math.max(1, list.items.length));
+    const sizes = new Map(list.items.map((item) => [keyOf(item), each]));
+    this.#replace(list.items.map(this.#trimmed), list.resourceVersion, sizes);
   }
 
   #watch(signal: AbortSignal, timeoutSeconds: number): AsyncIterable<WatchEvent<T>> {
@@ -219,29 +244,44 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     }
     // Forgotten by the server, or unreadable to us: only a new beginning helps.
     if (isRefusal(error, 410) || error instanceof SyntaxError) this.#revision = undefined;
+    if (!(error instanceof TooMuchError)) return;
+    this.#revision = undefined;
+    this.#setExcess(error);
+    this.#budget.use(this, { objects: this.#sizes.size, bytes: this.#bytes });
   }
 
   /** Objects of the beginning are kept aside until they are all there: a part of them is nothing to act upon. */
-  #collect(initial: Map<Key, T>, { type, object }: WatchEvent<T>): void {
+  #collect(initial: Beginning<T>, { type, object, bytes }: WatchEvent<T>): void {
     this.#heardAt = this.#clock.elapsed();
     if (type === 'BOOKMARK') {
       if (object.metadata.annotations?.[initialEventsEnd] !== 'true') return;
-      this.#replace([...initial.values()], object.metadata.resourceVersion ?? '');
-      initial.clear();
-    } else if (type === 'DELETED') initial.delete(keyOf(object));
-    else initial.set(keyOf(object), this.#trimmed(object));
+      this.#replace([...initial.objects.values()], object.metadata.resourceVersion ?? '', initial.sizes);
+    } else {
+      initial.set(keyOf(object), type === 'DELETED' ? undefined : this.#trimmed(object), bytes);
+      this.#budget.use(this, { objects: initial.objects.size, bytes: initial.bytes });
+    }
   }
 
-  #replace(objects: readonly T[], revision: string): void {
+  #replace(objects: readonly T[], revision: string, sizes: Map<Key, number>): void {
+    this.#sizes = sizes;
+    this.#bytes = sizes.values().reduce((sum, bytes) => sum + bytes, 0);
     const changes = this.#cache.replace(objects);
     this.#revision = revision;
     this.#heardAt = this.#clock.elapsed();
     this.#tell(changes);
+    this.#setExcess(undefined);
     this.#hasSynced = true;
     this.#synced.resolve();
   }
 
-  #take({ type, object }: WatchEvent<T>): void {
+  #setExcess(excess: TooMuchError | undefined): void {
+    const hasChanged = (excess === undefined) !== (this.#excess === undefined);
+    this.#excess = excess;
+    if (hasChanged) this.#options.onExcess?.();
+  }
+
+  #take({ type, object, bytes }: WatchEvent<T>): void {
+    if (type !== 'BOOKMARK') this.#resize(keyOf(object), type === 'DELETED' ? undefined : bytes);
     this.#revision = object.metadata.resourceVersion;
     this.#heardAt = this.#clock.elapsed();
     if (type === 'BOOKMARK') {
@@ -250,6 +290,17 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     }
     const trimmed = this.#trimmed(object);
     this.#tell(type === 'DELETED' ? this.#cache.delete(trimmed) : this.#cache.set(trimmed));
+  }
+
+  /** Notes the size of an object; undefined: it is gone. Throws when there is too much. */
+  #resize(key: Key, bytes: number | undefined): void {
+    const before = this.#sizes.get(key);
+    const objects = this.#sizes.size + (bytes === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+    const sum = this.#bytes + (bytes ?? 0) - (before ?? 0);
+    this.#budget.use(this, { objects, bytes: sum });
+    this.#bytes = sum;
+    if (bytes === undefined) this.#sizes.delete(key);
+    else this.#sizes.set(key, bytes);
   }
 
   readonly #trimmed = (object: T): T => this.#options.trim?.(object) ?? object;
@@ -277,7 +328,27 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   }
 }
 
+/** The objects that a watch begins with, and the bytes that the server sent for them. */
+class Beginning<T> {
+  readonly objects = new Map<Key, T>();
+  readonly sizes = new Map<Key, number>();
+  bytes = 0;
+
+  /** Notes an object; undefined: it is gone. */
+  set(key: Key, object: T | undefined, bytes: number): void {
+    this.bytes -= this.sizes.get(key) ?? 0;
+    this.objects.delete(key);
+    this.sizes.delete(key);
+    if (object === undefined) return;
+    this.objects.set(key, object);
+    this.sizes.set(key, bytes);
+    this.bytes += bytes;
+  }
+}
+
 const initialEventsEnd = 'k8s.io/initial-events-end';
+/** It costs much to read so much again. */
+const excessBackoff: BackoffOptions = { baseMs: 5000, maxMs: 300_000 };
 const defaultBackoff: BackoffOptions = { baseMs: 800, maxMs: 30_000 };
 const shortWatchMs = 1000;
 const quietBeginningMs = 3000;

@@ -212,3 +212,28 @@ test('a program in a Pod uses what the kubelet mounted', async () => {
   assert.deepEqual(await access.credentials(false), { token: 'T' });
   await assert.rejects(inCluster({}), { code: 'USAGE' });
 });
+
+test('a program that prints without an end, and a file that does not end, are not held', async () => {
+  await using directory = await folder();
+  const user = (entry: object) => ({
+    'current-context': 'c',
+    clusters: [{ name: 'c', cluster: { server: 'http://127.0.0.1:1' } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    users: [{ name: 'u', user: entry }],
+  });
+  const prints = 'for (;;) require("fs").writeSync(1, "x".repeat(65536))';
+  const path = await directory.write(
+    'kubeconfig',
+    JSON.stringify(user({ exec: { command: process.execPath, args: ['-e', prints] } })),
+  );
+  const access = await readKubeconfig({ paths: [path] });
+  await assert.rejects(access.credentials(false), { message: /: it printed more than 1048576 bytes$/ });
+
+  await directory.write('kubeconfig', JSON.stringify(user({ tokenFile: '/dev/zero' })));
+  const endless = await readKubeconfig({ paths: [path] });
+  await assert.rejects(endless.credentials(false), { message: '/dev/zero is longer than 16777216 bytes' });
+  await assert.rejects(readKubeconfig({ paths: ['/dev/zero'] }), {
+    code: 'USAGE',
+    message: /longer than 16777216 bytes/,
+  });
+});

@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { load } from 'js-yaml';
+
+import { messageOf } from '../api/thrown.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import type { ConfigEntry } from './config-entry.ts';
@@ -9,6 +10,7 @@ import { credentialsOf } from './credentials.ts';
 import { KubeconfigError } from './errors.ts';
 import type { ServerAccess } from './https.ts';
 import { rereading } from './rereading.ts';
+import { readShortFile } from './short-file.ts';
 
 /** Environment variables, by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -129,10 +131,10 @@ function find(files: readonly ConfigFile[], section: Section, name: string, what
 async function readConfig(path: string): Promise<ConfigFile | undefined> {
   let content: string;
   try {
-    content = await readFile(path, 'utf8');
+    content = await readShortFile(path);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw new KubeconfigError(`cannot read ${path}`, { cause: error });
+    throw new KubeconfigError(`cannot read ${path}: ${messageOf(error)}`, { cause: error });
   }
   return parseConfig(content, path);
 }
@@ -169,11 +171,11 @@ export async function inCluster(
   if (!host || !port) throw new KubeconfigError('this is no Pod: KUBERNETES_SERVICE_HOST and _PORT are not set');
   const user: ConfigEntry = { entry: { tokenFile: 'token' }, directory };
   const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const access = { server, ca: await readFile(join(directory, 'ca.crt'), 'utf8') };
+  const access = { server, ca: await readShortFile(join(directory, 'ca.crt')) };
   return {
     ...access,
     context: 'in-cluster',
-    namespace: (await readFile(join(directory, 'namespace'), 'utf8')).trim(),
+    namespace: (await readShortFile(join(directory, 'namespace'))).trim(),
     credentials: await credentialsOf(user, { env, clock, userName: 'in-cluster', cluster: access }),
   };
 }

@@ -1,16 +1,28 @@
+import { mostLineBytes, mostPieces, tooMuch } from './limits.ts';
+
+/** Pieces of a line are joined when there are so many: a server may send it byte by byte. */
+const joinedPieces = 1024;
+
 /** Cuts pieces of text into lines. What is left when the pieces end is an unfinished line, and is dropped. */
 export class LineCutter {
+  /** The unfinished line: long pieces, and behind them short ones. */
   #rest: string[] = [];
+  #last: string[] = [];
+  #length = 0;
 
-  /** The lines that `text` completes. */
+  /** The lines that `text` completes. Throws when a line is longer than there may be. */
   push(text: string): readonly string[] {
     const parts = text.split('\n');
     const unfinished = parts.pop() ?? '';
     if (parts.length > 0) {
-      parts[0] = this.#rest.join('') + (parts[0] ?? '');
-      this.#rest = [];
+      parts[0] = [...this.#rest, ...this.#last].join('') + (parts[0] ?? '');
+      [this.#rest, this.#last, this.#length] = [[], [], 0];
     }
-    if (unfinished !== '') this.#rest.push(unfinished);
+    this.#length += unfinished.length;
+    if (this.#length > mostLineBytes) throw tooMuch('characters in a line', mostLineBytes);
+    if (unfinished !== '') this.#last.push(unfinished);
+    if (this.#rest.length > mostPieces / joinedPieces) throw tooMuch('pieces of a line', mostPieces);
+    if (this.#last.length >= joinedPieces) this.#rest.push(this.#last.splice(0).join(''));
     return parts.filter((line) => line !== '');
   }
 }

@@ -20,7 +20,7 @@ export function retrying(transport: Transport, { clock = systemClock, attempts =
         const answer = await transport.request(call);
         const seconds = secondsToWait(answer);
         if (seconds === undefined || attempt === attempts) return answer;
-        await sleep(clock, seconds * 1000, call.signal ?? never);
+        await sleep(clock, Math.min(seconds, longestWaitSeconds) * 1000, call.signal ?? never);
         call.signal?.throwIfAborted();
       }
     },
@@ -28,6 +28,9 @@ export function retrying(transport: Transport, { clock = systemClock, attempts =
     [Symbol.dispose]: () => transport[Symbol.dispose](),
   };
 }
+
+/** A server may be busy for a while, but not keep a request for ever. */
+const longestWaitSeconds = 60;
 
 function secondsToWait({ status, headers }: ApiAnswer): number | undefined {
   if (status !== 429 && status < 500) return undefined;

@@ -5,6 +5,7 @@ import type { Client } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { sleep, systemClock } from '../client/clock.ts';
 import { LeaderElection } from '../client/leader.ts';
+import type { Usage } from '../client/limits.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
 import { dropLeases, Renewer } from './lease/renewer.ts';
 import { Member } from './member/member.ts';
@@ -32,6 +33,8 @@ export interface MulticlusterOptions extends Omit<SyncOptions, 'log' | 'metrics'
   /** Where API servers ask what an export would do; undefined: nowhere. */
   readonly webhook?: WebhookOptions | undefined;
   readonly pulse?: PulseTimes | undefined;
+  /** What each member may have of the kinds that are read; default: `defaultMemberLimit`. */
+  readonly memberLimit?: Usage | undefined;
 }
 
 export interface ElectionSettings {
@@ -154,6 +157,7 @@ class Multicluster implements RunningPart {
       client: connect(),
       listener: this.#sync.listenerFor(options.id),
       endpoints: this.#endpoints,
+      limit: options.limit ?? this.#options.memberLimit,
       pulse: this.#options.pulse,
       clock: this.#options.clock,
       onError: (what, error) => log.debug({ cluster: options.id, err: error }, `${what} failed, will try again`),
@@ -261,6 +265,8 @@ const versionOf = ({ id, version = id }: MemberEntry): string => version;
 function problemOf({ id, pulse, caches }: Member): string {
   const why = pulse.error instanceof Error ? `: ${pulse.error.message}` : '';
   if (pulse.state !== 'alive') return `cluster ${id} does not answer${why}`;
+  if (caches.excess !== undefined)
+    return `cluster ${id} is not read: ${caches.excess.message}; raise its limit if it has so much`;
   if (!caches.serves('seed') && !caches.serves('current')) {
     return `cluster ${id} serves neither kind of export: install their definitions`;
   }

@@ -18,9 +18,10 @@ import { SliceEvents } from './slice-events.ts';
 
 const sourceLeaseMs = 16_000;
 const times = [
-  ...['--source-lease-duration', `${sourceLeaseMs / 1000}s`],
-  ...['--leader-elect-lease-duration', '3s', '--leader-elect-renew-deadline', '2s'],
-  ...['--leader-elect-retry-period', '500ms'],
+  `--source-lease-duration=${sourceLeaseMs / 1000}s`,
+  '--leader-elect-lease-duration=3s',
+  '--leader-elect-renew-deadline=2s',
+  '--leader-elect-retry-period=500ms',
 ];
 const places = [
   { id: 'east', region: 'eu', zone: 'eu-1' },

@@ -7,6 +7,7 @@ import { failure } from '../../src/api/errors.ts';
 import { eventKind } from '../../src/api/kinds/core/event/kind.ts';
 import { ManualClock } from '../../src/client/testing/clocks.ts';
 import { MemberCaches } from '../../src/multicluster/member/caches.ts';
+import { defaultMemberLimit } from '../../src/multicluster/member/options.ts';
 import { SharedEndpoints } from '../../src/multicluster/member/shared-endpoints.ts';
 import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
@@ -64,7 +65,14 @@ test('a cluster that serves another version is followed in that', async () => {
   const told: string[] = [];
   const nothing = (): void => undefined;
   const endpoints = new SharedEndpoints();
-  const caches = new MemberCaches({ client: east.connect(), clock, endpoints, onError: nothing, onChange: nothing });
+  const caches = new MemberCaches({
+    client: east.connect(),
+    clock,
+    endpoints,
+    limit: defaultMemberLimit,
+    onError: nothing,
+    onChange: nothing,
+  });
   caches.currentExports.subscribe({ added: ({ metadata }) => told.push(metadata.name ?? '') });
   const stop = new AbortController();
   const running = caches.run(stop.signal);

@@ -22,6 +22,8 @@ import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
 import { Informer } from '../../client/informer.ts';
 import { OptionalInformer } from '../../client/optional-informer.ts';
+import type { Usage } from '../../client/limits.ts';
+import { ObjectBudget } from '../../client/limits.ts';
 import type { Key } from '../../client/key.ts';
 import { keyFor } from '../../client/key.ts';
 import { importNameLabels, isOurSlice } from '../project/marks.ts';
@@ -35,6 +37,8 @@ export interface CachesOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly endpoints: SharedEndpoints;
+  /** What it may send in all. */
+  readonly limit: Usage;
   /** Told of what went wrong with a kind; it is tried again. */
   readonly onError: (what: string, error: unknown) => void;
   /** Told when a group turns out to be served, or the caches are complete. */
@@ -71,9 +75,12 @@ export class MemberCaches {
   constructor(options: CachesOptions) {
     this.#options = options;
     const { client } = options;
+    const budget = new ObjectBudget(options.limit);
     const common = <T extends ApiObject>(kind: Kind<T>) => ({
       trim: trimmed<T>,
       clock: options.clock,
+      budget,
+      onExcess: options.onChange,
       onError: (error: unknown) => options.onError(`the watch of ${kind.plural}.${kind.group}`, error),
     });
     this.seedExports = new Informer(client, superclusterExportKind, common(superclusterExportKind));
@@ -136,6 +143,7 @@ export class MemberCaches {
   /** What is there has been read; of a shape that is not served nothing can be there. */
   get isRead(): boolean {
     const { seed, current } = this.#serving;
+    if (this.excess !== undefined) return false;
     // Asked for every member whenever a service changes anywhere: no more than a look at each.
     return (
       this.#areRangesKnown &&
@@ -145,6 +153,13 @@ export class MemberCaches {
       (seed === 'absent' || (this.seedExports.hasSynced && this.importedServices.hasSynced)) &&
       (current === 'absent' || (this.currentExports.hasSynced && this.serviceImports.hasSynced))
     );
+  }
+
+  /** It sends more than it may: what is known of it is old. */
+  get excess(): Error | undefined {
+    const { services, slices, namespaces, seedExports, importedServices, currentExports, serviceImports } = this;
+    const ofEach = services.excess ?? slices.excess ?? namespaces.excess;
+    return ofEach ?? seedExports.excess ?? importedServices.excess ?? currentExports.excess ?? serviceImports.excess;
   }
 
   serves(shape: Shape): boolean {

@@ -32,7 +32,7 @@ import { followMember } from './events.ts';
 import type { MemberListener, UnseenWrites } from './events.ts';
 import { Notices } from './notices.ts';
 import type { MemberOptions, PulseTimes } from './options.ts';
-import { defaultSourceLeaseMs, pulseOf } from './options.ts';
+import { defaultMemberLimit, defaultSourceLeaseMs, pulseOf } from './options.ts';
 import { Pulse } from './pulse.ts';
 import { SharedEndpoints } from './shared-endpoints.ts';
 import { Unseen } from './unseen.ts';
@@ -91,7 +91,14 @@ export class Member implements AsyncDisposable {
         listener.state();
       },
     });
-    this.caches = new MemberCaches({ client, clock, endpoints, onError, onChange: () => listener.state() });
+    this.caches = new MemberCaches({
+      client,
+      clock,
+      endpoints,
+      limit: options.limit ?? defaultMemberLimit,
+      onError,
+      onChange: () => listener.state(),
+    });
     const onEventError = (error: unknown): void => onError('the write of an Event', error);
     const events = new EventRecorder({ client, clock, component, onError: onEventError });
     this.notices = new Notices((kind, ...rest) => events.record(servedAs(kind, this.caches.currentKinds), ...rest));

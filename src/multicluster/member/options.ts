@@ -1,5 +1,6 @@
 import type { MemberPolicy } from '../guard/policy.ts';
 import type { LossPolicy } from '../../api/kinds/multicluster/on-source-loss.ts';
+import type { Usage } from '../../client/limits.ts';
 import type { Vips } from './vips.ts';
 
 /** What is said of a member before anything was read from it. */
@@ -16,11 +17,16 @@ export interface MemberOptions {
   readonly acceptsRelaxedNames?: boolean | undefined;
   /** Its server keeps `srvServiceName` in slices; default false, as Kubernetes drops it. */
   readonly keepsSrvNames?: boolean | undefined;
+  /** What it may have of the kinds that are read; one that has more is not read. Default: `defaultMemberLimit`. */
+  readonly limit?: Usage | undefined;
   /** It is about to leave: it exports nothing any more, and what was imported into it goes. */
   readonly isLeaving?: boolean | undefined;
   /** Somebody else writes to it, such as an agent of its own: it is read, and what it holds is judged. */
   readonly isReadOnly?: boolean | undefined;
 }
+
+/** More than the largest clusters have of Services, EndpointSlices, namespaces, exports and imports. */
+export const defaultMemberLimit: Usage = { objects: 500_000, bytes: 256 << 20 };
 
 /** How often a member is asked whether it is there, and for how long no answer is no loss. */
 export interface PulseTimes {

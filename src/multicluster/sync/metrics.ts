@@ -17,6 +17,8 @@ export interface SyncMetrics {
 export interface MetricsSource {
   services(): number;
   conflicts(): number;
+  /** Member → whether it has more than its limit. */
+  excessive(): ReadonlyMap<string, boolean>;
   /** Member → how long it took for its last answer. */
   answeredInMs(): ReadonlyMap<string, number>;
   /** Importer → services that wait to be written there. */
@@ -32,6 +34,9 @@ export function syncMetrics(registry: Registry, source: MetricsSource): SyncMetr
   gauge('conflicts', 'Services about which clusters disagree.', () => source.conflicts());
   gauge('waiting_services', 'Services that wait to be looked at in a member; 0 in the steady state.', () =>
     Array.from(source.waiting(), ([importer, count]) => [{ importer }, count]),
+  );
+  gauge('member_over_limit', 'Whether a member has more objects than its limit, and is not read.', () =>
+    Array.from(source.excessive(), ([cluster, isExcessive]) => [{ cluster }, isExcessive ? 1 : 0]),
   );
   gauge('member_answer_seconds', 'How long a member took for its last answer to a probe.', () =>
     Array.from(source.answeredInMs(), ([cluster, ms]) => [{ cluster }, ms / 1000]),

@@ -12,6 +12,7 @@ export interface Seat {
   wasReady: boolean;
   wasSilent: boolean;
   wasSlow: boolean;
+  wasExcessive: boolean;
   /** Whether what it knows from before was taken over, in this term. */
   joining: 'not yet' | 'under way' | 'done';
   /** Why it does not take part: it is not who its id says, or says another id itself. */
@@ -62,6 +63,7 @@ export class Seats {
       wasReady: false,
       wasSilent: false,
       wasSlow: false,
+      wasExcessive: false,
       joining: 'not yet',
       problems: {},
     });

@@ -73,6 +73,7 @@ export class Sync {
     this.metrics = syncMetrics(options.metrics, {
       services: () => [...this.services.keys()].length,
       conflicts: () => [...this.services.keys()].filter((key) => this.services.get(key).conflicts.length > 0).length,
+      excessive: () => new Map(this.members.map(({ id, caches }) => [id, caches.excess !== undefined])),
       answeredInMs: () => new Map(this.members.map(({ id, pulse }) => [id, pulse.tookMs])),
       waiting: () => new Map(this.#channels.all().map(({ member, length }) => [member.id, length])),
     });
@@ -223,6 +224,7 @@ export class Sync {
     seat.wasReady = member.isReady;
     seat.wasSilent = member.pulse.state === 'silent';
     this.#tellSlow(seat);
+    this.#tellExcess(seat);
     this.metrics.connected.set({ cluster: member.id }, member.isReady ? 1 : 0);
     const isNew = member.isReady && seat.joining === 'not yet' && this.#term !== undefined;
     if (isNew) void this.#join(seat, this.#term); // catches everything
@@ -237,6 +239,16 @@ export class Sync {
     seat.wasSlow = pulse.isSlow;
     const text = pulse.isSlow ? 'the cluster answers slowly' : 'the cluster no longer answers slowly';
     this.#options.log.warn({ cluster: id, tookMs: Math.round(pulse.tookMs) }, text);
+  }
+
+  #tellExcess(seat: Seat): void {
+    const { id, caches } = seat.member;
+    const isExcessive = caches.excess !== undefined;
+    if (seat.wasExcessive === isExcessive) return;
+    seat.wasExcessive = isExcessive;
+    if (isExcessive)
+      this.#options.log.error({ cluster: id, err: caches.excess }, 'the cluster is over its limit: it is not read');
+    else this.#options.log.warn({ cluster: id }, 'the cluster is within its limit again');
   }
 
   /** The services whose endpoints in a member come last while it is silent. */

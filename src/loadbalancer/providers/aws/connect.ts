@@ -1,7 +1,10 @@
 // The ways to AWS: its own SDK, which is loaded by those who ask for it and finds credentials by itself.
+import { pipeline, Readable } from 'node:stream';
+
 import type { ElasticLoadBalancingV2 } from '@aws-sdk/client-elastic-load-balancing-v2';
 import type { Ec2 } from './ec2.ts';
 import { ec2By } from './ec2.ts';
+import { shortAnswer } from './short-answer.ts';
 import type { Elb } from './elb.ts';
 
 /** Left out, the SDK finds them: environment, profile, web identity, the machine's role. */
@@ -30,14 +33,17 @@ export async function connect({ ec2Endpoint, ...options }: ConnectOptions): Prom
     if (!isMissing) throw error;
     throw new Error(`load balancers of AWS need its SDK: npm install ${sdkPackage}`, { cause: error });
   });
-  const clientOf = ({ region, endpoint, maxAttempts }: ConnectOptions): ElasticLoadBalancingV2 =>
-    new sdk.ElasticLoadBalancingV2({
+  const clientOf = ({ region, endpoint, maxAttempts }: ConnectOptions): ElasticLoadBalancingV2 => {
+    const client = new sdk.ElasticLoadBalancingV2({
       // Several workers share an account's rate: the client slows down before AWS makes it.
       retryMode: 'adaptive',
       ...(region === undefined ? {} : { region }),
       ...(endpoint === undefined ? {} : { endpoint }),
       ...(maxAttempts === undefined ? {} : { maxAttempts }),
     });
+    limitAnswers(client);
+    return client;
+  };
   const elb = clientOf(options);
   await elb.config.region().catch((error: unknown) => {
     throw new Error('which region of AWS? pass --aws-region, or set AWS_REGION', { cause: error });
@@ -45,3 +51,20 @@ export async function connect({ ec2Endpoint, ...options }: ConnectOptions): Prom
   // Another client signs for EC2: each goes on to sign for the service that it was first asked to sign for.
   return { elb, ec2: ec2By(clientOf(options), ec2Endpoint ?? options.endpoint) };
 }
+
+/** Has answers that are too long fail where the SDK would hold all of them. */
+function limitAnswers(client: ElasticLoadBalancingV2): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      const { response } = result;
+      if (hasBody(response)) response.body = pipeline(response.body, shortAnswer(), () => undefined);
+      return result;
+    },
+    // Behind the step that reads the body.
+    { step: 'deserialize', priority: 'low', name: 'limitAnswers' },
+  );
+}
+
+const hasBody = (response: unknown): response is { body: Readable } =>
+  typeof response === 'object' && response !== null && 'body' in response && response.body instanceof Readable;

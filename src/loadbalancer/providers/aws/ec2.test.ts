@@ -4,12 +4,15 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { text as bodyOf } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { createGzip } from 'node:zlib';
 
 import { connect } from './connect.ts';
 import { endpointOf } from './ec2.ts';
 import { anyCredentials } from './credentials.fixture.ts';
+import { mostAnswerBytes } from './short-answer.ts';
 import { elementIn, itemsIn, parseXml, textIn } from './xml.ts';
 
 const { signal } = new AbortController();
@@ -41,6 +44,43 @@ async function asked(
   assert.ok(first && second);
   assert.match(second.headers.authorization ?? '', /\/elasticloadbalancing\/aws4_request/, 'ELBv2 has its own');
   return { error, ...first };
+}
+
+for (const [what, isCompressed] of [
+  ['that does not end', false],
+  ['that is small only while it is compressed', true],
+] as const) {
+  test(`an answer ${what} is not held`, async () => {
+    anyCredentials();
+    let sent = 0;
+    const server = createServer((_, response) => {
+      const body = isCompressed ? createGzip() : new PassThrough();
+      response.writeHead(200, isCompressed ? { 'content-encoding': 'gzip' } : {});
+      response.on('error', () => {}).on('close', () => body.destroy());
+      body.pipe(response);
+      const piece = Buffer.alloc(1 << 20, ' ');
+      const more = (): void => {
+        for (let isTaken = true; isTaken && !body.destroyed && sent < 4 * mostAnswerBytes; sent += piece.length)
+          isTaken = body.write(piece);
+        if (sent >= 4 * mostAnswerBytes) body.end();
+      };
+      body.on('drain', more);
+      more();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // A cast: it listens on a port.
+    const { elb, ec2 } = await connect({ region: 'eu-central-1', endpoint, maxAttempts: 1 });
+    for (const ask of [() => ec2.deleteSecurityGroup('sg-1', signal), () => elb.describeLoadBalancers({})]) {
+      sent = 0;
+      // The SDK does not decompress, so that what it has is no XML.
+      const message = /more than 16777216 bytes|not|invalid|xml/i;
+      await assert.rejects(async () => ask(), { message });
+      assert.ok(sent < 2 * mostAnswerBytes || isCompressed, `${sent} bytes were sent`);
+    }
+    server.closeAllConnections();
+    server.close();
+  });
 }
 
 test('a call is a form that is signed for EC2', async () => {

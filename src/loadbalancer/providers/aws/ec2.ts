@@ -1,9 +1,13 @@
 // The few calls of EC2 that security groups need. What is hard about a call of AWS, finding credentials and signing, the
 // SDK of ELBv2 does for any of its services: a second SDK for seven calls would add little.
+import { pipeline, Readable } from 'node:stream';
+import { text as allOf } from 'node:stream/consumers';
+
 import type { ElasticLoadBalancingV2 } from '@aws-sdk/client-elastic-load-balancing-v2';
 import { messageOf } from '../../../api/thrown.ts';
 import { asRecord, asTags } from './names.ts';
 import type { FoundSecurityGroup, Rule } from './found.ts';
+import { shortAnswer } from './short-answer.ts';
 import type { Element } from './xml.ts';
 import { elementIn, itemsIn, parseXml, textIn } from './xml.ts';
 
@@ -102,11 +106,15 @@ function asking(signing: Signing, endpoint: string | undefined): Ask {
       const cause = error instanceof Error ? (error.cause ?? error) : error;
       throw new Error(`EC2 at ${url.host} does not answer: ${messageOf(cause)}`, { cause: error });
     });
-    const text = await response.text();
+    const text = await textOf(response);
     if (!response.ok) throw ec2Error(response, text);
     return parseXml(text);
   };
 }
+
+/** The text of an answer, which counts without the compression that it may be sent in. */
+const textOf = ({ body }: Response): Promise<string> =>
+  allOf(pipeline(Readable.from(body ?? []), shortAnswer(), () => undefined));
 
 /** Where EC2 is: every partition of AWS calls its services alike. */
 export async function endpointOf({ config }: Signing): Promise<string> {
