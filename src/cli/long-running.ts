@@ -3,15 +3,12 @@ import { Registry } from 'prom-client';
 import { descriptorLimit, descriptorsNeeded } from '../machine/descriptors.ts';
 import { containErrors } from '../machine/contained-errors.ts';
 import type { UncaughtError } from '../machine/timers.ts';
-import { setTimeout } from '../machine/timers.ts';
 import { collectedCounter } from '../metrics/collected.ts';
+import { commandEnded } from './command-ended.ts';
 import { FatalError } from './errors.ts';
 import type { LogLevel } from './log.ts';
 import { createLog } from './log.ts';
 import { LogOutput } from './log-output.ts';
-
-/** How long the end of a process may wait for a reader of stdout. */
-const lastWordsMs = 1000;
 
 /** What a command that runs until it is stopped needs of its process. */
 export interface LongRunning extends Disposable {
@@ -58,8 +55,7 @@ export async function longRunning(level: LogLevel, clusters = 1): Promise<LongRu
     [Symbol.dispose]() {
       contained[Symbol.dispose]();
       output.flush();
-      // Node ends when stdout is written, which is never if nobody reads it.
-      setTimeout(() => process.exit(), lastWordsMs).unref();
+      commandEnded.publish(undefined);
     },
   };
 }
