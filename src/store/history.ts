@@ -130,6 +130,9 @@ export function applied(tree: Tree<Entry>, changes: readonly Change[]): Tree<Ent
   return next;
 }
 
-/** The length of an entry's key and value; 0 for none. */
-export const bytesOf = (entry: Entry | undefined): number =>
-  entry === undefined ? 0 : entry.key.length + entry.value.length;
+/** What an entry's key and value take in memory; 0 for none. V8 uses two bytes a character for text beyond Latin-1. */
+export function bytesOf(entry: Entry | undefined): number {
+  if (entry === undefined) return 0;
+  const { key, value } = entry;
+  return key.length + value.length * (Buffer.byteLength(value) === value.length ? 1 : 2);
+}

@@ -14,10 +14,7 @@ export const defaultMaxValueBytes = 1.5 * 1024 * 1024;
 /** etcd's `--quota-backend-bytes`. */
 export const defaultQuotaBytes = 2 * 1024 * 1024 * 1024;
 
-/**
- * A character takes one byte on the heap, or two in a string that has any character beyond Latin-1. Writes in flight,
- * the history beyond the quota and everything else in the process need the rest.
- */
+/** Objects and trees around small values, requests in flight and everything else in the process need the rest. */
 const heapShare = 1 / 4;
 
 /** The quota of each of `stores` stores in this process: what was asked for, lowered to what the V8 heap can hold. */

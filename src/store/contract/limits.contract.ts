@@ -70,6 +70,14 @@ export function limitsContract(open: OpenStore): void {
     await committed(store, { key: `${prefix}new`, value });
   });
 
+  it('counts text beyond ASCII by what it takes in memory', async () => {
+    const { store, prefix } = await open();
+    await using _ = store;
+    const { bytes } = store.status();
+    await committed(store, { key: `${prefix}a`, value: `日${'x'.repeat(999)}` });
+    assert.equal(store.status().bytes, bytes + prefix.length + 1 + 2000);
+  });
+
   it('counts commits that are not durable yet towards the quota', async () => {
     const { store, prefix } = await open({ quotaBytes: 100_000, maxValueBytes: 10_000 });
     await using _ = store;

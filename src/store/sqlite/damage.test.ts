@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 
 import fc from 'fast-check';
@@ -147,6 +148,77 @@ describe('a damaged store', () => {
           await assert.rejects(opening, { code: 'STORE_DATA_DIRECTORY', message }, `${name} ${change}`);
         }
       }
+    }
+  });
+
+  it('opens without what it has lost when that is accepted, and never uses a revision again', async () => {
+    await using directory = await folder();
+    const given = await sample(directory.path);
+    const old = Buffer.from(given.bytes);
+    {
+      await using store = await openSqliteStore({ path: given.file });
+      for (let i = 0; i < 50; i++) await committed(store, { key: '/lost', value: String(i) });
+    }
+    writeFileSync(given.file, old);
+    await assert.rejects(openSqliteStore({ path: given.file }), { message: /has lost acknowledged writes/ });
+    const notices: string[] = [];
+    const onNotice = (notice: string): unknown => notices.push(notice);
+    {
+      await using store = await openSqliteStore({ path: given.file, acceptDataLoss: true, onNotice });
+      assert.match(notices.join(), /writes after revision \d+ are lost, revisions go on at \d+/);
+      assert.ok(store.revision >= given.revision + 50 + 1_000_000, `revision ${store.revision}`);
+      assert.equal(store.compacted, store.revision, 'watches from before begin anew');
+      assert.equal((await store.range('')).entries.length, given.values.size);
+      await committed(store, { key: '/new', value: '' });
+    }
+    await using store = await openSqliteStore({ path: given.file });
+    assert.equal((await store.range('')).entries.length, given.values.size + 1);
+  });
+
+  it('loses its damaged records when that is accepted, whatever their keys have become', async () => {
+    await using directory = await folder();
+    const given = await sample(directory.path);
+    {
+      using database = new DatabaseSync(given.file);
+      const change = database.prepare('UPDATE log SET key = ?, value = ? WHERE key = ? AND value IS NOT NULL');
+      change.run('/a/30', 'damaged', '/a/30');
+      change.run('/no/such/\u{1}', 'x', '/a/31');
+    }
+    const keysOf = (store: Store): string[] => [...store.status().damaged.keys()].sort((a, b) => (a < b ? -1 : 1));
+    {
+      await using store = await openSqliteStore({ path: given.file });
+      assert.deepEqual(keysOf(store), ['/a/30', '/no/such/\u{1}']);
+    }
+    {
+      await using store = await openSqliteStore({ path: given.file, acceptDataLoss: true });
+      assert.deepEqual(keysOf(store), []);
+      assert.equal(store.revision, given.revision + 2);
+      await committed(store, { key: '/a/30', value: 'new', expect: 0 });
+    }
+    await using store = await openSqliteStore({ path: given.file });
+    assert.deepEqual(keysOf(store), []);
+    assert.equal((await store.range('')).entries.length, given.values.size - 1);
+  });
+
+  it('does not read an older value of a key whose last record is damaged', async () => {
+    await using directory = await folder();
+    const given = await sample(directory.path);
+    for (const [column, damage] of [
+      ['value', 'damaged'],
+      ['key', '/no/such/key'],
+    ] as const) {
+      restore(given, given.bytes);
+      {
+        using database = new DatabaseSync(given.file);
+        const last = `(SELECT max(id) FROM log WHERE key = '/a/14')`; // whose predecessor is still in the file
+        database.prepare(`UPDATE log SET ${column} = ? WHERE id = ${last}`).run(damage);
+      }
+      await using store = await openSqliteStore({ path: given.file });
+      assert.equal(await store.get('/a/14'), undefined, column);
+      assert.ok(store.status().damaged.has('/a/14'), column);
+      assert.equal((await store.commit([{ key: '/a/14', value: '', expect: 0 }])).ok, false);
+      await committed(store, { key: '/a/14', value: undefined });
+      await store.compact(store.revision);
     }
   });
 });

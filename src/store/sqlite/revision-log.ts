@@ -58,7 +58,7 @@ export class RevisionLog {
   readonly #insert: StatementSync;
   readonly #setHorizon: StatementSync;
   /** What an operator should read about this opening. */
-  readonly notices: readonly string[];
+  readonly notices: string[] = [];
   readonly damaged: DamagedRow[] = [];
   #compacted = 0;
   #swept = 0;
@@ -69,7 +69,7 @@ export class RevisionLog {
     // A file that disappeared must not be begun anew under a store that is in memory.
     this.#database = new DatabaseSync(resume === undefined ? file : new URL('?mode=rw', pathToFileURL(file)));
     try {
-      this.notices = this.#prepare(options);
+      this.#prepare(options);
       const insert = 'INSERT INTO log (id, key, value, created, previous, checksum) VALUES (?, ?, ?, ?, ?, ?)';
       this.#insert = this.#database.prepare(insert);
       this.#setHorizon = this.#database.prepare('UPDATE horizon SET compacted = ?, swept = ?, checksum = ?');
@@ -81,7 +81,7 @@ export class RevisionLog {
     }
   }
 
-  #prepare({ file, maxBytes, resume }: WorkerOptions): readonly string[] {
+  #prepare({ file, maxBytes, resume }: WorkerOptions): void {
     const database = this.#database;
     // The lock is the operating system's: held from the first read to the end of the process, however it ends.
     database.exec(`
@@ -105,11 +105,11 @@ export class RevisionLog {
       throw new Error(`it was written by a newer release (format ${version}): use that release or a newer one`);
     }
     this.#checkWhole();
-    if (version < formatVersion) migrateFromFormat1(database, file);
+    if (version < formatVersion) {
+      migrateFromFormat1(database, file);
+      this.notices.push(`the store was migrated; ${backupFile(file, version)} is a copy of before`);
+    }
     this.#readHorizon();
-    return version === formatVersion
-      ? []
-      : [`the store was migrated; ${backupFile(file, version)} is a copy of before`];
   }
 
   #readHorizon(): void {
@@ -141,7 +141,9 @@ export class RevisionLog {
           'and its -wal, or start once with --accept-data-loss to go on without them',
       );
     }
-    this.#moveHorizon(highest + revisionsSkipped, this.#swept);
+    const next = highest + revisionsSkipped;
+    this.#moveHorizon(next, this.#swept);
+    this.notices.push(`${file}: writes after revision ${revision} are lost, revisions go on at ${next}`);
   }
 
   /** Goes on after a failure: what was not acknowledged is removed, what was must be there. */
