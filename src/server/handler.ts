@@ -195,8 +195,12 @@ export class Handler {
     if (isStatusError(error)) return statusReply(error.status);
     if (error instanceof QuotaExceededError) return statusReply(failure({ code: 500, message: error.message }).status);
     const { log } = this.#options.context;
-    log.error({ err: error, method: request.method, url: request.url.split('?')[0] }, 'request failed');
-    if (error instanceof StoreUnavailableError) return statusReply(unavailable(error.message).status);
+    const [method, url] = [request.method, request.url.split('?')[0]];
+    if (error instanceof StoreUnavailableError) {
+      log.warn({ why: error.message, method, url }, 'request failed'); // without a stack: there may be many
+      return statusReply(unavailable(error.message).status);
+    }
+    log.error({ err: error, method, url }, 'request failed');
     return statusReply(internalError(messageOf(error)).status);
   }
 }

@@ -21,6 +21,7 @@ export interface DataDirectory extends AsyncDisposable {
 
 const defaultCheckMs = 2000;
 const sqliteBusy = 5;
+const sqliteFull = 13;
 
 /** Makes the directory if need be and takes its lock, which is checked every `checkMs`. Fails if another holds it. */
 export async function holdDataDirectory(
@@ -63,8 +64,12 @@ async function takeLock(path: string, lockPath: string): Promise<DatabaseSync> {
     lock.exec('PRAGMA journal_mode=OFF; BEGIN EXCLUSIVE');
     return lock;
   } catch (error) {
-    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) {
+    const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined;
+    if (code === sqliteBusy) {
       throw new FatalError(`data directory ${path} is in use${await holder(path)}: stop it or pass --data-dir`);
+    }
+    if (code === sqliteFull || codesOf(error).includes('ENOSPC')) {
+      throw new FatalError(`the disk that holds ${path} is full: free some space`, { cause: error });
     }
     throw new FatalError(`cannot use data directory ${path}: ${messageOf(error)}`, { cause: error });
   }

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
+import { messageOf } from '../../api/thrown.ts';
+
 /** Only the owner may read what is kept here. */
 const fileMode = 0o600;
 const directoryMode = 0o700;
@@ -59,12 +61,28 @@ export async function writePrivateFile(path: string, content: string): Promise<v
   try {
     await writeAndSync(temporary, content);
     await rename(temporary, path);
+    await syncDirectory(dirname(path));
   } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
+    await rm(temporary, { force: true }).catch(() => undefined); // the first error is the one to report
+    throw writeError(path, error);
   }
-  await syncDirectory(dirname(path));
 }
+
+/** Names the file, which errors of writing do not. Without their code: callers would take it for that of a port. */
+function writeError(path: string, error: unknown): Error {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const advice = adviceFor[code];
+  return new Error(`${path} cannot be written (${messageOf(error)})${advice === undefined ? '' : `: ${advice}`}`);
+}
+
+const adviceFor: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full: free some space',
+  EDQUOT: 'the disk quota is used up: free some space',
+  EROFS: 'mount the file system for writing',
+  EACCES: 'check who may write there',
+  EPERM: 'check who may write there',
+  EIO: 'check the disk',
+};
 
 /** The content of a file; undefined when there is none. */
 export async function readIfPresent(path: string): Promise<string | undefined> {

@@ -24,6 +24,6 @@ function readIfPresent(path: string): string | undefined {
     return readFileSync(path, 'latin1');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
+    throw error instanceof Error ? Object.assign(error, { path }) : error; // reading alone does not name it
   }
 }
