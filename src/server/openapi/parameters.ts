@@ -44,6 +44,7 @@ export const deleteParameters: readonly Parameter[] = [
     'Deletes an object that cannot be read any more.',
   ),
   query('orphanDependents', 'boolean', 'Deprecated: use propagationPolicy.'),
+  query('ignoreStoreReadErrorWithClusterBreakingPotential', 'boolean', 'Deletes an object that cannot be decrypted.'),
   query('propagationPolicy', 'string', 'What becomes of dependents: Orphan, Background or Foreground.'),
 ];
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
+import { accepts as serverAccepts, stoppedAfter, trusts } from './interrupted.fixture.ts';
 import { finishRotation, readAuthority, rotateAuthority, trusted } from './authority.ts';
 import { issue } from './issue.ts';
 import { partUser } from '../access/part-user.ts';
@@ -19,22 +19,7 @@ describe('rotation of the authority', () => {
   const now = new Date();
   const ensure = (at = now): ReturnType<typeof ensurePki> =>
     ensurePki({ directory, cluster: 'east', serviceIps: [], parts: ['dns'], now: at });
-  /** Whether openssl accepts a certificate, given what is trusted and what was sent along. */
-  const accepts = async (trust: string, chain: string): Promise<boolean> => {
-    const [leaf = '', ...others] = readCertificates(chain).map(String);
-    const file = async (name: string, text: string): Promise<string> => {
-      await writeFile(join(directory, '..', name), text);
-      return join(directory, '..', name);
-    };
-    const args = ['verify', '-x509_strict', '-CAfile', await file('trust', trust)];
-    if (others.length > 0) args.push('-untrusted', await file('others', others.join('\n')));
-    try {
-      execFileSync('openssl', [...args, await file('leaf', leaf)], { stdio: 'pipe' });
-      return true;
-    } catch {
-      return false; // openssl says no by its exit code
-    }
-  };
+  const accepts = (trust: string, chain: string): Promise<boolean> => trusts(join(directory, '..'), trust, chain);
 
   before(async () => {
     directory = join(await mkdtemp(join(tmpdir(), 'fairlead-authority-')), 'pki');
@@ -88,6 +73,44 @@ describe('rotation of the authority', () => {
     assert.equal(readCertificates(ca).length, 2);
     assert.ok(ca.includes(old.trim()));
     await finishRotation(directory);
+  });
+
+  test('one that is interrupted at any step cuts nobody off, and can be started again', async () => {
+    const untouched = join(directory, '..', 'untouched');
+    const before = await ensurePki({ directory: untouched, cluster: 'east', serviceIps: [], now });
+    const rotate = async (path: string): Promise<void> => {
+      const old = await readAuthority(path);
+      assert.ok(old);
+      if (old.rotation === undefined) await rotateAuthority(path, { cluster: 'east', old, now });
+    };
+    let steps = 0;
+    for (let isDone = false; !isDone; steps++) {
+      const path = join(directory, '..', `interrupted-${steps}`);
+      await cp(untouched, path, { recursive: true });
+      isDone = await stoppedAfter(steps, () => rotate(path));
+      for (const work of [async () => undefined, () => rotate(path)]) {
+        await work();
+        const { ca, admin, serving } = await ensurePki({ directory: path, cluster: 'east', serviceIps: [], now });
+        assert.ok(serverAccepts(ca, before.admin), `a certificate from before, after ${steps} steps`);
+        assert.ok(serverAccepts(ca, admin));
+        assert.ok(await accepts(before.ca, serving.cert), `a client from before, after ${steps} steps`);
+      }
+      assert.ok((await readAuthority(path))?.rotation);
+      const files = await readdir(path);
+      assert.ok(!files.includes('ca-next.crt'), 'nothing is left to complete');
+    }
+    assert.ok(steps > 8, `${steps} steps`);
+  });
+
+  test('a key that does not fit the certificate is an error: a new authority would cut everybody off', async () => {
+    const path = join(directory, '..', 'unfit');
+    const other = join(directory, '..', 'other');
+    for (const each of [path, other]) await ensurePki({ directory: each, cluster: 'east', serviceIps: [], now });
+    await cp(join(other, 'ca.key'), join(path, 'ca.key'));
+    await assert.rejects(
+      ensurePki({ directory: path, cluster: 'east', serviceIps: [], now }),
+      /ca\.crt and ca\.key cannot be used \(key does not fit the certificate\): restore them from a backup, or remove/,
+    );
   });
 
   test('a cross certificate of another authority counts for nothing', async () => {

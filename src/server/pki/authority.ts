@@ -15,6 +15,7 @@ import { readIfPresent, writePrivateFile } from './files.ts';
 import type { KeyPair } from './issue.ts';
 import { crossSign, issueCa } from './issue.ts';
 import { readPair, writePair } from './pairs.ts';
+import { holdsKey, readCertificate } from './renewal.ts';
 
 /** An authority as it stands. */
 export interface Authority {
@@ -28,15 +29,20 @@ const caDays = 3650;
 const nameOf = (cluster: string): string => `fairlead-ca-${cluster.slice(0, 40)}`;
 const previousFile = 'ca-previous.crt';
 const crossFile = 'ca-cross.crt';
+/** The certificate of an authority that is being written: two files cannot be replaced in one step. */
+const nextFile = 'ca-next.crt';
 
 /** The authority in a directory; undefined when there is none. */
 export async function readAuthority(directory: string): Promise<Authority | undefined> {
-  const [pair, previous, cross] = await Promise.all([
+  const [stored, next, previous, cross] = await Promise.all([
     readPair(directory, 'ca'),
+    readIfPresent(join(directory, nextFile)),
     readIfPresent(join(directory, previousFile)),
     readIfPresent(join(directory, crossFile)),
   ]);
-  if (pair === undefined) return undefined;
+  if (stored === undefined) return undefined;
+  const written = { ...stored, cert: next ?? stored.cert };
+  const pair = !isPair(stored) && isPair(written) ? written : stored;
   const isRotating = previous !== undefined && cross !== undefined && isOf(cross, pair);
   return { pair, ...(isRotating ? { rotation: { previous, cross } } : {}) };
 }
@@ -44,7 +50,7 @@ export async function readAuthority(directory: string): Promise<Authority | unde
 /** Makes the first authority of a cluster. */
 export async function createAuthority(directory: string, cluster: string, now: Date): Promise<Authority> {
   const pair = await issueCa(nameOf(cluster), { now, days: caDays });
-  await writePair(directory, 'ca', pair);
+  await adoptAuthority(directory, { pair });
   return { pair };
 }
 
@@ -55,7 +61,21 @@ export async function adoptAuthority(directory: string, { pair, rotation }: Auth
     await writePrivateFile(join(directory, previousFile), rotation.previous);
     await writePrivateFile(join(directory, crossFile), rotation.cross);
   }
+  await writePrivateFile(join(directory, nextFile), pair.cert);
   await writePair(directory, 'ca', pair);
+  await rm(join(directory, nextFile), { force: true });
+}
+
+/**
+ * Completes the writing of an authority that was interrupted between the key and the certificate. Another process may be
+ * writing it now: nothing else is touched.
+ */
+export async function completeAuthority(directory: string): Promise<void> {
+  const [stored, next] = await Promise.all([readPair(directory, 'ca'), readIfPresent(join(directory, nextFile))]);
+  if (stored === undefined || next === undefined) return;
+  if (!isPair(stored) && isPair({ ...stored, cert: next })) await writePrivateFile(join(directory, 'ca.crt'), next);
+  else if (next !== stored.cert) return;
+  await rm(join(directory, nextFile), { force: true });
 }
 
 /** Gives a cluster another authority than `old`, which stays trusted until `finishRotation`. */
@@ -91,6 +111,11 @@ export const withChain = ({ rotation }: Authority, serving: KeyPair): KeyPair =>
 
 const joined = (pem: string, more: string | undefined): string =>
   more === undefined ? pem : `${pem.endsWith('\n') ? pem : `${pem}\n`}${more}`;
+
+function isPair({ cert, key }: KeyPair): boolean {
+  const certificate = readCertificate(cert);
+  return certificate !== undefined && holdsKey(certificate, key);
+}
 
 /** A rotation that stopped half way leaves a cross certificate of an authority that never was. */
 function isOf(cross: string, { cert }: KeyPair): boolean {

@@ -1,6 +1,8 @@
+import { join } from 'node:path';
+
 import { partUser } from '../access/part-user.ts';
 import type { Authority } from './authority.ts';
-import { createAuthority, readAuthority, rotateAuthority, trusted, withChain } from './authority.ts';
+import { completeAuthority, createAuthority, readAuthority, rotateAuthority, trusted, withChain } from './authority.ts';
 import { makePrivateDirectory } from './files.ts';
 import type { KeyPair, Subject } from './issue.ts';
 import { issue } from './issue.ts';
@@ -71,13 +73,21 @@ async function ensureAuthority(
   { directory, cluster, now }: PkiOptions,
   renewed: Map<string, string>,
 ): Promise<Authority> {
+  await completeAuthority(directory);
   const stored = await readAuthority(directory);
   const reason = renewalReason(stored?.pair, { ca: undefined, subject: undefined }, now);
   if (stored !== undefined && reason === undefined) return stored;
+  if (stored !== undefined && reason !== 'near expiry') {
+    // A new authority would cut everybody off.
+    throw new Error(
+      `${join(directory, 'ca.crt')} and ca.key cannot be used (${reason}): restore them from a backup, or remove both ` +
+        'to begin with a new authority, after which kubeconfigs that were issued before no longer work',
+    );
+  }
   renewed.set('ca', reason ?? 'missing');
-  return stored !== undefined && reason === 'near expiry'
-    ? rotateAuthority(directory, { cluster, old: stored, now })
-    : createAuthority(directory, cluster, now);
+  return stored === undefined
+    ? createAuthority(directory, cluster, now)
+    : rotateAuthority(directory, { cluster, old: stored, now });
 }
 
 /** The names under which clients reach an API server, from this machine and from inside its cluster. */

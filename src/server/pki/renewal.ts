@@ -54,7 +54,8 @@ export function readCertificate(pem: string): X509Certificate | undefined {
   }
 }
 
-function holdsKey(cert: X509Certificate, key: string): boolean {
+/** Whether a private key, PEM, belongs to a certificate. */
+export function holdsKey(cert: X509Certificate, key: string): boolean {
   try {
     return cert.checkPrivateKey(createPrivateKey(key));
   } catch {

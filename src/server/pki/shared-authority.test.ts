@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { X509Certificate } from 'node:crypto';
-import fileSystem from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
 import { finishRotation, readAuthority, trusted } from './authority.ts';
-import type { KeyPair } from './issue.ts';
+import { accepts, stoppedAfter, trusts } from './interrupted.fixture.ts';
 import { issue } from './issue.ts';
 import type { Pki } from './pki.ts';
 import { ensurePki } from './pki.ts';
-import { isSignedBy, readCertificates } from './renewal.ts';
+import { readCertificates } from './renewal.ts';
 import { replaceSharedAuthority } from './shared-authority.ts';
 import { writeShared } from './shared-authority.fixture.ts';
 
 const now = new Date();
-const { mkdtemp, readdir, rm, cp, writeFile } = fileSystem;
 
 async function folder(): Promise<AsyncDisposable & { readonly path: string; readonly pki: string }> {
   const path = await mkdtemp(join(tmpdir(), 'fairlead-shared-'));
@@ -32,27 +28,6 @@ async function start(pki: string, clusters: readonly string[]): Promise<Readonly
       [cluster, await ensurePki({ directory: join(pki, cluster), cluster, serviceIps: [], now })] as const,
   );
   return new Map(await Promise.all(made));
-}
-
-/** Whether a server that trusts `ca` accepts a client certificate: one of its authorities signed it itself. */
-const accepts = (ca: string, { cert }: Pick<KeyPair, 'cert'>): boolean =>
-  readCertificates(ca).some((authority) => isSignedBy(new X509Certificate(cert), authority));
-
-/** Whether openssl, trusting `ca` only, accepts a server that sends `chain`. */
-async function trusts(path: string, ca: string, chain: string): Promise<boolean> {
-  const [leaf = '', ...others] = readCertificates(chain).map(String);
-  const file = async (name: string, text: string): Promise<string> => {
-    await writeFile(join(path, name), text);
-    return join(path, name);
-  };
-  const args = ['verify', '-purpose', 'sslserver', '-CAfile', await file('trust', ca)];
-  if (others.length > 0) args.push('-untrusted', await file('others', others.join('\n')));
-  try {
-    execFileSync('openssl', [...args, await file('leaf', leaf)], { stdio: 'pipe' });
-    return true;
-  } catch {
-    return false; // openssl says no by its exit code
-  }
 }
 
 const legacyFiles = async (pki: string): Promise<readonly string[]> =>
@@ -190,28 +165,3 @@ const renewedNothing = ([name, pki]: readonly [string, Pki]): readonly [string, 
   name,
   { ...pki, renewed: new Map() },
 ];
-
-/** Runs `work` until it has changed the file system `steps` times, then stops it. True: it was done before. */
-async function stoppedAfter(steps: number, work: () => Promise<unknown>): Promise<boolean> {
-  const changing = ['rename', 'mkdir', 'rm', 'open'] as const;
-  const originals = changing.map((name) => [name, fileSystem[name]] as const);
-  let left = steps;
-  for (const [name, original] of originals) {
-    const limited = (...args: readonly unknown[]): unknown => {
-      if (--left < 0) throw new Error('stopped by the test');
-      return Reflect.apply(original, fileSystem, args);
-    };
-    Object.assign(fileSystem, { [name]: limited });
-  }
-  syncBuiltinESMExports();
-  try {
-    await work();
-    return true;
-  } catch (error) {
-    assert.match(String(error), /stopped by the test/);
-    return false;
-  } finally {
-    for (const [name, original] of originals) Object.assign(fileSystem, { [name]: original });
-    syncBuiltinESMExports();
-  }
-}
