@@ -1,8 +1,12 @@
 import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
-import type { Socket } from 'node:net';
+import type { Server as NetServer, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
 import { setInterval, setTimeout } from '../../machine/timers.ts';
+import { openAcceptors } from './acceptors.ts';
+
+/** From this many connections on, more than one is accepted in a turn of the event loop. */
+const crowd = 64;
 
 /** What connections may take. */
 export interface ConnectionLimits {
@@ -52,6 +56,7 @@ export class Connections {
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #timer: NodeJS.Timeout;
   #sweptAt = performance.now();
+  #acceptors: readonly NetServer[] | undefined;
   #refused = 0;
 
   constructor(server: Http2SecureServer, limits: ConnectionLimits = defaultConnectionLimits) {
@@ -76,7 +81,8 @@ export class Connections {
   /** Stops accepting, lets requests finish, and cuts what remains after the grace period. */
   async close(graceMs: number): Promise<void> {
     clearInterval(this.#timer);
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const servers: readonly NetServer[] = [this.#server, ...(this.#acceptors ?? [])];
+    const closed = Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
     for (const session of this.#sessions) session.close(); // GOAWAY; streams in flight may finish
     const idle = 'closeIdleConnections' in this.#server ? this.#server.closeIdleConnections : undefined;
     if (typeof idle === 'function') idle.call(this.#server);
@@ -106,6 +112,7 @@ export class Connections {
     this.#byAddress.set(address, own);
     this.#accepted.add(socket);
     this.#handshaking.set(peer, socket);
+    if (this.#accepted.size >= crowd && this.#acceptors === undefined) void this.#acceptFaster();
     socket.on('close', () => {
       this.#accepted.delete(socket);
       if (this.#handshaking.get(peer) === socket) this.#greeted(peer, address);
@@ -131,6 +138,16 @@ export class Connections {
       return true;
     }
     return false;
+  }
+
+  async #acceptFaster(): Promise<void> {
+    this.#acceptors = [];
+    const acceptors = await openAcceptors(this.#server);
+    for (const acceptor of acceptors) {
+      acceptor.on('connection', (socket) => this.#server.emit('connection', socket));
+      if (!this.#server.listening) acceptor.close(); // closed meanwhile
+    }
+    this.#acceptors = acceptors;
   }
 
   #track(session: ServerHttp2Session): void {

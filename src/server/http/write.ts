@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createGzip, constants } from 'node:zlib';
 import type { Writable } from 'node:stream';
@@ -91,21 +90,22 @@ async function send(
 ): Promise<void> {
   const target = acceptsGzip(incoming) ? compressed(outgoing, reply) : writeHead(outgoing, reply.status, reply.headers);
   const backlog = new Backlog(reply, () => cutOff(outgoing), patienceMs);
-  const isGone = new AbortController();
+  let onTaken = (): void => undefined;
+  target.on('drain', () => onTaken());
   outgoing.on('close', () => {
-    isGone.abort();
     backlog.close();
+    onTaken();
   });
   const turn = reply.pace ?? nextTurn;
   for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
     const piece = Buffer.from(next.value);
     if (!target.write(piece)) {
       backlog.begin(piece.length);
-      await once(target, 'drain', { signal: isGone.signal }).catch(() => undefined);
+      await new Promise<void>((resolve) => (onTaken = resolve));
       backlog.end();
     }
     await turn(); // before the next piece is made, which is the work
-    if (isGone.signal.aborted) return;
+    if (isClosed(outgoing)) return;
   }
   target.end();
   backlog.begin(outgoing.writableLength);

@@ -8,7 +8,7 @@ import { FairQueue } from './fair-queue.ts';
 const roomy: QueueLimits = {
   seats: 100,
   seatsPerFlow: 100,
-  seatsPerTurn: { shared: 100, alone: 100 },
+  seatsPerTurn: { shared: 100, alone: 100, total: Infinity },
   waiting: 100,
   waitingPerFlow: 100,
 };
@@ -120,19 +120,31 @@ suite('who starts when', () => {
     },
     {
       name: 'a flow starts so many in one turn of the loop, the rest in the next',
-      limits: { seatsPerTurn: { shared: 2, alone: 2 } },
+      limits: { seatsPerTurn: { shared: 2, alone: 2, total: Infinity } },
       given: 'a a a a a b turn turn',
       want: 'a1 a2 b1 a3 a4 a5',
     },
     {
       name: 'who is alone starts more of them',
-      limits: { seatsPerTurn: { shared: 1, alone: 3 } },
+      limits: { seatsPerTurn: { shared: 1, alone: 3, total: Infinity } },
       given: 'solo solo solo solo a a turn',
       want: 'solo1 solo2 solo3 a1 solo4 a2',
     },
     {
+      name: 'all flows together start so many in one turn, the rest in the next, the one that is due first',
+      limits: { seatsPerTurn: { shared: 2, alone: 2, total: 3 } },
+      given: 'a b a b c a b d turn turn',
+      want: 'a1 b1 a2 b2 c1 d1 b3 a3',
+    },
+    {
+      name: 'a wide request is started in a turn that has room for one seat',
+      limits: { seatsPerTurn: { shared: 9, alone: 9, total: 3 } },
+      given: 'a b c:10 d turn turn',
+      want: 'a1 b1 c1 d1',
+    },
+    {
       name: 'what has been answered in the same turn counts too',
-      limits: { seatsPerTurn: { shared: 1, alone: 1 } },
+      limits: { seatsPerTurn: { shared: 1, alone: 1, total: Infinity } },
       given: 'a done a b turn',
       want: 'a1 b1 a2',
     },
@@ -192,7 +204,7 @@ suite('whatever happens', () => {
   const limits = fc.record({
     seats: fc.integer({ min: 1, max: 8 }),
     seatsPerFlow: fc.integer({ min: 1, max: 8 }),
-    seatsPerTurn: fc.constantFrom(1, 2, 4, Infinity).map((shared) => ({ shared, alone: shared })),
+    seatsPerTurn: fc.constantFrom(1, 2, 4, Infinity).map((shared) => ({ shared, alone: shared, total: Infinity })),
     waiting: fc.integer({ min: 1, max: 20 }),
     waitingPerFlow: fc.integer({ min: 1, max: 10 }),
   });
@@ -275,7 +287,7 @@ suite('whatever happens', () => {
   test('flows that always want more get the same share', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 }), (costA, costB) => {
-        const run = new Run({ seats: 1, seatsPerTurn: { shared: Infinity, alone: Infinity } });
+        const run = new Run({ seats: 1, seatsPerTurn: { shared: Infinity, alone: Infinity, total: Infinity } });
         const got = { a: 0, b: 0 };
         for (let index = 0; index < 200; index++) {
           while (run.waiting.filter(({ flow }) => flow === 'a').length < 2) run.ask('a', costA);

@@ -4,8 +4,11 @@ export interface QueueLimits {
   readonly seats: number;
   /** Nothing of a flow starts while the flow has this many. */
   readonly seatsPerFlow: number;
-  /** Nothing of a flow starts in a turn of the event loop in which it took this many: in company, and alone. */
-  readonly seatsPerTurn: { readonly shared: number; readonly alone: number };
+  /**
+   * Nothing of a flow starts in a turn of the event loop in which it took this many, in company or alone, and nothing at
+   * all in one in which all flows together took `total`: whoever comes next waits for the end of the turn.
+   */
+  readonly seatsPerTurn: { readonly shared: number; readonly alone: number; readonly total: number };
   /** Requests that may wait, in all and of one flow. */
   readonly waiting: number;
   readonly waitingPerFlow: number;
@@ -68,6 +71,8 @@ export class FairQueue {
   /** The due time of what started last. */
   #now = 0;
   #turn = 0;
+  /** Seats that all flows took in this turn. */
+  #startedInTurn = 0;
   #isTurnAsked = false;
 
   constructor(limits: QueueLimits, owner: QueueOwner) {
@@ -119,6 +124,7 @@ export class FairQueue {
   /** A new turn of the event loop has begun: every flow may start something again. */
   nextTurn(): void {
     this.#turn++;
+    this.#startedInTurn = 0;
     this.#isTurnAsked = false;
     // What still waits after this waits for seats, which `leave` gives out; only a start makes another turn matter.
     this.#serve();
@@ -157,7 +163,7 @@ export class FairQueue {
    */
   #mayStart(flow: Flow): boolean {
     const { seats, seatsPerFlow, seatsPerTurn } = this.#limits;
-    if (this.#seats >= seats || flow.seats >= seatsPerFlow) return false;
+    if (this.#seats >= seats || flow.seats >= seatsPerFlow || this.#startedInTurn >= seatsPerTurn.total) return false;
     if (flow.turn !== this.#turn || flow.started < seatsPerTurn.shared) return true;
     return flow.started < seatsPerTurn.alone && this.#owner.isAlone(flow.key);
   }
@@ -167,6 +173,7 @@ export class FairQueue {
     flow.seats += cost;
     flow.started = flow.turn === this.#turn ? flow.started + cost : cost;
     flow.turn = this.#turn;
+    this.#startedInTurn += cost;
     this.#now = Math.max(this.#now, flow.due);
     flow.due = this.#now + cost;
     this.#askTurn();

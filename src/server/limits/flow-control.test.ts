@@ -8,7 +8,7 @@ import { Company } from './company.ts';
 import type { Entry } from './flow-control.ts';
 import { FlowControl } from './flow-control.ts';
 import type { Classified } from './lane.ts';
-import { defaultLimits } from './options.ts';
+import { defaultLimits, laneLimits } from './options.ts';
 
 const write = (flow: string): Classified => ({ lane: 'mutating', flow, isMutating: true });
 const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -44,13 +44,41 @@ suite('flow control', () => {
     assert.equal(await entries[0], 'time-out');
   });
 
-  test('an administrator does not wait behind others, and others not behind an administrator', () => {
+  test('an administrator does not wait behind others, and others not behind an administrator', async () => {
     using control = new FlowControl({ ...defaultLimits, maxMutatingRequestsInflight: 1 });
     const admin: Classified = { lane: 'exempt', flow: 'admin', isMutating: true };
-    for (let index = 0; index < 100; index++) assert.equal(control.enter(admin, 1), 'admitted');
+    const entries = Array.from({ length: 100 }, () => control.enter(admin, 1));
     assert.equal(control.enter(write('alice'), 1), 'admitted');
-    assert.equal(control.enter(admin, 1), 'admitted');
+    assert.deepEqual(new Set(await Promise.all(entries)), new Set(['admitted']));
     assert.equal(control.enter({ lane: 'leases', flow: 'part', isMutating: true }, 1), 'admitted');
+  });
+
+  test('starts the requests of an administrator over several turns of the event loop', async () => {
+    using control = new FlowControl(defaultLimits);
+    const admin: Classified = { lane: 'exempt', flow: 'admin', isMutating: false };
+    let started = 0;
+    for (let index = 0; index < 500; index++) {
+      void Promise.resolve(control.enter(admin, 1)).then(() => started++); // cannot reject
+    }
+    const most = laneLimits(defaultLimits).exempt.seatsPerTurn.total;
+    for (let turn = 1; started < 500; turn++) {
+      assert.ok(started <= turn * most, `${started} in ${turn} turns`);
+      await immediate();
+    }
+  });
+
+  test('starts the requests of many users over several turns of the event loop', async () => {
+    using control = new FlowControl(defaultLimits);
+    let started = 0;
+    for (let index = 0; index < 200; index++) {
+      const request: Classified = { lane: 'readOnly', flow: `user-${index}`, isMutating: false };
+      void Promise.resolve(control.enter(request, 1)).then(() => started++); // cannot reject
+    }
+    const most = laneLimits(defaultLimits).readOnly.seatsPerTurn.total;
+    for (let turn = 1; started < 200; turn++) {
+      assert.ok(started <= turn * most, `${started} in ${turn} turns`);
+      await immediate();
+    }
   });
 
   test('in company, answers of one flow go out one in a turn of the event loop', async () => {

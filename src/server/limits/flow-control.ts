@@ -5,7 +5,7 @@ import { Company } from './company.ts';
 import type { QueueLimits, Refusal, Waiter } from './fair-queue.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Classified } from './lane.ts';
-import type { LaneName, LimitOptions } from './options.ts';
+import type { LaneLimits, LaneName, LimitOptions } from './options.ts';
 import { laneLimits } from './options.ts';
 
 /** What has happened in a lane since the start, for metrics. */
@@ -165,14 +165,11 @@ function queueOf(limits: QueueLimits, company: Company, turnMs = 0): FairQueue {
   return queue;
 }
 
-/**
- * How many wait is bound by how many requests are under way. Answers that trickle out make requests, and so commits,
- * trickle in: a lane whose requests take no turns gives its answers none either.
- */
-const answerLimits = ({ seatsPerTurn }: QueueLimits): QueueLimits => ({
+/** How many wait is bounded by how many requests are under way. */
+const answerLimits = ({ answersPerTurn }: LaneLimits): QueueLimits => ({
   seats: Infinity,
   seatsPerFlow: Infinity,
-  seatsPerTurn: seatsPerTurn.shared === Infinity ? seatsPerTurn : { shared: 1, alone: 8 },
+  seatsPerTurn: answersPerTurn,
   waiting: Infinity,
   waitingPerFlow: Infinity,
 });

@@ -30,7 +30,7 @@ suite('lanes', () => {
     ['alice', 'GET /apis/other.example.org/v1/namespaces/a/leases/one', 'readOnly alice'],
     ['alice', 'GET /readyz', 'exempt alice'],
     ['admin', 'POST /api/v1/namespaces/default/services', 'exempt kubernetes-admin'],
-    ['admin', `PUT ${leases}/one`, 'exempt kubernetes-admin'],
+    ['admin', `PUT ${leases}/one`, 'leases kubernetes-admin'],
     ['anonymous', 'GET /livez/ping', 'exempt system:anonymous@192.0.2.1'],
     ['anonymous', 'GET /livezilla', 'readOnly system:anonymous@192.0.2.1'],
     ['anonymous', 'GET /api/v1/services', 'readOnly system:anonymous@192.0.2.1'],

@@ -35,11 +35,10 @@ export function flowOf(sender: Sender): string {
 }
 
 function laneOf(user: User, info: RequestInfo, isMutating: boolean): LaneName {
+  // First, so that a Lease does not wait behind what the same administrator does otherwise.
+  if (info.isResource && isLease(info)) return 'leases';
   if (isMaster(user)) return 'exempt'; // an administrator never waits behind others
-  if (info.isResource) {
-    if (isLease(info)) return 'leases';
-    return isMutating ? 'mutating' : 'readOnly';
-  }
+  if (info.isResource) return isMutating ? 'mutating' : 'readOnly';
   return healthPaths.test(info.path) ? 'exempt' : 'readOnly';
 }
 

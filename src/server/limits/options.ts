@@ -35,9 +35,12 @@ export const defaultLimits: LimitOptions = {
 /** Requests that are told apart: one kind does not wait for another. */
 export type LaneName = 'exempt' | 'leases' | 'mutating' | 'readOnly';
 
-/** A lane's limits, and how long a turn is; default: one of the event loop. */
+/** A lane's limits. */
 export interface LaneLimits extends QueueLimits {
+  /** How long a turn is; default: one of the event loop. */
   readonly turnMs?: number;
+  /** How many answers to writes go out in a turn of the event loop. */
+  readonly answersPerTurn: QueueLimits['seatsPerTurn'];
 }
 
 /**
@@ -49,20 +52,23 @@ export interface LaneLimits extends QueueLimits {
 export function laneLimits(options: LimitOptions): Readonly<Record<LaneName, LaneLimits>> {
   const { maxRequestsInflight: reads, maxMutatingRequestsInflight: writes } = options;
   return {
-    readOnly: lane(reads, { seatsPerTurn: { shared: 2, alone: 8 } }),
-    mutating: lane(writes, { seatsPerTurn: { shared: 3, alone: 16 }, turnMs: 4 }),
+    readOnly: lane(reads, { seatsPerTurn: { shared: 2, alone: 8, total: 24 } }),
+    mutating: lane(writes, { seatsPerTurn: { shared: 3, alone: 16, total: 32 }, turnMs: 4 }),
     leases: {
       seats: 64,
       seatsPerFlow: 8,
-      seatsPerTurn: { shared: 4, alone: 4 },
+      seatsPerTurn: { shared: 4, alone: 4, total: 32 },
       turnMs: 4,
-      waiting: 256,
-      waitingPerFlow: 32,
+      answersPerTurn: { shared: 1, alone: 8, total: 24 },
+      waiting: 2048,
+      waitingPerFlow: 256,
     },
     exempt: {
       seats: reads + writes,
       seatsPerFlow: reads + writes,
-      seatsPerTurn: { shared: Infinity, alone: Infinity },
+      // No administrator waits for others, but a thousand requests of theirs are not started in one turn.
+      seatsPerTurn: { shared: 16, alone: 32, total: 48 },
+      answersPerTurn: { shared: 16, alone: 32, total: 48 },
       waiting: 4096,
       waitingPerFlow: 4096,
     },
@@ -73,6 +79,7 @@ export function laneLimits(options: LimitOptions): Readonly<Record<LaneName, Lan
 const usersPerLane = 8;
 
 const lane = (seats: number, turns: Pick<LaneLimits, 'seatsPerTurn' | 'turnMs'>): LaneLimits => ({
+  answersPerTurn: { shared: 1, alone: 8, total: 24 },
   seats,
   seatsPerFlow: Math.ceil(seats / usersPerLane),
   waiting: 2048,
