@@ -49,7 +49,7 @@ suite('flow control', () => {
     const admin: Classified = { lane: 'exempt', flow: 'admin', isMutating: true };
     const entries = Array.from({ length: 100 }, () => control.enter(admin, 1));
     assert.equal(control.enter(write('alice'), 1), 'admitted');
-    assert.deepEqual(new Set(await Promise.all(entries)), new Set(['admitted']));
+    for (const entry of entries) assert.equal(await entry, 'admitted');
     assert.equal(control.enter({ lane: 'leases', flow: 'part', isMutating: true }, 1), 'admitted');
   });
 
