@@ -61,6 +61,9 @@ export const part: Part = {
   },
 };
 
+/** As many as clients of one server use. */
+const mostConnections = 1024;
+
 /** Options that take no more than so many descriptors: half for connections of clients, half for queries to upstreams. */
 function within(descriptors: number, options: DnsOptions): DnsOptions {
   const { forward } = options;
@@ -68,7 +71,7 @@ function within(descriptors: number, options: DnsOptions): DnsOptions {
   const maxInFlight = Math.min(forward.maxInFlight ?? Infinity, Math.ceil(descriptors / 4));
   return {
     ...options,
-    maxConnections: Math.min(1024, Math.ceil(descriptors / 2)),
+    maxConnections: Math.min(mostConnections, Math.ceil(descriptors / 2)),
     forward: { ...forward, maxInFlight },
   };
 }

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
-import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, existsSync, openSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
+import { until } from '../../src/server/testing/until.ts';
 import { run } from '../harness/command.ts';
 import { Connection } from '../harness/connection.ts';
 import type { Fairlead } from '../harness/fairlead.ts';
@@ -76,6 +80,29 @@ test('serves and stops while nobody reads its full log pipe', async () => {
   await using fairlead = await startFairlead(join(data.path, 'data'), command, { within });
   assert.equal(await droppedLines(fairlead), 0);
   await fairlead.stop();
+});
+
+test('serves and stops while nobody reads its full log socket, as that of journald', async () => {
+  await using data = await temporaryDirectory();
+  const directory = join(data.path, 'data');
+  const reader = createServer({ pauseOnConnect: true }).listen(join(data.path, 'socket'));
+  await once(reader, 'listening');
+  const log = connect(join(data.path, 'socket'));
+  await once(log, 'connect');
+  while (log.writableLength < 1 << 20) log.write(Buffer.alloc(65_536, '.'));
+  const args = ['server', '--log-level', 'info', '--secure-port', '0', '--data-dir', directory];
+  const child = spawn(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args], {
+    stdio: ['ignore', 'ignore', log],
+  });
+  try {
+    await until('it is ready', () => existsSync(join(directory, 'state.json')));
+    child.kill('SIGTERM');
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+  } finally {
+    child.kill('SIGKILL');
+    log.destroy();
+    reader.close();
+  }
 });
 
 test('stops while nobody reads stdout', async () => {

@@ -86,12 +86,14 @@ describe('health', () => {
     assert.equal((await ask('/healthz', { headers: { long: 'x'.repeat(9000) } }))[0], 431);
   });
 
-  test('more connections than anybody needs are closed', async () => {
+  test('connections without requests give way to probes', async () => {
     const sockets = Array.from({ length: 80 }, () =>
       connect({ host: '127.0.0.1', port: Number(new URL(server.url).port) }),
     );
     for (const socket of sockets) socket.on('error', () => undefined);
+    for (const socket of sockets) socket.resume();
     await until('those beyond 64 are closed', () => sockets.filter(({ closed }) => closed).length >= 16);
+    assert.equal((await fetch(`${server.url}/livez`)).status, 200, 'a probe gets through');
     for (const socket of sockets) socket.destroy();
   });
 

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { messageOf } from '../../api/thrown.ts';
+import { ConnectionBound } from '../../machine/connection-bound.ts';
+import { descriptorShare } from '../../machine/descriptors.ts';
 import { codesOf, FatalError } from '../errors.ts';
 import type { HealthPlace } from './part.ts';
 
@@ -44,7 +46,7 @@ export async function serveHealth(options: HealthOptions): Promise<HealthServer>
       (error: unknown) => send(response, { status: 500, text: `${messageOf(error)}\n` }),
     );
   });
-  server.maxConnections = 64;
+  new ConnectionBound(connectionsWithin(descriptorShare('alone'))).add(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(listenError(error, options)));
     server.listen({ host, port }, resolve);
@@ -62,6 +64,9 @@ export async function serveHealth(options: HealthOptions): Promise<HealthServer>
     },
   };
 }
+
+/** Connections at once, of which there may be two places: they are none of the part's own descriptors. */
+const connectionsWithin = (descriptors: number): number => Math.max(8, Math.min(64, Math.floor(descriptors / 16)));
 
 /** A probe is one small request, and takes no time. */
 const limits = {

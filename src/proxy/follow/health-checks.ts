@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 
+import { ConnectionBound } from '../../machine/connection-bound.ts';
 import type { HealthCheck } from '../routes/health-check.ts';
 
 export interface HealthChecksOptions {
@@ -14,6 +15,9 @@ export interface HealthChecksOptions {
   /** Told once when a port cannot be listened on; it is tried again with the next `set` or `retry`. */
   readonly onError: (check: HealthCheck, error: unknown) => void;
 }
+
+/** Load balancers are few; anybody else has no business here. */
+const mostConnections = 1024;
 
 interface Listening {
   readonly server: Server;
@@ -29,10 +33,11 @@ export class HealthChecks implements AsyncDisposable {
   readonly #servers = new Map<number, Listening>();
   /** Ports that were told to be closed, and still are. */
   readonly #told = new Set<number>();
-  #connections = 0;
+  readonly #bound: ConnectionBound;
 
   constructor(options: HealthChecksOptions) {
     this.#options = options;
+    this.#bound = new ConnectionBound(Math.min(mostConnections, (options.mostPorts ?? Infinity) * 2));
   }
 
   /** The health check of an owner as it is now; undefined: it has none. */
@@ -84,13 +89,7 @@ export class HealthChecks implements AsyncDisposable {
       });
       response.end(body);
     });
-    // Load balancers are few; anybody else has no business here.
-    server.maxConnections = 256;
-    server.on('connection', (socket) => {
-      if (this.#connections >= mostPorts * 2) return void socket.destroy();
-      this.#connections++;
-      socket.once('close', () => this.#connections--);
-    });
+    this.#bound.add(server);
     const listened = Promise.withResolvers<void>();
     server.on('error', (error) => {
       this.#servers.delete(port);
