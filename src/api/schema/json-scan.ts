@@ -7,7 +7,7 @@ import type { Schema } from './schema.ts';
 
 /** Text that is not JSON. */
 export class JsonError extends Error {
-  readonly code: string = 'JSON';
+  readonly code = 'JSON';
 }
 
 /** The deepest nesting of arrays and objects that is accepted; everything downstream may recurse. */

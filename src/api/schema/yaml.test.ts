@@ -107,3 +107,52 @@ test('reads back what is written', () => {
     }),
   );
 });
+
+const syntax = [
+  'a',
+  'b: ',
+  '- ',
+  '? ',
+  ': ',
+  '&a ',
+  '*a',
+  '!!str ',
+  '!!map ',
+  '!!int ',
+  '!x ',
+  '[',
+  ']',
+  '{',
+  '}',
+  ', ',
+]
+  .concat([
+    '\n',
+    '\n  ',
+    '|',
+    '>',
+    '"',
+    "'",
+    '#',
+    ' ',
+    '---\n',
+    '...\n',
+    '%YAML 1.1\n',
+    '%TAG ! x:\n',
+    '<<: ',
+    '!!merge ',
+  ])
+  .concat(['1', '0x', '~', '\t', '\\', '\0', '\ufeff', '\r', '!<', '1e9', '__proto__: ']);
+
+test('any text is either read or refused with a YamlError', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...syntax), { maxLength: 20 }), (parts) => {
+      try {
+        parseYaml(parts.join(''));
+      } catch (error) {
+        assert.ok(error instanceof YamlError, String(error));
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
