@@ -41,10 +41,9 @@ export const deleteParameters: readonly Parameter[] = [
   query(
     'ignoreStoreReadErrorWithClusterBreakingPotential',
     'boolean',
-    'Deletes an object that cannot be read any more.',
+    'Deletes an object that cannot be decrypted. One whose record is damaged is deleted without it.',
   ),
   query('orphanDependents', 'boolean', 'Deprecated: use propagationPolicy.'),
-  query('ignoreStoreReadErrorWithClusterBreakingPotential', 'boolean', 'Deletes an object that cannot be decrypted.'),
   query('propagationPolicy', 'string', 'What becomes of dependents: Orphan, Background or Foreground.'),
 ];
 
