@@ -54,7 +54,7 @@ importedservices       r      r      r     R       RW     .        R   R     .  
 nodes                  .      .      .     .       RW     .        .   R     R        .
 clusterroles           .      .      .     .       RW     .        .   .     .        .
 clusterrolebindings    .      .      .     .       RW     .        .   .     .        .
-servicecidrs           .      .      .     .       RW     .        .   R     R        .
+servicecidrs           .      .      .     .       RW     .        .   R     .        R
 clusterproperties      .      .      .     R       RW     .        .   .     .        RM
 cloudloadbalancers     .      .      .     R       RW     .        .   .     RC       .
 `;
