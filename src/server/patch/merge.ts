@@ -1,6 +1,7 @@
 import { badRequest } from '../../api/errors.ts';
+import { setField } from '../../api/schema/json-object.ts';
 import type { JsonObject } from './json-value.ts';
-import { isObject } from './json-value.ts';
+import { isObject, own } from './json-value.ts';
 
 /** Applies a JSON merge patch (RFC 7386): null deletes, objects merge, everything else replaces. */
 export function applyMergePatch(document: JsonObject, body: unknown): JsonObject {
@@ -9,13 +10,12 @@ export function applyMergePatch(document: JsonObject, body: unknown): JsonObject
 }
 
 function mergeObject(document: JsonObject, patch: JsonObject): JsonObject {
-  const merged = new Map(Object.entries(document));
+  const merged: Record<string, unknown> = { ...document };
   for (const [key, value] of Object.entries(patch)) {
-    if (value === null) merged.delete(key);
-    else merged.set(key, mergeValue(merged.get(key), value));
+    if (value === null) delete merged[key];
+    else setField(merged, key, mergeValue(own(merged, key), value));
   }
-  // fromEntries defines properties, so that a key `__proto__` stays a key.
-  return Object.fromEntries(merged);
+  return merged;
 }
 
 function mergeValue(value: unknown, patch: unknown): unknown {

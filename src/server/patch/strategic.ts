@@ -1,7 +1,8 @@
 import { badRequest } from '../../api/errors.ts';
+import { setField } from '../../api/schema/json-object.ts';
 import type { Schema, StructSchema } from '../../api/schema/schema.ts';
 import type { JsonObject } from './json-value.ts';
-import { isList, isObject } from './json-value.ts';
+import { isList, isObject, own } from './json-value.ts';
 import { badElementOrder, badPrimitiveList, badRetainKeys, unknownPatchType } from './strategic-errors.ts';
 import { checkOrder, deleteScalars, mergeKeyOf, mergeLists, sortItems } from './strategic-lists.ts';
 
@@ -23,21 +24,29 @@ export function applyStrategicMergePatch(document: JsonObject, body: unknown, sc
 /** Merges a patch into an object. Without a schema, lists are replaced. */
 function mergeObjects(original: JsonObject, patch: JsonObject, schema: Schema | undefined): JsonObject {
   if (Object.hasOwn(patch, patchDirective)) return directedObject(patch);
-  const merged = new Map(Object.entries(original));
-  let rest: Iterable<[string, unknown]> = Object.entries(patch);
   // Items of lists hardly ever have directives, and there may be many of them.
-  if (Object.keys(patch).some((key) => key.startsWith('$'))) {
-    const directed = new Map(rest);
-    retainKeys(merged, directed);
-    orderLists(merged, directed, schema);
-    deletePrimitives(merged, directed);
-    rest = directed;
+  if (!Object.keys(patch).some((key) => key.startsWith('$')))
+    return mergeFields(original, Object.entries(patch), schema);
+  const merged = new Map(Object.entries(original));
+  const rest = new Map(Object.entries(patch));
+  retainKeys(merged, rest);
+  orderLists(merged, rest, schema);
+  deletePrimitives(merged, rest);
+  return mergeFields(Object.fromEntries(merged), rest, schema);
+}
+
+function mergeFields(
+  original: JsonObject,
+  patch: Iterable<readonly [key: string, value: unknown]>,
+  schema: Schema | undefined,
+): JsonObject {
+  const merged: Record<string, unknown> = { ...original };
+  for (const [key, value] of patch) {
+    const next = value === null ? undefined : mergeValues(own(merged, key), value, schemaAt(schema, key));
+    if (next === undefined) delete merged[key];
+    else setField(merged, key, next);
   }
-  for (const [key, value] of rest) {
-    if (value === null) merged.delete(key);
-    else assign(merged, key, mergeValues(merged.get(key), value, schemaAt(schema, key)));
-  }
-  return Object.fromEntries(merged);
+  return merged;
 }
 
 function directedObject({ [patchDirective]: directive, ...patch }: JsonObject): JsonObject {
@@ -50,11 +59,6 @@ function mergeValues(original: unknown, patch: unknown, schema: Schema | undefin
   if (isObject(original) && isObject(patch)) return mergeObjects(original, patch, schema);
   if (isList(original) && isList(patch)) return mergeLists(original, patch, schema, mergeObjects);
   return withoutDirectives(patch);
-}
-
-function assign(into: Map<string, unknown>, key: string, value: unknown): void {
-  if (value === undefined) into.delete(key);
-  else into.set(key, value);
 }
 
 /** `$retainKeys` lists all keys that may be left, for unions of which one member is set. */

@@ -148,9 +148,13 @@ const writing: readonly HostileCase[] = [
     post('configmaps', () => ({ metadata: { name, ownerReferences: owners(20_000) } })),
   ),
   request(
-    '20,000 equal ownerReferences',
+    '19,000 ownerReferences',
+    post('configmaps', () => ({ metadata: { name, ownerReferences: owners(19_000) } })),
+  ),
+  request(
+    '19,000 equal ownerReferences',
     post('configmaps', () => ({
-      metadata: { name, ownerReferences: many(20_000, () => ({ apiVersion: 'v1', kind: 'A', name: 'x', uid: 'u' })) },
+      metadata: { name, ownerReferences: many(19_000, () => ({ apiVersion: 'v1', kind: 'A', name: 'x', uid: 'u' })) },
     })),
   ),
   request(
@@ -192,11 +196,11 @@ const writing: readonly HostileCase[] = [
     })),
   ),
   request(
-    '1,000 endpoints of 100 addresses',
+    '1,000 endpoints of 90 addresses',
     post('endpointslices', () => ({
       metadata: { name },
       addressType: 'IPv4',
-      endpoints: many(1000, (a) => ({ addresses: many(100, (b) => `10.${a >> 8}.${a & 255}.${b}`) })),
+      endpoints: many(1000, (a) => ({ addresses: many(90, (b) => `10.${a >> 8}.${a & 255}.${b}`) })),
       ports: [],
     })),
   ),
@@ -210,14 +214,14 @@ const writing: readonly HostileCase[] = [
     })),
   ),
   request(
-    '20,000 Ingress paths',
+    '11,000 Ingress paths',
     post('ingresses', () => ({
       metadata: { name },
       spec: {
         rules: [
           {
             http: {
-              paths: many(20_000, (index) => ({
+              paths: many(11_000, (index) => ({
                 path: `/${index}`,
                 pathType: 'Exact',
                 backend: { service: { name: 'a', port: { number: 1 } } },
@@ -255,17 +259,17 @@ const patching: readonly HostileCase[] = [
     stored('serviceaccounts', () => secrets(40_000)),
   ),
   request(
-    'a strategic merge that reverses 40,000 items',
+    'a strategic merge that orders 20,000 items',
     patch('strategic', 'serviceaccounts', () => {
-      const reversed = many(40_000, (index) => ({ name: `s${39_999 - index}` }));
+      const reversed = many(20_000, (index) => ({ name: `s${19_999 - index}` }));
       return { secrets: reversed, '$setElementOrder/secrets': reversed };
     }),
     stored('serviceaccounts', () => secrets(40_000)),
   ),
   request(
-    'a strategic merge that deletes 40,000 items',
+    'a strategic merge that deletes 30,000 items',
     patch('strategic', 'serviceaccounts', () => ({
-      secrets: many(40_000, (index) => ({ $patch: 'delete', name: `s${index}` })),
+      secrets: many(30_000, (index) => ({ $patch: 'delete', name: `s${index}` })),
     })),
     stored('serviceaccounts', () => secrets(40_000)),
   ),
@@ -312,12 +316,12 @@ const patching: readonly HostileCase[] = [
     patch('json', 'serviceaccounts', () =>
       many(10_000, (index) => ({ op: 'add', path: '/secrets/0', value: { name: `n${index}` } })),
     ),
-    stored('serviceaccounts', () => secrets(60_000)),
+    stored('serviceaccounts', () => secrets(40_000)),
   ),
   request(
     'a JSON patch of 10,000 removals at the head of a list',
     patch('json', 'serviceaccounts', () => many(10_000, () => ({ op: 'remove', path: '/secrets/0' }))),
-    stored('serviceaccounts', () => secrets(60_000)),
+    stored('serviceaccounts', () => secrets(40_000)),
   ),
   request(
     'a JSON patch of 10,000 copies of a list',
@@ -349,7 +353,7 @@ const access: readonly HostileCase[] = [
     })),
   ),
   request(
-    'a review with 20,000 selector requirements',
+    'a review with 15,000 selector requirements',
     at('authorization.k8s.io/v1', 'localsubjectaccessreviews', ({ namespace }) => ({
       spec: {
         user: 'a',
@@ -358,7 +362,7 @@ const access: readonly HostileCase[] = [
           verb: 'list',
           resource: 'pods',
           labelSelector: {
-            requirements: many(20_000, (index) => ({ key: `k${index}`, operator: 'In', values: ['a'] })),
+            requirements: many(15_000, (index) => ({ key: `k${index}`, operator: 'In', values: ['a'] })),
           },
         },
       },

@@ -1,6 +1,7 @@
+import { setField } from '../../../api/schema/json-object.ts';
 import type { StructSchema } from '../../../api/schema/schema.ts';
 import type { JsonObject } from '../json-value.ts';
-import { isEmptyObject, isList, isObject } from '../json-value.ts';
+import { isEmptyObject, isList, isObject, own } from '../json-value.ts';
 import { groupItems, itemElement } from './items.ts';
 import type { ItemsShape, SetShape, Shape } from './shape.ts';
 import { shapeAt, structShapeOf } from './shape.ts';
@@ -32,11 +33,11 @@ function mergeContainers(live: unknown, config: unknown, shape: Shape): unknown 
 }
 
 function mergeObjects(live: JsonObject, config: JsonObject, shape: Shape): JsonObject {
-  const merged = new Map(Object.entries(live));
+  const merged: Record<string, unknown> = { ...live };
   for (const [key, value] of Object.entries(config)) {
-    merged.set(key, mergeValues(merged.get(key), value, shapeAt(shape, key)));
+    setField(merged, key, mergeValues(own(merged, key), value, shapeAt(shape, key)));
   }
-  return Object.fromEntries(merged);
+  return merged;
 }
 
 /**
