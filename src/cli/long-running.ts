@@ -18,8 +18,8 @@ export interface LongRunning extends Disposable {
 }
 
 /**
- * Checks that there are descriptors enough for so many clusters. Sets up the log, and keeps errors that nobody catches and readers that do not read from ending the
- * process.
+ * Checks that there are descriptors enough for so many clusters, sets up the log, and keeps errors that nothing catches
+ * and a log that nobody reads from ending the process.
  */
 export async function longRunning(level: LogLevel, clusters = 1): Promise<LongRunning> {
   const limit = descriptorLimit();
