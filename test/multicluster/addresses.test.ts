@@ -145,7 +145,7 @@ describe('endpoints where other members have addresses', () => {
     assert.ok(east && west && north);
     const policy = { endpointRanges: endpointRangesOf(['10.3.0.0/16']) };
     const entries = [entryOf(east, 0), entryOf(west, 1), { ...entryOf(north, 2), policy }];
-    join([east, west, north], stack, { members: (change) => change(entries) });
+    const { metrics } = join([east, west, north], stack, { members: (change) => change(entries) });
     const refused = {
       '10.3.0.1': 'is in 10.3.0.0/16, which is declared for endpoints of cluster north',
       '10.200.0.7': 'is in 10.200.0.0/16, where cluster east has its Services',
@@ -155,6 +155,7 @@ describe('endpoints where other members have addresses', () => {
     await east.service('web', ['10.1.0.1', ...Object.keys(refused)]);
     await east.export('web');
     await until('what is left arrives', async () => (await arriving(west)).join() === '10.1.0.1');
+    assert.match(await metrics.metrics(), /fairlead_multicluster_dropped\{cluster="east"\} 4/);
     await until('it is told', async () => (await eventOf(east)) !== undefined);
     const message = (await eventOf(east)) ?? '';
     for (const [address, why] of Object.entries(refused)) assert.ok(message.includes(`${address} ${why}`), message);

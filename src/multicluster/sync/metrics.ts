@@ -17,6 +17,8 @@ export interface SyncMetrics {
 export interface MetricsSource {
   services(): number;
   conflicts(): number;
+  /** Member → how much of what it exports is left out. */
+  dropped(): ReadonlyMap<string, number>;
   /** Member → whether it has more than its limit. */
   excessive(): ReadonlyMap<string, boolean>;
   /** Member → how long it took for its last answer. */
@@ -32,6 +34,9 @@ export function syncMetrics(registry: Registry, source: MetricsSource): SyncMetr
     collectedGauge(registry, `fairlead_multicluster_${name}`, help, read);
   gauge('services', 'Services that some cluster exports.', () => source.services());
   gauge('conflicts', 'Services about which clusters disagree.', () => source.conflicts());
+  gauge('dropped', 'Exports, endpoints, slices, labels and annotations of a member that are left out.', () =>
+    Array.from(source.dropped(), ([cluster, count]) => [{ cluster }, count]),
+  );
   gauge('waiting_services', 'Services that wait to be looked at in a member; 0 in the steady state.', () =>
     Array.from(source.waiting(), ([importer, count]) => [{ importer }, count]),
   );

@@ -85,6 +85,15 @@ export class Services {
     return this.#dropped.get(key) ?? [];
   }
 
+  /** Member → how many of its exports, endpoints, slices, labels and annotations are left out. */
+  droppedOf(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const dropped of this.#dropped.values()) {
+      for (const { cluster } of dropped) counts.set(cluster, (counts.get(cluster) ?? 0) + 1);
+    }
+    return counts;
+  }
+
   /** The records of a service may have changed. */
   changed(key: Key): void {
     if (this.#merged.has(key) || this.#options.members().some((member) => member.isExported(key))) this.#stale.add(key);

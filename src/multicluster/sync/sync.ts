@@ -75,6 +75,7 @@ export class Sync {
       conflicts: () => [...this.services.keys()].filter((key) => this.services.get(key).conflicts.length > 0).length,
       excessive: () => new Map(this.members.map(({ id, caches }) => [id, caches.excess !== undefined])),
       answeredInMs: () => new Map(this.members.map(({ id, pulse }) => [id, pulse.tookMs])),
+      dropped: () => this.services.droppedOf(),
       waiting: () => new Map(this.#channels.all().map(({ member, length }) => [member.id, length])),
     });
     this.#reconciler = new Reconciler({
