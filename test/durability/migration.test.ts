@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { SpawnSyncReturns } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,13 +16,29 @@ import {
   valuesOf,
 } from '../../src/store/sqlite/testdata/format-1.ts';
 
+/** Opens a store in a process that is killed, or gets an error, at the call with this number. */
+const run = (path: string, step: number, error?: string): SpawnSyncReturns<Buffer> =>
+  spawnSync(process.execPath, ['--import', testdata('steps.ts'), testdata('opener.ts'), path], {
+    env: { ...process.env, FAIRLEAD_STEP: String(step), ...(error === undefined ? {} : { FAIRLEAD_ERROR: error }) },
+  });
+
 describe('a store of format 1', () => {
+  it('opens, or is refused with one line, whichever call fails, and can be migrated then', async () => {
+    await using directory = await folder();
+    const errors = ['ENOSPC', 'EROFS', 'EIO', 'EACCES'];
+    const steps = Number(/steps: (\d+)/.exec(String(run(place(directory.path), 0).stderr))?.[1]);
+    for (let step = 1; step <= steps; step++) {
+      await using failing = await folder();
+      const file = place(failing.path);
+      const { stdout, signal } = run(file, step, errors[step % errors.length]);
+      assert.match(String(stdout), /^(74|STORE_DATA_DIRECTORY .*store\.db.*)\n$/, `step ${step}`);
+      assert.equal(signal, null);
+      await checkMigrated(file);
+    }
+  });
+
   it('can be migrated after a kill at every step', async () => {
     await using directory = await folder();
-    const run = (path: string, killAt: number): ReturnType<typeof spawnSync> =>
-      spawnSync(process.execPath, ['--import', testdata('steps.ts'), testdata('opener.ts'), path], {
-        env: { ...process.env, FAIRLEAD_KILL_AT: String(killAt) },
-      });
     const whole = run(place(directory.path), 0);
     const steps = Number(/steps: (\d+)/.exec(String(whole.stderr))?.[1]);
     assert.ok(steps > 20, `${String(whole.stdout)} ${String(whole.stderr)}`);

@@ -1,6 +1,6 @@
-// Loaded before a program (`node --import`), in each of its threads: counts the calls that change files of a store, and
-// ends the process with SIGKILL before the one whose number is in FAIRLEAD_KILL_AT. At its end the program's threads
-// write their counts to standard error, as `steps: N`.
+// Loaded before a program (`node --import`), in each of its threads: counts the calls that use files of a store. The one
+// whose number is in FAIRLEAD_STEP fails with the error in FAIRLEAD_ERROR, such as EIO; without one the process ends
+// there with SIGKILL. At its end the program's threads write their counts to standard error, as `steps: N`.
 
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -9,12 +9,16 @@ import { isMainThread } from 'node:worker_threads';
 
 type AnyFunction = (this: unknown, ...given: unknown[]) => unknown;
 
-const killAt = Number(process.env['FAIRLEAD_KILL_AT'] ?? 0);
+const lastStep = Number(process.env['FAIRLEAD_STEP'] ?? 0);
+const errno = process.env['FAIRLEAD_ERROR'];
 let steps = 0;
 
 function counted(work: AnyFunction): AnyFunction {
   return function (this: unknown, ...given) {
-    if (++steps === killAt) process.kill(process.pid, 'SIGKILL');
+    if (++steps === lastStep) {
+      if (errno === undefined) process.kill(process.pid, 'SIGKILL');
+      else throw Object.assign(new Error(`${errno}: injected`), { code: errno });
+    }
     return work.apply(this, given);
   };
 }
