@@ -3,8 +3,7 @@
 // keys. Only then the slow scanner looks for it. Counting adds about 5 µs to the
 // 14 µs of JSON.parse for a Service of 1.9 KB (medians on a busy 2-core machine).
 
-import type { JsonObject } from './json-object.ts';
-import { isJsonObject, setField } from './json-object.ts';
+import { isJsonObject } from './json-object.ts';
 import { JsonError, maxJsonDepth, scanJson, tooDeep } from './json-scan.ts';
 
 import { TooManyValuesError, ValueBudget } from './value-budget.ts';
@@ -21,10 +20,22 @@ const noDuplicates: readonly string[] = [];
 
 /** Parses JSON text. Throws a `JsonError` with the words Go would use, and a `TooManyValuesError` before it parses. */
 export function parseJson(text: string, budget: ValueBudget = new ValueBudget()): ParsedJson {
+  const steps = jsonSteps(text, budget);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** As `parseJson`, for a caller that does something else between two steps: each takes at most 50 ms. */
+export function* jsonSteps(text: string, budget: ValueBudget = new ValueBudget()): Generator<void, ParsedJson> {
   const colons = countColons(text, budget);
   const value = parse(text);
+  yield;
   const duplicates = countKeys(value) === colons ? noDuplicates : scanJson(text);
-  return { value: half.test(text) ? wellFormed(value) : value, duplicates };
+  if (!half.test(text)) return { value, duplicates };
+  yield;
+  return { value: wellFormed(value), duplicates };
 }
 
 const half = /\\u[dD][89a-fA-F]/;
@@ -34,9 +45,7 @@ function wellFormed(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed();
   if (Array.isArray(value)) return value.map(wellFormed);
   if (!isJsonObject(value)) return value;
-  const result: JsonObject = {};
-  for (const key of Object.keys(value)) setField(result, key.toWellFormed(), wellFormed(value[key]));
-  return result;
+  return Object.fromEntries(Object.keys(value).map((key) => [key.toWellFormed(), wellFormed(value[key])]));
 }
 
 function parse(text: string): unknown {
