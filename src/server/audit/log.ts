@@ -3,7 +3,7 @@ import { open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 import { setTimeout } from '../../machine/timers.ts';
-import { makePrivateDirectory } from '../pki/files.ts';
+import { makePrivateDirectory, refusePlanted } from '../pki/files.ts';
 import type { Backup } from './backups.ts';
 import { backupName, backupsToRemove, parseBackupName } from './backups.ts';
 
@@ -53,6 +53,7 @@ export class AuditLog implements AsyncDisposable {
   static async open(options: AuditLogOptions): Promise<AuditLog> {
     await makePrivateDirectory(dirname(options.path));
     const file = await openFile(options.path);
+    await refusePlanted(options.path); // nothing is written through a link that another user has put there
     const { size } = await file.stat();
     return new AuditLog(options, file, size);
   }

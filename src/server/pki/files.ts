@@ -40,7 +40,7 @@ async function makeDirectory(path: string): Promise<void> {
 }
 
 /** Rejects when a part of the path lies where everybody can write, such as /tmp, and belongs to another user. */
-async function refusePlanted(path: string): Promise<void> {
+export async function refusePlanted(path: string): Promise<void> {
   const user = process.geteuid?.();
   if (user === undefined) return; // no owners on this system
   for (const start of new Set([resolve(path), await realpath(path)])) {
