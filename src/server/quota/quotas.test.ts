@@ -229,7 +229,8 @@ suite('counting', () => {
   test('of many objects leaves turns to others, and misses no change meanwhile', async () => {
     await using server = await testServer({ serviceCidrs: ['10.0.0.0/20'] });
     const names = Array.from({ length: 900 }, (_, index) => `s${index}`);
-    await Promise.all(names.map((name) => create(server, name, { type: 'NodePort' })));
+    const selector = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`key-${index}`, 'x'.repeat(60)]));
+    await Promise.all(names.map((name) => create(server, name, { type: 'NodePort', selector })));
     await limit(server, { services: '1000', 'services.nodeports': '1000' });
     // A turn counts a part of them, so that these are deleted and created in between.
     await Promise.all([

@@ -21,7 +21,8 @@ import { QuotaTracker } from './tracker.ts';
 
 /** Changes of usage that follow within this time are one write of the status. */
 const windowMs = 50;
-const retryMs = 1000;
+/** After a status could not be written: the first wait, and the longest, of which each is twice the one before. */
+const retryMs = { first: 1000, longest: 60_000 };
 
 export interface QuotasOptions {
   readonly store: Store;
@@ -70,6 +71,8 @@ export class Quotas implements AsyncDisposable {
   #stale = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
+  /** How long the next attempt waits after a failure. */
+  #waitMs = 0;
   #isRunning = false;
 
   constructor(options: QuotasOptions) {
@@ -220,7 +223,8 @@ export class Quotas implements AsyncDisposable {
     this.#timer ??= setTimeout(() => {
       this.#working = this.#work().then((isDone) => {
         this.#timer = undefined;
-        if (this.#stale.size > 0 && this.#isRunning) this.#soon(isDone ? windowMs : retryMs);
+        this.#waitMs = isDone ? 0 : Math.min(Math.max(2 * this.#waitMs, retryMs.first), retryMs.longest);
+        if (this.#stale.size > 0 && this.#isRunning) this.#soon(Math.max(this.#waitMs, windowMs));
       });
     }, ms);
   }

@@ -23,8 +23,8 @@ export interface TrackerListener {
   readonly onLost: () => void;
 }
 
-/** How many objects are counted in one turn of the event loop. */
-const sliceSize = 200;
+/** How many characters of stored objects are read in one turn of the event loop, which is a few milliseconds. */
+const sliceLength = 512 * 1024;
 
 /**
  * What one quota limits, and what is used of it by the objects in the caches. It counts those that are there when it is
@@ -39,7 +39,7 @@ export class QuotaTracker implements Account, Disposable {
   /** Resolves when all objects are counted, or the tracker was disposed of. */
   readonly counted: Promise<void>;
   readonly #watchers: readonly (readonly [ResourceCache, Watcher])[];
-  readonly #uncounted: (readonly [items: readonly Item[], evaluator: Evaluator, names: readonly string[]])[] = [];
+  readonly #uncounted: (readonly [items: Iterable<Item>, evaluator: Evaluator, names: readonly string[]])[] = [];
   #isCounted = false;
   #isDisposed = false;
 
@@ -55,7 +55,7 @@ export class QuotaTracker implements Account, Disposable {
       const scope = cache.scope(namespace);
       for (const name of names) this.#used.set(name, zero);
       if (evaluator.usage === undefined && this.scopes.length === 0) this.#addCount(cache.count(scope), names);
-      else this.#uncounted.push([cache.range(scope), evaluator, names]);
+      else this.#uncounted.push([cache.walk(scope), evaluator, names]);
       const notify = ({ item, previous }: CacheEvent): void => {
         this.#change(usageIn(this.scopes, evaluator, names, previous), subtractQuantities);
         this.#change(usageIn(this.scopes, evaluator, names, item), addQuantities);
@@ -87,12 +87,16 @@ export class QuotaTracker implements Account, Disposable {
   }
 
   async #countAll(): Promise<void> {
+    let length = 0;
     for (const [items, evaluator, names] of this.#uncounted.splice(0)) {
-      for (let at = 0; at < items.length && !this.#isDisposed; at += sliceSize) {
-        if (at > 0) await new Promise((resolve) => setImmediate(resolve));
-        for (const item of items.slice(at, at + sliceSize)) {
-          this.#change(usageIn(this.scopes, evaluator, names, item), addQuantities);
+      for (const item of items) {
+        length += item.entry.value.length;
+        if (length > sliceLength) {
+          await new Promise((resolve) => setImmediate(resolve));
+          length = 0;
         }
+        if (this.#isDisposed) break;
+        this.#change(usageIn(this.scopes, evaluator, names, item), addQuantities);
       }
     }
     this.#isCounted = true;
