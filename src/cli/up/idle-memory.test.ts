@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { shouldCollect } from './idle-memory.ts';
+import { nativeBytes, shouldCollect, shouldTrim, trimNativeMemory } from './idle-memory.ts';
 
 const mb = 1 << 20;
 
@@ -16,4 +16,16 @@ test('memory is given back at the first rest after growth', () => {
   }
   const small = { cpuShare: 0.9, residentBytes: 210 * mb };
   assert.equal(shouldCollect(small, { ...small, cpuShare: 0 }, 200 * mb), false, 'little to gain');
+});
+
+test('native memory is returned when much more of it is resident than ever at rest', () => {
+  const memory = { rss: 700 * mb, heapTotal: 40 * mb, external: 10 * mb };
+  assert.equal(nativeBytes(memory), 650 * mb);
+  assert.equal(shouldTrim(memory, 110 * mb), true);
+  assert.equal(shouldTrim(memory, 600 * mb), false);
+  assert.equal(shouldTrim({ ...memory, heapTotal: 600 * mb }, 80 * mb), false, 'V8 has it');
+});
+
+test('returning native memory ends on every system', async () => {
+  await trimNativeMemory();
 });

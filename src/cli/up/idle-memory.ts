@@ -1,3 +1,6 @@
+import type { KoffiFunc } from 'koffi';
+
+import { loadCLibrary } from '../../machine/c-library.ts';
 import { setInterval } from '../../machine/timers.ts';
 
 /** How often to look. */
@@ -18,21 +21,43 @@ export interface Look {
 export const shouldCollect = (before: Look, now: Look, restingBytes: number): boolean =>
   before.cpuShare >= idleShare && now.cpuShare < idleShare && now.residentBytes - restingBytes > worthBytes;
 
+/** Memory outside of V8 that is worth a trim. */
+const worthNativeBytes = 64 << 20;
+
+/** The parts of a process' memory. */
+export type Memory = Pick<NodeJS.MemoryUsage, 'rss' | 'heapTotal' | 'external'>;
+
+/** What V8 does not account for: the program itself, and what native code such as TLS has allocated or keeps free. */
+export const nativeBytes = ({ rss, heapTotal, external }: Memory): number => rss - heapTotal - external;
+
+/** Whether to return free native memory to the system; `least` is the least that the process ever had. */
+export const shouldTrim = (memory: Memory, least: number): boolean => nativeBytes(memory) - least > worthNativeBytes;
+
 /**
  * Gives memory back after bursts of work. V8 collects when it allocates, so a server that rests after ten thousand
- * writes would hold their garbage until the next ones.
+ * writes would hold their garbage until the next ones. The C library keeps what it is given back, such as the buffers of
+ * thousands of TLS connections, unless it is asked to return it.
  */
 export function returnMemoryWhenIdle(): Disposable {
   let cpu = process.cpuUsage();
   let before: Look = { cpuShare: 1, residentBytes: 0 };
   let restingBytes = 0;
+  let leastNative = Infinity;
+  const giveBack = async (): Promise<void> => {
+    await collectGarbage();
+    const memory = process.memoryUsage();
+    if (shouldTrim(memory, leastNative)) await trimNativeMemory();
+    restingBytes = process.memoryUsage.rss();
+  };
   const timer = setInterval(() => {
     const { user, system } = process.cpuUsage(cpu);
     cpu = process.cpuUsage();
-    const now = { cpuShare: (user + system) / 1000 / intervalMs, residentBytes: process.memoryUsage.rss() };
+    const memory = process.memoryUsage();
+    leastNative = Math.min(leastNative, nativeBytes(memory));
+    const now = { cpuShare: (user + system) / 1000 / intervalMs, residentBytes: memory.rss };
     if (shouldCollect(before, now, restingBytes)) {
       restingBytes = now.residentBytes;
-      void collectGarbage().then(() => (restingBytes = process.memoryUsage.rss())); // it cannot fail once connected
+      void giveBack(); // it cannot fail once connected
     }
     before = now;
   }, intervalMs).unref();
@@ -46,4 +71,20 @@ async function collectGarbage(): Promise<void> {
   session.connect();
   await session.post('HeapProfiler.collectGarbage');
   session.disconnect();
+}
+
+/**
+ * Returns the free memory of the C library to the system, where it is glibc. Runs in a thread of the pool, since it takes
+ * about 30 ms for 100 MB; this thread waits only if it allocates native memory meanwhile.
+ */
+export async function trimNativeMemory(): Promise<void> {
+  const library = await loadCLibrary();
+  if (library === undefined) return;
+  let trim: KoffiFunc<(pad: number) => number>;
+  try {
+    trim = library.koffi.load(null).func('int malloc_trim(size_t pad)');
+  } catch {
+    return; // another C library, such as musl, returns memory by itself
+  }
+  await new Promise<void>((resolve) => trim.async(0, () => resolve()));
 }

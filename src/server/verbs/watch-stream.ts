@@ -195,15 +195,19 @@ export class WatchStream implements Watcher, Flushable, Holder {
     const texts = batches(past, form);
     const first = texts.next();
     this.#isBeginning = first.done !== true;
-    if (first.done === true) goOn();
-    else void this.#sendPast(first.value, texts).then(goOn);
+    if (first.done !== true) void this.#sendPast(first.value, texts).then(goOn);
+    else {
+      if (first.value !== '') this.#write(Buffer.from(first.value));
+      goOn();
+    }
   }
 
   /** At the client's pace, so that a long past is never held whole. */
-  async #sendPast(first: string, rest: Iterator<string, void>): Promise<void> {
-    for (let next: IteratorResult<string, void> = { value: first }; next.done !== true; next = rest.next()) {
-      if (next.value !== '' && !this.#write(Buffer.from(next.value))) await this.#drained();
-      else await this.#options.flusher.turn(this.flow);
+  async #sendPast(first: string, rest: Iterator<string, string>): Promise<void> {
+    for (let next: IteratorResult<string, string> = { value: first }; ; next = rest.next()) {
+      const isBehind = next.value !== '' && !this.#write(Buffer.from(next.value));
+      if (next.done === true) return;
+      await (isBehind ? this.#drained() : this.#options.flusher.turn(this.flow));
       if (this.#isClosed) return;
     }
   }
@@ -286,8 +290,11 @@ interface PastForm<T> {
   readonly lineOf: (entry: T) => string;
 }
 
-/** The lines of a watch's past in batches of bounded work. An entry that a selector leaves out was read all the same. */
-function* batches<T>(past: Iterable<T>, { sizeOf, lineOf }: PastForm<T>): Generator<string, void> {
+/**
+ * The lines of a watch's past in batches of bounded work; the last one is returned, so that nobody waits for a turn to
+ * find that there is nothing more. An entry that a selector leaves out was read all the same.
+ */
+function* batches<T>(past: Iterable<T>, { sizeOf, lineOf }: PastForm<T>): Generator<string, string> {
   let text = '';
   let work = 0;
   for (const entry of past) {
@@ -299,7 +306,7 @@ function* batches<T>(past: Iterable<T>, { sizeOf, lineOf }: PastForm<T>): Genera
     text = '';
     work = 0;
   }
-  if (text !== '') yield text;
+  return text;
 }
 
 function formsOf({ shared }: Presenter): Readonly<Record<EventType, string>> | undefined {
