@@ -1,6 +1,7 @@
 import type { HostileCase } from '../case.ts';
+import { answers } from './answers.ts';
 import { bodies } from './bodies.ts';
 import { connections } from './connections.ts';
 
 /** Every case, in the order in which they run. */
-export const cases: readonly HostileCase[] = [...bodies, ...connections];
+export const cases: readonly HostileCase[] = [...bodies, ...answers, ...connections];
