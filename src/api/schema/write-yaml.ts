@@ -93,11 +93,22 @@ function scalar(value: unknown, indent: string): string {
   if (known !== undefined) return known;
   if (typeof value === 'boolean' || Number.isSafeInteger(value)) return String(value);
   if (typeof value === 'object') return value === null ? 'null' : Array.isArray(value) ? '[]' : '{}';
+  if (typeof value === 'string' && isLines(value)) return literal(value, `${indent}  `);
   const text = dumped({ k: value }).slice('k: '.length, -1);
   if (!text.startsWith('|')) return text;
   // `dump` marks the end of a document after a text with empty lines at its end; here the document goes on.
   const lines = text.endsWith('\n...') ? text.slice(0, -'...'.length - 1) : text;
   return indent === '' ? lines : lines.replaceAll(/\n(?=[^\n])/g, `\n${indent}`);
+}
+
+/** Several lines of ASCII, which may be large: `dump` would look at every character several times. */
+const isLines = (text: string): boolean => text.includes('\n') && /[^\n ]/.test(text) && !/[^\n\x20-\x7e]/.test(text);
+
+function literal(text: string, indent: string): string {
+  const indicator = /^\n* /.test(text) ? '2' : '';
+  const chomping = !text.endsWith('\n') ? '-' : text.endsWith('\n\n') ? '+' : '';
+  const lines = text.replaceAll(/^(?=.)/gm, indent);
+  return `|${indicator}${chomping}\n${text.endsWith('\n') ? lines.slice(0, -1) : lines}`;
 }
 
 const dumped = (value: unknown): string =>

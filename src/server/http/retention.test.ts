@@ -51,8 +51,8 @@ async function metric(server: RunningServer, name: string): Promise<number> {
     user: { name: 'robot', uid: '7', groups: ['system:masters'] },
   };
   const reply = await server.handle(request);
-  assert.ok('body' in reply);
-  const lines = String(reply.body).matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'gm'));
+  assert.ok('body' in reply && typeof reply.body === 'string');
+  const lines = reply.body.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'gm'));
   return lines.reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
