@@ -1,8 +1,7 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 
 import { checksumOf, horizonChecksum } from './checksum.ts';
+import { copyDatabase } from './copy.ts';
 
 /** The copy of a store that is kept when it is migrated from `format`. */
 export const backupFile = (file: string, format: number): string => `${file}.format-${format}`;
@@ -12,7 +11,7 @@ export const backupFile = (file: string, format: number): string => `${file}.for
  * its name when it is complete, so a process that is killed at any point leaves a store that can be migrated again.
  */
 export function migrateFromFormat1(database: DatabaseSync, file: string): void {
-  backUp(database, file);
+  copyDatabase(database, backupFile(file, 1));
   database.function('row_checksum', { varargs: true }, migratedChecksum);
   database.function('horizon_checksum', (compacted, swept) => horizonChecksum(Number(compacted), Number(swept)));
   database.exec('BEGIN EXCLUSIVE');
@@ -28,32 +27,6 @@ export function migrateFromFormat1(database: DatabaseSync, file: string): void {
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;
-  }
-}
-
-function backUp(database: DatabaseSync, file: string): void {
-  const backup = backupFile(file, 1);
-  const partial = `${backup}.tmp`;
-  try {
-    rmSync(partial, { force: true });
-    // VACUUM INTO would give its file the default mode; it accepts an empty one.
-    closeSync(openSync(partial, 'wx', 0o600));
-    database.prepare('VACUUM INTO ?').run(partial);
-    sync(partial);
-    renameSync(partial, backup);
-    sync(dirname(backup));
-  } catch (error) {
-    rmSync(partial, { force: true, recursive: true });
-    throw error instanceof Error ? Object.assign(error, { path: backup }) : error;
-  }
-}
-
-function sync(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }
 

@@ -1,8 +1,8 @@
 import type { StatementSync } from 'node:sqlite';
 import { DatabaseSync } from 'node:sqlite';
-import { pathToFileURL } from 'node:url';
 
 import { checksumOf, horizonChecksum } from './checksum.ts';
+import { rewriteDatabase } from './copy.ts';
 import { sqliteResult } from './failures.ts';
 import { readHighestRevision } from './highest-revision.ts';
 import { backupFile, migrateFromFormat1 } from './migrate.ts';
@@ -66,8 +66,8 @@ export class RevisionLog {
   /** Opens the log, or begins one. Throws SQLite's errors, and plain ones for a file that is not usable. */
   constructor(options: WorkerOptions) {
     const { file, resume } = options;
-    // A file that disappeared must not be begun anew under a store that is in memory.
-    this.#database = new DatabaseSync(resume === undefined ? file : new URL('?mode=rw', pathToFileURL(file)));
+    if (resume !== undefined) rewriteDatabase(file);
+    this.#database = new DatabaseSync(file);
     try {
       this.#prepare(options);
       const insert = 'INSERT INTO log (id, key, value, created, previous, checksum) VALUES (?, ?, ?, ?, ?, ?)';
@@ -148,9 +148,6 @@ export class RevisionLog {
 
   /** Goes on after a failure: what was not acknowledged is removed, what was must be there. */
   #resume({ revision, attempted }: ResumePoint): void {
-    // After a failed sync the log may be other on disk than it reads: it is copied into the file whole, and begun anew.
-    const checkpoint = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
-    if (checkpoint?.['busy'] !== 0) throw new Error('its write-ahead log cannot be emptied');
     if (this.revision < revision || this.revision > Math.max(revision, attempted)) {
       throw new Error(`it ends at revision ${this.revision} and not ${revision}: it was replaced; restart to use it`);
     }

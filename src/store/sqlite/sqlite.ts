@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, mkdir, open, stat } from 'node:fs/promises';
+import { access, mkdir, open, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import { EmbeddedStore } from '../embedded.ts';
@@ -77,6 +77,7 @@ async function prepare(file: string): Promise<void> {
   await access(file, constants.R_OK | constants.W_OK).catch((error: unknown) => {
     throw openError(file, failureOf(error));
   });
+  await rm(`${file}.tmp`, { force: true }).catch(() => undefined); // of a copy that a kill cut short
   if (!(await stat(file)).isFile()) throw new DataDirectoryError(`${file} is not a file: move it away`);
 }
 
