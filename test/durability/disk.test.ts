@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -14,6 +14,7 @@ import type { Fairlead } from '../harness/fairlead.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { find, unless, unlessInstalled } from '../harness/needs.ts';
 import { root } from '../harness/process.ts';
+import { credentialsIn } from '../harness/server.ts';
 
 const launcher = join(root, 'bin', 'fairlead.js');
 const maps = '/api/v1/namespaces/default/configmaps';
@@ -38,16 +39,15 @@ const whyNoMounts = [
 /** A data directory that a server has used, closed. */
 async function usedDirectory(path: string): Promise<void> {
   await using server = await startFairlead(path, ['server']);
-  using connection = connectionTo(server);
+  using connection = await connectionTo(server);
   const created = await connection.ask('POST', maps, { metadata: { name: 'first' } });
   assert.equal(created.status, 201);
 }
 
 /** `at` is where the server's files are seen from here. */
-function connectionTo({ process, directory }: Fairlead, at: string = directory): Connection {
-  const read = (name: string): string => readFileSync(join(at, 'pki', name), 'utf8');
+async function connectionTo({ process, directory }: Fairlead, at: string = directory): Promise<Connection> {
   const port = /https:\/\/127\.0\.0\.1:(\d+)/.exec(process.out)?.[1];
-  return new Connection(Number(port), { ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') });
+  return new Connection(Number(port), await credentialsIn(at, 'fairlead'));
 }
 
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
@@ -139,7 +139,7 @@ describe('a server that cannot use its disk', { skip: unless(whyNoMounts) }, () 
       within: withMounts(`mount -t tmpfs -o size=8m,mode=700 tmpfs ${data}`),
     });
     const inside = `/proc/${server.process.pid}/root${data}`;
-    using connection = connectionTo(server, inside);
+    using connection = await connectionTo(server, inside);
     const filler = join(inside, 'filler');
     assert.throws(() => {
       for (;;) appendFileSync(filler, Buffer.alloc(64 * 1024));
@@ -171,7 +171,7 @@ it(
   async () => {
     await using directory = await temporaryDirectory();
     await using server = await startFairlead(directory.path, ['server']);
-    using connection = connectionTo(server);
+    using connection = await connectionTo(server);
     // A write beyond the limit fails with EFBIG, which SQLite reports as an I/O error.
     const limitFiles = (bytes: string): void => {
       const { status, stderr } = spawnSync('prlimit', ['--pid', String(server.process.pid), `--fsize=${bytes}:`]);
@@ -223,7 +223,7 @@ it(
     watch.close();
     await server.stop('SIGKILL');
     await using again = await startFairlead(directory.path, ['server']);
-    using next = connectionTo(again);
+    using next = await connectionTo(again);
     const names = (await next.ask('GET', maps)).body.items.map(
       ({ metadata }: { metadata: { name: string } }) => metadata.name,
     );
