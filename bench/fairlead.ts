@@ -8,7 +8,7 @@ import type { Running } from './process.ts';
 const token = 'bench-token';
 
 /** This project's API server with its default store, as `fairlead up` runs it; `users` are further lines of its token file. */
-export async function startFairlead(users = ''): Promise<Running> {
+export async function startFairlead(users = '', flags: readonly string[] = []): Promise<Running> {
   const directory = await mkdtemp(join(tmpdir(), 'fairlead-bench-'));
   const tokens = join(directory, 'tokens.csv');
   await writeFile(tokens, `${token},bench,1,"system:masters"\n${users}\n`);
@@ -23,6 +23,7 @@ export async function startFairlead(users = ''): Promise<Running> {
     tokens,
     '--service-cluster-ip-range',
     '10.0.0.0/16',
+    ...flags,
   ]);
   const target = { host: '127.0.0.1', port, token };
   const coldStartMs = await firstAnswer(target, '/api/v1/namespaces/default/services/kubernetes');

@@ -7,6 +7,7 @@ import { measureApi } from './api.bench.ts';
 import type { Result } from './api.bench.ts';
 import { measureControllers } from './controllers.bench.ts';
 import { fairleadControllers, kubeControllerManager } from './controllers/programs.ts';
+import { crowdFlags, crowdTokens, measureCrowd } from './crowd.bench.ts';
 import { measureDns } from './dns.bench.ts';
 import { measureHostileBodies } from './hostile-bodies.bench.ts';
 import { startFairlead } from './fairlead.ts';
@@ -65,7 +66,11 @@ async function runApi(progress: Progress): Promise<string> {
 }
 
 async function runAbuse(progress: Progress): Promise<string> {
-  return figures(await measured(await startFairlead(abuseTokens), measureAbuse, progress));
+  const abused = await measured(await startFairlead(abuseTokens), measureAbuse, progress);
+  return figures([
+    ...abused,
+    ...(await measured(await startFairlead(crowdTokens, crowdFlags), measureCrowd, progress)),
+  ]);
 }
 
 async function runHostile(progress: Progress): Promise<string> {
