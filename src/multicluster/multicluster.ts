@@ -11,6 +11,7 @@ import { dropLeases, Renewer } from './lease/renewer.ts';
 import { Member } from './member/member.ts';
 import type { MemberOptions, PulseTimes } from './member/options.ts';
 import { defaultSourceLeaseMs, pulseOf } from './member/options.ts';
+import { ReadTurns } from './member/read-turns.ts';
 import { SharedEndpoints } from './member/shared-endpoints.ts';
 import type { SyncOptions } from './sync/sync.ts';
 import { Sync } from './sync/sync.ts';
@@ -60,6 +61,7 @@ class Multicluster implements RunningPart {
   readonly #sync: Sync;
   readonly #clock: Clock;
   readonly #endpoints = new SharedEndpoints();
+  readonly #readTurns = new ReadTurns();
   readonly #identity = `${hostname()}_${randomUUID()}`;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -157,6 +159,7 @@ class Multicluster implements RunningPart {
       client: connect(),
       listener: this.#sync.listenerFor(options.id),
       endpoints: this.#endpoints,
+      readTurns: this.#readTurns,
       limit: options.limit ?? this.#options.memberLimit,
       pulse: this.#options.pulse,
       clock: this.#options.clock,

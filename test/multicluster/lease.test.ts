@@ -65,6 +65,24 @@ describe('leases', () => {
     assert.equal((await renewals(east))['west'], last['west']);
   });
 
+  test('a controller that begins renews the leases that are there before it has read any cluster', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { east, west, controller } = await joined(stack, { onControllerLoss: 'Freeze' });
+    await until('there is one for each', async () => Object.keys(await renewals(east)).length === 2);
+    await controller.disposeAsync();
+    const [inEast, inWest] = [await renewals(east), await renewals(west)];
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    for (const cluster of [east, west])
+      cluster.fault = ({ path }) =>
+        /(endpointslices|services|namespaces|imports|exports)$/.test(path) ? end : undefined;
+    join([east, west], stack);
+    stack.defer(resolve);
+    await until('all are renewed', async () => {
+      const [nowInEast, nowInWest] = [await renewals(east), await renewals(west)];
+      return ['east', 'west'].every((id) => nowInEast[id] !== inEast[id] && nowInWest[id] !== inWest[id]);
+    });
+  });
+
   test('MCS-83 MCS-84 MCS-85 MCS-86 MCS-88 a lost source loses its slices only, and gets them back', async () => {
     await using stack = new AsyncDisposableStack();
     const { east, west, hasAll } = await joined(stack);

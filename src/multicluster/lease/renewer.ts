@@ -89,13 +89,12 @@ export class Renewer {
       withDeadline({ signal, ms: durationMs, clock }, work);
     const leases = this.#leases.get(importer) ?? (await inTime((deadline) => known(importer, deadline)));
     this.#leases.set(importer, leases);
-    const unread = (sources.get(undefined) ?? []).filter(({ id, pulse }) => {
-      const last = leases.get(id);
-      return last !== undefined && isOfCluster(last.lease, pulse.uid);
-    });
+    const unread = (sources.get(undefined) ?? []).filter(({ id }) => leases.has(id));
     for (const source of [...(sources.get('imported') ?? []), ...unread]) {
-      const { confirmedAt } = source.pulse;
+      const { confirmedAt, uid } = source.pulse;
       const last = leases.get(source.id);
+      // A cluster that came under the id of another is refused by what its lease says, once that was read.
+      if (last !== undefined && !isOfCluster(last.lease, uid)) continue;
       if (confirmedAt === undefined || (last !== undefined && last.confirmedAt >= confirmedAt)) continue;
       const lease = await inTime((deadline) => this.#write(importer, source, { last: last?.lease, signal: deadline }));
       leases.set(source.id, { lease, confirmedAt });

@@ -155,6 +155,11 @@ export class MemberCaches {
     );
   }
 
+  /** Resolves when everything that is always served was read; the rest is little. Rejects when the signal fires before. */
+  async read(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.services, this.slices, this.namespaces].map((cache) => cache.synced(signal)));
+  }
+
   /** It sends more than it may: what is known of it is old. */
   get excess(): Error | undefined {
     const { services, slices, namespaces, seedExports, importedServices, currentExports, serviceImports } = this;

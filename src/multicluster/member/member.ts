@@ -14,7 +14,7 @@ import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/i
 import type { ApiObject } from '../../api/metadata.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
-import { systemClock } from '../../client/clock.ts';
+import { sleep, systemClock } from '../../client/clock.ts';
 import { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import { keyFor, nameFor } from '../../client/key.ts';
@@ -34,6 +34,7 @@ import { Notices } from './notices.ts';
 import type { MemberOptions, PulseTimes } from './options.ts';
 import { defaultMemberLimit, defaultSourceLeaseMs, pulseOf } from './options.ts';
 import { Pulse } from './pulse.ts';
+import { ReadTurns } from './read-turns.ts';
 import { SharedEndpoints } from './shared-endpoints.ts';
 import { Unseen } from './unseen.ts';
 
@@ -43,6 +44,8 @@ export interface MemberSetup extends MemberOptions {
   readonly listener: MemberListener;
   /** One for all members that are read together; default one of its own. */
   readonly endpoints?: SharedEndpoints | undefined;
+  /** Likewise. */
+  readonly readTurns?: ReadTurns | undefined;
   readonly onError: (what: string, error: unknown) => void;
   readonly pulse?: PulseTimes | undefined;
   readonly clock?: Clock | undefined;
@@ -50,6 +53,9 @@ export interface MemberSetup extends MemberOptions {
 
 /** Who says what Events say. */
 const component = 'fairlead-multicluster';
+
+/** How long others wait for a member that is being read. */
+const longestTurnMs = 5000;
 
 /** What takes longer than this has failed, whatever became of it. */
 const answerMs = 15_000;
@@ -74,6 +80,7 @@ export class Member implements AsyncDisposable {
     client,
     listener,
     endpoints = new SharedEndpoints(),
+    readTurns = new ReadTurns(),
     onError,
     pulse = pulseOf(defaultSourceLeaseMs),
     clock = systemClock,
@@ -82,12 +89,14 @@ export class Member implements AsyncDisposable {
     this.options = options;
     this.client = client;
     this.#clock = clock;
+    const heard = Promise.withResolvers<void>();
     this.pulse = new Pulse({
       ...pulse,
       client,
       clock,
       onChange: (isBack) => {
         if (isBack) this.caches.reopen();
+        heard.resolve();
         listener.state();
       },
     });
@@ -112,7 +121,21 @@ export class Member implements AsyncDisposable {
     };
     followMember(this.caches, this.#unseen, listener, (key) => this.isExported(key));
     const { signal } = this.#stop;
-    this.#running = Promise.all([this.pulse.run(signal), this.caches.run(signal)]);
+    this.#running = Promise.all([this.pulse.run(signal), this.#read(heard.promise, readTurns)]);
+    signal.addEventListener('abort', () => heard.resolve(), { once: true });
+  }
+
+  /** Reads it from when it was first heard of, and in its turn. */
+  async #read(heard: Promise<void>, turns: ReadTurns): Promise<void> {
+    const { signal } = this.#stop;
+    await heard;
+    const done = await turns.take(signal);
+    const reading = this.caches.run(signal);
+    // One that is slow to be read keeps nobody from their turn for long.
+    const isRead = this.caches.read(signal).catch(() => undefined);
+    await Promise.race([isRead, sleep(this.#clock, longestTurnMs, signal)]);
+    done();
+    await reading;
   }
 
   get id(): string {

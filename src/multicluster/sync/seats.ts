@@ -135,7 +135,10 @@ export async function takeOver({ member }: Seat, seats: Seats, signal: AbortSign
   if (options.isReadOnly === true) return seats.checkIdentities();
   for (const lease of await leasesIn(member, signal)) {
     const [source, uid] = [sourceOfLease(lease), lease.metadata.annotations?.[clusterUidAnnotation]];
-    if (source !== undefined && uid !== undefined && seats.get(source) !== undefined) seats.remember(source, uid);
+    const named = source === undefined ? undefined : seats.get(source)?.member;
+    // A lease that this controller has renewed already names the cluster that is there now; one that names another counts.
+    if (source !== undefined && uid !== undefined && named !== undefined && named.pulse.uid !== uid)
+      seats.remember(source, uid);
   }
   seats.checkIdentities();
 }

@@ -1,3 +1,4 @@
+import { systemClock } from '../../../client/clock.ts';
 import { setTimeout } from '../../../machine/timers.ts';
 import type { Target } from '../../routes/route.ts';
 import { targetKey } from '../../routes/route.ts';
@@ -142,9 +143,12 @@ export class Dials implements Disposable {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       const now = this.#options.now();
-      for (const waiting of this.#waiting) {
+      const awakeSince = systemClock.awakeSince();
+      for (const [index, waiting] of this.#waiting.entries()) {
+        // What targets answered while this process was paused has not been read yet.
+        const firstDeadlineMs = awakeSince + (dialTimeoutsMs[index] ?? 0);
         for (const dial of waiting) {
-          if (dial.deadlineMs > now) break;
+          if (Math.max(dial.deadlineMs, firstDeadlineMs) > now) break;
           this.#redial(dial);
         }
       }

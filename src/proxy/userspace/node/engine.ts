@@ -3,6 +3,7 @@ import type { Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 
 import { canonicalAddress } from '../../../api/addresses.ts';
+import { afterReading, systemClock } from '../../../client/clock.ts';
 import { setTimeout } from '../../../machine/timers.ts';
 import { Counters } from '../counters.ts';
 import type { DoorPlace, Engine, OpenDoor } from '../engine.ts';
@@ -119,7 +120,7 @@ export class NodeEngine implements Engine {
     const { address: host, port } = target;
     const backend = connect({ host, port, allowHalfOpen: true, noDelay: true, ...keepAlive });
     const giveUp = (error?: Error): void => {
-      clearTimeout(timer);
+      cancel();
       client.off('close', abandon);
       backend.destroy();
       // That is nobody's fault but ours.
@@ -132,23 +133,20 @@ export class NodeEngine implements Engine {
       this.#dial(client, call);
     };
     const abandon = (): void => {
-      clearTimeout(timer);
+      cancel();
       backend
         .off('error', giveUp)
         .on('error', () => {})
         .destroy();
     };
-    const timer = setTimeout(
-      () => {
-        backend.off('error', giveUp).on('error', () => {});
-        giveUp();
-      },
-      dialTimeoutMs(call.failed.size, isLast),
-    );
+    const cancel = afterReading(systemClock, dialTimeoutMs(call.failed.size, isLast), () => {
+      backend.off('error', giveUp).on('error', () => {});
+      giveUp();
+    });
     backend.once('error', giveUp);
     client.once('close', abandon);
     backend.once('connect', () => {
-      clearTimeout(timer);
+      cancel();
       backend.off('error', giveUp);
       client.off('close', abandon);
       if (preface !== undefined) backend.write(preface);

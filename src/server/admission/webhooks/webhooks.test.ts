@@ -85,6 +85,15 @@ suite('a webhook', () => {
     assert.deepEqual((await server.ask('POST', maps, map('a'))).warnings, ['299 - "be careful"']);
   });
 
+  test('that answers with more than 3 MiB fails the write, and its answer is not held', async () => {
+    await using webhook = await startWebhook(() => ({ body: { filler: 'x'.repeat(4 << 20) } }));
+    await using server = await testServer();
+    await configure(server, settings(webhook));
+    const { status, body } = await server.ask('POST', maps, map('a'));
+    assert.equal(status, 500);
+    assert.match(String(body.message), /the answer is longer than 3145728 bytes$/);
+  });
+
   test('that takes longer than a namespace lasts puts nothing into it', async () => {
     await using server = await testServer();
     await server.ask('POST', '/api/v1/namespaces', map('brief'));
