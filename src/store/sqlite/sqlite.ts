@@ -39,8 +39,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   for (const notice of damageNotices(file, opened.damaged.length, damaged)) onNotice(notice);
   const store = new EmbeddedStore(journal, { ...options, history, damaged });
   if (!acceptDataLoss) return store;
-  for (const key of damaged.keys()) await store.commit([{ key, value: undefined }]);
-  return store;
+  try {
+    for (const key of damaged.keys()) await store.commit([{ key, value: undefined }]);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 function* damageNotices(
