@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
@@ -210,6 +210,19 @@ test('every requirement that a test names is in docs/reference/requirements.md',
     [...new Set(named)].filter((id) => !known.has(id)),
     [],
   );
+});
+
+test('every test that docs/explanation/security.md names exists', () => {
+  const page = readFileSync(`${root}/docs/explanation/security.md`, 'utf8');
+  const cited = Array.from(
+    page.matchAll(/`((?:src|test)\/[^`]+\.test\.ts)`: ([^;|]+?)(?:;| \|)/g),
+    ([, path = '', name = '']) => ({ path, name }),
+  );
+  assert.ok(cited.length > 40);
+  const missing = cited.filter(
+    ({ path, name }) => !existsSync(`${root}/${path}`) || !readFileSync(`${root}/${path}`, 'utf8').includes(name),
+  );
+  assert.deepEqual(missing, []);
 });
 
 test('every dependency has its reason in docs/dependencies.md', () => {
