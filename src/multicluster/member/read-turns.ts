@@ -1,5 +1,5 @@
 /** So many members are read at once. */
-const mostAtOnce = 8;
+const mostAtOnce = 24;
 
 /**
  * Members are read a few at a time: a hundred at once would keep this process busy for so long that it renews no lease and
