@@ -72,11 +72,15 @@ export const collections = {
   ingresses: (namespace: string) => `/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`,
 } as const;
 
+const mergePatch = 'application/merge-patch+json';
+
 async function clear(admin: HostileServer, namespace: string): Promise<void> {
   const selector = 'labelSelector=hostile';
   for (const path of Object.values(collections)) {
     await admin.send({ method: 'DELETE', path: `${path(namespace)}?${selector}` });
-    await admin.send({ method: 'DELETE', path: `${path(namespace)}/hostile` });
+    const hostile = `${path(namespace)}/hostile`;
+    await admin.send({ method: 'PATCH', path: hostile, type: mergePatch, body: '{"metadata":{"finalizers":null}}' });
+    await admin.send({ method: 'DELETE', path: hostile });
   }
 }
 
