@@ -23,6 +23,9 @@ export const setInterval = (run: (_: void) => void, ms?: number): NodeJS.Timeout
 /** As the global function. */
 export const setImmediate = (run: (_: void) => void): NodeJS.Immediate => globalThis.setImmediate(contained(run));
 
+/** Resolves in the next turn of the event loop, after pending I/O was processed. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => void globalThis.setImmediate(resolve));
+
 const contained = (run: () => void) => (): void => {
   try {
     run();

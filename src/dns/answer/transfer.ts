@@ -1,5 +1,4 @@
 // Copies of whole zones, and of what changed in them (RFC 5936, RFC 1995).
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Cidr } from '../../api/addresses.ts';
 import { contains, parseAddress } from '../../api/addresses.ts';
 import type { QueryClient } from '../prepared.ts';
@@ -9,6 +8,7 @@ import type { Zones } from '../records/zones.ts';
 import { extendedErrors, rcodes, types } from '../../dnswire/codes.ts';
 import { readData } from '../../dnswire/record.ts';
 import { MessageWriter } from '../../dnswire/writer.ts';
+import { nextTurn } from '../../machine/timers.ts';
 import type { EncodeContext } from '../message/encode.ts';
 import { canBeSent, encode, replyFlags } from '../message/encode.ts';
 import type { Journal } from './journal.ts';
@@ -96,7 +96,7 @@ export class Transfers {
       for (const message of packed(query, context, sets)) {
         messages.push(message);
         // Other queries are answered between two messages.
-        await turn();
+        await nextTurn();
       }
       return messages;
     } finally {

@@ -3,7 +3,7 @@ import { createGzip, constants } from 'node:zlib';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream';
 
-import { setImmediate, setTimeout } from '../../machine/timers.ts';
+import { nextTurn, setTimeout } from '../../machine/timers.ts';
 import type { BodyReply, Headers, Reply, Sink, StreamReply } from '../reply.ts';
 import { Backlog } from './backlog.ts';
 import type { Incoming, Outgoing } from './messages.ts';
@@ -115,8 +115,6 @@ function* chained(head: readonly string[], tail: Iterator<string, unknown>): Gen
   yield* head;
   for (let next = tail.next(); next.done !== true; next = tail.next()) yield next.value;
 }
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const acceptsGzip = (incoming: Incoming): boolean => /\bgzip\b/.test(String(incoming.headers['accept-encoding'] ?? ''));
 

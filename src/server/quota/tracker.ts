@@ -2,7 +2,7 @@ import type { ResourceQuota } from '../../api/kinds/core/resourcequota/schema.ts
 import type { Quantity } from '../../api/quantity.ts';
 import { addQuantities, parseQuantity, subtractQuantities, wholeQuantity, zero } from '../../api/quantity.ts';
 import type { ApiObject } from '../../api/metadata.ts';
-import { setImmediate } from '../../machine/timers.ts';
+import { nextTurn } from '../../machine/timers.ts';
 import type { CacheEvent } from '../cache/history.ts';
 import type { CacheHub } from '../cache/hub.ts';
 import type { Item } from '../cache/item.ts';
@@ -92,7 +92,7 @@ export class QuotaTracker implements Account, Disposable {
       for (const item of items) {
         length += item.entry.value.length;
         if (length > sliceLength) {
-          await new Promise((resolve) => setImmediate(resolve));
+          await nextTurn();
           length = 0;
         }
         if (this.#isDisposed) break;
