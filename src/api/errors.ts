@@ -120,6 +120,10 @@ export const invalid = (subject: Subject, errors: readonly FieldError[]): Status
 
 export const badRequest = (message: string): StatusError => failure({ code: 400, reason: 'BadRequest', message });
 
+/** A 413: the request, or what it makes, is over a limit. */
+export const entityTooLarge = (why: string): StatusError =>
+  failure({ code: 413, reason: 'RequestEntityTooLarge', message: `Request entity too large: ${why}` });
+
 export const internalError = (message: string): StatusError =>
   failure({
     code: 500,

@@ -1,5 +1,5 @@
 import type { Status } from '../api/errors.ts';
-import { failure } from '../api/errors.ts';
+import { entityTooLarge, failure } from '../api/errors.ts';
 import type { Held, Holder } from './limits/unsent.ts';
 import type { ListBody } from './negotiate/presenter.ts';
 
@@ -134,9 +134,4 @@ export function statusReply(status: Status, headers: Headers = {}): BodyReply {
   });
 }
 
-export const tooLarge = (limit: number): Error =>
-  failure({
-    code: 413,
-    reason: 'RequestEntityTooLarge',
-    message: `Request entity too large: limit is ${limit}`,
-  });
+export const tooLarge = (limit: number): Error => entityTooLarge(`limit is ${limit}`);

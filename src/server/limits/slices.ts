@@ -1,4 +1,4 @@
-import { failure } from '../../api/errors.ts';
+import { entityTooLarge } from '../../api/errors.ts';
 import { setImmediate, setTimeout } from '../../machine/timers.ts';
 
 /** What one request does on the event loop. */
@@ -119,8 +119,6 @@ class SlicedWork implements Work {
 }
 
 const tooExpensive = (maxCpuMs: number): Error =>
-  failure({
-    code: 413,
-    reason: 'RequestEntityTooLarge',
-    message: `Request entity too large: it took more than ${maxCpuMs / 1000} s of processor time, the limit for one request; send fewer fields, list items or patch operations at once`,
-  });
+  entityTooLarge(
+    `it took more than ${maxCpuMs / 1000} s of processor time, the limit for one request; send fewer fields, list items or patch operations at once`,
+  );

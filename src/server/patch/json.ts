@@ -1,4 +1,4 @@
-import { badRequest, failure } from '../../api/errors.ts';
+import { badRequest, entityTooLarge, failure } from '../../api/errors.ts';
 import type { StatusError } from '../../api/errors.ts';
 import type { JsonObject } from './json-value.ts';
 import { equalJson, isList, isObject } from './json-value.ts';
@@ -211,11 +211,7 @@ const jsonTypeOf = (value: unknown): string => {
 };
 
 const tooManyOperations = (count: number): StatusError =>
-  failure({
-    code: 413,
-    reason: 'RequestEntityTooLarge',
-    message: `Request entity too large: The allowed maximum operations in a JSON patch is ${maxOperations}, got ${count}`,
-  });
+  entityTooLarge(`The allowed maximum operations in a JSON patch is ${maxOperations}, got ${count}`);
 
 /** An operation that cannot be done. Kubernetes does not say which. */
 const rejected = (): StatusError =>

@@ -1,4 +1,4 @@
-import { failure } from '../../api/errors.ts';
+import { entityTooLarge } from '../../api/errors.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { QuotaExceededError, ValueTooLargeError } from '../../store/errors.ts';
 import type { Commit, Write } from '../../store/store.ts';
@@ -39,7 +39,7 @@ export async function commitObject(
       const next = { object: smaller, value: storedValue(resource, smaller), old };
       return commitObject(context, resource, next, writesOf);
     }
-    throw error instanceof ValueTooLargeError ? entityTooLarge(error) : error;
+    throw error instanceof ValueTooLargeError ? valueTooLarge(error) : error;
   }
 }
 
@@ -52,9 +52,5 @@ function withFewerManagers(error: unknown, object: ApiObject, old: ApiObject | u
   return kept === managedFields || (!isTooLarge && old === undefined) ? undefined : withManagedFields(object, kept);
 }
 
-const entityTooLarge = ({ bytes, limit }: ValueTooLargeError): Error =>
-  failure({
-    code: 413,
-    reason: 'RequestEntityTooLarge',
-    message: `Request entity too large: the object would be stored in ${bytes} bytes, the limit is ${limit}`,
-  });
+const valueTooLarge = ({ bytes, limit }: ValueTooLargeError): Error =>
+  entityTooLarge(`the object would be stored in ${bytes} bytes, the limit is ${limit}`);

@@ -1,4 +1,4 @@
-import { failure } from '../../api/errors.ts';
+import { entityTooLarge } from '../../api/errors.ts';
 import type { ParsedJson } from '../../api/schema/json.ts';
 import { jsonSteps } from '../../api/schema/json.ts';
 import { TooManyValuesError } from '../../api/schema/value-budget.ts';
@@ -28,9 +28,6 @@ async function withLimit<T>(decode: () => T | Promise<T>): Promise<T> {
   try {
     return await decode();
   } catch (error) {
-    throw error instanceof TooManyValuesError ? tooManyValues(error) : error;
+    throw error instanceof TooManyValuesError ? entityTooLarge(error.message) : error;
   }
 }
-
-const tooManyValues = (error: Error): Error =>
-  failure({ code: 413, reason: 'RequestEntityTooLarge', message: `Request entity too large: ${error.message}` });

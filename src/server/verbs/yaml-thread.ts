@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 
-import { failure } from '../../api/errors.ts';
+import { entityTooLarge } from '../../api/errors.ts';
 import { TooManyValuesError } from '../../api/schema/value-budget.ts';
 import { YamlError } from '../../api/schema/yaml.ts';
 import { messageOf } from '../../api/thrown.ts';
@@ -86,8 +86,6 @@ function resultOf(reply: YamlReply): YamlAsJson {
 }
 
 const tooExpensive = (cause: unknown): Error =>
-  failure({
-    code: 413,
-    reason: 'RequestEntityTooLarge',
-    message: `Request entity too large: the YAML takes too much time or memory to parse (${messageOf(cause)}); send JSON, or fewer keys and anchors`,
-  });
+  entityTooLarge(
+    `the YAML takes too much time or memory to parse (${messageOf(cause)}); send JSON, or fewer keys and anchors`,
+  );
