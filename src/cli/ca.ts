@@ -96,7 +96,7 @@ async function finished(dataDir: string, authorities: Authorities): Promise<stri
   );
   if (waiting.flat().length > 0) {
     const start = 'start the server once, so that it makes new ones';
-    throw new FatalError(`${waiting.flat().join(', ')} still of the old certificate authority: ${start}`);
+    throw new FatalError(`${waiting.flat().join(', ')} still signed by the old certificate authority: ${start}`);
   }
   for (const [cluster] of rotating) await finishRotation(pkiOf(dataDir, cluster));
   return [

@@ -37,16 +37,13 @@ export async function longRunning(level: LogLevel, clusters = 1): Promise<LongRu
     log.error({ err: error, origin }, 'an error that nothing caught: the process goes on');
   });
   const metrics = new Registry();
-  collectedCounter(
-    metrics,
-    'fairlead_uncaught_errors_total',
-    'Errors that nothing caught, by where they came from.',
-    () => Object.entries(uncaught).map(([origin, count]) => [{ origin }, count]),
+  collectedCounter(metrics, 'fairlead_uncaught_errors_total', 'Errors that no handler caught, by origin.', () =>
+    Object.entries(uncaught).map(([origin, count]) => [{ origin }, count]),
   );
   collectedCounter(
     metrics,
     'fairlead_log_dropped_lines_total',
-    'Lines of the log that could not be written: its reader is gone or too slow, or the disk is full.',
+    'Log lines that were dropped because their reader was closed or too slow, or the disk was full.',
     () => output.dropped,
   );
   return {

@@ -44,19 +44,19 @@ const flags: readonly Flag[] = [
   {
     name: 'source-lease-duration',
     value: 'DURATION',
-    description: 'how long the endpoints of a cluster are kept while nobody hears of it; longer than an election takes',
+    description: 'how long the endpoints of an unreachable cluster are kept; must be longer than an election takes',
     default: `${defaultSourceLeaseMs / 1000}s`,
   },
   {
     name: 'max-objects-per-member',
     value: 'N',
-    description: 'how many objects of the kinds that are read a cluster may have; one with more is not read',
+    description: 'maximum objects to read from one cluster; a cluster with more is not read',
     default: `${defaultMemberLimit.objects}`,
   },
   {
     name: 'max-bytes-per-member',
     value: 'N',
-    description: 'and how many bytes its server may send for them',
+    description: 'maximum bytes that the API server of one cluster may send for these objects',
     default: `${defaultMemberLimit.bytes}`,
   },
   ...webhookFlags,

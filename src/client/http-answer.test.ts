@@ -107,7 +107,7 @@ const refused: readonly (readonly [name: string, text: string, message: RegExp])
   ['another coding', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n', /gzip/],
   ['a size that is none', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n', /size of a chunk/],
   ['a chunk that goes on', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxyz', /longer than it says/],
-  ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\n\r\n', /unasked/],
+  ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\n\r\n', /switches protocols/],
   [
     'more than was asked for',
     'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200 OK\r\n',

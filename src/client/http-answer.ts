@@ -106,14 +106,15 @@ export class AnswerReader {
     if (head.status >= 200) this.#begin(head);
     else if (this.#heads > mostHeads) throw new Error(`the server sends more than ${mostHeads} informational answers`);
     // An upgrade was never asked for; what else begins with 1 is followed by the answer.
-    else if (head.status === 101) throw new Error('the server switches protocols unasked');
+    else if (head.status === 101) throw new Error('the server switches protocols without a request to do so');
     return end + 4;
   }
 
   /** How the body ends (RFC 9112 §6.3). */
   #begin({ status, headers, isKept }: ParsedHead): void {
     const encoding = headers['content-encoding'] ?? 'identity';
-    if (encoding !== 'identity') throw new Error(`the server compresses in ${JSON.stringify(encoding)}, unasked`);
+    if (encoding !== 'identity')
+      throw new Error(`the server sends Content-Encoding ${JSON.stringify(encoding)}, which was not requested`);
     const coding = headers['transfer-encoding'];
     const length = headers['content-length'];
     this.#sink.head({ status, headers });

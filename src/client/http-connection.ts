@@ -77,7 +77,7 @@ export class HttpConnection {
   #take(bytes: Buffer): void {
     this.#hasAnswered = true;
     try {
-      if (this.#reader === undefined) throw new Error('the server answers unasked');
+      if (this.#reader === undefined) throw new Error('the server sends a response without a request');
       this.#reader.push(bytes);
     } catch (error) {
       this.drop(error);

@@ -87,17 +87,17 @@ const forwardFlags: readonly ConfigFlag[] = [
     ...yes,
     default: 'true',
     description:
-      'send names in random case and reject replies in another; upstreams that do not keep it get lower case',
+      'randomize the case of query names and reject other replies; off for upstreams that do not keep the case',
   },
   {
     name: 'upstream-trust-ad',
     ...yes,
-    description: 'pass on the AD flag of upstreams, for those that check DNSSEC and are reached safely',
+    description: 'pass on the AD flag of upstreams; only for validating upstreams in a trusted network',
   },
   {
     name: 'upstream-refuse-private',
     ...yes,
-    description: 'remove private and loopback addresses from answers of --upstream; stub zones may have them',
+    description: 'remove private and loopback addresses from answers of --upstream; stub zones may return them',
   },
   { name: 'upstream-max-concurrent', value: 'N', description: 'questions to one upstream at once', default: '500' },
   { name: 'forward-max-concurrent', value: 'N', description: 'different questions forwarded at once', default: '1000' },
@@ -131,7 +131,7 @@ const operationFlags: readonly ConfigFlag[] = [
   {
     name: 'response-rate',
     value: 'N',
-    description: 'replies a second to one client over UDP; more are truncated or dropped; 0: no limit',
+    description: 'UDP replies per second to one client; further replies are truncated or dropped; 0: no limit',
     default: '0',
   },
   { name: 'transfer-to', value: 'CIDR,…', description: 'who may transfer our zones; nobody by default' },

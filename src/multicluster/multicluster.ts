@@ -269,7 +269,7 @@ function problemOf({ id, pulse, caches }: Member): string {
   const why = pulse.error instanceof Error ? `: ${pulse.error.message}` : '';
   if (pulse.state !== 'alive') return `cluster ${id} does not answer${why}`;
   if (caches.excess !== undefined)
-    return `cluster ${id} is not read: ${caches.excess.message}; raise its limit if it has so much`;
+    return `cluster ${id} is not read: ${caches.excess.message}; raise the limit if the cluster is this large`;
   if (!caches.serves('seed') && !caches.serves('current')) {
     return `cluster ${id} serves neither kind of export: install their definitions`;
   }

@@ -35,7 +35,8 @@ test('T7 a member with more objects than its limit is not read until it has fewe
 
   const names = Array.from({ length: 80 }, (_, index) => `extra-${index}`);
   for (const name of names) await north.service(name, []);
-  const problem = 'cluster north is not read: the server sends more than 60 objects; raise its limit if it has so much';
+  const problem =
+    'cluster north is not read: the server sends more than 60 objects; raise the limit if the cluster is this large';
   await until('it is refused by name', () => part.problems().includes(problem));
   const overLimit = async (): Promise<string> =>
     (await metrics.getSingleMetricAsString('fairlead_multicluster_member_over_limit')).replace(/^#.*\n/gm, '');

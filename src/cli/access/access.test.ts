@@ -184,7 +184,7 @@ describe('fairlead user and fairlead ca', () => {
     const early = await fairlead('ca', 'rotate', '--finish');
     assert.match(
       early.err,
-      /east\/admin, east\/apiserver, west\/admin, west\/apiserver still of the old certificate authority: start the server/,
+      /east\/admin, east\/apiserver, west\/admin, west\/apiserver still signed by the old certificate authority: start the server/,
     );
 
     await start();

@@ -24,7 +24,7 @@ export async function authoritiesOf(dataDir: string): Promise<ReadonlyMap<string
   try {
     const entries = await readdir(pkiOf(dataDir), { withFileTypes: true });
     if (entries.some(({ name }) => name === 'ca.crt')) {
-      throw new FatalError(`${pkiOf(dataDir)} is of an older release: start the server once, so that it is converted`);
+      throw new FatalError(`${pkiOf(dataDir)} is of an older release: start the server once to convert it`);
     }
     for (const { name } of entries.filter((entry) => entry.isDirectory()).toSorted(byName)) {
       const authority = await readAuthority(pkiOf(dataDir, name));

@@ -66,11 +66,11 @@ export function define(command: Command): void {
     )
     .option('--dns <ADDR:PORT>', 'why: the DNS server of that cluster (default: that of `fairlead up`)')
     .addOption(
-      new Option('--conflicts <POLICY>', 'as the controller has it')
+      new Option('--conflicts <POLICY>', 'the value of the same flag of the controller')
         .choices(['Withdraw', 'OldestWins', 'Quarantine'])
         .default('Withdraw'),
     )
-    .option('--deny-export-namespaces <NAMESPACE,...>', 'as the controller has it')
+    .option('--deny-export-namespaces <NAMESPACE,...>', 'the value of the same flag of the controller')
     .addOption(outputFlag());
 }
 

@@ -15,12 +15,12 @@ export const encryptionFlags: readonly Flag[] = [
   {
     name: 'encryption-provider-config',
     value: 'FILE',
-    description: 'EncryptionConfiguration: which resources are encrypted in the store, and with which keys',
+    description: 'EncryptionConfiguration: the resources to encrypt in the store, and their keys',
   },
   {
     name: 'encryption-provider-config-automatic-reload',
     value: 'true|false',
-    description: 'read that file again when it changes',
+    description: 'reload the encryption configuration when the file changes',
     bare: 'true',
     default: 'false',
   },

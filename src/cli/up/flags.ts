@@ -17,13 +17,13 @@ export const serverFlags: readonly Flag[] = [
   {
     name: 'quota-backend-bytes',
     value: 'N',
-    description: "bytes a store may hold; lowered to a quarter of Node's heap limit",
+    description: "maximum bytes of a store; at most a quarter of Node's heap limit",
     default: '2147483648',
   },
   {
     name: 'accept-data-loss',
     value: 'true|false',
-    description: 'once: open a store that lost acknowledged writes, and delete its damaged records',
+    description: 'for one start: open a store that lost acknowledged writes, and delete its damaged records',
     bare: 'true',
     default: 'false',
   },

@@ -14,7 +14,7 @@ export const limitFlags: readonly Flag[] = [
   {
     name: 'max-connections-per-address',
     value: 'N',
-    description: 'connections from one client address; raise it for clients behind a NAT or a proxy',
+    description: 'maximum connections from one client address; raise it for clients behind a NAT or a proxy',
     default: '2000',
   },
   {

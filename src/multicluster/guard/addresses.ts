@@ -31,8 +31,7 @@ export interface AllowedRanges {
 /** Why an address is not accepted; undefined: it is. */
 export function addressProblem(text: string, { declared, taken }: AllowedRanges): string | undefined {
   const address = parseAddress(text);
-  if (address === undefined)
-    return declared === undefined ? undefined : 'is no IP address, so that it cannot be checked';
+  if (address === undefined) return declared === undefined ? undefined : 'is not an IP address and cannot be checked';
   const other = taken?.find(address);
   if (declared !== undefined) {
     const own = longestIn(declared, address);

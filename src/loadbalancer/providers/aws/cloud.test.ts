@@ -55,7 +55,7 @@ const refused: readonly (readonly [Service, RegExp])[] = [
     annotated({ 'security-groups': 'sg-0a' }, '80/TCP', { loadBalancerSourceRanges: ['192.0.2.0/24'] }),
     /security groups that are named have rules of their own: drop the ranges of clients, or the groups/,
   ],
-  [placed({ loadBalancerSourceRanges: ['192.0.2.0'] }), /"192\.0\.2\.0" is no range of clients: expected a CIDR/],
+  [placed({ loadBalancerSourceRanges: ['192.0.2.0'] }), /"192\.0\.2\.0" is not a range of clients: expected a CIDR/],
   [placed({ loadBalancerIP: '192.0.2.1' }), /drop spec\.loadBalancerIP/],
   [placed({ ipFamilies: ['IPv6'] }), /over IPv4: add IPv4 to spec\.ipFamilies/],
   [placed({ ports: [{ port: 80 }], allocateLoadBalancerNodePorts: false }), /sends to node ports/],
@@ -70,7 +70,7 @@ for (const [service, message] of refused) {
 
 const existing = balancerOf({ LoadBalancerName: 'fl-web', Scheme: 'internal' }, {}, {});
 const fixed: readonly (readonly [Service, RegExp])[] = [
-  [annotated({}), /cannot change this of load balancer fl-web: it is internal; delete the Service and make it anew/],
+  [annotated({}), /cannot change this of load balancer fl-web: it is internal; delete the Service and create it again/],
   [annotated({ scheme: 'internal', 'security-groups': 'sg-a' }), /it was made without security groups/],
   [
     annotated({ scheme: 'internal' }, '80/TCP', { loadBalancerSourceRanges: ['192.0.2.0/24'] }),

@@ -71,7 +71,7 @@ function rangesFault(service: Service, { securityGroups }: Settings): Fault | un
   const ranges = narrowRanges(service);
   const wrong = ranges.find((range) => canonicalCidr(range) === undefined);
   if (wrong !== undefined)
-    return fault(code, `"${wrong}" is no range of clients: expected a CIDR such as 192.0.2.0/24`);
+    return fault(code, `"${wrong}" is not a range of clients: expected a CIDR such as 192.0.2.0/24`);
   if (ranges.length === 0 || securityGroups.length === 0) return undefined;
   const message = 'security groups that are named have rules of their own: drop the ranges of clients, or the groups';
   return fault(code, message);
@@ -109,7 +109,7 @@ function changeFault({ service, isInternal }: Request, { settings, balancer }: C
       ? 'it was made without security groups'
       : whyFixed(balancer, settings, isInternal ? 'internal' : 'internet-facing');
   if (why === undefined) return undefined;
-  const message = `AWS cannot change this of load balancer ${balancer.name}: ${why}; delete the Service and make it anew`;
+  const message = `AWS cannot change this of load balancer ${balancer.name}: ${why}; delete the Service and create it again`;
   return fault('fairlead.dev/CannotChange', message);
 }
 

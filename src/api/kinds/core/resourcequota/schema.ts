@@ -15,7 +15,7 @@ const scopeRequirement = struct(
 );
 
 const scopeSelector = atomic(
-  struct(`${core}.ScopeSelector`, 'Which objects are counted.', {
+  struct(`${core}.ScopeSelector`, 'The objects that are counted.', {
     matchExpressions: optional(1, list(scopeRequirement), 'Requirements that must all hold.'),
   }),
 );
@@ -33,11 +33,11 @@ export const resourceQuota = objectSchema(`${core}.ResourceQuota`, 'Limits of wh
   ),
   status: always(
     3,
-    struct(`${core}.ResourceQuotaStatus`, 'The limits in force and what is used of them.', {
+    struct(`${core}.ResourceQuotaStatus`, 'The enforced limits and their usage.', {
       hard: optional(1, map(quantity), 'The limits in force.'),
-      used: optional(2, map(quantity), 'What is used.'),
+      used: optional(2, map(quantity), 'The current usage.'),
     }),
-    'The limits in force and what is used of them.',
+    'The enforced limits and their usage.',
   ),
 });
 
