@@ -6,18 +6,18 @@ import { setInterval, setTimeout } from '../../machine/timers.ts';
 import { openAcceptors } from './acceptors.ts';
 
 /** From this many connections on, more than one is accepted in a turn of the event loop. */
-const crowd = 64;
+const manyConnections = 64;
 
 /** What connections may take. */
 export interface ConnectionLimits {
-  /** Connections open at once, in all and from one address. One that does not finish its handshake gives way to others. */
+  /** Connections open at once, in all and from one address. New ones replace those that do not finish their handshake. */
   readonly max: number;
   readonly maxPerAddress: number;
   /** A client that takes nothing of what is sent for this long is cut off. */
   readonly stallMs: number;
   /** An HTTP/2 connection without requests is closed after this long; HTTP/1 has its own timeout. */
   readonly idleMs: number;
-  /** How often to look. */
+  /** How often to check both. */
   readonly sweepMs: number;
 }
 
@@ -112,7 +112,7 @@ export class Connections {
     this.#byAddress.set(address, own);
     this.#accepted.add(socket);
     this.#handshaking.set(peer, socket);
-    if (this.#accepted.size >= crowd && this.#acceptors === undefined) void this.#acceptFaster();
+    if (this.#accepted.size >= manyConnections && this.#acceptors === undefined) void this.#acceptFaster();
     socket.on('close', () => {
       this.#accepted.delete(socket);
       if (this.#handshaking.get(peer) === socket) this.#greeted(peer, address);

@@ -1,5 +1,6 @@
 import { entityTooLarge } from '../../api/errors.ts';
 import { setImmediate, setTimeout } from '../../machine/timers.ts';
+import { OneByOne } from './one-by-one.ts';
 
 /** What one request does on the event loop. */
 export interface Work {
@@ -25,8 +26,7 @@ const defaultMaxCpuMs = 20_000;
  */
 export class Slices {
   readonly #waiting: (() => void)[] = [];
-  /** key → the last that waits for it */
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #byKey = new OneByOne();
   readonly #maxCpuMs: number;
   #isBusy = false;
 
@@ -40,15 +40,8 @@ export class Slices {
   }
 
   /** Runs the large writes of one key one after the other: side by side, all but one would be in vain. */
-  async oneByOne<T>(key: string, write: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(key) ?? Promise.resolve();
-    const written = before.then(write, write);
-    this.#last.set(key, written);
-    try {
-      return await written;
-    } finally {
-      if (this.#last.get(key) === written) this.#last.delete(key);
-    }
+  oneByOne<T>(key: string, write: () => Promise<T>): Promise<T> {
+    return this.#byKey.run(key, write);
   }
 
   /** Resolves when nobody else works. Must be followed by `end`. */

@@ -10,6 +10,7 @@ import type { Item } from '../cache/item.ts';
 import { serialise } from '../cache/layout.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { Watcher } from '../cache/watchers.ts';
+import { OneByOne } from '../limits/one-by-one.ts';
 import { equalJson } from '../patch/json-value.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
@@ -65,8 +66,8 @@ export class Quotas implements AsyncDisposable {
   readonly #watcher: Watcher;
   /** Namespace → key → its quota. Only namespaces that have one. */
   readonly #namespaces = new Map<string, Map<string, Quota>>();
-  /** Namespace → the end of the last turn that was asked for. */
-  readonly #turns = new Map<string, Promise<void>>();
+  /** By namespace. */
+  readonly #turns = new OneByOne();
   /** Namespaces whose quotas may have a status that is not right. */
   #stale = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
@@ -112,7 +113,7 @@ export class Quotas implements AsyncDisposable {
    */
   async commit<T>(write: CountedWrite, commit: (writes: readonly Write[]) => Promise<T>): Promise<T> {
     if (!this.#concerns(write)) return commit([]);
-    return this.#inTurn(write.namespace, async () => {
+    return this.#turns.run(write.namespace, async () => {
       const charged = await this.#whenCounted(write.namespace, (quotas) => this.#charge(write, quotas));
       if (write.dryRun || charged.length === 0) return commit([]);
       const result = await commit(charged);
@@ -200,20 +201,6 @@ export class Quotas implements AsyncDisposable {
     }
   }
 
-  /** Runs something when all turns that were asked for before are over. */
-  async #inTurn<T>(namespace: string, run: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(namespace);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#turns.set(namespace, promise);
-    await before;
-    try {
-      return await run();
-    } finally {
-      if (this.#turns.get(namespace) === promise) this.#turns.delete(namespace);
-      resolve();
-    }
-  }
-
   #changed(namespace: string): void {
     this.#stale.add(namespace);
     if (this.#isRunning) this.#soon(windowMs);
@@ -237,7 +224,7 @@ export class Quotas implements AsyncDisposable {
     for (const namespace of namespaces) {
       if (!this.#isRunning) break;
       try {
-        await this.#inTurn(namespace, () => this.#reconcile(namespace));
+        await this.#turns.run(namespace, () => this.#reconcile(namespace));
       } catch (error) {
         this.#options.log.warn({ err: error, namespace }, 'the status of quotas was not written; retrying');
         this.#stale.add(namespace);

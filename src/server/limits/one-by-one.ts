@@ -1,0 +1,18 @@
+/** Runs the work of each key in the order of the calls, one at a time; different keys do not wait for each other. */
+export class OneByOne {
+  /** Key → the end of its last work. */
+  readonly #last = new Map<string, Promise<void>>();
+
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(key);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#last.set(key, promise);
+    await before;
+    try {
+      return await work();
+    } finally {
+      if (this.#last.get(key) === promise) this.#last.delete(key);
+      resolve();
+    }
+  }
+}
