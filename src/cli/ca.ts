@@ -72,7 +72,7 @@ async function shown(command: Command, dataDir: string, authorities: Authorities
   );
 }
 
-/** Goes on where one was interrupted: what is rotating already is left as it is. */
+/** Continues an interrupted rotation: authorities that are already being rotated stay unchanged. */
 async function rotated(dataDir: string, authorities: Authorities): Promise<string> {
   const settled = [...authorities].filter(([, { rotation }]) => rotation === undefined);
   if (settled.length === 0) {
@@ -121,7 +121,7 @@ async function rotateTokens(dataDir: string): Promise<string> {
 
 const servedWithinMs = 15_000;
 
-/** Waits until a running server trusts what its files say; it sees to that itself, and writes its kubeconfig last. */
+/** Waits until a running server trusts the authorities in its files. It reloads them, and writes its kubeconfig last. */
 async function untilServed(dataDir: string): Promise<string> {
   if ((await serverOf(dataDir)) === undefined) return 'no server runs here: certificates change when one starts';
   const authorities = await authoritiesOf(dataDir);
@@ -151,7 +151,7 @@ async function signedByOthers(
   const others: string[] = [];
   for (const name of ['admin', 'apiserver']) {
     const pair = await readPair(pkiOf(dataDir, cluster), name);
-    // What is missing is made by the authority of that day.
+    // The next start makes a missing certificate with the current authority.
     if (pair === undefined) continue;
     const cert = readCertificate(pair.cert);
     if (cert === undefined || !isSignedBy(cert, authority)) others.push(`${cluster}/${name}`);

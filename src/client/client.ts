@@ -60,7 +60,7 @@ export interface Selection {
 }
 
 export interface ListOptions extends Selection, CallOptions {
-  /** Told of what the pages up to now come to; throws when that is too much. Default: more than any cluster has. */
+  /** Called with the size of all pages so far; throws when that is too much. Default: more than any cluster has. */
   readonly check?: (usage: Usage) => void;
   /** Objects a page; default 500. All pages are read. */
   readonly pageSize?: number;

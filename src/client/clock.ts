@@ -35,7 +35,7 @@ export const shortestPauseMs = 2000;
 /** How often a process checks that it runs. */
 const beatMs = 500;
 
-/** Notices that this process was paused: between two runs of its timer more time went by than work takes. */
+/** Detects that this process was paused: more time passed between two runs of its timer than work takes. */
 class PauseDetector {
   #beatAt = performance.now();
   #awakeSince = 0;

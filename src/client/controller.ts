@@ -9,7 +9,7 @@ export interface Syncable {
   synced(signal: AbortSignal): Promise<void>;
 }
 
-/** A reconciler at work: its queue, what it reads, and what puts keys into the queue. */
+/** A running reconciler: its queue, the caches that it reads, and what enqueues keys. */
 export interface Controller {
   readonly queue: WorkQueue;
   readonly caches: readonly Syncable[];
@@ -40,7 +40,7 @@ export async function runController({ queue, caches, subscribe }: Controller, si
 export const logRetry =
   (log: Pick<Logger, 'debug' | 'warn'>, controller: string) =>
   (error: unknown, key: Key, failures: number): void => {
-    // Somebody else wrote first: the next plan starts from that.
+    // Another client wrote first: the next plan starts from that.
     const level = isRefusal(error, 409) ? 'debug' : retryLevel(error);
     log[level]({ controller, key, failures, err: error }, 'could not reconcile, retrying');
   };

@@ -17,7 +17,7 @@ export class ConnectionLostError extends Error {
   readonly code = 'ECONNRESET';
 }
 
-/** A server sent more than is held of it, see limits.ts. Told apart by `code`. */
+/** A server sent more than the client holds, see limits.ts. Identified by `code`. */
 export class TooMuchError extends Error {
   readonly code = 'TOO_MUCH';
 }

@@ -9,7 +9,7 @@ export type Observation =
   | 'own'
   /** The last of its own writes for a key that waits for it. */
   | 'caught-up'
-  /** A write of somebody else. */
+  /** A write of another client. */
   | 'foreign';
 
 interface Expected {

@@ -36,7 +36,7 @@ export interface InformerOptions<T extends ApiObject, Index extends string = nev
   readonly budget?: ObjectBudget;
   /** Told of whatever went wrong; the informer goes on regardless. */
   readonly onError?: (error: unknown) => void;
-  /** Told when the server begins to send more than is held, see `excess`, and when it no longer does. */
+  /** Called when the server begins to send more than is held, see `excess`, and when it no longer does. */
   readonly onExcess?: () => void;
   /** Told whenever the server has accepted a watch: what went wrong before is over. */
   readonly onBegin?: () => void;

@@ -27,7 +27,7 @@ interface Entry {
 }
 
 /**
- * The informers of a part: they stop together, report the errors of their watches in one place, and know what has not been
+ * The informers of a part: they stop together, report the errors of their watches in one place, and list what has not been
  * read yet. managedFields are left out of what they keep.
  */
 export class Informers {

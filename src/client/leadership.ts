@@ -41,7 +41,7 @@ export class Leadership {
   readonly #options: LeadershipOptions;
   readonly #decided = Promise.withResolvers<void>();
   readonly #status: Gauge<'name'>;
-  /** Who this process is to the others. */
+  /** The identity of this process in the Lease. */
   readonly identity: string;
   #isDecided = false;
   #failure: string | undefined;

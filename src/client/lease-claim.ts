@@ -20,13 +20,13 @@ export function observe(before: Observation | undefined, spec: LeaseSpec, atMs: 
   return isSame ? before : { spec, atMs };
 }
 
-/** Whether another holds the lease, who has not renewed it for so long. */
+/** Whether another process holds the lease and has not renewed it for so long. */
 export function isHeldByOther({ holderIdentity = '', leaseDurationSeconds = 0 }: LeaseSpec, held: Held): boolean {
   if (holderIdentity === '' || holderIdentity === held.identity) return false;
   return held.silentMs < leaseDurationSeconds * 1000;
 }
 
-/** Who looks at a lease, and how long it has been the same. */
+/** The observer of a lease, and how long the lease has been the same. */
 interface Held {
   readonly identity: string;
   readonly silentMs: number;

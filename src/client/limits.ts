@@ -17,7 +17,7 @@ export interface Usage {
   readonly bytes: number;
 }
 
-/** What the objects of one kind may come to, where nobody says otherwise: more than the largest clusters have. */
+/** What the objects of one kind may come to, by default: more than the largest clusters have. */
 export const defaultBudget: Usage = { objects: 1_000_000, bytes: 4 * 2 ** 30 };
 
 /** What several readers of a server may hold in all. */
@@ -45,7 +45,7 @@ export class ObjectBudget {
   }
 }
 
-/** The error of a server that sends more of something than is taken. */
+/** The error for a server that sends more of something than the client accepts. */
 export const tooMuch = (what: string, most: number): TooMuchError =>
   new TooMuchError(`the server sends more than ${most} ${what}`);
 

@@ -17,7 +17,7 @@ export class ListPages<T> {
   #bytes = 0;
   #emptyPages = 0;
   #token = '';
-  /** Told of what all pages up to now come to. Throws when it is too much. */
+  /** Called with the size of all pages so far. Throws when that is too much. */
   readonly #check: (usage: Usage) => void;
 
   constructor(check: (usage: Usage) => void) {

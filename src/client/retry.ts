@@ -29,7 +29,7 @@ export function retrying(transport: Transport, { clock = systemClock, attempts =
   };
 }
 
-/** A server may be busy for a while, but not keep a request for ever. */
+/** A server may be busy for a while, but may not keep a request open for ever. */
 const longestWaitSeconds = 60;
 
 function secondsToWait({ status, headers }: ApiAnswer): number | undefined {

@@ -16,7 +16,7 @@ const patienceMs = 5000;
 
 const nobody = { source() {}, target() {}, namespace() {}, state() {} };
 
-/** What the controller was told, which nothing in the clusters says. */
+/** The controller's settings, which are not stored in the clusters. */
 export type ControllerOptions = Pick<ServicesOptions, 'seedPolicy' | 'deniedNamespaces'>;
 
 /** The clusters of a set as they are now, read as the controller reads them; nothing is written. */

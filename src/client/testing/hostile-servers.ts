@@ -70,7 +70,7 @@ const page = (token: string, items: readonly string[]): string[] =>
 const event = (type: string, object: string): string => chunk(`{"type":"${type}","object":${object}}\n`);
 const isWatch = (request: string): boolean => request.includes('watch=true');
 
-/** A name → what such a server answers, whatever it is asked. */
+/** Name → what such a server answers to every request. */
 export const hostileAnswers: Readonly<Record<string, Answer>> = {
   'a body without an end': () =>
     after(

@@ -1,4 +1,4 @@
-// Ranges of addresses that belong to somebody of the set, so that no endpoint of another member can be there.
+// Ranges of addresses that belong to a member of the set: endpoints of other members are not accepted there.
 import type { Address, Cidr } from '../../api/addresses.ts';
 import { bitsOf, contains, parseCidr, printCidr } from '../../api/addresses.ts';
 

@@ -125,7 +125,7 @@ export class Member implements AsyncDisposable {
     signal.addEventListener('abort', () => heard.resolve(), { once: true });
   }
 
-  /** Reads it from when it was first heard of, and in its turn. */
+  /** Reads it after its first answer, when it is its turn. */
   async #read(heard: Promise<void>, turns: ReadTurns): Promise<void> {
     const { signal } = this.#stop;
     await heard;

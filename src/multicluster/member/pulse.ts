@@ -8,7 +8,7 @@ import type { PulseTimes } from './options.ts';
 export interface PulseOptions extends PulseTimes {
   readonly client: Client;
   readonly clock: Clock;
-  /** Told when the state has changed, or whether it is slow; `isBack`: it answers again, after it did not. */
+  /** Called when the state has changed, or whether it is slow; `isBack`: it answers again, after it did not. */
   readonly onChange: (isBack: boolean) => void;
 }
 

@@ -134,7 +134,7 @@ export class Reaper {
     }
   }
 
-  /** Looks at all leases. What this process did not see because it was paused is not held against any source. */
+  /** Checks all leases. A renewal that this process missed while it was paused does not count against the source. */
   #look(): void {
     const now = this.#clock.elapsed();
     const before = this.#clock.awakeSince() > this.#lookedAt ? withFullTime(this.#sightings, now) : this.#sightings;

@@ -51,7 +51,7 @@ export class Channel {
       clock,
       backoff: { baseMs: 10, maxMs: 30_000 },
       onError: (error, key, failures) => {
-        // Somebody else wrote first: what is planned next starts from that.
+        // Another client wrote first: what is planned next starts from that.
         const level = isRefusal(error, 409) || failures < 3 ? 'debug' : 'warn';
         log[level]({ cluster: member.id, service: key, failures, err: error }, 'could not write, will try again');
         onFailure(this, key, { failures, error });

@@ -191,7 +191,7 @@ export class Sync {
     }
   }
 
-  /** Looks again at every service soon, if members have addresses elsewhere than before. */
+  /** Enqueues every service if the address ranges of members have changed. */
   #lookAtRanges(): void {
     this.services.rangesChanged();
     if (this.#willLookAtRanges) return;
@@ -224,8 +224,8 @@ export class Sync {
     seat.state = state;
     seat.wasReady = member.isReady;
     seat.wasSilent = member.pulse.state === 'silent';
-    this.#tellSlow(seat);
-    this.#tellExcess(seat);
+    this.#reportSlow(seat);
+    this.#reportExcess(seat);
     this.metrics.connected.set({ cluster: member.id }, member.isReady ? 1 : 0);
     const isNew = member.isReady && seat.joining === 'not yet' && this.#term !== undefined;
     if (isNew) void this.#join(seat, this.#term); // catches everything
@@ -234,7 +234,7 @@ export class Sync {
     if (!hasChanged && seat.wasSilent !== wasSilent) this.#touchDemoted(member);
   }
 
-  #tellSlow(seat: Seat): void {
+  #reportSlow(seat: Seat): void {
     const { id, pulse } = seat.member;
     if (seat.wasSlow === pulse.isSlow) return;
     seat.wasSlow = pulse.isSlow;
@@ -242,7 +242,7 @@ export class Sync {
     this.#options.log.warn({ cluster: id, tookMs: Math.round(pulse.tookMs) }, text);
   }
 
-  #tellExcess(seat: Seat): void {
+  #reportExcess(seat: Seat): void {
     const { id, caches } = seat.member;
     const isExcessive = caches.excess !== undefined;
     if (seat.wasExcessive === isExcessive) return;

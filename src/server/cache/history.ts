@@ -44,7 +44,7 @@ export class History {
     this.#evict(event.time);
   }
 
-  /** Drops everything up to `revision`: one of the changes cannot be told. */
+  /** Drops everything up to `revision`: one of the changes cannot be delivered. */
   forget(revision: number): void {
     this.#events = [];
     this.#start = 0;

@@ -130,7 +130,7 @@ export class ResourceCache {
     this.#note(key, item);
     const event = eventOf(change, item, previous, time);
     if (!isReadable(event)) {
-      // Nobody can be told what changed: watches end, and begin again where all is readable.
+      // The change cannot be delivered: watches end, and clients list again once every object is readable.
       this.#history.forget(change.revision);
       for (const watcher of this.watchers) watcher.end?.();
       return;

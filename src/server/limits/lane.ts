@@ -18,7 +18,7 @@ export type Sender = Pick<ApiRequest, 'user' | 'impersonator' | 'remote'>;
 
 /**
  * The user whose share a request uses: the authenticated one. The impersonated user would let a client with impersonation
- * rights use a share for every name it can invent.
+ * rights use a share for every name it can make up.
  */
 export const payerOf = ({ user, impersonator }: Sender): User => impersonator ?? user;
 

@@ -39,7 +39,7 @@ export class Slices {
     return bytes <= smallBytes ? inOneGo : new SlicedWork(this, this.#maxCpuMs);
   }
 
-  /** Runs the large writes of one key one after the other: side by side, all but one would be in vain. */
+  /** Runs the large writes of one key one after the other: in parallel, all but one would conflict. */
   oneByOne<T>(key: string, write: () => Promise<T>): Promise<T> {
     return this.#byKey.run(key, write);
   }

@@ -68,7 +68,7 @@ export class UnsentBytes {
     };
   }
 
-  /** Cuts off the largest of the flow that holds too much; if only all flows together do, the largest of the largest. */
+  /** Cuts off the largest of the flow that holds too much; if only the total is too much, the largest of the largest flow. */
   #cutLargest(flow: Flow): void {
     const isOverShare = flow.bytes > this.#options.maxUnsentBytesPerUser;
     const worst = isOverShare ? flow : largest(this.#flows.values(), ({ bytes }) => bytes);

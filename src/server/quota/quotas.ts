@@ -58,7 +58,7 @@ interface Quota {
  * two servers that both see room for one more, one commits and the other looks again. What is used is counted from the
  * caches and never taken from the status: they are at least at the revision of the quota, and every write that counts
  * raises that, so none that was committed is missed. Writes of one server take turns in each namespace, since all but one
- * of those that are planned together would be in vain.
+ * of those that are planned together would conflict.
  */
 export class Quotas implements AsyncDisposable {
   readonly #options: QuotasOptions;
@@ -144,7 +144,7 @@ export class Quotas implements AsyncDisposable {
     });
   }
 
-  /** Reads all quotas, at the start and where a change was not told. */
+  /** Reads all quotas, at the start and after a missed change. */
   #load(): void {
     for (const quotas of this.#namespaces.values()) for (const key of quotas.keys()) this.#take(key, undefined);
     for (const item of this.#cache.range(this.#cache.prefix)) this.#take(item.key, item);

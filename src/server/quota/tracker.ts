@@ -19,7 +19,7 @@ import { scopesOf } from './scopes.ts';
 export interface TrackerListener {
   /** What is used may have changed. */
   readonly onChange: () => void;
-  /** A change was not told, such as one of an object that cannot be decrypted: another tracker has to count anew. */
+  /** A change was missed, such as one of an object that cannot be decrypted: a new tracker has to count again. */
   readonly onLost: () => void;
 }
 
