@@ -11,7 +11,7 @@ const retryMs = 100;
 type Write = (bytes: Buffer) => number;
 
 /**
- * Lines for a file descriptor whose reader may be slow, paused or gone. A line is written at once where that is possible:
+ * Lines for a file descriptor whose reader may be slow, paused or closed. A line is written at once where that is possible:
  * the last one before an exit is the one that matters. Lines for a full pipe wait, up to a bound, and those that cannot
  * be written are dropped and counted. Never waits and never fails.
  */
@@ -66,7 +66,7 @@ export class LogOutput {
       return rest;
     } catch (error) {
       if (isFull(error)) return rest;
-      this.#dropped++; // the reader is gone, or the disk full: the next line may find it otherwise
+      this.#dropped++; // the reader is closed or the disk full: the next line may succeed
       return Buffer.alloc(0);
     }
   }

@@ -13,7 +13,7 @@ import { LogOutput } from './log-output.ts';
 /** What a command that runs until it is stopped needs of its process. */
 export interface LongRunning extends Disposable {
   readonly log: Logger;
-  /** Counts of what has gone wrong in the process as a whole. */
+  /** Counts uncaught errors and dropped log lines of the process. */
   readonly metrics: Registry;
 }
 

@@ -42,7 +42,7 @@ test('an object may have 25 at once, and one more every five minutes', () => {
 });
 
 for (const hours of [-5, 5]) {
-  test(`a wall clock that is moved by ${hours} hours silences no object and lets none say more`, () => {
+  test(`a wall clock that is moved by ${hours} hours neither blocks the Events of an object nor allows more of them`, () => {
     const series = new EventSeries();
     for (let count = 0; count < 30; count++) series.note('a', happening('no'), at(0));
     const moved = { nowMs: hours * 60 * minute, elapsedMs: 5 * minute };

@@ -16,7 +16,7 @@ const isSupported = process.platform === 'linux' && (process.arch === 'x64' || p
 
 /**
  * The C library, or undefined where its functions cannot be called: on another system, or without `koffi`, which is an
- * optional dependency. Who asks has another way then, and says so.
+ * optional dependency. Callers then use another way and report it.
  */
 export async function loadCLibrary(): Promise<CLibrary | undefined> {
   if (!isSupported) return undefined;

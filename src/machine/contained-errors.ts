@@ -2,8 +2,8 @@ import type { UncaughtError } from './timers.ts';
 import { uncaughtErrors } from './timers.ts';
 
 /**
- * Keeps errors that nobody catches from ending the process: one from a timer, an event listener or a promise is passed to
- * `report`, and everything else goes on. One request or connection must not end the service of all others. The cost is
+ * Keeps uncaught errors from ending the process: one from a timer, an event listener or a promise is passed to
+ * `report`, and everything else continues: one request or connection must not end the service of all others. The cost is
  * that whatever the error interrupted stays unfinished until its own timeout; what must not go on after an error, such as
  * the store, catches its errors itself. A worker thread does not do this: it ends, and its owner starts another.
  */

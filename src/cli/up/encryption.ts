@@ -71,18 +71,18 @@ export interface FollowEncryptionOptions {
   readonly text: string;
   readonly encryption: Pick<Encryption, 'reload'>;
   readonly log: Pick<Logger, 'info' | 'error'>;
-  /** How often to look; default 10 s. */
+  /** How often to read the file; default 10 s. */
   readonly everyMs?: number;
 }
 
-/** Gives the configuration its file again whenever that says something else. A file with an error changes nothing. */
+/** Reloads the configuration whenever its file changes. A file with an error changes nothing. */
 export function followEncryption(options: FollowEncryptionOptions): AsyncDisposable {
   const { path, encryption, log, everyMs = 10_000 } = options;
   const readText = textOf(path);
   let known = options.text;
-  const look = async (): Promise<void> => {
+  const reload = async (): Promise<void> => {
     const text = await settledText(readText, known);
-    // A file that is away is being replaced.
+    // A missing file is being replaced.
     if (text === undefined || text === known) return;
     known = text;
     try {
@@ -92,12 +92,12 @@ export function followEncryption(options: FollowEncryptionOptions): AsyncDisposa
       log.error({ file: path }, `the encryption configuration stays as it was: ${messageOf(error)}`);
     }
   };
-  let looking = Promise.resolve();
-  const timer = setInterval(() => void (looking = looking.then(look)), everyMs).unref();
+  let reloading = Promise.resolve();
+  const timer = setInterval(() => void (reloading = reloading.then(reload)), everyMs).unref();
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
-      await looking;
+      await reloading;
     },
   };
 }

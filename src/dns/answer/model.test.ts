@@ -155,7 +155,7 @@ function workerFor(zones: Zones): (query: Uint8Array, overUdp: boolean) => Uint8
   };
 }
 
-test('workers say from prepared answers what the slow path says', async () => {
+test('workers answer from prepared answers as the slow path does', async () => {
   let answered = 0;
   await fc.assert(
     fc.asyncProperty(

@@ -59,7 +59,7 @@ test('one client has its share and no more, and has it again when it was answere
   assert.deepEqual(started, [1, 2, 4, 5]);
 });
 
-test('a slow path that throws is told of, and its client hears nothing', async () => {
+test('reports an error of the slow path, and sends its client no reply', async () => {
   const errors: unknown[] = [];
   const slowPath: SlowPath = async () => {
     throw new Error('no');

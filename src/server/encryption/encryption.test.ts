@@ -271,7 +271,7 @@ suite('a Secret without its key', () => {
     assert.ok((await store.get('/registry/secrets/shop/lost')) !== undefined);
   });
 
-  test('can be deleted by who accepts that it is lost and may do that', async () => {
+  test('can be deleted by a user with the right to delete unreadable objects', async () => {
     await using store = openMemoryStore();
     await using server = await startWithout(store, aesgcm(two));
     const unsafe = { body: { ignoreStoreReadErrorWithClusterBreakingPotential: true } };

@@ -3,20 +3,20 @@ import type { Logger } from 'pino';
 import type { Store, StoreStatus } from '../../store/store.ts';
 import { repeat } from './repeat.ts';
 
-/** How often the status of the store is looked at. */
+/** How often the status of the store is checked. */
 const intervalMs = 1000;
 
 /** Logs when the store cannot be written or reaches its quota, and when that is over. */
 export function monitorStore(store: Store, log: Logger): AsyncDisposable {
   let before: Pick<StoreStatus, 'failure' | 'isQuotaReached'> = { failure: undefined, isQuotaReached: false };
-  const look = (): void => {
+  const check = (): void => {
     const now = store.status();
     for (const [level, message] of changesOf(before, now))
       log[level]({ bytes: now.bytes, quota: now.quotaBytes }, message);
     before = now;
   };
-  look();
-  return repeat(intervalMs, look, (error) => log.error({ err: error }, 'bug: the store has no status'));
+  check();
+  return repeat(intervalMs, check, (error) => log.error({ err: error }, 'bug: the store has no status'));
 }
 
 /** What to log when a status follows another. */

@@ -69,7 +69,7 @@ suite('an object whose stored record is damaged', () => {
     });
   });
 
-  test('is a 500 to whoever reads or changes it, a 409 to whoever creates it, and is named by health and metrics', async () => {
+  test('returns 500 to reads and updates and 409 to creates, and is named by health and metrics', async () => {
     await withDamage(['services/default/web'], createServices, async (server) => {
       const message =
         /^Internal error occurred: the stored record of services "web" is damaged \(\/registry\/services\/default\/web, revision \d+\): delete the object and create it again/;

@@ -63,12 +63,12 @@ const cases: readonly {
     want: [],
   },
   {
-    name: 'a scope that there is not',
+    name: 'an unknown scope',
     spec: { scopes: ['Big'] },
     want: ['spec.scopes: Invalid value: ["Big"]: unsupported scope'],
   },
   {
-    name: 'a scope for what is no Pod',
+    name: 'a scope of Pods and a limit of Services',
     spec: { hard: { services: '1' }, scopes: ['Terminating'] },
     want: ['spec.scopes: Invalid value: ["Terminating"]: unsupported scope applied to resource'],
   },
@@ -86,14 +86,14 @@ const cases: readonly {
     ],
   },
   {
-    name: 'a selector with values that it has no use for',
+    name: 'a selector with values that its operator does not allow',
     spec: selector('PriorityClass', 'Exists', ['high']),
     want: [
       `${path}.values: Invalid value: ["high"]: must be no value when \`operator\` is 'Exist' or 'DoesNotExist' for scope selector`,
     ],
   },
   {
-    name: 'an operator that there is not',
+    name: 'an unknown operator',
     spec: selector('PriorityClass', 'Gt'),
     want: [`${path}.operator: Invalid value: "Gt": not a valid selector operator`],
   },
