@@ -78,7 +78,7 @@ async function ensureAuthority(
   const reason = renewalReason(stored?.pair, { ca: undefined, subject: undefined }, now);
   if (stored !== undefined && reason === undefined) return stored;
   if (stored !== undefined && reason !== 'near expiry') {
-    // A new authority would cut everybody off.
+    // A new authority would disconnect every client.
     throw new Error(
       `${join(directory, 'ca.crt')} and ca.key cannot be used (${reason}): restore them from a backup, or remove both ` +
         'to begin with a new authority, after which kubeconfigs that were issued before no longer work',

@@ -20,7 +20,7 @@ export function renewalReason(
   if (isNearExpiry(cert, now)) return 'near expiry';
   const ca = wanted.ca === undefined ? undefined : new X509Certificate(wanted.ca);
   if (ca !== undefined && !isSignedBy(cert, ca)) return 'signed by another authority';
-  // If the authority is not valid yet either, it is the clock that is wrong: a new authority would cut everybody off.
+  // If the authority is not valid yet either, it is the clock that is wrong: a new authority would disconnect every client.
   if (ca !== undefined && now < cert.validFromDate && now >= ca.validFromDate) return 'not valid yet';
   if (wanted.subject !== undefined && !isFor(cert, wanted.subject)) return 'made for other names';
   return undefined;

@@ -16,7 +16,7 @@ describe('a store of format 1', () => {
     const notices: string[] = [];
     const options = { path: file, onNotice: (notice: string): unknown => notices.push(notice) };
     await using store = await openSqliteStore(options);
-    assert.deepEqual(notices, [`the store was migrated; ${file}.format-1 is a copy of before`]);
+    assert.deepEqual(notices, [`the store was migrated; ${file}.format-1 is a copy of the old one`]);
     await store.close();
     await checkMigrated(file);
     await using again = await openSqliteStore(options);

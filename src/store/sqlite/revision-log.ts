@@ -107,7 +107,7 @@ export class RevisionLog {
     this.#checkWhole();
     if (version < formatVersion) {
       migrateFromFormat1(database, file);
-      this.notices.push(`the store was migrated; ${backupFile(file, version)} is a copy of before`);
+      this.notices.push(`the store was migrated; ${backupFile(file, version)} is a copy of the old one`);
     }
     this.#readHorizon();
   }

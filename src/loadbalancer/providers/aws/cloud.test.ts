@@ -53,7 +53,7 @@ const refused: readonly (readonly [Service, RegExp])[] = [
   [annotated({ 'ip-address-type': 'dualstack' }, '53/UDP'), /dualstack, with which AWS NLB takes UDP only after/],
   [
     annotated({ 'security-groups': 'sg-0a' }, '80/TCP', { loadBalancerSourceRanges: ['192.0.2.0/24'] }),
-    /security groups that are named have rules of their own: drop the ranges of clients, or the groups/,
+    /named security groups have rules of their own: remove the ranges of clients, or the groups/,
   ],
   [placed({ loadBalancerSourceRanges: ['192.0.2.0'] }), /"192\.0\.2\.0" is not a range of clients: expected a CIDR/],
   [placed({ loadBalancerIP: '192.0.2.1' }), /drop spec\.loadBalancerIP/],

@@ -73,7 +73,7 @@ function rangesFault(service: Service, { securityGroups }: Settings): Fault | un
   if (wrong !== undefined)
     return fault(code, `"${wrong}" is not a range of clients: expected a CIDR such as 192.0.2.0/24`);
   if (ranges.length === 0 || securityGroups.length === 0) return undefined;
-  const message = 'security groups that are named have rules of their own: drop the ranges of clients, or the groups';
+  const message = 'named security groups have rules of their own: remove the ranges of clients, or the groups';
   return fault(code, message);
 }
 
