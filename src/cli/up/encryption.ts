@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { messageOf } from '../../api/thrown.ts';
 import { setInterval } from '../../machine/timers.ts';
 import type { Encryption } from '../../server/encryption/encryption.ts';
-import { FatalError, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import { readFlag } from '../flags.ts';
 import { parseBoolean } from '../part/boolean.ts';
 import { settledText, textOf } from '../settled-text.ts';
@@ -61,7 +61,7 @@ export async function openEncryption(
     if (reloads) stack.use(followEncryption({ path, text, encryption, log }));
     return encryption;
   } catch (error) {
-    throw new FatalError(`--encryption-provider-config ${path}: ${messageOf(error)}`, { cause: error });
+    throw new UsageError(`--encryption-provider-config ${path}: ${messageOf(error)}`, { cause: error });
   }
 }
 
