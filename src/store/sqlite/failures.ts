@@ -46,7 +46,9 @@ export function openError(store: string, { result, message, path: file = store }
       return new DataDirectoryError(`${file} is in use by another process: stop it or choose another data directory`);
     case sqliteResult.corrupt:
     case sqliteResult.notADatabase:
-      return new DataDirectoryError(`${file} is corrupt (${message}): restore it from a backup or move it away`);
+      return new DataDirectoryError(
+        `${file} is corrupt (${message}): restore it from a backup, or move it away and start once with --accept-data-loss`,
+      );
     case sqliteResult.full:
       return new DataDirectoryError(`the disk that holds ${file} is full: free some space`);
     case sqliteResult.readOnly:

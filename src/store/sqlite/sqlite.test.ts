@@ -201,9 +201,13 @@ describe('sqlite store that cannot be opened', () => {
     {
       name: 'text',
       make: (file) => writeFile(file, 'this is not a database. '.repeat(100)),
-      message: /is corrupt .*restore it from a backup or move it away/,
+      message: /is corrupt .*restore it from a backup, or move it away and start once with --accept-data-loss/,
     },
-    { name: 'a torn page', make: tear, message: /corrupt .*restore it from a backup or move it away/ },
+    {
+      name: 'a torn page',
+      make: tear,
+      message: /corrupt .*restore it from a backup, or move it away and start once with --accept-data-loss/,
+    },
     {
       name: 'another database',
       make: (file) => withDatabase(file, 'CREATE TABLE t (x)'),

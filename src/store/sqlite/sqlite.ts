@@ -54,7 +54,7 @@ function* damageNotices(
   records: ReadonlyMap<string, DamagedRecord>,
 ): Generator<string, void> {
   if (rows === 0) return;
-  yield `${rows} rows of ${file} have a wrong checksum; ${records.size} objects cannot be read, and watches begin anew`;
+  yield `rows of ${file} with a wrong checksum: ${rows}; objects that cannot be read: ${records.size}; watches begin anew`;
   for (const { key, revision, row } of [...records.values()].slice(0, maxNamed)) {
     yield `damaged: ${key}, revision ${revision}, row ${row}: delete and create it again, or restore ${file}`;
   }
