@@ -52,6 +52,8 @@ import type { ApiRequest, Reply } from './reply.ts';
 export interface ServerOptions {
   /** The name of the cluster, for logs. */
   readonly name: string;
+  /** Where large requests take turns. Servers that share an event loop share it; default: one of its own. */
+  readonly slices?: Slices;
   /** The version of this program, which `/version` tells. */
   readonly version: string;
   /** Stays the caller's: close it after the server. */
@@ -298,7 +300,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     },
     company,
     flusher: new Flusher((flow) => company.isAlone(flow)),
-    slices: new Slices(),
+    slices: options.slices ?? new Slices(),
     watches: new WatchLimits(limits, unsent),
     unsent,
     log,

@@ -6,6 +6,7 @@ import type { Transport } from '../../client/transport.ts';
 import { descriptorShare } from '../../machine/descriptors.ts';
 import type { StaticToken } from '../../server/access/identity/static-tokens.ts';
 import { defaultLimits } from '../../server/limits/options.ts';
+import { Slices } from '../../server/limits/slices.ts';
 import type { Pki } from '../../server/pki/pki.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import { parseTokenFile } from '../options/tokens.ts';
@@ -107,6 +108,7 @@ async function startServers(
   const setup = {
     ...options,
     limits,
+    slices: new Slices(),
     directory,
     pkis,
     gates: options.gates.gates,

@@ -9,6 +9,7 @@ import type { AuditOptions } from '../../server/audit/options.ts';
 import { pathForCluster } from '../../server/audit/paths.ts';
 import type { Encryption } from '../../server/encryption/encryption.ts';
 import type { LimitOptions } from '../../server/limits/options.ts';
+import type { Slices } from '../../server/limits/slices.ts';
 import type { Pki } from '../../server/pki/pki.ts';
 import type { User } from '../../server/reply.ts';
 import type { startServer as startServerType } from '../../server/server.ts';
@@ -55,6 +56,8 @@ export interface ServerSetup {
   readonly tokens: readonly StaticToken[];
   readonly admissionPlugins: AdmissionPlugins;
   readonly limits: Partial<LimitOptions>;
+  /** Servers of one process share an event loop, so large requests of all of them take turns. */
+  readonly slices: Slices;
   readonly audit: AuditOptions | undefined;
   readonly encryption: Encryption | undefined;
   /** How many clusters there are: each of several has an audit log of its own. */
@@ -104,6 +107,7 @@ export async function startCluster(
       admissionPlugins: setup.admissionPlugins,
       tokens: setup.tokens,
       limits: setup.limits,
+      slices: setup.slices,
       audit: auditOf(cluster, setup),
       encryption: setup.encryption,
       accountTokens: {
