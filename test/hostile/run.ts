@@ -34,6 +34,18 @@ const { values } = parseArgs({
   },
 });
 const boundMs = Number(values['bound-ms']);
+const chosen = cases.filter(({ name }) => name.includes(values.case));
+// Nothing would be attacked or compared, and the run would pass.
+const mistake =
+  chosen.length === 0
+    ? `--case ${JSON.stringify(values.case)}: no case has this text in its name`
+    : boundMs > 0
+      ? undefined
+      : `--bound-ms ${JSON.stringify(values['bound-ms'])}: expected milliseconds, more than 0`;
+if (mistake !== undefined) {
+  process.stderr.write(`${mistake}\n`);
+  process.exit(2);
+}
 
 /** The server to attack: that of a kubeconfig, or one that is started for it. */
 async function openTarget(): Promise<
@@ -149,7 +161,7 @@ async function main(): Promise<number> {
   console.log([...heads, 'memory'.padStart(9)].join(' '));
   print({ name: 'nothing', outcomes: [], waits: idle, megabytes: await memory(), seconds: idleMs / 1000 });
   const problems: string[] = [];
-  for (const hostile of cases.filter(({ name }) => name.includes(values.case))) {
+  for (const hostile of chosen) {
     const row = await runCase(hostile, stage, bystander, memory);
     print(row);
     const problem = problemOf(row);
