@@ -87,7 +87,7 @@ describe('a server that cannot use its disk', { skip: unless(whyNoMounts) }, () 
     [
       'another file in place of the store',
       `${tmpfs('8m')}; ${copied}; cp /proc/version ${store}`,
-      /^fairlead: \S+\/store\.db is corrupt \(.*\): restore it from a backup or move it away$/,
+      /^fairlead: \S+\/store\.db is corrupt \(.*\): restore it from a backup, or move it away and start once with --accept-data-loss$/,
     ],
     [
       'a store that is gone',
