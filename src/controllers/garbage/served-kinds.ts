@@ -9,6 +9,7 @@ import { sleep, systemClock } from '../../client/clock.ts';
 import type { ServedKind } from '../../client/discovery.ts';
 import { discover } from '../../client/discovery.ts';
 import type { Informer } from '../../client/informer.ts';
+import { unlessAborted } from '../../client/unless-aborted.ts';
 import type { Caches } from '../caches.ts';
 
 /** A kind whose objects can be collected, and the cache of their metadata. */
@@ -66,15 +67,7 @@ export class ServedKinds {
 
   /** Resolves when everything that is served has been seen; rejects when the signal fires before. */
   async synced(signal: AbortSignal): Promise<void> {
-    const stopped = Promise.withResolvers<never>();
-    const stop = (): void => stopped.reject(signal.reason);
-    signal.throwIfAborted();
-    signal.addEventListener('abort', stop);
-    try {
-      await Promise.race([this.#discovered.promise, stopped.promise]);
-    } finally {
-      signal.removeEventListener('abort', stop);
-    }
+    await unlessAborted(this.#discovered.promise, signal);
     await Promise.all(Array.from(this.#collectable.values(), ({ cache }) => cache.synced(signal)));
   }
 
