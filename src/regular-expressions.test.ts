@@ -13,7 +13,7 @@ import type { checkSync } from 'recheck';
 // A regular expression that backtracks lets a short input hold up everything: each one in the source must be linear.
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const isTest = (path: string): boolean => /\.(test|contract|bench|fixture)\.ts$|\/testing\//.test(path);
+const isTest = (path: string): boolean => /\.(test|bench)\.ts$|(^|\/)testing\//.test(path);
 
 interface Found {
   readonly expressions: readonly { readonly pattern: string; readonly flags: string }[];

@@ -58,7 +58,8 @@ function importsIn(text: string, path: string): string[] {
 }
 
 const folderOf = (path: string): string => (path.includes('/') ? (path.split('/', 1)[0] ?? '') : '');
-const isTest = (path: string): boolean => /\.(test|contract|bench|fixture)\.ts$/.test(path);
+/** Tests end in `.test.ts`; what only tests use is in a folder called `testing`. */
+const isTest = (path: string): boolean => /\.(test|bench)\.ts$|(^|\/)testing\//.test(path);
 
 function allowed(path: string): readonly string[] | 'everything' {
   const folder = folderOf(path);
@@ -67,6 +68,13 @@ function allowed(path: string): readonly string[] | 'everything' {
   const isPart = !(folder in mayImport) || folder === 'client';
   return isTest(path) && isPart ? [...own, ...testsMayImport] : own;
 }
+
+test('only tests import test support', () => {
+  const wrong = files.flatMap(({ path, imports }) =>
+    isTest(path) ? [] : imports.filter(isTest).map((target) => `${path} imports ${target}`),
+  );
+  assert.deepEqual(wrong, []);
+});
 
 test('imports point one way: api ← store ← server, api ← client ← parts ← cli', () => {
   const wrong = files.flatMap(({ path, imports }) => {
@@ -90,13 +98,6 @@ test('sub-folders of a part import each other in one direction', () => {
       return rules[folder]?.includes(targetFolder) !== true;
     });
   });
-  assert.deepEqual(wrong, []);
-});
-
-test('what is for tests is imported by tests alone', () => {
-  const wrong = files.flatMap(({ path, imports }) =>
-    isTest(path) ? [] : imports.filter(isTest).map((target) => `${path} imports ${target}`),
-  );
   assert.deepEqual(wrong, []);
 });
 
@@ -169,7 +170,7 @@ const usesTemporaryDirectory: Readonly<Record<string, string>> = {
 test('nothing uses a predictable path in a shared directory', () => {
   const shared = /\btmpdir\b|\bTMPDIR\b|['"`/](?:tmp|var\/tmp|dev\/shm)\/|enableCompileCache\(\)/;
   const found = files
-    .filter(({ path }) => !isTest(path) && !path.includes('/testing/') && !(path in usesTemporaryDirectory))
+    .filter(({ path }) => !isTest(path) && !(path in usesTemporaryDirectory))
     .filter(({ path }) => shared.test(readFileSync(`${root}/src/${path}`, 'utf8')));
   assert.deepEqual(
     found.map(({ path }) => path),

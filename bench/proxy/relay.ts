@@ -1,7 +1,7 @@
 // A proxy with one route and nothing else, as a process of its own: `relay.ts ENGINE LISTEN-PORT TARGET-PORT`.
 import { RoutingTable } from '../../src/proxy/routes/table.ts';
 import { UserspaceBackend } from '../../src/proxy/userspace/backend.ts';
-import { forward, network, route, target } from '../../src/proxy/userspace/echo.fixture.ts';
+import { forward, network, route, target } from '../../src/proxy/userspace/testing/echo.ts';
 
 const [engine, port, targetPort] = process.argv.slice(2);
 const table = new RoutingTable(network);

@@ -17,7 +17,7 @@ import { overHttps } from './https.ts';
 import { inProcess } from './in-process.ts';
 import { Informer } from './informer.ts';
 import { isRefusal } from './transport.ts';
-import { transportContract } from './transport.contract.ts';
+import { transportContract } from './testing/transport-contract.ts';
 
 /** The next of a watch; undefined when it is over. */
 async function nextOf<T>(events: AsyncGenerator<T>): Promise<T | undefined> {

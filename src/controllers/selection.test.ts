@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { Pod } from '../api/kinds/core/pod/schema.ts';
 import type { Service } from '../api/kinds/core/service/schema.ts';
 import { keyOf } from '../client/key.ts';
-import { pod, service, serviceWithoutSelector } from './objects.fixture.ts';
+import { pod, service, serviceWithoutSelector } from './testing/objects.ts';
 import { Selection } from './selection.ts';
 
 const labels = fc.dictionary(fc.constantFrom('app', 'tier', 'zone'), fc.constantFrom('x', 'y'), { maxKeys: 3 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { pod, service } from './objects.fixture.ts';
+import { pod, service } from './testing/objects.ts';
 import { triggerTime } from './trigger-time.ts';
 
 const web = service({}, { creationTimestamp: '2026-01-02T00:00:00Z' });

@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { decode } from 'dns-packet';
-import { sampleQuery, sampleZones } from './answer/sample.contract.ts';
+import { sampleQuery, sampleZones } from './answer/testing/sample.ts';
 import type { QueryClient } from './prepared.ts';
 import type { RecordSet } from './record.ts';
 import { serveSecondaries } from './secondaries.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import type { Backend, RouteChange, RouteProblem, RoutingState } from './backend.ts';
 import { BesideLoopback } from './beside-loopback.ts';
-import { endpoint, network, node, service, slice } from './routes/objects.fixture.ts';
+import { endpoint, network, node, service, slice } from './routes/testing/objects.ts';
 import { routeKey } from './routes/route.ts';
 import { routesOf } from './routes/routes.ts';
 import { RoutingTable } from './routes/table.ts';

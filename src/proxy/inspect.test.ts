@@ -5,7 +5,7 @@ import { testServer } from '../server/testing/server.ts';
 import { inspect } from './inspect.ts';
 import { conflictProblems } from './routes/conflict.ts';
 import { routeKey } from './routes/route.ts';
-import { clientOf, core, discovery, post, service, slice, web } from './running.fixture.ts';
+import { clientOf, core, discovery, post, service, slice, web } from './testing/running.ts';
 
 test('what would be routed can be asked for, with why', async () => {
   await using server = await testServer();

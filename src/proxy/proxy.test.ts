@@ -8,7 +8,7 @@ import { Registry } from 'prom-client';
 import { testServer } from '../server/testing/server.ts';
 import { until } from '../server/testing/until.ts';
 import { startProxy } from './proxy.ts';
-import { clientOf, core, discovery, post, service, slice, startAll, web } from './running.fixture.ts';
+import { clientOf, core, discovery, post, service, slice, startAll, web } from './testing/running.ts';
 
 test('what is there is made at once and as a whole, then each change', async () => {
   await using running = await startAll({}, async (server) => {

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { Kind } from '../api/kind.ts';
 import { apiVersionOf } from '../api/kind.ts';
 import { kinds } from '../api/kinds/registry.ts';
-import { arbitraryStruct } from '../api/schema/arbitrary.ts';
+import { arbitraryStruct } from '../api/schema/testing/arbitrary.ts';
 import type { StructSchema } from '../api/schema/schema.ts';
 import { collectionOf, manifestOf } from './testing/manifests.ts';
 import { mutated } from './testing/mutate.ts';

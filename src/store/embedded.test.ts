@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 
 import fc from 'fast-check';
 
-import { committed } from './contract/open.ts';
-import { Recorder } from './contract/recorder.ts';
+import { committed } from './testing/open.ts';
+import { Recorder } from './testing/recorder.ts';
 import { EmbeddedStore } from './embedded.ts';
 import { StoreUnavailableError } from './errors.ts';
 import type { Journal } from './journal.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 
-import { ask, named, namedUdp, udpClient } from '../../src/proxy/userspace/echo.fixture.ts';
+import { ask, named, namedUdp, udpClient } from '../../src/proxy/userspace/testing/echo.ts';
 import { until } from '../../src/server/testing/until.ts';
 import type { TestObject } from '../harness/connection.ts';
 import { Connection } from '../harness/connection.ts';

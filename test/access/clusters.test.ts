@@ -10,7 +10,7 @@ import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { KeyPair } from '../../src/server/pki/issue.ts';
-import { writeShared } from '../../src/server/pki/shared-authority.fixture.ts';
+import { writeShared } from '../../src/server/pki/testing/shared-authority.ts';
 import type { Result } from '../harness/command.ts';
 import { run } from '../harness/command.ts';
 import type { Fairlead } from '../harness/fairlead.ts';

@@ -4,7 +4,7 @@ import { Resolver } from 'node:dns/promises';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
-import { apex, sampleTable } from '../../src/dns/transport/sample.contract.ts';
+import { apex, sampleTable } from '../../src/dns/transport/testing/sample.ts';
 import type { RunningDns } from '../../src/dns/transport/server.ts';
 import { startDnsServer } from '../../src/dns/transport/server.ts';
 import { unlessInstalled } from '../harness/needs.ts';

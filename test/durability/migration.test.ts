@@ -6,19 +6,19 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 
 import { openSqliteStore } from '../../src/store/sqlite/sqlite.ts';
-import { folder } from '../../src/store/sqlite/folder.fixture.ts';
+import { folder } from '../../src/store/sqlite/testing/folder.ts';
 import {
   checkMigrated,
   place,
   placeLarge,
   rowsOf,
-  testdata,
+  besideThis,
   valuesOf,
-} from '../../src/store/sqlite/testdata/format-1.ts';
+} from '../../src/store/sqlite/testing/format-1.ts';
 
 /** Opens a store in a process that is killed, or gets an error, at the call with this number. */
 const run = (path: string, step: number, error?: string): SpawnSyncReturns<Buffer> =>
-  spawnSync(process.execPath, ['--import', testdata('steps.ts'), testdata('opener.ts'), path], {
+  spawnSync(process.execPath, ['--import', besideThis('steps.ts'), besideThis('opener.ts'), path], {
     env: { ...process.env, FAIRLEAD_STEP: String(step), ...(error === undefined ? {} : { FAIRLEAD_ERROR: error }) },
   });
 
@@ -69,7 +69,7 @@ describe('a store of format 1', () => {
       const target = join(killed.path, 'store.db');
       copyFileSync(large, target);
       for (const part of [Math.random(), Math.random()]) {
-        const child = spawn(process.execPath, [testdata('opener.ts'), target], { stdio: 'ignore' });
+        const child = spawn(process.execPath, [besideThis('opener.ts'), target], { stdio: 'ignore' });
         const timer = setTimeout(() => child.kill('SIGKILL'), 50 + part * duration);
         await new Promise((resolve) => child.on('exit', resolve));
         clearTimeout(timer);

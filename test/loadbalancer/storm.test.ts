@@ -1,8 +1,8 @@
 // LB-22: a thousand Services come, change and go while a cloud fails a fifth of its calls.
 import { test } from 'node:test';
 
-import { clusterOf } from '../../src/loadbalancer/cluster.fixture.ts';
-import { weather } from '../../src/loadbalancer/providers/simulated/storm.fixture.ts';
+import { clusterOf } from '../../src/loadbalancer/testing/cluster.ts';
+import { weather } from '../../src/loadbalancer/providers/simulated/testing/storm.ts';
 import { testServer } from '../../src/server/testing/server.ts';
 
 test('LB-22 a thousand Services at a cloud that fails: the end is exact, nothing leaks, calls are bounded', async () => {

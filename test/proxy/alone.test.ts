@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-import { ask, named } from '../../src/proxy/userspace/echo.fixture.ts';
+import { ask, named } from '../../src/proxy/userspace/testing/echo.ts';
 import { until } from '../../src/server/testing/until.ts';
 import { run } from '../harness/command.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';

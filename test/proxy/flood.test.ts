@@ -22,7 +22,7 @@ import {
   target,
   udpClient,
   vips,
-} from '../../src/proxy/userspace/echo.fixture.ts';
+} from '../../src/proxy/userspace/testing/echo.ts';
 import type { UserspaceOptions } from '../../src/proxy/userspace/options.ts';
 import { until } from '../../src/server/testing/until.ts';
 import { unlessInstalled } from '../harness/needs.ts';

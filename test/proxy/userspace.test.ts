@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 
 import { until } from '../../src/server/testing/until.ts';
-import { ask, udpClient } from '../../src/proxy/userspace/echo.fixture.ts';
+import { ask, udpClient } from '../../src/proxy/userspace/testing/echo.ts';
 import { run } from '../harness/command.ts';
 import type { Fairlead } from '../harness/fairlead.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import fc from 'fast-check';
 
-import { arbitraryStruct } from './arbitrary.ts';
+import { arbitraryStruct } from './testing/arbitrary.ts';
 import { decode, DecodeError, zero } from './decode.ts';
 import { everything } from './example.ts';
 import { always, int32, list, optional, string, struct } from './schema.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 
 import { kinds } from '../kinds/registry.ts';
-import { arbitraryStruct } from './arbitrary.ts';
+import { arbitraryStruct } from './testing/arbitrary.ts';
 import { decode } from './decode.ts';
 import { decodeProtobuf, encodeProtobuf } from './protobuf.ts';
 import type { Schema, StructSchema } from './schema.ts';

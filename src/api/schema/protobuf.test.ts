@@ -5,7 +5,7 @@ import fc from 'fast-check';
 
 import { serviceKind } from '../kinds/core/service/kind.ts';
 import { deleteOptions } from '../options.ts';
-import { arbitraryStruct } from './arbitrary.ts';
+import { arbitraryStruct } from './testing/arbitrary.ts';
 import { decode } from './decode.ts';
 import { everything } from './example.ts';
 import { decodeEnvelope, decodeProtobuf, encodeEnvelope, encodeProtobuf, ProtobufError } from './protobuf.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { clusterOf } from '../../loadbalancer/cluster.fixture.ts';
+import { clusterOf } from '../../loadbalancer/testing/cluster.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
 import { part } from '../loadbalancer.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { InspectedOwner } from '../../proxy/inspect.ts';
-import { endpoint, node, service, slice } from '../../proxy/routes/objects.fixture.ts';
+import { endpoint, node, service, slice } from '../../proxy/routes/testing/objects.ts';
 import { proxyProtocolProblem } from '../../proxy/routes/proxy-protocol.ts';
 import { routesOf } from '../../proxy/routes/routes.ts';
 import { why } from '../../proxy/routes/why.ts';

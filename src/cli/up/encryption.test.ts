@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { pino } from 'pino';
 
-import { aesgcm, configurationOf, keyOf } from '../../server/encryption/configuration.fixture.ts';
+import { aesgcm, configurationOf, keyOf } from '../../server/encryption/testing/configuration.ts';
 import { until } from '../../server/testing/until.ts';
 import { temporaryDirectory } from '../../../test/harness/fairlead.ts';
 import { followEncryption, openEncryption, readEncryption } from './encryption.ts';

@@ -7,7 +7,7 @@ import { gatesWith } from '../../api/gates.ts';
 import type { EndpointAddress, Endpoints } from '../../api/kinds/core/endpoints/schema.ts';
 import type { Container, Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import { pod, service, serviceWithoutSelector } from '../objects.fixture.ts';
+import { pod, service, serviceWithoutSelector } from '../testing/objects.ts';
 import type { Observed, Plan } from './plan.ts';
 import { plan } from './plan.ts';
 

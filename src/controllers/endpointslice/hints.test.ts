@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { gatesWith } from '../../api/gates.ts';
 import type { ServiceSpec } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import { applied, nodes, pod, service } from '../objects.fixture.ts';
+import { applied, nodes, pod, service } from '../testing/objects.ts';
 import type { Observed, Plan } from './plan.ts';
 import { plan } from './plan.ts';
 

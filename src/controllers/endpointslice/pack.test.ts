@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import { gatesWith } from '../../api/gates.ts';
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { PodSettings } from '../objects.fixture.ts';
-import { applied, nodes, pod, service } from '../objects.fixture.ts';
+import type { PodSettings } from '../testing/objects.ts';
+import { applied, nodes, pod, service } from '../testing/objects.ts';
 import type { Plan } from './plan.ts';
 import { plan } from './plan.ts';
 

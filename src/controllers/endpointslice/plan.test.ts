@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { gatesWith } from '../../api/gates.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { PodSettings } from '../objects.fixture.ts';
-import { applied, nodes, pod, service, serviceWithoutSelector } from '../objects.fixture.ts';
+import type { PodSettings } from '../testing/objects.ts';
+import { applied, nodes, pod, service, serviceWithoutSelector } from '../testing/objects.ts';
 import type { Observed, Plan } from './plan.ts';
 import { plan } from './plan.ts';
 

@@ -5,7 +5,7 @@ import { gatesWith } from '../../api/gates.ts';
 import type { Container } from '../../api/kinds/core/pod/schema.ts';
 import type { ServicePort } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import { applied, nodes, pod, service } from '../objects.fixture.ts';
+import { applied, nodes, pod, service } from '../testing/objects.ts';
 import type { Observed, Plan } from './plan.ts';
 import { plan } from './plan.ts';
 

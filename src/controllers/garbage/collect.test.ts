@@ -4,10 +4,10 @@ import fc from 'fast-check';
 
 import type { OwnerReference } from '../../api/metadata.ts';
 import type { Action, Policy } from './action.ts';
-import type { Operation } from './cluster.fixture.ts';
-import { hold, SimulatedCluster } from './cluster.fixture.ts';
-import type { Given } from './object.fixture.ts';
-import { graphOf, object, ref } from './object.fixture.ts';
+import type { Operation } from './testing/cluster.ts';
+import { hold, SimulatedCluster } from './testing/cluster.ts';
+import type { Given } from './testing/object.ts';
+import { graphOf, object, ref } from './testing/object.ts';
 
 // The collector against a naive model, with every order of events, plans, lookups and operations that is drawn.
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { OwnershipGraph } from './graph.ts';
-import type { Given } from './object.fixture.ts';
-import { blockingRef, object, ref } from './object.fixture.ts';
+import type { Given } from './testing/object.ts';
+import { blockingRef, object, ref } from './testing/object.ts';
 
 /** A change of the graph, and the objects that are to be planned again after it. */
 type Change = readonly [change: Given | { readonly removed: string }, affected: readonly string[]];

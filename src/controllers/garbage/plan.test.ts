@@ -3,8 +3,8 @@ import { suite, test } from 'node:test';
 
 import type { OwnerReference } from '../../api/metadata.ts';
 import type { Action, Policy } from './action.ts';
-import type { Given, Traits } from './object.fixture.ts';
-import { blockingRef, graphOf, knowledge, object, ref } from './object.fixture.ts';
+import type { Given, Traits } from './testing/object.ts';
+import { blockingRef, graphOf, knowledge, object, ref } from './testing/object.ts';
 import type { Mode } from './node.ts';
 import { plan } from './plan.ts';
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { gatesWith } from '../../api/gates.ts';
 import type { Endpoints, EndpointSubset } from '../../api/kinds/core/endpoints/schema.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
-import { applied, service, serviceWithoutSelector } from '../objects.fixture.ts';
+import { applied, service, serviceWithoutSelector } from '../testing/objects.ts';
 import type { Observed, Plan } from './plan.ts';
 import { plan } from './plan.ts';
 

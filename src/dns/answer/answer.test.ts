@@ -5,7 +5,7 @@ import { parseName } from '../../dnswire/name.ts';
 import type { Outcome } from './answer.ts';
 import { answer } from './answer.ts';
 import { printEntry } from '../message/print.ts';
-import { sampleZones } from './sample.contract.ts';
+import { sampleZones } from './testing/sample.ts';
 
 const zones = sampleZones();
 

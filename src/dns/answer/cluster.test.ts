@@ -7,12 +7,12 @@ import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { apexRecords, zoneOptions } from '../records/apex.ts';
 import { namespaceRecords } from '../records/namespaces.ts';
-import { endpoint, headless, putService, service, slice } from '../records/records.fixture.ts';
+import { endpoint, headless, putService, service, slice } from '../records/testing/records.ts';
 import { Zones } from '../records/zones.ts';
 import { slowPath } from './slow-path.ts';
-import type { Plain, Served } from './model.contract.ts';
-import { model, saidBy, sorted } from './model.contract.ts';
-import { queryBytes } from './sample.contract.ts';
+import type { Plain, Served } from './testing/model.ts';
+import { model, saidBy, sorted } from './testing/model.ts';
+import { queryBytes } from './testing/sample.ts';
 
 const zone = 'cluster.local';
 const options = { clusterDomain: zone, reverseCidrs: ['10.0.0.0/8'] };

@@ -10,7 +10,7 @@ import { concat } from '../../dnswire/record.ts';
 import { Cookies } from '../message/cookie.ts';
 import { slowPath } from './slow-path.ts';
 import { Journal } from './journal.ts';
-import { queryBytes, sampleZones } from './sample.contract.ts';
+import { queryBytes, sampleZones } from './testing/sample.ts';
 import { Transfers } from './transfer.ts';
 
 const cookie = { code: optionCodes.COOKIE, data: new Uint8Array(8) };

@@ -9,10 +9,10 @@ import { Answerer } from '../transport/answerer.ts';
 import { TableReader } from '../transport/lookup.ts';
 import { AnswerTable } from '../transport/table.ts';
 import { slowPath } from './slow-path.ts';
-import type { Plain } from './model.contract.ts';
-import { model, saidBy, sorted } from './model.contract.ts';
+import type { Plain } from './testing/model.ts';
+import { model, saidBy, sorted } from './testing/model.ts';
 import { prepare, prepareZone } from './prepare.ts';
-import { queryBytes } from './sample.contract.ts';
+import { queryBytes } from './testing/sample.ts';
 
 const apexes = ['z', 'in.z'];
 

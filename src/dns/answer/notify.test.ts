@@ -7,7 +7,7 @@ import { ManualClock } from '../../client/testing/clocks.ts';
 import { until } from '../../server/testing/until.ts';
 import type { Name } from '../../dnswire/data.ts';
 import { Notifier } from './notify.ts';
-import { sampleZones } from './sample.contract.ts';
+import { sampleZones } from './testing/sample.ts';
 
 interface Heard {
   readonly port: number;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { types } from '../../dnswire/codes.ts';
 import { isSearched } from './completion.ts';
 import { prepare, prepareZone } from './prepare.ts';
-import { sampleZones } from './sample.contract.ts';
+import { sampleZones } from './testing/sample.ts';
 
 const svc = 'svc.cluster.local';
 const zones = sampleZones();

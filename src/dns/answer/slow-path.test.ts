@@ -16,8 +16,8 @@ import { Cookies } from '../message/cookie.ts';
 import type { SlowPathOptions } from './slow-path.ts';
 import { slowPath } from './slow-path.ts';
 import { printEntry } from '../message/print.ts';
-import type { QueryOptions } from './sample.contract.ts';
-import { queryBytes, sampleZones } from './sample.contract.ts';
+import type { QueryOptions } from './testing/sample.ts';
+import { queryBytes, sampleZones } from './testing/sample.ts';
 import { Transfers } from './transfer.ts';
 
 const svc = 'svc.cluster.local';

@@ -13,7 +13,7 @@ import type { EncodeContext } from '../message/encode.ts';
 import { Journal, serialOf } from './journal.ts';
 import { printEntry } from '../message/print.ts';
 import type { Query } from '../message/query.ts';
-import { sampleQuery, sampleZones } from './sample.contract.ts';
+import { sampleQuery, sampleZones } from './testing/sample.ts';
 import { Transfers } from './transfer.ts';
 
 const allow = [parseCidr('192.0.2.0/24') ?? assert.fail()];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { typeNumber } from '../../dnswire/codes.ts';
 import { explain, printExplanation } from './explain.ts';
-import { sampleZones } from '../answer/sample.contract.ts';
+import { sampleZones } from '../answer/testing/sample.ts';
 
 const zones = sampleZones();
 const svc = 'svc.cluster.local';

@@ -10,7 +10,7 @@ import { parseName } from '../../dnswire/name.ts';
 import { ObjectCache } from '../../client/object-cache.ts';
 import type { AssemblerOptions } from '../follow/assembler.ts';
 import { byNamespace, sliceIndexes } from '../follow/caches.ts';
-import { endpoint, headless, service, slice } from '../records/records.fixture.ts';
+import { endpoint, headless, service, slice } from '../records/testing/records.ts';
 import { whyMissing } from './missing.ts';
 
 const caches = {

@@ -17,7 +17,7 @@ import { ObjectCache } from '../../client/object-cache.ts';
 import { prepare } from '../answer/prepare.ts';
 import type { Name } from '../../dnswire/data.ts';
 import { openZones } from '../records/open-zones.ts';
-import { endpoint, headless, service, slice, zoneLines } from '../records/records.fixture.ts';
+import { endpoint, headless, service, slice, zoneLines } from '../records/testing/records.ts';
 import type { Zones } from '../records/zones.ts';
 import type { AssemblerOptions } from './assembler.ts';
 import { Assembler } from './assembler.ts';

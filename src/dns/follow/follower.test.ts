@@ -22,7 +22,7 @@ import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
 import type { Name } from '../../dnswire/data.ts';
 import { openZones } from '../records/open-zones.ts';
-import { endpoint, slice } from '../records/records.fixture.ts';
+import { endpoint, slice } from '../records/testing/records.ts';
 import { srvNamesAnnotation } from '../records/srv.ts';
 import type { AssemblerOptions } from './assembler.ts';
 import { Follower } from './follower.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { RecordOptions } from '../records/options.ts';
-import { endpoint, headless, lines, service, slice } from '../records/records.fixture.ts';
+import { endpoint, headless, lines, service, slice } from '../records/testing/records.ts';
 import { serviceRecords } from '../records/service.ts';
 import { sliceRecords } from '../records/slices.ts';
 import { trimService, trimSliceTo } from './trim.ts';

@@ -11,8 +11,8 @@ import { encode } from './encode.ts';
 import { printEntry } from './print.ts';
 import type { Reply } from './reply.ts';
 import { emptyReply } from './reply.ts';
-import type { QueryOptions } from '../answer/sample.contract.ts';
-import { sampleQuery, sampleZones } from '../answer/sample.contract.ts';
+import type { QueryOptions } from '../answer/testing/sample.ts';
+import { sampleQuery, sampleZones } from '../answer/testing/sample.ts';
 
 const context: EncodeContext = { protocol: 'udp', recursion: false, rotation: 0 };
 const owner = 'big.default.svc.cluster.local';

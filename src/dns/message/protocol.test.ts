@@ -7,7 +7,7 @@ import { concat, uint16s } from '../../dnswire/record.ts';
 import { Cookies } from './cookie.ts';
 import type { Reception } from './protocol.ts';
 import { check } from './protocol.ts';
-import { queryBytes } from '../answer/sample.contract.ts';
+import { queryBytes } from '../answer/testing/sample.ts';
 
 const reception: Reception = { protocol: 'udp', address: '192.0.2.1', recursion: true, nowSeconds: 1_700_000_000 };
 

@@ -9,8 +9,8 @@ import { importNameLabel, sourceClusterLabel } from '../../api/kinds/multicluste
 import { importedSlice, modelOfImport, modelOfImportedService } from './import-model.ts';
 import { importRecords, importSliceRecords } from './imports.ts';
 import type { RecordOptions } from './options.ts';
-import type { SliceSettings } from './records.fixture.ts';
-import { endpoint, lines, slice, zoneLines } from './records.fixture.ts';
+import type { SliceSettings } from './testing/records.ts';
+import { endpoint, lines, slice, zoneLines } from './testing/records.ts';
 import { srvNamesAnnotation } from './srv.ts';
 import { Zones } from './zones.ts';
 

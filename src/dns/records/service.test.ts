@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { RecordOptions } from './options.ts';
-import { endpoint, headless, lines, service, slice } from './records.fixture.ts';
+import { endpoint, headless, lines, service, slice } from './testing/records.ts';
 import { serviceRecords } from './service.ts';
 import { sliceRecords } from './slices.ts';
 import { srvNamesAnnotation } from './srv.ts';

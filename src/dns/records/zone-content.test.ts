@@ -9,7 +9,7 @@ import { namespaceDynamicNames, namespaceRecords } from './namespaces.ts';
 import { openZones } from './open-zones.ts';
 import type { RecordOptions } from './options.ts';
 import { podRecords } from './pods.ts';
-import { endpoint, headless, lines, putService, service, slice, zoneLines } from './records.fixture.ts';
+import { endpoint, headless, lines, putService, service, slice, zoneLines } from './testing/records.ts';
 import type { Zones } from './zones.ts';
 
 const base: RecordOptions = { clusterDomain: 'cluster.local' };

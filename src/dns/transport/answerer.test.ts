@@ -7,7 +7,7 @@ import type { Answer } from 'dns-packet';
 
 import { Answerer, ask, needsFullParse, maxUdpReplyBytes, silence } from './answerer.ts';
 import { TableReader } from './lookup.ts';
-import { addressRecord, apex, decode, edns, empty, named, query, sampleTable, zone } from './sample.contract.ts';
+import { addressRecord, apex, decode, edns, empty, named, query, sampleTable, zone } from './testing/sample.ts';
 import { AnswerTable } from './table.ts';
 
 const out = new Uint8Array(70_000);

@@ -5,9 +5,9 @@ import { test } from 'node:test';
 
 import { until } from '../../server/testing/until.ts';
 import type { SlowPath } from '../prepared.ts';
-import { framed, TcpClient, UdpClient } from './client.contract.ts';
+import { framed, TcpClient, UdpClient } from './testing/client.ts';
 import type { ListenAddress } from './protocol.ts';
-import { addressRecord, apex, decode, edns, named, query, sampleTable, zone } from './sample.contract.ts';
+import { addressRecord, apex, decode, edns, named, query, sampleTable, zone } from './testing/sample.ts';
 import type { DnsServerOptions, RunningDns } from './server.ts';
 import { startDnsServer } from './server.ts';
 import { AnswerTable } from './table.ts';

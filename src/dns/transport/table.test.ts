@@ -7,7 +7,7 @@ import { encodeName } from '../../dnswire/name.ts';
 import { QueryName } from './query-name.ts';
 import { nameBytes } from './layout.ts';
 import { TableReader } from './lookup.ts';
-import { empty, named, zone } from './sample.contract.ts';
+import { empty, named, zone } from './testing/sample.ts';
 import { AnswerTable } from './table.ts';
 
 const wire = (name: string): Uint8Array => encodeName(name) ?? assert.fail(name);

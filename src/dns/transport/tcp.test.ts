@@ -4,13 +4,13 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { SlowPathClient } from './slow-path-client.ts';
-import { framed, TcpClient } from './client.contract.ts';
+import { framed, TcpClient } from './testing/client.ts';
 import { counterBytes, Counters } from './counters.ts';
 import { packReply, unpackQueries } from './slow-path-messages.ts';
 import { TableReader } from './lookup.ts';
 import type { ListenAddress } from './protocol.ts';
 import { Responder } from './responder.ts';
-import { apex, decode, query, sampleTable } from './sample.contract.ts';
+import { apex, decode, query, sampleTable } from './testing/sample.ts';
 import type { TcpLimits } from './tcp.ts';
 import { TcpListener } from './tcp.ts';
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import type { ServiceChanges } from '../service.fixture.ts';
-import { serviceWith } from '../service.fixture.ts';
+import type { ServiceChanges } from '../testing/service.ts';
+import { serviceWith } from '../testing/service.ts';
 import { tcpUdpListener } from './aws.ts';
 import type { Era } from './product.ts';
 import { cloudNamed, clouds } from './clouds.ts';

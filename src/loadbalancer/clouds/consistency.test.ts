@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import { serviceWith } from '../service.fixture.ts';
+import { serviceWith } from '../testing/service.ts';
 import { tcpUdpListener } from './aws.ts';
 import type { Era } from './product.ts';
 import { eras } from './product.ts';

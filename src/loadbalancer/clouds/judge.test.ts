@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { serviceWith } from '../service.fixture.ts';
+import { serviceWith } from '../testing/service.ts';
 import { cloudNamed } from './clouds.ts';
 import { policyAnnotation } from './judge.ts';
 import type { Plan } from './plan.ts';

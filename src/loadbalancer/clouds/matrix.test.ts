@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-import { serviceWith } from '../service.fixture.ts';
+import { serviceWith } from '../testing/service.ts';
 import { eras } from './product.ts';
 import { clouds } from './clouds.ts';
 import type { Plan } from './plan.ts';

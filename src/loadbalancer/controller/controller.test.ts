@@ -9,9 +9,9 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import { hastyClock, ManualClock, settled } from '../../client/testing/clocks.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
-import { clusterOf } from '../cluster.fixture.ts';
+import { clusterOf } from '../testing/cluster.ts';
 import { RetryError } from './provider.ts';
-import { Recorder } from './recorder.fixture.ts';
+import { Recorder } from './testing/recorder.ts';
 
 test('a Service is held before the cloud is asked, and let go after the cloud is done', async () => {
   await using server = await testServer();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import { serviceWith } from '../service.fixture.ts';
+import { serviceWith } from '../testing/service.ts';
 import { cleanupFinalizer, needsCleanup, needsUpdate, wantsLoadBalancer } from './needs.ts';
 import { eligibleNodes, matters } from './nodes.ts';
 

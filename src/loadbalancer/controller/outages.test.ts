@@ -7,9 +7,9 @@ import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import { ManualClock, settled } from '../../client/testing/clocks.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
-import { clusterOf } from '../cluster.fixture.ts';
+import { clusterOf } from '../testing/cluster.ts';
 import { RetryError } from './provider.ts';
-import { Recorder } from './recorder.fixture.ts';
+import { Recorder } from './testing/recorder.ts';
 
 const start = Date.parse('2026-01-01T00:00:00Z');
 

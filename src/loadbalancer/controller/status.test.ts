@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { Condition } from '../../api/metadata.ts';
-import { serviceWith } from '../service.fixture.ts';
+import { serviceWith } from '../testing/service.ts';
 import { mixedNotSupported, portsError, statusPatch } from './status.ts';
 
 const now = '2026-01-02T00:00:00Z';

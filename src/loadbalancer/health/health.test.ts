@@ -9,8 +9,8 @@ import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
-import { clusterOf } from '../cluster.fixture.ts';
-import { serviceWith } from '../service.fixture.ts';
+import { clusterOf } from '../testing/cluster.ts';
+import { serviceWith } from '../testing/service.ts';
 import type { Standing } from './probe.ts';
 import { accepts, judged } from './probe.ts';
 import { healthCheckAnnotation, healthWishOf } from './settings.ts';

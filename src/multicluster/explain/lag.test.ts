@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { triggerTimeAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import { merge } from '../merge/merge.ts';
-import { nothingThere, now, settle } from '../project/actual.fixture.ts';
+import { nothingThere, now, settle } from '../project/testing/actual.ts';
 import type { Actual } from '../project/desired.ts';
 import { diff } from '../project/diff.ts';
 import { project } from '../project/project.ts';
 import type { ExportRecord } from '../record.ts';
-import { endpoint, member, record, service, sourceSlice, web } from '../records.fixture.ts';
+import { endpoint, member, record, service, sourceSlice, web } from '../testing/records.ts';
 import { waitingSince } from './lag.ts';
 
 const target = {

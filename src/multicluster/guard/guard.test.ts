@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { merge } from '../merge/merge.ts';
-import { currentExport, endpoint, member, record, seedExport, sourceSlice, web } from '../records.fixture.ts';
+import { currentExport, endpoint, member, record, seedExport, sourceSlice, web } from '../testing/records.ts';
 import { AcceptedSlices, addressProblem } from './addresses.ts';
 import type { GuardContext } from './guard.ts';
 import { guard } from './guard.ts';

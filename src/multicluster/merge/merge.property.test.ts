@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { anyRecord, anyRecords, shuffledWithDuplicates } from '../records.arbitrary.fixture.ts';
-import { web } from '../records.fixture.ts';
+import { anyRecord, anyRecords, shuffledWithDuplicates } from '../testing/arbitrary-records.ts';
+import { web } from '../testing/records.ts';
 import { combine, merge } from './merge.ts';
 import type { MergeOptions, SeedPolicy } from './merged.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ServicePort } from '../../api/kinds/core/service/schema.ts';
-import { currentExport, headless, http, record, seedExport, service, sourceSlice, web } from '../records.fixture.ts';
-import type { RecordSettings } from '../records.fixture.ts';
+import { currentExport, headless, http, record, seedExport, service, sourceSlice, web } from '../testing/records.ts';
+import type { RecordSettings } from '../testing/records.ts';
 import type { Shape } from '../record.ts';
 import { merge } from './merge.ts';
 import type { SeedPolicy } from './merged.ts';

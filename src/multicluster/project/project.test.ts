@@ -4,9 +4,9 @@ import { managedByLabel, serviceNameLabel } from '../../api/kinds/discovery/endp
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { merge } from '../merge/merge.ts';
-import { endpoint, headless, http, member, record, service, sourceSlice, web } from '../records.fixture.ts';
+import { endpoint, headless, http, member, record, service, sourceSlice, web } from '../testing/records.ts';
 import type { VipState } from '../vip/vip.ts';
-import { nothingThere, settle } from './actual.fixture.ts';
+import { nothingThere, settle } from './testing/actual.ts';
 import { derivedName, importNameLabels, managedBy, sliceName } from './marks.ts';
 import { incumbentsIn, project } from './project.ts';
 

@@ -22,9 +22,9 @@ import {
   seedExport,
   sourceSlice,
   web,
-} from '../records.fixture.ts';
+} from '../testing/records.ts';
 import type { VipState } from '../vip/vip.ts';
-import { now } from './actual.fixture.ts';
+import { now } from './testing/actual.ts';
 import type { Actual, Target, Write } from './desired.ts';
 import { diff } from './diff.ts';
 import { diffExports } from './exports.ts';

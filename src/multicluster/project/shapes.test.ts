@@ -12,9 +12,9 @@ import {
   service,
   sourceSlice,
   web,
-} from '../records.fixture.ts';
+} from '../testing/records.ts';
 import type { VipState } from '../vip/vip.ts';
-import { nothingThere, settle } from './actual.fixture.ts';
+import { nothingThere, settle } from './testing/actual.ts';
 import type { Actual } from './desired.ts';
 
 // How the seed's API and today's show the same records, topic by topic.

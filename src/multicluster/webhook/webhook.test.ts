@@ -3,9 +3,9 @@ import { describe, suite, test } from 'node:test';
 
 import { plan, withExport } from '../explain/plan.ts';
 import type { ExportPlan } from '../explain/plan.ts';
-import { nothingThere } from '../project/actual.fixture.ts';
+import { nothingThere } from '../project/testing/actual.ts';
 import type { ExportRecord } from '../record.ts';
-import { http, member, record, service, web } from '../records.fixture.ts';
+import { http, member, record, service, web } from '../testing/records.ts';
 import type { VipState } from '../vip/vip.ts';
 import { configurationOf } from './configuration.ts';
 import { allowed, readReview } from './review.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { until } from '../../server/testing/until.ts';
 import { inspect } from '../inspect.ts';
-import { clientOf, core, post, service, startAll } from '../running.fixture.ts';
+import { clientOf, core, post, service, startAll } from '../testing/running.ts';
 
 test('what keeps a route from working is an Event of its Service, once', async () => {
   await using running = await startAll({}, (server) => post(server, `${core}/services`, service('web', '10.0.0.10')));

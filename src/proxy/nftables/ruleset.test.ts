@@ -4,15 +4,15 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 
 import type { IpFamily } from '../../api/addresses.ts';
-import { clients, isNode, routesOfService, targetsFor } from '../routes/arbitrary.fixture.ts';
+import { clients, isNode, routesOfService, targetsFor } from '../routes/testing/arbitrary.ts';
 import type { Flow } from '../routes/decide.ts';
 import { decide } from '../routes/decide.ts';
-import { network } from '../routes/objects.fixture.ts';
+import { network } from '../routes/testing/objects.ts';
 import type { Target } from '../routes/route.ts';
 import { RoutingTable } from '../routes/table.ts';
 import { layerFour } from './elements.ts';
-import type { Fate } from './kernel.fixture.ts';
-import { Kernel } from './kernel.fixture.ts';
+import type { Fate } from './testing/kernel.ts';
+import { Kernel } from './testing/kernel.ts';
 import { Ruleset } from './ruleset.ts';
 
 const families: readonly IpFamily[] = ['IPv4', 'IPv6'];

@@ -4,19 +4,19 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 
 import type { IpFamily } from '../../api/addresses.ts';
-import { clients, isNode, routesOfService, targetsFor } from '../routes/arbitrary.fixture.ts';
+import { clients, isNode, routesOfService, targetsFor } from '../routes/testing/arbitrary.ts';
 import type { Flow } from '../routes/decide.ts';
-import { network } from '../routes/objects.fixture.ts';
+import { network } from '../routes/testing/objects.ts';
 import type { Route } from '../routes/route.ts';
 import { RoutingTable } from '../routes/table.ts';
 import type { Element } from './elements.ts';
 import { layerFour } from './elements.ts';
-import type { Fate, Packet } from './kernel.fixture.ts';
-import { Kernel } from './kernel.fixture.ts';
+import type { Fate, Packet } from './testing/kernel.ts';
+import { Kernel } from './testing/kernel.ts';
 import type { Transactions } from './ruleset.ts';
 import { Ruleset } from './ruleset.ts';
 import { inSteps } from './steps.ts';
-import type { Commit } from './table.fixture.ts';
+import type { Commit } from './testing/table.ts';
 
 /** Who a client may be sent to, whatever is drawn; undefined if it is not sent on. */
 function targetNames(table: RoutingTable, flow: Flow): ReadonlySet<string> | undefined {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import type { Verdict } from './decide.ts';
 import { choose, decide } from './decide.ts';
-import { endpoint, network, node, service, slice } from './objects.fixture.ts';
+import { endpoint, network, node, service, slice } from './testing/objects.ts';
 import type { NodeNetwork, Target } from './route.ts';
 import { routesOf } from './routes.ts';
 import { RoutingTable } from './table.ts';

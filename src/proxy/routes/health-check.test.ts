@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { healthCheckOf } from './health-check.ts';
-import { endpoint, node, service, slice } from './objects.fixture.ts';
+import { endpoint, node, service, slice } from './testing/objects.ts';
 
 test('a health check counts the ready endpoints of this node, once each', () => {
   const given = service({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { actionText, endpoint, node, service, slice } from './objects.fixture.ts';
+import { actionText, endpoint, node, service, slice } from './testing/objects.ts';
 import { routesOf } from './routes.ts';
 
 test('endpoints that do not answer a load balancer get nothing of its traffic, unless none does', () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ServiceImport, ServiceImportSpec } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { ImportedService, ImportedServiceSpec } from '../../api/kinds/multicluster/supercluster/import.ts';
-import { actionText, endpoint, node, slice } from './objects.fixture.ts';
+import { actionText, endpoint, node, slice } from './testing/objects.ts';
 import type { ThisNode } from './options.ts';
 import type { Route } from './route.ts';
 import { routesOf } from './routes.ts';

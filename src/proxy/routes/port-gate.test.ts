@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { endpoint, node, service, slice } from './objects.fixture.ts';
+import { endpoint, node, service, slice } from './testing/objects.ts';
 import { routesOf } from './routes.ts';
 
 test('LB-7 ports that a load balancer could not open get nothing; its other addresses and node ports stay', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { node, service } from './objects.fixture.ts';
+import { node, service } from './testing/objects.ts';
 import { proxyProtocolProblem } from './proxy-protocol.ts';
 import { routesOf } from './routes.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import type { LoadBalancerIngress, Service, ServiceSpec } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import { actionText, endpoint, node, service, slice } from './objects.fixture.ts';
+import { actionText, endpoint, node, service, slice } from './testing/objects.ts';
 import type { Route } from './route.ts';
 import { routesOf } from './routes.ts';
 

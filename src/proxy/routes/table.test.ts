@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 
 import { derivedFromAnnotation } from '../../api/kinds/multicluster/labels.ts';
-import { routesOfService } from './arbitrary.fixture.ts';
+import { routesOfService } from './testing/arbitrary.ts';
 import { isOfOneImport } from './derived.ts';
-import { endpoint, network, node, service, slice } from './objects.fixture.ts';
+import { endpoint, network, node, service, slice } from './testing/objects.ts';
 import type { Route } from './route.ts';
 import { routeKey } from './route.ts';
 import { routesOf } from './routes.ts';

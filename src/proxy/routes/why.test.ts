@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { endpoint, node, service, slice } from './objects.fixture.ts';
+import { endpoint, node, service, slice } from './testing/objects.ts';
 import type { RouteInput } from './routes.ts';
 import { why } from './why.ts';
 

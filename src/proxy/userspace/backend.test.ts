@@ -6,10 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { until } from '../../server/testing/until.ts';
 import type { Action } from '../routes/route.ts';
-import { ask, forward, named, namedUdp, port, route, serve, target, udpClient, vips } from './echo.fixture.ts';
+import { ask, forward, named, namedUdp, port, route, serve, target, udpClient, vips } from './testing/echo.ts';
 import { loadLibc } from './native/libc.ts';
 import { Sockets } from './native/sockets.ts';
-import { engines } from './stand.fixture.ts';
+import { engines } from './testing/stand.ts';
 
 const libc = await loadLibc();
 const reject: Action = { type: 'reject' };

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { ManualClock } from '../../client/testing/clocks.ts';
 import type { Route } from '../routes/route.ts';
 import { Doors } from './doors.ts';
-import { forward, network, route, target } from './echo.fixture.ts';
+import { forward, network, route, target } from './testing/echo.ts';
 import type { DoorPlace, OpenDoor } from './engine.ts';
 import type { Heard } from './heard.ts';
 import { heardAt } from './heard.ts';

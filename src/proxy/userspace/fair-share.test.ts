@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { Route } from '../routes/route.ts';
-import { forward, route, target } from './echo.fixture.ts';
+import { forward, route, target } from './testing/echo.ts';
 import { fairShare } from './fair-share.ts';
 
 const base = route('10.96.0.1', forward(target({ address: '10.1.0.1', port: 80 })));

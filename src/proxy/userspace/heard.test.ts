@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 
 import { contains, parseAddress, parseCidr } from '../../api/addresses.ts';
-import { clients, routesOfService } from '../routes/arbitrary.fixture.ts';
+import { clients, routesOfService } from '../routes/testing/arbitrary.ts';
 import { decide } from '../routes/decide.ts';
-import { network } from '../routes/objects.fixture.ts';
+import { network } from '../routes/testing/objects.ts';
 import { RoutingTable } from '../routes/table.ts';
 import type { Heard } from './heard.ts';
 import { heardAt, isHeld } from './heard.ts';

@@ -7,8 +7,8 @@ import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { until } from '../../server/testing/until.ts';
-import { ask, forward, named, network, port, route, serve, target, vips } from './echo.fixture.ts';
-import { engines, Stand } from './stand.fixture.ts';
+import { ask, forward, named, network, port, route, serve, target, vips } from './testing/echo.ts';
+import { engines, Stand } from './testing/stand.ts';
 
 for (const { engine, skip, open } of engines) {
   describe(`the ${engine} engine: resources`, { skip }, () => {

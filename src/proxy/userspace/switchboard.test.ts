@@ -3,13 +3,13 @@ import { describe, test } from 'node:test';
 
 import * as fc from 'fast-check';
 
-import { clients, routesOfService } from '../routes/arbitrary.fixture.ts';
+import { clients, routesOfService } from '../routes/testing/arbitrary.ts';
 import { decide } from '../routes/decide.ts';
-import { network } from '../routes/objects.fixture.ts';
+import { network } from '../routes/testing/objects.ts';
 import type { Route } from '../routes/route.ts';
 import { routeKey } from '../routes/route.ts';
 import { RoutingTable } from '../routes/table.ts';
-import { forward, route, target } from './echo.fixture.ts';
+import { forward, route, target } from './testing/echo.ts';
 import { dialTimeoutMs } from './options.ts';
 import { Pins } from './pins.ts';
 import { Switchboard } from './switchboard.ts';

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { until } from '../../server/testing/until.ts';
 import type { Action, Route } from '../routes/route.ts';
 import { routeKey } from '../routes/route.ts';
-import { forward, namedUdp, network, port, route, target, udpClient, vips } from './echo.fixture.ts';
+import { forward, namedUdp, network, port, route, target, udpClient, vips } from './testing/echo.ts';
 import type { OpenDoor } from './engine.ts';
 import { defaultLimits } from './options.ts';
 import type { UdpOptions } from './udp.ts';

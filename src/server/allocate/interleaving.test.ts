@@ -8,7 +8,7 @@ import type { Service, ServiceSpec } from '../../api/kinds/core/service/schema.t
 import { validateClusterIpChange } from '../../api/kinds/core/service/validate-cluster-ips.ts';
 import { openMemoryStore } from '../../store/memory/memory.ts';
 import type { Commit, Write } from '../../store/store.ts';
-import { options, serviceWith } from './cluster.fixture.ts';
+import { options, serviceWith } from './testing/cluster.ts';
 import { ServiceAllocator } from './service-allocator.ts';
 
 // Two servers over one store, small ranges, and clients that plan, commit, fail and give up in any order.

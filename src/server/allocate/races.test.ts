@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { isStatusError } from '../../api/errors.ts';
 import { openMemoryStore } from '../../store/memory/memory.ts';
-import { Cluster, messageOf, options, serviceWith } from './cluster.fixture.ts';
+import { Cluster, messageOf, options, serviceWith } from './testing/cluster.ts';
 import type { Plan } from './service-allocator.ts';
 
 const ports = [{ port: 80 }];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { ServiceSpec } from '../../api/kinds/core/service/schema.ts';
-import { Cluster, dryRun, messageOf, options, serviceWith } from './cluster.fixture.ts';
+import { Cluster, dryRun, messageOf, options, serviceWith } from './testing/cluster.ts';
 
 const ports = [{ port: 80 }];
 const dual: readonly string[] = ['10.0.0.0/24', 'fd00::/112'];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { ServiceSpec } from '../../api/kinds/core/service/schema.ts';
-import { Cluster, dryRun, messageOf, options } from './cluster.fixture.ts';
+import { Cluster, dryRun, messageOf, options } from './testing/cluster.ts';
 
 const cidrs: readonly string[] = ['10.0.0.0/24', 'fd00::/112'];
 const http = { name: 'http', port: 80 };

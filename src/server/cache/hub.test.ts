@@ -8,7 +8,7 @@ import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
 import { openMemoryStore } from '../../store/memory/memory.ts';
 import type { Store } from '../../store/store.ts';
 import { CompactedError } from '../../store/errors.ts';
-import { entryOf, recorder } from './cache.fixture.ts';
+import { entryOf, recorder } from './testing/cache.ts';
 import { CacheHub } from './hub.ts';
 
 const kinds = [configMapKind, leaseKind, eventKind, newEventKind];

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
-import { cacheOf, changeOf, entryOf, generous, recorder } from './cache.fixture.ts';
+import { cacheOf, changeOf, entryOf, generous, recorder } from './testing/cache.ts';
 import { registryPrefix } from './registry-keys.ts';
 import { ResourceCache } from './resource-cache.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { cacheOf, changeOf, entryOf, recorder } from './cache.fixture.ts';
+import { cacheOf, changeOf, entryOf, recorder } from './testing/cache.ts';
 
 test('a change is told to those who follow everything, its namespace or itself, and to nobody else', () => {
   const cache = cacheOf();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
 import { parseEncryptionConfiguration } from './config.ts';
-import { aesgcm, configurationOf, identity, keyOf, secretbox } from './configuration.fixture.ts';
+import { aesgcm, configurationOf, identity, keyOf, secretbox } from './testing/configuration.ts';
 
 suite('an EncryptionConfiguration', () => {
   test('is read from YAML, with resources by group and the providers in order', () => {

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 
-import { commitContract } from '../../store/contract/commits.contract.ts';
-import { modelContract } from '../../store/contract/model.contract.ts';
-import { rangeContract } from '../../store/contract/ranges.contract.ts';
-import { watchContract } from '../../store/contract/watches.contract.ts';
+import { commitContract } from '../../store/testing/commits.ts';
+import { modelContract } from '../../store/testing/model.ts';
+import { rangeContract } from '../../store/testing/ranges.ts';
+import { watchContract } from '../../store/testing/watches.ts';
 import { openMemoryStore } from '../../store/memory/memory.ts';
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts';
 import type { Entry, Store } from '../../store/store.ts';

@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts';
 import type { Answer, TestServer } from '../testing/server.ts';
 import { testServer } from '../testing/server.ts';
 import { until } from '../testing/until.ts';
-import { aescbc, aesgcm, configurationOf, identity, keyOf, secretbox } from './configuration.fixture.ts';
+import { aescbc, aesgcm, configurationOf, identity, keyOf, secretbox } from './testing/configuration.ts';
 import { Encryption } from './encryption.ts';
 
 const secretsIn = (namespace: string): string => `/api/v1/namespaces/${namespace}/secrets`;

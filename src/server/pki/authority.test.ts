@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
-import { accepts as serverAccepts, stoppedAfter, trusts } from './interrupted.fixture.ts';
+import { accepts as serverAccepts, stoppedAfter, trusts } from './testing/interrupted.ts';
 import { finishRotation, readAuthority, rotateAuthority, trusted } from './authority.ts';
 import { issue } from './issue.ts';
 import { partUser } from '../access/part-user.ts';

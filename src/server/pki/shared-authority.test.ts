@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
 import { finishRotation, readAuthority, trusted } from './authority.ts';
-import { accepts, stoppedAfter, trusts } from './interrupted.fixture.ts';
+import { accepts, stoppedAfter, trusts } from './testing/interrupted.ts';
 import { issue } from './issue.ts';
 import type { Pki } from './pki.ts';
 import { ensurePki } from './pki.ts';
 import { readCertificates } from './renewal.ts';
 import { replaceSharedAuthority } from './shared-authority.ts';
-import { writeShared } from './shared-authority.fixture.ts';
+import { writeShared } from './testing/shared-authority.ts';
 
 const now = new Date();
 

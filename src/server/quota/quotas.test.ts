@@ -10,7 +10,7 @@ import { openMemoryStore } from '../../store/memory/memory.ts';
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts';
 import type { Store, Write } from '../../store/store.ts';
 import { kinds } from '../../api/kinds/registry.ts';
-import { aesgcm, configurationOf, identity, keyOf } from '../encryption/configuration.fixture.ts';
+import { aesgcm, configurationOf, identity, keyOf } from '../encryption/testing/configuration.ts';
 import { Encryption } from '../encryption/encryption.ts';
 import { pluginNames } from '../admission/plugins.ts';
 import type { Answer, TestServer } from '../testing/server.ts';

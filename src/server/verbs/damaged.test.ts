@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 
-import { folder } from '../../store/sqlite/folder.fixture.ts';
+import { folder } from '../../store/sqlite/testing/folder.ts';
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts';
 import type { TestServer } from '../testing/server.ts';
 import { testServer } from '../testing/server.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
 import { configMapKind } from '../../api/kinds/core/configmap/kind.ts';
-import { cacheOf, changeOf, entryOf } from '../cache/cache.fixture.ts';
+import { cacheOf, changeOf, entryOf } from '../cache/testing/cache.ts';
 import { Flusher } from '../cache/flusher.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import { storedPresenter } from '../negotiate/presenter.ts';

@@ -9,12 +9,12 @@ import { describe, it } from 'node:test';
 
 import fc from 'fast-check';
 
-import { committed } from '../contract/open.ts';
-import { Recorder } from '../contract/recorder.ts';
+import { committed } from '../testing/open.ts';
+import { Recorder } from '../testing/recorder.ts';
 import type { Store } from '../store.ts';
 import { writeHighestRevision } from './highest-revision.ts';
 import { openSqliteStore } from './sqlite.ts';
-import { folder } from './folder.fixture.ts';
+import { folder } from './testing/folder.ts';
 
 const pageBytes = 8192;
 

@@ -7,18 +7,18 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { openSqliteStore } from './sqlite.ts';
-import { folder } from './folder.fixture.ts';
+import { folder } from './testing/folder.ts';
 
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
 
-/** A process that writes to a store; see testdata/steady-writer.ts. */
+/** A process that writes to a store; see testing/steady-writer.ts. */
 class SteadyWriter implements AsyncDisposable {
   readonly lines: string[] = [];
   readonly #child;
   readonly #ended: Promise<unknown>;
 
   constructor(path: string) {
-    const program = fileURLToPath(new URL('./testdata/steady-writer.ts', import.meta.url));
+    const program = fileURLToPath(new URL('./testing/steady-writer.ts', import.meta.url));
     this.#child = spawn(process.execPath, [program, path], { stdio: ['pipe', 'pipe', 'inherit'] });
     createInterface({ input: this.#child.stdout }).on('line', (line) => this.lines.push(line));
     this.#ended = new Promise((resolve) => this.#child.on('close', resolve));

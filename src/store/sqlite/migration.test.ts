@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 
-import { committed } from '../contract/open.ts';
+import { committed } from '../testing/open.ts';
 import { openSqliteStore } from './sqlite.ts';
-import { folder } from './folder.fixture.ts';
-import { checkMigrated, place, placeLarge, rowsOf, valuesOf } from './testdata/format-1.ts';
+import { folder } from './testing/folder.ts';
+import { checkMigrated, place, placeLarge, rowsOf, valuesOf } from './testing/format-1.ts';
 
 describe('a store of format 1', () => {
   it('is migrated when it is opened, after a copy of it is made', async () => {

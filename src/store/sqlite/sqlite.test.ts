@@ -10,11 +10,11 @@ import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { committed } from '../contract/open.ts';
-import { Recorder } from '../contract/recorder.ts';
-import { storeContract } from '../store.contract.ts';
+import { committed } from '../testing/open.ts';
+import { Recorder } from '../testing/recorder.ts';
+import { storeContract } from '../testing/contract.ts';
 import { openSqliteStore } from './sqlite.ts';
-import { folder } from './folder.fixture.ts';
+import { folder } from './testing/folder.ts';
 
 storeContract('sqlite', async (limits) => {
   const directory = await folder();
@@ -177,7 +177,7 @@ describe('sqlite store and other processes', () => {
 
 /** A process that opens the store and writes to it until it is killed. */
 const writer = (path: string): ChildProcessByStdio<null, Readable, null> =>
-  spawn(process.execPath, [fileURLToPath(new URL('./testdata/writer.ts', import.meta.url)), path], {
+  spawn(process.execPath, [fileURLToPath(new URL('./testing/writer.ts', import.meta.url)), path], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
 

@@ -4,10 +4,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-import { awsContract } from './aws.contract.ts';
+import { awsContract } from './contract.ts';
 import { connect } from '../../../src/loadbalancer/providers/aws/connect.ts';
 import type { Peer } from './inventory.ts';
-import { anyCredentials } from '../../../src/loadbalancer/providers/aws/credentials.fixture.ts';
+import { anyCredentials } from '../../../src/loadbalancer/providers/aws/testing/credentials.ts';
 import { find } from '../../harness/needs.ts';
 
 const region = 'us-east-1';

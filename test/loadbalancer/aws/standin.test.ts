@@ -1,4 +1,4 @@
-import { awsContract } from './aws.contract.ts';
+import { awsContract } from './contract.ts';
 import { standInPeer } from './standin/peer.ts';
 
 awsContract('the stand-in', { start: standInPeer });

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import type { Route } from '../../../src/proxy/routes/route.ts';
 import { RoutingTable } from '../../../src/proxy/routes/table.ts';
 import { UserspaceBackend } from '../../../src/proxy/userspace/backend.ts';
-import { network } from '../../../src/proxy/userspace/echo.fixture.ts';
+import { network } from '../../../src/proxy/userspace/testing/echo.ts';
 import type { UserspaceOptions } from '../../../src/proxy/userspace/options.ts';
 
 /** What a parent asks; each is answered with the same number. */

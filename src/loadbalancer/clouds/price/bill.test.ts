@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { clouds } from '../clouds.ts';
 import { plan } from '../plan.ts';
 import type { Era } from '../product.ts';
-import { serviceWith } from '../../service.fixture.ts';
+import { serviceWith } from '../../testing/service.ts';
 import { billFor, hourlyPrice } from './bill.ts';
 import type { PriceModel } from './book.ts';
 import { priceBook } from './book.ts';

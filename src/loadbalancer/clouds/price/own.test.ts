@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { cloudNamed } from '../clouds.ts';
 import { plan } from '../plan.ts';
-import { serviceWith } from '../../service.fixture.ts';
+import { serviceWith } from '../../testing/service.ts';
 import { priceBook } from './book.ts';
 import { bookWith } from './own.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Recorder } from '../../controller/recorder.fixture.ts';
-import { serviceWith } from '../../service.fixture.ts';
+import { Recorder } from '../../controller/testing/recorder.ts';
+import { serviceWith } from '../../testing/service.ts';
 import { Claims } from './claims.ts';
 import { announcement } from './gratuitous-arp.ts';
 import { AnnouncingProvider } from './provider.ts';

@@ -11,7 +11,7 @@ import { createGzip } from 'node:zlib';
 
 import { connect } from './connect.ts';
 import { endpointOf } from './ec2.ts';
-import { anyCredentials } from './credentials.fixture.ts';
+import { anyCredentials } from './testing/credentials.ts';
 import { mostAnswerBytes } from './short-answer.ts';
 import { elementIn, itemsIn, parseXml, textIn } from './xml.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 
-import { serviceWith } from '../../service.fixture.ts';
+import { serviceWith } from '../../testing/service.ts';
 import { Allocator } from './allocator.ts';
 import { parsePool, parseRange, poolErrors } from './pools.ts';
 import type { Wishes } from './allocation-request.ts';

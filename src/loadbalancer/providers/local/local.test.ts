@@ -3,8 +3,8 @@ import { test } from 'node:test';
 
 import { testServer } from '../../../server/testing/server.ts';
 import { until } from '../../../server/testing/until.ts';
-import { clusterOf } from '../../cluster.fixture.ts';
-import { eagerClock } from '../simulated/storm.fixture.ts';
+import { clusterOf } from '../../testing/cluster.ts';
+import { eagerClock } from '../simulated/testing/storm.ts';
 import { parsePool } from './pools.ts';
 import { wishAnnotations } from './allocation-request.ts';
 

@@ -9,8 +9,8 @@ import { cloudLoadBalancerKind } from '../../../api/kinds/loadbalancer/cloudload
 import { Informer } from '../../../client/informer.ts';
 import { testServer } from '../../../server/testing/server.ts';
 import { until } from '../../../server/testing/until.ts';
-import type { TestCluster } from '../../cluster.fixture.ts';
-import { clusterOf } from '../../cluster.fixture.ts';
+import type { TestCluster } from '../../testing/cluster.ts';
+import { clusterOf } from '../../testing/cluster.ts';
 import type { Cloud } from '../../clouds/cloud.ts';
 import { clouds } from '../../clouds/clouds.ts';
 import { policyAnnotation } from '../../clouds/judge.ts';
@@ -18,7 +18,7 @@ import type { Plan } from '../../clouds/plan.ts';
 import { productsOf, plan } from '../../clouds/plan.ts';
 import { openPorts } from '../../clouds/resource.ts';
 import { resourcesOf } from './account.ts';
-import { eagerClock, resourcesText, seeded } from './storm.fixture.ts';
+import { eagerClock, resourcesText, seeded } from './testing/storm.ts';
 
 interface Subject {
   readonly name: string;

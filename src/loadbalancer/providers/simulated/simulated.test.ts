@@ -3,9 +3,9 @@ import { test } from 'node:test';
 
 import { testServer } from '../../../server/testing/server.ts';
 import { until } from '../../../server/testing/until.ts';
-import { clusterOf } from '../../cluster.fixture.ts';
+import { clusterOf } from '../../testing/cluster.ts';
 import { clouds } from '../../clouds/clouds.ts';
-import { weather, wrongIn } from './storm.fixture.ts';
+import { weather, wrongIn } from './testing/storm.ts';
 
 const simulate = (cloud: string, era: 'seed' | 'today' = 'today') => ({ simulation: { cloud, era } });
 

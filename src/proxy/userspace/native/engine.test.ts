@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { until } from '../../../server/testing/until.ts';
 import { routeKey } from '../../routes/route.ts';
-import { ask, forward, named, network, port, route, target, vips } from '../echo.fixture.ts';
+import { ask, forward, named, network, port, route, target, vips } from '../testing/echo.ts';
 import { defaultLimits } from '../options.ts';
 import { NativeEngine } from './engine.ts';
 import { loadLibc } from './libc.ts';

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { base64url, decodeProtectedHeader, SignJWT, UnsecuredJWT } from 'jose';
 
 import type { KubernetesClaims } from './claims.ts';
-import type { TokenWorld } from './tokens.fixture.ts';
-import { cart, issuer, TestKeys, tokenWorld } from './tokens.fixture.ts';
+import type { TokenWorld } from './testing/tokens.ts';
+import { cart, issuer, TestKeys, tokenWorld } from './testing/tokens.ts';
 
 const sign = (
   world: TokenWorld,

@@ -1,4 +1,4 @@
-import { anyCredentials } from '../../../../src/loadbalancer/providers/aws/credentials.fixture.ts';
+import { anyCredentials } from '../../../../src/loadbalancer/providers/aws/testing/credentials.ts';
 import { connect } from '../../../../src/loadbalancer/providers/aws/connect.ts';
 import type { Peer } from '../inventory.ts';
 import { StandIn } from './server.ts';

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { applyDefaults } from './defaults.ts';
 import type { Service } from './schema.ts';
-import type { Written } from './service.fixture.ts';
-import { written } from './service.fixture.ts';
+import type { Written } from './testing/service.ts';
+import { written } from './testing/service.ts';
 
 const common = { sessionAffinity: 'None', type: 'ClusterIP', internalTrafficPolicy: 'Cluster' };
 const ports = [{ port: 80, protocol: 'TCP', targetPort: 80 }];

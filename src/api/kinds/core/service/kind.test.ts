@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import type { ObjectMeta } from '../../../metadata.ts';
 import { serviceKind } from './kind.ts';
 import type { Service, ServicePort } from './schema.ts';
-import type { Written } from './service.fixture.ts';
-import { contextWith, written } from './service.fixture.ts';
+import type { Written } from './testing/service.ts';
+import { contextWith, written } from './testing/service.ts';
 
 const balancer = (...ingress: readonly object[]): Service => ({
   ...written({ type: 'LoadBalancer', externalIPs: ['192.0.2.9'] }),

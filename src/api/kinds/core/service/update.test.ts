@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Service } from './schema.ts';
-import type { Settings, Written } from './service.fixture.ts';
-import { contextWith, creating, texts, updating, written } from './service.fixture.ts';
+import type { Settings, Written } from './testing/service.ts';
+import { contextWith, creating, texts, updating, written } from './testing/service.ts';
 import { validateClusterIps } from './validate-cluster-ips.ts';
 
 const v4 = { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'], ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' };

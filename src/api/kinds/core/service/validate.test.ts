@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ObjectMeta } from '../../../metadata.ts';
 import { serviceKind } from './kind.ts';
-import type { Settings, Written } from './service.fixture.ts';
-import { contextWith, creating, texts, written } from './service.fixture.ts';
+import type { Settings, Written } from './testing/service.ts';
+import { contextWith, creating, texts, written } from './testing/service.ts';
 
 interface Row {
   readonly name: string;

@@ -1,0 +1,71 @@
+// A webhook for tests: HTTPS on a port of its own, with a certificate of its own authority.
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { issue, issueCa } from '../../../pki/issue.ts';
+
+/** What it was asked; tests know the shape. */
+// oxlint-disable-next-line typescript/no-explicit-any -- a test reads any shape
+export type Question = any;
+
+export interface TestWebhook extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** As `caBundle` takes it. */
+  readonly caBundle: string;
+  readonly asked: Question[];
+  /** How many connections it was called over. */
+  connections(): number;
+}
+
+/** What it answers: a response without its uid, or a whole body; a promise that never settles is silence. */
+export type Answerer = (
+  request: Question,
+) => object | { readonly body: unknown; readonly status?: number } | Promise<object>;
+
+const validity = { now: new Date(), days: 1 };
+const authority = issueCa('webhook-test', validity);
+
+export async function startWebhook(answer: Answerer, names: readonly string[] = []): Promise<TestWebhook> {
+  const ca = await authority;
+  const pair = await issue(
+    ca,
+    { use: 'server', commonName: 'webhook', names: { dns: names, ips: ['127.0.0.1'] } },
+    validity,
+  );
+  const asked: Question[] = [];
+  let connections = 0;
+  const serve = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
+    const review: Question = JSON.parse(Buffer.concat(chunks).toString());
+    asked.push({ ...review.request, url: incoming.url, host: incoming.headers.host });
+    const given = await answer(review.request);
+    const isWhole = 'body' in given;
+    const response = { uid: review.request.uid, ...given };
+    outgoing.statusCode = isWhole && 'status' in given ? Number(given.status) : 200;
+    outgoing.end(JSON.stringify(isWhole ? given.body : { ...review, request: undefined, response }));
+  };
+  const server = createServer(
+    pair,
+    (incoming, outgoing) => void serve(incoming, outgoing).catch(() => incoming.destroy()),
+  );
+  server.on('secureConnection', () => connections++);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `https://127.0.0.1:${port}/check`,
+    port,
+    caBundle: Buffer.from(ca.cert).toString('base64'),
+    asked,
+    connections: () => connections,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { configMapKind } from '../../../api/kinds/core/configmap/kind.ts';
+import type { Change, Entry } from '../../../store/store.ts';
+import type { HistoryLimits } from '../history.ts';
+import { layoutOf, serialise } from '../layout.ts';
+import { ResourceCache } from '../resource-cache.ts';
+import type { Watcher } from '../watchers.ts';
+
+export const generous: HistoryLimits = { maxEvents: 1000, maxBytes: 1 << 20, maxAgeMs: 60_000 };
+
+/** A cache of ConfigMaps that nothing feeds but the test. */
+export const cacheOf = (floor = 0, limits: HistoryLimits = generous): ResourceCache =>
+  new ResourceCache(configMapKind, floor, limits);
+
+/** An entry as the store would hold it; `path` is `namespace/name`. */
+export function entryOf(path: string, revision: number, data: Record<string, string> = {}): Entry {
+  const [namespace = '', name = ''] = path.split('/');
+  const object = { metadata: { name, namespace }, data };
+  const value = serialise(layoutOf(configMapKind), object);
+  return { key: `/registry/configmaps/${path}`, value, revision, created: revision };
+}
+
+/** A key's change to `entry`, or away. */
+export const changeOf = (path: string, revision: number, entry?: Entry, previous?: Entry): Change => ({
+  key: `/registry/configmaps/${path}`,
+  revision,
+  entry,
+  previous,
+});
+
+/** A watcher that writes down what it is told: `ADDED shop/a@5` for a new item, and so on. */
+export function recorder(cache: ResourceCache, scope: string, exact = false): Watcher & { readonly heard: string[] } {
+  const heard: string[] = [];
+  return {
+    scope,
+    exact,
+    heard,
+    notify({ key, revision, item, previous }) {
+      const what = item === undefined ? 'gone' : previous === undefined ? 'new' : 'changed';
+      heard.push(`${what} ${key.slice(cache.prefix.length)}@${revision}`);
+    },
+    progress: (revision) => void heard.push(`@${revision}`),
+  };
+}
