@@ -7,8 +7,8 @@ import { nodeKind } from '../api/kinds/core/node/kind.ts';
 import { testServer } from '../server/testing/server.ts';
 import { Client } from './client.ts';
 import { inProcess } from './in-process.ts';
-import type { ApiCall, Transport } from './transport.ts';
-import { isRefusal, isRefusedFor } from './transport.ts';
+import type { ApiRequest, Transport } from './transport.ts';
+import { hasStatusCode, hasStatusReason } from './transport.ts';
 
 const user = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
 const names = { namespace: 'default', name: 'a' };
@@ -21,14 +21,16 @@ test('an object is created, read, updated, patched, applied and deleted', async 
   assert.deepEqual((await client.get(configMapKind, names)).data, { a: '1' });
 
   const updated = await client.update(configMapKind, { ...made, data: { a: '2' } });
-  await assert.rejects(client.update(configMapKind, { ...made, data: { a: '3' } }), (error) => isRefusal(error, 409));
+  await assert.rejects(client.update(configMapKind, { ...made, data: { a: '3' } }), (error) =>
+    hasStatusCode(error, 409),
+  );
   assert.deepEqual(updated.data, { a: '2' });
   const patched = await client.patch(configMapKind, names, { body: { data: { b: '3' } } });
   assert.deepEqual(patched.data, { a: '2', b: '3' });
   const applied = await client.apply(configMapKind, { metadata: names, data: { a: '9' } });
   assert.deepEqual(applied.data, { a: '9', b: '3' });
   await assert.rejects(client.create(configMapKind, { metadata: names }), (error) =>
-    isRefusedFor(error, 'AlreadyExists'),
+    hasStatusReason(error, 'AlreadyExists'),
   );
 
   await client.delete(configMapKind, names);
@@ -100,7 +102,7 @@ test('a watch gives events, and throws what it is refused with', async () => {
   assert.deepEqual(seen, ['ADDED a', 'ADDED kube-root-ca.crt', 'BOOKMARK ']);
 
   const refused = client.watch(configMapKind, { resourceVersion: 'x' });
-  await assert.rejects(refused.next(), (error) => isRefusal(error, 400));
+  await assert.rejects(refused.next(), (error) => hasStatusCode(error, 400));
 
   const silent = client.watch(configMapKind, { ...options, sendInitialEvents: false });
   const next = silent.next();
@@ -128,7 +130,7 @@ test('a refusal that is not a Status becomes one', async () => {
   });
 });
 
-function scripted(answer: (call: ApiCall) => { readonly status: number; readonly body: unknown }): Transport {
+function scripted(answer: (call: ApiRequest) => { readonly status: number; readonly body: unknown }): Transport {
   return {
     request: async (call) => {
       const { status, body } = answer(call);

@@ -2,14 +2,14 @@ import { StatusError } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import { apiVersionOf } from '../api/kind.ts';
 import type { ApiObject } from '../api/metadata.ts';
-import { TooMuchError } from './errors.ts';
+import { LimitExceededError } from './errors.ts';
 import type { Usage } from './limits.ts';
-import { defaultBudget, ObjectBudget, parseJson } from './limits.ts';
+import { defaultBudget, ObjectBudget } from './limits.ts';
 import type { ListPage } from './list-pages.ts';
 import { ListPages } from './list-pages.ts';
-import { withoutManagedFields } from './managed-fields.ts';
-import type { ApiAnswer, ApiCall, Query, Transport } from './transport.ts';
-import { isRefusal, isStatus, refusal } from './transport.ts';
+import { parseJson, stripManagedFields } from './json.ts';
+import type { ApiResponse, ApiRequest, Query, Transport } from './transport.ts';
+import { hasStatusCode, isStatus, statusErrorOf } from './transport.ts';
 
 /** Which object. A namespace is given for kinds that are in one. */
 export interface Name {
@@ -132,7 +132,7 @@ export class Client implements Disposable {
     const pages = new ListPages<T>(check);
     let query: Query = { limit: pageSize };
     for (;;) {
-      let answer: ApiAnswer;
+      let answer: ApiResponse;
       try {
         answer = await this.#answer({
           method: 'GET',
@@ -143,9 +143,9 @@ export class Client implements Disposable {
         });
       } catch (error) {
         const [limit, isContinued] = [Number(query['limit'] ?? 0), query['continue'] !== undefined];
-        if (error instanceof TooMuchError && limit > 1) {
+        if (error instanceof LimitExceededError && limit > 1) {
           query = { ...query, limit: Math.ceil(limit / 8) }; // its objects are large
-        } else if (isRefusal(error, 410) && isContinued) {
+        } else if (hasStatusCode(error, 410) && isContinued) {
           // The revision of the first page is forgotten already: everything at once instead.
           pages.clear();
           query = {};
@@ -174,8 +174,8 @@ export class Client implements Disposable {
     };
     const path = collectionPath(kind, options.namespace);
     const accept = acceptFor('PartialObjectMetadata', options);
-    const call: ApiCall = { method: 'GET', path, query, accept, signal, onBegin };
-    const cut = options.withoutManagedFields === true ? withoutManagedFields : asItIs;
+    const call: ApiRequest = { method: 'GET', path, query, accept, signal, onBegin };
+    const cut = options.withoutManagedFields === true ? stripManagedFields : asItIs;
     for await (const line of this.#transport.stream(call)) yield eventOf<T>(cut(line));
   }
 
@@ -224,24 +224,24 @@ export class Client implements Disposable {
     this.#transport[Symbol.dispose]();
   }
 
-  #write<T extends ApiObject>(kind: Kind<T>, call: ApiCall, options: WriteOptions): Promise<T> {
+  #write<T extends ApiObject>(kind: Kind<T>, call: ApiRequest, options: WriteOptions): Promise<T> {
     const { fieldManager = this.#fieldManager, dryRun = false, signal } = options;
     const query = { ...call.query, fieldManager, dryRun: dryRun ? 'All' : undefined };
     return this.#object(kind, { ...call, query, accept: acceptFor('PartialObjectMetadata', options), signal });
   }
 
-  async #object<T extends ApiObject>(kind: Kind<T>, call: ApiCall): Promise<T> {
+  async #object<T extends ApiObject>(kind: Kind<T>, call: ApiRequest): Promise<T> {
     // A cast where bytes become an object: what the server sends of a kind is trusted to be of it.
     return typed(kind, (await this.#json(call)) as T);
   }
 
-  async #json(call: ApiCall): Promise<unknown> {
+  async #json(call: ApiRequest): Promise<unknown> {
     return parseJson((await this.#answer(call)).body);
   }
 
-  async #answer(call: ApiCall): Promise<ApiAnswer> {
+  async #answer(call: ApiRequest): Promise<ApiResponse> {
     const answer = await this.#transport.request(call);
-    if (answer.status < 200 || answer.status > 299) throw refusal(answer);
+    if (answer.status < 200 || answer.status > 299) throw statusErrorOf(answer);
     return answer;
   }
 }
@@ -279,7 +279,7 @@ async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {
-    if (isRefusal(error, 404)) return undefined;
+    if (hasStatusCode(error, 404)) return undefined;
     throw error;
   }
 }

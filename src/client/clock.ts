@@ -12,7 +12,7 @@ export interface Clock {
    * The end of the last pause of this process, on the clock of `elapsed`; 0: there was none. A process that was stopped, or
    * whose machine was, has neither read nor seen anything meanwhile: see `silenceMs`.
    */
-  awakeSince(): number;
+  resumedAt(): number;
 }
 
 /** A number from 0 up to 1, as `Math.random`. */
@@ -26,7 +26,7 @@ export const systemClock: Clock = {
     const timer = setTimeout(run, Math.min(ms, longestTimerMs));
     return () => clearTimeout(timer);
   },
-  awakeSince: () => (pauses ??= new PauseDetector()).awakeSince(),
+  resumedAt: () => (pauses ??= new PauseDetector()).resumedAt(),
 };
 
 /** A process that ran nothing for this long was paused; less is what a busy one takes. */
@@ -38,21 +38,21 @@ const beatMs = 500;
 /** Detects that this process was paused: more time passed between two runs of its timer than work takes. */
 class PauseDetector {
   #beatAt = performance.now();
-  #awakeSince = 0;
+  #resumedAt = 0;
 
   constructor() {
     setInterval(() => this.#beat(), beatMs).unref();
   }
 
   /** Right also in the first callback after a pause, whichever timer that is of. */
-  awakeSince(): number {
+  resumedAt(): number {
     this.#beat();
-    return this.#awakeSince;
+    return this.#resumedAt;
   }
 
   #beat(): void {
     const now = performance.now();
-    if (now - this.#beatAt >= shortestPauseMs + beatMs) this.#awakeSince = now;
+    if (now - this.#beatAt >= shortestPauseMs + beatMs) this.#resumedAt = now;
     this.#beatAt = now;
   }
 }
@@ -65,7 +65,7 @@ let pauses: PauseDetector | undefined;
  * again. Everything that judges others by the time since their last sign of life takes it from here.
  */
 export const silenceMs = (clock: Clock, heardAt: number): number =>
-  clock.elapsed() - Math.max(heardAt, clock.awakeSince());
+  clock.elapsed() - Math.max(heardAt, clock.resumedAt());
 
 /** What a timer of Node can count to; more would fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -80,10 +80,10 @@ const readMs = 100;
  * As `clock.after`, for those who act because something has not come. A process that was held up reads first what has come
  * meanwhile; one that was paused waits the whole time again, since the others may have been paused with it.
  */
-export function afterReading(clock: Clock, ms: number, run: () => void): () => void {
-  const [startedAt, awakeSince] = [clock.elapsed(), clock.awakeSince()];
+export function afterPendingReads(clock: Clock, ms: number, run: () => void): () => void {
+  const [startedAt, resumedAt] = [clock.elapsed(), clock.resumedAt()];
   let cancel = clock.after(ms, () => {
-    if (clock.awakeSince() > awakeSince) cancel = afterReading(clock, ms, run);
+    if (clock.resumedAt() > resumedAt) cancel = afterPendingReads(clock, ms, run);
     else if (clock.elapsed() - startedAt - ms > lateMs) cancel = clock.after(readMs, run);
     else run();
   });
@@ -116,4 +116,32 @@ export interface BackoffOptions {
 export function backoffMs({ baseMs, maxMs }: BackoffOptions, failures: number, random: Random): number {
   const whole = Math.min(maxMs, baseMs * 2 ** Math.min(failures - 1, 60));
   return whole / 2 + (whole / 2) * random();
+}
+
+export interface WatchdogOptions {
+  readonly clock: Clock;
+  /** How long it may be quiet. */
+  readonly longestMs: number;
+  /** When something was last heard, on the clock that never jumps; undefined: nothing yet. */
+  readonly heardAt: () => number | undefined;
+}
+
+/**
+ * Calls `act` when nothing was heard for too long, counted from now at the earliest, and again as long as it says that it
+ * did nothing. The result ends that.
+ */
+export function startWatchdog(
+  { clock, longestMs, heardAt }: WatchdogOptions,
+  act: () => 'done' | 'nothing',
+): () => void {
+  const started = clock.elapsed();
+  let cancel = (): void => {};
+  const look = (): void => {
+    const leftMs = longestMs - silenceMs(clock, Math.max(started, heardAt() ?? started));
+    // Whole milliseconds: what rounding leaves of one may be too little to move a clock at all.
+    if (leftMs > 0) cancel = afterPendingReads(clock, Math.ceil(leftMs), look);
+    else if (act() === 'nothing') cancel = afterPendingReads(clock, longestMs, look);
+  };
+  look();
+  return () => cancel();
 }

@@ -1,6 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 
-import { readShortFile } from './short-file.ts';
+import { open } from 'node:fs/promises';
 
 /** An entry of a kubeconfig, and the directory of its file, which its paths are relative to. */
 export interface ConfigEntry {
@@ -29,5 +29,21 @@ export async function pemOf(config: ConfigEntry, field: string): Promise<string 
   const data = textOf(config.entry, `${field}-data`);
   if (data !== undefined) return Buffer.from(data, 'base64').toString();
   const path = textOf(config.entry, field);
-  return path === undefined ? undefined : readShortFile(pathOf(config, path));
+  return path === undefined ? undefined : readBoundedFile(pathOf(config, path));
+}
+
+/** A kubeconfig, a token or a certificate is shorter by far; a device, or a file named by mistake, need not end at all. */
+const mostFileBytes = 16 << 20;
+
+/** Reads a text file that is not longer than `mostFileBytes`. */
+export async function readBoundedFile(path: string): Promise<string> {
+  await using file = await open(path);
+  const pieces: Buffer[] = [];
+  for (let length = 0; ;) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(64 << 10));
+    if (bytesRead === 0) return Buffer.concat(pieces).toString();
+    length += bytesRead;
+    if (length > mostFileBytes) throw new Error(`${path} is longer than ${mostFileBytes} bytes`);
+    pieces.push(buffer.subarray(0, bytesRead));
+  }
 }

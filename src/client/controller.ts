@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Key } from './key.ts';
 import type { WorkQueue } from './queue.ts';
-import { isRefusal } from './transport.ts';
+import { hasStatusCode } from './transport.ts';
 import { retryLevel } from './watch-errors.ts';
 
 /** A cache that a controller reads, such as an Informer; others may read it too. */
@@ -41,6 +41,6 @@ export const logRetry =
   (log: Pick<Logger, 'debug' | 'warn'>, controller: string) =>
   (error: unknown, key: Key, failures: number): void => {
     // Another client wrote first: the next plan starts from that.
-    const level = isRefusal(error, 409) ? 'debug' : retryLevel(error);
+    const level = hasStatusCode(error, 409) ? 'debug' : retryLevel(error);
     log[level]({ controller, key, failures, err: error }, 'could not reconcile, retrying');
   };

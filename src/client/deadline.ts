@@ -1,5 +1,5 @@
-import { afterReading, systemClock } from './clock.ts';
-import type { ApiCall } from './transport.ts';
+import { afterPendingReads, systemClock } from './clock.ts';
+import type { ApiRequest } from './transport.ts';
 
 /**
  * Ends a request when its signal fires or it takes too long. It does what a timeout signal joined with another does for
@@ -12,12 +12,12 @@ export class Deadline {
   #hasEnded = false;
   #reason: unknown;
 
-  constructor({ method, path, signal }: ApiCall, timeoutMs: number) {
+  constructor({ method, path, signal }: ApiRequest, timeoutMs: number) {
     signal?.throwIfAborted();
     this.#signal = signal;
     signal?.addEventListener('abort', this.#abort);
     const late = (): Error => new DOMException(`${method} ${path} was not answered in ${timeoutMs} ms`, 'TimeoutError');
-    this.#cancel = afterReading(systemClock, timeoutMs, () => this.#end(late()));
+    this.#cancel = afterPendingReads(systemClock, timeoutMs, () => this.#end(late()));
   }
 
   /** Throws why the request is to end, if it is. */

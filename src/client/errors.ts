@@ -18,6 +18,6 @@ export class ConnectionLostError extends Error {
 }
 
 /** A server sent more than the client holds, see limits.ts. Identified by `code`. */
-export class TooMuchError extends Error {
+export class LimitExceededError extends Error {
   readonly code = 'TOO_MUCH';
 }

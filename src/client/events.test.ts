@@ -5,7 +5,7 @@ import { eventKind } from '../api/kinds/core/event/kind.ts';
 import { namespaceKind } from '../api/kinds/core/namespace/kind.ts';
 import { testServer } from '../server/testing/server.ts';
 import { Client } from './client.ts';
-import { EventSeries } from './event-series.ts';
+import { EventCorrelator } from './event-correlator.ts';
 import { EventRecorder } from './events.ts';
 import { inProcess } from './in-process.ts';
 import { ManualClock } from './testing/clocks.ts';
@@ -15,39 +15,39 @@ const minute = 60_000;
 const at = (ms: number) => ({ nowMs: ms, elapsedMs: ms });
 
 test('what repeats is one series with a count', () => {
-  const series = new EventSeries();
-  const first = series.note('a', happening('no'), at(1000));
-  const second = series.note('a', happening('no'), at(5000));
+  const series = new EventCorrelator();
+  const first = series.correlate('a', happening('no'), at(1000));
+  const second = series.correlate('a', happening('no'), at(5000));
   assert.equal(second?.key, first?.key);
   assert.deepEqual(second?.series, { ...happening('no'), firstMs: 1000, lastMs: 5000, count: 2 });
-  assert.notEqual(series.note('b', happening('no'), at(0))?.key, first?.key);
+  assert.notEqual(series.correlate('b', happening('no'), at(0))?.key, first?.key);
 });
 
 test('more than ten messages for one reason become one, until ten minutes pass', () => {
-  const series = new EventSeries();
-  const messages = Array.from({ length: 12 }, (_, index) => series.note('a', happening(`no ${index}`), at(index)));
+  const series = new EventCorrelator();
+  const messages = Array.from({ length: 12 }, (_, index) => series.correlate('a', happening(`no ${index}`), at(index)));
   assert.equal(messages[9]?.series.message, 'no 9');
   assert.equal(messages[10]?.series.message, '(combined from similar events): no 10');
   assert.equal(messages[11]?.series.count, 2);
-  assert.equal(series.note('a', happening('no 99'), at(11 * minute))?.series.message, 'no 99');
+  assert.equal(series.correlate('a', happening('no 99'), at(11 * minute))?.series.message, 'no 99');
 });
 
 test('an object may have 25 at once, and one more every five minutes', () => {
-  const series = new EventSeries();
-  const noted = Array.from({ length: 30 }, () => series.note('a', happening('no'), at(0)) !== undefined);
+  const series = new EventCorrelator();
+  const noted = Array.from({ length: 30 }, () => series.correlate('a', happening('no'), at(0)) !== undefined);
   assert.equal(noted.filter(Boolean).length, 25);
-  assert.equal(series.note('a', happening('no'), at(4 * minute)), undefined);
-  assert.equal(series.note('a', happening('no'), at(5 * minute))?.series.count, 26);
-  assert.equal(series.note('a', happening('no'), at(6 * minute)), undefined);
+  assert.equal(series.correlate('a', happening('no'), at(4 * minute)), undefined);
+  assert.equal(series.correlate('a', happening('no'), at(5 * minute))?.series.count, 26);
+  assert.equal(series.correlate('a', happening('no'), at(6 * minute)), undefined);
 });
 
 for (const hours of [-5, 5]) {
   test(`a wall clock that is moved by ${hours} hours neither blocks the Events of an object nor allows more of them`, () => {
-    const series = new EventSeries();
-    for (let count = 0; count < 30; count++) series.note('a', happening('no'), at(0));
+    const series = new EventCorrelator();
+    for (let count = 0; count < 30; count++) series.correlate('a', happening('no'), at(0));
     const moved = { nowMs: hours * 60 * minute, elapsedMs: 5 * minute };
-    assert.equal(series.note('a', happening('no'), moved)?.series.count, 26);
-    assert.equal(series.note('a', happening('no'), moved), undefined);
+    assert.equal(series.correlate('a', happening('no'), moved)?.series.count, 26);
+    assert.equal(series.correlate('a', happening('no'), moved), undefined);
   });
 }
 

@@ -8,9 +8,9 @@ import { timestamp } from '../api/timestamp.ts';
 import type { Client, Name } from './client.ts';
 import type { Clock, Random } from './clock.ts';
 import { systemClock } from './clock.ts';
-import type { PlannedEvent, Series } from './event-series.ts';
-import { EventSeries } from './event-series.ts';
-import { isRefusal } from './transport.ts';
+import type { PlannedEvent, Series } from './event-correlator.ts';
+import { EventCorrelator } from './event-correlator.ts';
+import { hasStatusCode } from './transport.ts';
 
 export interface RecorderOptions {
   readonly client: Client;
@@ -31,7 +31,7 @@ interface Pending {
 export class EventRecorder {
   readonly #options: RecorderOptions;
   readonly #clock: Clock;
-  readonly #series = new EventSeries();
+  readonly #series = new EventCorrelator();
   /** Series → what to write of it; a series that goes on before its turn is written once. */
   readonly #pending = new Map<string, Pending>();
   /** Series → the Event it was written as. */
@@ -46,10 +46,14 @@ export class EventRecorder {
   /** Says that something happened to an object. Never throws and never waits. */
   record<T extends ApiObject>(kind: Kind<T>, object: T, happening: PlannedEvent): void {
     const about = referenceTo(kind, object);
-    const noted = this.#series.note(JSON.stringify([about.kind, about.namespace, about.name, about.uid]), happening, {
-      nowMs: this.#clock.now(),
-      elapsedMs: this.#clock.elapsed(),
-    });
+    const noted = this.#series.correlate(
+      JSON.stringify([about.kind, about.namespace, about.name, about.uid]),
+      happening,
+      {
+        nowMs: this.#clock.now(),
+        elapsedMs: this.#clock.elapsed(),
+      },
+    );
     if (noted === undefined) return;
     if (this.#pending.size >= longestQueue && !this.#pending.has(noted.key)) return;
     this.#pending.set(noted.key, { about, series: noted.series });
@@ -83,7 +87,7 @@ export class EventRecorder {
         return;
       } catch (error) {
         // Events are kept for an hour; one that goes on longer is written anew.
-        if (!isRefusal(error, 404)) throw error;
+        if (!hasStatusCode(error, 404)) throw error;
       }
     }
     const event = eventOf(this.#options.component, this.#nameFor(about), { about, series });

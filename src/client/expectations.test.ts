@@ -75,7 +75,7 @@ test('what was removed is waited for until it is gone or about to go', () => {
 
 test('what is never heard of is given up after a while', () => {
   let now = 0;
-  const clock = { now: () => now, elapsed: () => now, after: () => () => undefined, awakeSince: () => 0 };
+  const clock = { now: () => now, elapsed: () => now, after: () => () => undefined, resumedAt: () => 0 };
   const writes = new Expectations(clock);
   writes.begin('k');
   writes.wrote('k', at('5'), at('4'));

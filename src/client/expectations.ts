@@ -90,7 +90,7 @@ export class Expectations {
   }
 
   /** Drops the expectations of a key. */
-  forget(key: Key): void {
+  delete(key: Key): void {
     this.#expected.delete(key);
   }
 

@@ -8,7 +8,7 @@ import { Client } from './client.ts';
 import { discover } from './discovery.ts';
 import { overHttps } from './https.ts';
 import { Informer } from './informer.ts';
-import { mostAnswerBytes, ObjectBudget } from './limits.ts';
+import { maxResponseBytes, ObjectBudget } from './limits.ts';
 import { retrying } from './retry.ts';
 import { hostileAnswers, hostileServer } from './testing/hostile-servers.ts';
 
@@ -75,7 +75,7 @@ for (const [what, answer] of Object.entries(hostileAnswers)) {
         if (answersJson.test(what) && !asksForMany.has(use)) await run(client);
         else await assert.rejects(run(client), (error) => error instanceof Error && error.message !== '');
         for (const sent of server.sent()) {
-          assert.ok(sent <= mostAnswerBytes + buffered, `${sent} bytes were taken over one connection`);
+          assert.ok(sent <= maxResponseBytes + buffered, `${sent} bytes were taken over one connection`);
         }
       });
     }
@@ -87,7 +87,7 @@ test('a server that asks to come back in a hundred years is asked again in a min
   const clock = {
     now: () => 0,
     elapsed: () => 0,
-    awakeSince: () => 0,
+    resumedAt: () => 0,
     after(ms: number, run: () => void) {
       waits.push(ms);
       queueMicrotask(run);
@@ -113,7 +113,7 @@ test('an informer over its budget keeps what it had, and follows again when the 
     ].join('\n');
   const many = Array.from({ length: 20 }, (_, index) => `b${index}`);
   const answers = [['a', 'b'], many, many, ['c']];
-  const clock = { now: () => 0, elapsed: () => 0, awakeSince: () => 0, after: soon };
+  const clock = { now: () => 0, elapsed: () => 0, resumedAt: () => 0, after: soon };
   let isOver = false;
   const excesses: boolean[] = [];
   const informer = new Informer(

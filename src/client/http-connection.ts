@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { ConnectionLostError } from './errors.ts';
-import type { AnswerHead, AnswerSink } from './http-answer.ts';
-import { AnswerReader } from './http-answer.ts';
+import type { ResponseHead, ResponseSink } from './http-response.ts';
+import { ResponseReader } from './http-response.ts';
 
 /** Who waits for an answer. It ends with `end` or `failed`, once. */
-export interface Exchange extends Pick<AnswerSink, 'head' | 'body'> {
+export interface Exchange extends Pick<ResponseSink, 'head' | 'body'> {
   end(): void;
   /** `isUnanswered`: nothing of an answer arrived, on a connection that had been left idle. */
   failed(error: unknown, isUnanswered: boolean): void;
@@ -19,7 +19,7 @@ export class HttpConnection {
   /** Called when a request is over and the connection can carry another. */
   readonly #freed: (connection: HttpConnection) => void;
   #exchange: Exchange | undefined;
-  #reader: AnswerReader | undefined;
+  #reader: ResponseReader | undefined;
   #isUsed = false;
   #hasAnswered = false;
   /** How long the server leaves it open while it is idle. */
@@ -48,7 +48,7 @@ export class HttpConnection {
   send(request: string, exchange: Exchange): void {
     this.#exchange = exchange;
     this.#hasAnswered = false;
-    this.#reader = new AnswerReader(this.#sink);
+    this.#reader = new ResponseReader(this.#sink);
     this.#socket.ref();
     this.#socket.write(request);
   }
@@ -65,7 +65,7 @@ export class HttpConnection {
     this.#socket.destroy();
   }
 
-  readonly #sink: AnswerSink = {
+  readonly #sink: ResponseSink = {
     head: (head) => {
       this.#keptMs = keptMs(head);
       this.#exchange?.head(head);
@@ -116,7 +116,7 @@ export class HttpConnection {
 }
 
 /** How long the server keeps a connection that is idle, as far as it says; a second less, for what is on its way. */
-function keptMs({ headers }: AnswerHead): number {
+function keptMs({ headers }: ResponseHead): number {
   const seconds = /timeout=(\d+)/i.exec(headers['keep-alive'] ?? '')?.[1];
   return seconds === undefined ? Number.POSITIVE_INFINITY : Math.max(0, Number(seconds) * 1000 - 1000);
 }

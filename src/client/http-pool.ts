@@ -1,3 +1,4 @@
+import { Semaphore } from '../machine/semaphore.ts';
 import type { Deadline } from './deadline.ts';
 import { ConnectionLostError } from './errors.ts';
 import { HttpConnection } from './http-connection.ts';
@@ -9,46 +10,29 @@ import type { OpenSocket } from './http-socket.ts';
  */
 export class HttpPool {
   readonly #open: OpenSocket;
-  readonly #most: number;
+  readonly #maxConnections: number;
+  readonly #requests: Semaphore;
   /** Those that carry nothing; the one that was used last is used next. */
   readonly #idle: HttpConnection[] = [];
   /** All that are open and carry something. */
   readonly #busy = new Set<HttpConnection>();
-  /** How many turns are taken. */
-  #turns = 0;
-  /** Who waits for a turn, in order. */
-  readonly #waiting = new Set<() => void>();
   #isRetired = false;
   #isClosed = false;
 
-  constructor(open: OpenSocket, most: number) {
+  constructor(open: OpenSocket, maxConnections: number) {
     this.#open = open;
-    this.#most = most;
+    this.#maxConnections = maxConnections;
+    this.#requests = new Semaphore(maxConnections);
   }
 
-  /** Resolves when it is a request's turn; who has had it calls `done`. */
-  async turn(deadline: Deadline): Promise<void> {
-    if (this.#turns < this.#most) {
-      this.#turns++;
-      return;
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting.add(resolve);
-    deadline.guard((reason) => {
-      // One whose turn has come in the same moment gives it back by itself.
-      if (this.#waiting.delete(resolve)) reject(reason);
-    });
-    await promise;
+  /** Resolves when a request may use a connection; the caller must call `release` afterwards. */
+  async acquire(deadline: Deadline): Promise<void> {
+    await this.#requests.acquire((cancel) => deadline.guard(cancel));
   }
 
-  /** Ends a turn. */
-  done(): void {
-    for (const next of this.#waiting) {
-      this.#waiting.delete(next);
-      next();
-      return;
-    }
-    this.#turns--;
+  /** Allows the next request. */
+  release(): void {
+    this.#requests.release();
   }
 
   /** A connection that carries nothing. */
@@ -88,7 +72,7 @@ export class HttpPool {
 
   #free(connection: HttpConnection): void {
     this.#busy.delete(connection);
-    if (this.#isRetired || this.#idle.length >= this.#most) connection.drop(undefined);
+    if (this.#isRetired || this.#idle.length >= this.#maxConnections) connection.drop(undefined);
     else this.#idle.push(connection);
   }
 

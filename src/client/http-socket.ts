@@ -4,7 +4,26 @@ import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { checkServerIdentity, connect as connectTls, createSecureContext } from 'node:tls';
 import type { Deadline } from './deadline.ts';
 import { ConnectionLostError } from './errors.ts';
-import type { Credentials, ServerAccess } from './server-access.ts';
+
+/** What proves who we are: a token, or a certificate with its key, as PEM. */
+export interface Credentials {
+  readonly token?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** Where a server is, how it is known and who connects. */
+export interface ServerAccess {
+  /** Such as `https://192.0.2.1:6443`; a path is kept in front of every request. */
+  readonly server: string;
+  /** PEM of those who may sign the server's certificate; default: whom the system trusts. */
+  readonly ca?: string;
+  readonly insecureSkipTlsVerify?: boolean;
+  /** The name to expect in the certificate; default: that of `server`. */
+  readonly tlsServerName?: string;
+  /** Asked before every request. `isRefused`: the last ones were answered with 401. */
+  readonly credentials: (isRefused: boolean) => Promise<Credentials>;
+}
 
 /** Opens connections to one server in the name of one certificate. */
 export type OpenSocket = (deadline: Deadline) => Promise<Socket>;

@@ -7,10 +7,10 @@ import { test } from 'node:test';
 import { configMapKind } from '../api/kinds/core/configmap/kind.ts';
 import { Client } from './client.ts';
 import type { Clock } from './clock.ts';
-import type { Credentials } from './https.ts';
+import type { Credentials } from './http-socket.ts';
 import { overHttps } from './https.ts';
 import { retrying } from './retry.ts';
-import { isRefusal } from './transport.ts';
+import { hasStatusCode } from './transport.ts';
 
 interface Peer extends AsyncDisposable {
   readonly server: string;
@@ -63,7 +63,7 @@ test('a token that is refused is read anew, once', async () => {
 
   using stranger = overHttps({ server: server.server, credentials: anonymous });
   await assert.rejects(new Client(stranger).get(configMapKind, { name: 'a', namespace: 'n' }), (error) =>
-    isRefusal(error, 401),
+    hasStatusCode(error, 401),
   );
 });
 
@@ -131,7 +131,7 @@ test('a busy server is asked again when it says when, and only then', async () =
       queueMicrotask(run);
       return () => {};
     },
-    awakeSince: () => 0,
+    resumedAt: () => 0,
   };
   using transport = retrying(overHttps({ server: server.server, credentials: anonymous }), { clock });
   assert.equal((await transport.request({ method: 'GET', path: '/' })).status, 500);

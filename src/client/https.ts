@@ -1,14 +1,11 @@
 import { Deadline } from './deadline.ts';
-import { LineStream } from './http-lines.ts';
+import { LineStream } from './http-stream.ts';
 import { HttpPool } from './http-pool.ts';
-import { RequestWriter } from './http-request.ts';
 import { socketsTo } from './http-socket.ts';
-import { exchange } from './http-whole.ts';
-import type { Credentials, ServerAccess } from './server-access.ts';
-import type { ApiAnswer, ApiCall, Transport } from './transport.ts';
-import { refusal } from './transport.ts';
-
-export type { Credentials, ServerAccess } from './server-access.ts';
+import { exchange } from './http-exchange.ts';
+import type { Credentials, ServerAccess } from './http-socket.ts';
+import type { ApiRequest, ApiResponse, Transport } from './transport.ts';
+import { headersOf, statusErrorOf, urlOf } from './transport.ts';
 
 export interface HttpsOptions {
   readonly userAgent?: string;
@@ -66,20 +63,20 @@ class HttpServer {
   }
 
   /** Sends a call; one that is answered with 401 is sent once more, with credentials that are read anew. */
-  async request(call: ApiCall, deadline: Deadline): Promise<ApiAnswer> {
+  async request(call: ApiRequest, deadline: Deadline): Promise<ApiResponse> {
     const answer = await this.#requestAs(call, deadline, await this.#access.credentials(false));
     if (answer.status !== 401) return answer;
     return this.#requestAs(call, deadline, await this.#access.credentials(true));
   }
 
   /** Begins a stream likewise; throws when it is refused. */
-  async stream(call: ApiCall, deadline: Deadline): Promise<LineStream> {
+  async stream(call: ApiRequest, deadline: Deadline): Promise<LineStream> {
     const first = await this.#streamAs(call, deadline, await this.#access.credentials(false));
     if ('lines' in first) return first.lines;
     const again =
       first.refused.status === 401 ? await this.#streamAs(call, deadline, await this.#access.credentials(true)) : first;
     if ('lines' in again) return again.lines;
-    throw refusal(again.refused);
+    throw statusErrorOf(again.refused);
   }
 
   close(): void {
@@ -87,10 +84,10 @@ class HttpServer {
     this.#retired?.close();
   }
 
-  async #requestAs(call: ApiCall, deadline: Deadline, credentials: Credentials): Promise<ApiAnswer> {
+  async #requestAs(call: ApiRequest, deadline: Deadline, credentials: Credentials): Promise<ApiResponse> {
     const text = this.#writer.write(call, credentials.token);
     const pool = this.#poolFor(credentials);
-    await pool.turn(deadline);
+    await pool.acquire(deadline);
     try {
       for (;;) {
         deadline.throwIfEnded();
@@ -103,15 +100,15 @@ class HttpServer {
         if (!outcome.isUnanswered || call.method !== 'GET') throw outcome.error;
       }
     } finally {
-      pool.done();
+      pool.release();
     }
   }
 
   async #streamAs(
-    call: ApiCall,
+    call: ApiRequest,
     deadline: Deadline,
     credentials: Credentials,
-  ): Promise<{ readonly lines: LineStream } | { readonly refused: ApiAnswer }> {
+  ): Promise<{ readonly lines: LineStream } | { readonly refused: ApiResponse }> {
     const text = this.#writer.write(call, credentials.token);
     const pool = this.#poolFor(credentials);
     for (;;) {
@@ -152,4 +149,40 @@ class HttpServer {
     this.#pool = pool;
     return pool;
   }
+}
+
+/** Writes requests to one server as they are sent. Throws for what would be read as more than one line. */
+class RequestWriter {
+  /** In front of every path. */
+  readonly #prefix: string;
+  /** The headers of every request. */
+  readonly #headers: string;
+
+  constructor(server: string, userAgent: string) {
+    const { host, pathname } = new URL(server);
+    this.#prefix = pathname.replace(/\/$/, '');
+    this.#headers = `Host: ${host}\r\n${line('User-Agent', userAgent)}`;
+  }
+
+  /** The text of a request, in the name of whom the token is. */
+  write(call: ApiRequest, token: string | undefined): string {
+    const url = this.#prefix + urlOf(call);
+    if (!/^[\x21-\x7e]+$/.test(url)) throw new TypeError(`a path that must be escaped: ${JSON.stringify(url)}`);
+    let text = `${call.method} ${url} HTTP/1.1\r\n${this.#headers}`;
+    for (const [name, value] of Object.entries(headersOf(call))) text += line(name, value);
+    if (token !== undefined) {
+      // Not told: a token does not belong into a log.
+      if (!isPrintable(token)) throw new TypeError('the token has characters that cannot be sent');
+      text += `Authorization: Bearer ${token}\r\n`;
+    }
+    if (call.body === undefined) return `${text}\r\n`;
+    return `${text}Content-Length: ${Buffer.byteLength(call.body)}\r\n\r\n${call.body}`;
+  }
+}
+
+const isPrintable = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
+
+function line(name: string, value: string): string {
+  if (!isPrintable(value)) throw new TypeError(`a header that cannot be sent: ${name}: ${JSON.stringify(value)}`);
+  return `${name}: ${value}\r\n`;
 }

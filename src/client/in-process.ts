@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
-import { LineCutter } from './lines.ts';
-import type { AnswerHeaders, ApiAnswer, ApiCall, Transport } from './transport.ts';
-import { headersOf, refusal, urlOf } from './transport.ts';
+import { LineSplitter } from './line-splitter.ts';
+import type { ResponseHeaders, ApiResponse, ApiRequest, Transport } from './transport.ts';
+import { headersOf, statusErrorOf, urlOf } from './transport.ts';
 
 /** A request as a server in this process takes it. */
 export interface LocalRequest {
@@ -17,14 +17,14 @@ export type LocalReply = LocalBody | LocalStream;
 
 interface LocalBody {
   readonly status: number;
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
   readonly body: string | Buffer | Iterable<string>;
   readonly release?: () => void;
 }
 
 interface LocalStream {
   readonly status: number;
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
   stream(sink: LocalSink): void;
 }
 
@@ -43,7 +43,7 @@ export interface LocalSink {
  */
 export function inProcess(handle: (request: LocalRequest) => Promise<LocalReply>): Transport {
   const closed = new AbortController();
-  const send = async (call: ApiCall): Promise<LocalReply> => {
+  const send = async (call: ApiRequest): Promise<LocalReply> => {
     const signal = withClosed(call.signal, closed.signal);
     signal.throwIfAborted();
     return handle(requestOf(call, signal));
@@ -57,7 +57,7 @@ export function inProcess(handle: (request: LocalRequest) => Promise<LocalReply>
     },
     async *stream(call) {
       const reply = await send(call);
-      if (!('stream' in reply)) throw refusal(answerOf(reply));
+      if (!('stream' in reply)) throw statusErrorOf(answerOf(reply));
       call.onBegin?.();
       const lines = new LocalLines(withClosed(call.signal, closed.signal));
       reply.stream(lines);
@@ -70,7 +70,7 @@ export function inProcess(handle: (request: LocalRequest) => Promise<LocalReply>
 const withClosed = (signal: AbortSignal | undefined, closed: AbortSignal): AbortSignal =>
   signal === undefined ? closed : AbortSignal.any([signal, closed]);
 
-function requestOf(call: ApiCall, signal: AbortSignal): LocalRequest {
+function requestOf(call: ApiRequest, signal: AbortSignal): LocalRequest {
   const headers = headersOf(call);
   return {
     method: call.method,
@@ -81,7 +81,7 @@ function requestOf(call: ApiCall, signal: AbortSignal): LocalRequest {
   };
 }
 
-function answerOf({ status, headers, body, release }: LocalBody): ApiAnswer {
+function answerOf({ status, headers, body, release }: LocalBody): ApiResponse {
   const text = typeof body === 'string' || Buffer.isBuffer(body) ? body.toString() : [...body].join('');
   release?.();
   const lowered = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
@@ -94,7 +94,7 @@ const highWater = 1024;
 /** A sink whose lines are read by a loop. */
 class LocalLines implements LocalSink {
   readonly #signal: AbortSignal;
-  readonly #cutter = new LineCutter();
+  readonly #cutter = new LineSplitter();
   readonly #decoder = new StringDecoder('utf8');
   readonly #drained: (() => void)[] = [];
   readonly #closed: (() => void)[] = [];

@@ -3,16 +3,15 @@ import type { ApiObject } from '../api/metadata.ts';
 import { StatusError } from '../api/errors.ts';
 import type { Client, Selection, WatchEvent } from './client.ts';
 import type { BackoffOptions, Clock, Random } from './clock.ts';
-import { afterReading, backoffMs, silenceMs, sleep, systemClock } from './clock.ts';
+import { afterPendingReads, backoffMs, silenceMs, sleep, startWatchdog, systemClock } from './clock.ts';
 import type { Key } from './key.ts';
 import { keyOf } from './key.ts';
 import type { Change, Indexes, Lister } from './object-cache.ts';
 import { ObjectCache } from './object-cache.ts';
 import type { Usage } from './limits.ts';
 import { defaultBudget, ObjectBudget } from './limits.ts';
-import { TooMuchError } from './errors.ts';
-import { whenSilent } from './silence.ts';
-import { isRefusal } from './transport.ts';
+import { LimitExceededError } from './errors.ts';
+import { hasStatusCode } from './transport.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /** Who is told of changes. Each is told once, in order, after the cache has it. What a handler throws is reported. */
@@ -70,7 +69,7 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   #sizes = new Map<Key, number>();
   #bytes = 0;
   /** Why the cache is not as the server has it: that is more than we hold. */
-  #excess: TooMuchError | undefined;
+  #excess: LimitExceededError | undefined;
   /** Everything up to here is in the cache; undefined: begin anew. */
   #revision: string | undefined;
   /** When the server last said anything, on the clock that never jumps. */
@@ -109,7 +108,7 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   }
 
   /** The server sends more than is held, since the cache was last right; undefined: it does not. It is asked again. */
-  get excess(): TooMuchError | undefined {
+  get excess(): LimitExceededError | undefined {
     return this.#excess;
   }
 
@@ -139,16 +138,16 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
       if (signal.aborted) return;
       // Servers end watches every few minutes; one that ends at once, every time, is not to be asked at full speed.
       const isHealthy =
-        !(end.error instanceof TooMuchError) && (end.told > 0 || this.#clock.elapsed() - started >= shortWatchMs);
+        !(end.error instanceof LimitExceededError) && (end.told > 0 || this.#clock.elapsed() - started >= shortWatchMs);
       failures = isHealthy ? 0 : failures + 1;
       if (end.error !== undefined) this.#report(end.error);
-      if (isHealthy && (end.error === undefined || isRefusal(end.error, 410))) continue;
+      if (isHealthy && (end.error === undefined || hasStatusCode(end.error, 410))) continue;
       await sleep(this.#clock, this.#delayMs(end.error, failures), signal);
     }
   }
 
   #delayMs(error: unknown, failures: number): number {
-    const isExcess = error instanceof TooMuchError;
+    const isExcess = error instanceof LimitExceededError;
     const backoff = isExcess ? excessBackoff : (this.#options.backoff ?? defaultBackoff);
     const own = backoffMs(backoff, Math.max(failures, 1), this.#random);
     const asked = error instanceof StatusError ? (error.status.details?.retryAfterSeconds ?? 0) * 1000 : 0;
@@ -193,16 +192,16 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     };
     const heard = { clock: this.#clock, heardAt: () => this.#heardAt };
     const cancels = [
-      afterReading(this.#clock, (timeoutSeconds + 30) * 1000, () => drop('the watch did not end')),
+      afterPendingReads(this.#clock, (timeoutSeconds + 30) * 1000, () => drop('the watch did not end')),
       // A watch can die without an end. Bookmarks that stop tell; since nobody knows what was missed, and whether the
       // server does, all there is is compared then.
-      whenSilent({ ...heard, longestMs: longestSilenceMs }, () => {
+      startWatchdog({ ...heard, longestMs: longestSilenceMs }, () => {
         if (!this.#hasBookmarks) return 'nothing';
         this.#revision = undefined;
         return drop('the watch went silent: everything is compared anew');
       }),
       // Some servers take `sendInitialEvents` for nothing, and never say that the beginning is over: a list is read instead.
-      whenSilent({ ...heard, longestMs: quietBeginningMs }, () => {
+      startWatchdog({ ...heard, longestMs: quietBeginningMs }, () => {
         if (this.#revision !== undefined || !this.#hasWatchList) return 'done';
         this.#hasWatchList = false;
         return drop('the watch never said that its beginning was over');
@@ -238,13 +237,13 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
 
   /** What to do differently next time. */
   #recover(error: unknown): void {
-    if ([400, 422, 500].some((code) => isRefusal(error, code))) {
+    if ([400, 422, 500].some((code) => hasStatusCode(error, code))) {
       // Servers without it refuse it as invalid; Kubernetes over an etcd that cannot tell how far a watch is, as it fails.
       if (this.#revision === undefined) this.#hasWatchList = false;
     }
     // Forgotten by the server, or unreadable to us: only a new beginning helps.
-    if (isRefusal(error, 410) || error instanceof SyntaxError) this.#revision = undefined;
-    if (!(error instanceof TooMuchError)) return;
+    if (hasStatusCode(error, 410) || error instanceof SyntaxError) this.#revision = undefined;
+    if (!(error instanceof LimitExceededError)) return;
     this.#revision = undefined;
     this.#setExcess(error);
     this.#budget.use(this, { objects: this.#sizes.size, bytes: this.#bytes });
@@ -274,7 +273,7 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     this.#synced.resolve();
   }
 
-  #setExcess(excess: TooMuchError | undefined): void {
+  #setExcess(excess: LimitExceededError | undefined): void {
     const hasChanged = (excess === undefined) !== (this.#excess === undefined);
     this.#excess = excess;
     if (hasChanged) this.#options.onExcess?.();

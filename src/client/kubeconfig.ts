@@ -5,12 +5,10 @@ import { messageOf } from '../api/thrown.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import type { ConfigEntry } from './config-entry.ts';
-import { isRecord, pemOf, recordOf, textOf } from './config-entry.ts';
-import { credentialsOf } from './credentials.ts';
+import { isRecord, pemOf, readBoundedFile, recordOf, textOf } from './config-entry.ts';
+import { credentialsOf, refreshed } from './credentials.ts';
 import { KubeconfigError } from './errors.ts';
-import type { ServerAccess } from './https.ts';
-import { rereading } from './rereading.ts';
-import { readShortFile } from './short-file.ts';
+import type { ServerAccess } from './http-socket.ts';
 
 /** Environment variables, by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -49,7 +47,7 @@ export async function readKubeconfig(options: KubeconfigOptions): Promise<Cluste
     said: JSON.stringify(user),
     credentials: await credentialsOf(user, { env, clock, userName, cluster: access }),
   });
-  const source = rereading<Awaited<ReturnType<typeof sourceOf>>>(async (last) => {
+  const source = refreshed<Awaited<ReturnType<typeof sourceOf>>>(async (last) => {
     if (last === undefined) return sourceOf(first);
     // Another context may be current by now; this is still who asks.
     const now = await readContext({ ...options, context: first.name });
@@ -131,7 +129,7 @@ function find(files: readonly ConfigFile[], section: Section, name: string, what
 async function readConfig(path: string): Promise<ConfigFile | undefined> {
   let content: string;
   try {
-    content = await readShortFile(path);
+    content = await readBoundedFile(path);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw new KubeconfigError(`cannot read ${path}: ${messageOf(error)}`, { cause: error });
@@ -171,11 +169,11 @@ export async function inCluster(
   if (!host || !port) throw new KubeconfigError('this is no Pod: KUBERNETES_SERVICE_HOST and _PORT are not set');
   const user: ConfigEntry = { entry: { tokenFile: 'token' }, directory };
   const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const access = { server, ca: await readShortFile(join(directory, 'ca.crt')) };
+  const access = { server, ca: await readBoundedFile(join(directory, 'ca.crt')) };
   return {
     ...access,
     context: 'in-cluster',
-    namespace: (await readShortFile(join(directory, 'namespace'))).trim(),
+    namespace: (await readBoundedFile(join(directory, 'namespace'))).trim(),
     credentials: await credentialsOf(user, { env, clock, userName: 'in-cluster', cluster: access }),
   };
 }

@@ -7,7 +7,7 @@ import { Gauge } from 'prom-client';
 import { messageOf } from '../api/thrown.ts';
 import type { Client } from './client.ts';
 import type { Clock } from './clock.ts';
-import { LeaderElection } from './leader.ts';
+import { LeaderElection } from './leader-election.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { retryLevel } from './watch-errors.ts';
 

@@ -7,7 +7,7 @@ export interface Observation {
 }
 
 /** What the one who claims a lease knows. */
-export interface Claimant {
+export interface Candidate {
   readonly identity: string;
   readonly leaseDurationMs: number;
   /** For the times that are written, and only read by people. */
@@ -33,7 +33,7 @@ interface Held {
 }
 
 /** The lease as it is when the claimant takes it, or holds it on. */
-export function claimed(old: LeaseSpec | undefined, claimant: Claimant): LeaseSpec {
+export function claimed(old: LeaseSpec | undefined, claimant: Candidate): LeaseSpec {
   const { identity, leaseDurationMs, nowMs } = claimant;
   const isOurs = old?.holderIdentity === identity;
   return {

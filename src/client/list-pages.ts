@@ -1,4 +1,4 @@
-import { TooMuchError } from './errors.ts';
+import { LimitExceededError } from './errors.ts';
 import type { Usage } from './limits.ts';
 
 /** A page of a list, as servers send it. */
@@ -37,9 +37,9 @@ export class ListPages<T> {
     this.resourceVersion = metadata.resourceVersion;
     const { continue: token = '' } = metadata;
     if (token === '') return '';
-    if (token === this.#token) throw new TooMuchError('the server sends the same page of a list again');
+    if (token === this.#token) throw new LimitExceededError('the server sends the same page of a list again');
     if ((items ?? []).length === 0 && ++this.#emptyPages > mostEmptyPages) {
-      throw new TooMuchError(`the server sends more than ${mostEmptyPages} empty pages of a list`);
+      throw new LimitExceededError(`the server sends more than ${mostEmptyPages} empty pages of a list`);
     }
     this.#token = token;
     return token;

@@ -7,7 +7,7 @@ import type { ServiceImport } from '../api/kinds/multicluster/serviceimport/sche
 import { Client } from './client.ts';
 import { OptionalInformer } from './optional-informer.ts';
 import { ManualClock } from './testing/clocks.ts';
-import type { ApiCall, Transport } from './transport.ts';
+import type { ApiRequest, Transport } from './transport.ts';
 
 const group = 'multicluster.x-k8s.io';
 const missing = (path: string): Error => failure({ code: 404, reason: 'NotFound', message: `no ${path}` });
@@ -30,13 +30,13 @@ class Server implements Transport {
     for (const cut of this.#streams) cut();
   }
 
-  async request({ path }: ApiCall): ReturnType<Transport['request']> {
+  async request({ path }: ApiRequest): ReturnType<Transport['request']> {
     const version = [...this.versions, ...this.promises].find((each) => path === `/apis/${group}/${each}`);
     if (version === undefined) throw missing(path);
     return { status: 200, headers: {}, body: JSON.stringify({ resources: [{ name: 'serviceimports' }] }) };
   }
 
-  async *stream({ path, signal }: ApiCall): AsyncGenerator<string> {
+  async *stream({ path, signal }: ApiRequest): AsyncGenerator<string> {
     const version = this.versions.find((each) => path.includes(`/${each}/`));
     if (version === undefined) throw missing(path);
     if (this.isForbidden) throw failure({ code: 403, reason: 'Forbidden', message: `not ${path}` });

@@ -7,7 +7,7 @@ import { Informer } from './informer.ts';
 import type { Key } from './key.ts';
 import { keyOf } from './key.ts';
 import type { Lister } from './object-cache.ts';
-import { isRefusal } from './transport.ts';
+import { hasStatusCode } from './transport.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 export interface OptionalInformerOptions<T extends ApiObject, Index extends string = never> extends Pick<
@@ -109,7 +109,7 @@ export class OptionalInformer<T extends ApiObject, Index extends string = never>
       const document = (await this.#client.read(`/apis/${group}/${version}`, { signal })) as ResourceList;
       return document.resources?.some(({ name }) => name === plural) ?? false;
     } catch (error) {
-      if (isRefusal(error, 404) || isRefusal(error, 403)) return false;
+      if (hasStatusCode(error, 404) || hasStatusCode(error, 403)) return false;
       throw error;
     }
   }
@@ -122,7 +122,7 @@ export class OptionalInformer<T extends ApiObject, Index extends string = never>
       ...this.#options,
       onError: (error) => {
         this.#reportRefusalOnce(error);
-        if (isRefusal(error, 404)) gone.abort();
+        if (hasStatusCode(error, 404)) gone.abort();
       },
     });
     const complete = informer.synced(scope).then(
@@ -156,7 +156,7 @@ export class OptionalInformer<T extends ApiObject, Index extends string = never>
 
   /** A refusal is said once: it stays so until somebody changes the cluster. */
   #reportRefusalOnce(error: unknown): void {
-    const isRefused = isRefusal(error, 403) || isRefusal(error, 404);
+    const isRefused = hasStatusCode(error, 403) || hasStatusCode(error, 404);
     if (!isRefused || !this.#wasRefused) this.#report(error);
     this.#wasRefused = isRefused;
     if (isRefused) this.#settled.resolve();

@@ -112,7 +112,7 @@ test('work can ask to be run again', async () => {
   await using started = start({
     work: async () => {
       times.push(started.clock.now());
-      return { againAfterMs: 30 };
+      return { requeueAfterMs: 30 };
     },
   });
   const { queue, clock } = started;

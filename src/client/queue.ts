@@ -4,7 +4,7 @@ import { isTerminal } from './errors.ts';
 import type { Key } from './key.ts';
 
 /** What a run of the work asks for: nothing more, or another run after a while. */
-export type Outcome = void | { readonly againAfterMs: number };
+export type Outcome = void | { readonly requeueAfterMs: number };
 
 /** Told what a queue does, for metrics; see queue-metrics.ts. */
 export interface QueueObserver {
@@ -120,7 +120,7 @@ export class WorkQueue {
     try {
       const outcome = await this.#options.work(key, signal);
       this.#failures.delete(key);
-      if (outcome !== undefined) this.addAfter(key, outcome.againAfterMs);
+      if (outcome !== undefined) this.addAfter(key, outcome.requeueAfterMs);
     } catch (error) {
       this.#fail(key, error, signal);
     }

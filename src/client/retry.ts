@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 import { sleep, systemClock } from './clock.ts';
-import type { ApiAnswer, Transport } from './transport.ts';
+import type { ApiResponse, Transport } from './transport.ts';
 
 export interface RetryOptions {
   readonly clock?: Clock;
@@ -32,7 +32,7 @@ export function retrying(transport: Transport, { clock = systemClock, attempts =
 /** A server may be busy for a while, but may not keep a request open for ever. */
 const longestWaitSeconds = 60;
 
-function secondsToWait({ status, headers }: ApiAnswer): number | undefined {
+function secondsToWait({ status, headers }: ApiResponse): number | undefined {
   if (status !== 429 && status < 500) return undefined;
   const seconds = Number(headers['retry-after'] ?? Number.NaN);
   return seconds >= 0 ? seconds : undefined;

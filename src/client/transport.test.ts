@@ -16,7 +16,7 @@ import { Client } from './client.ts';
 import { overHttps } from './https.ts';
 import { inProcess } from './in-process.ts';
 import { Informer } from './informer.ts';
-import { isRefusal } from './transport.ts';
+import { hasStatusCode } from './transport.ts';
 import { transportContract } from './testing/transport-contract.ts';
 
 /** The next of a watch; undefined when it is over. */
@@ -75,9 +75,9 @@ suite('over TLS', () => {
     using robot = new Client(overHttps({ ...access, credentials: async () => ({ token: 'secret' }) }));
     assert.ok((await robot.list(configMapKind)).items.length > 0);
     using nobody = new Client(overHttps({ ...access, credentials: async () => ({}) }));
-    await assert.rejects(nobody.list(configMapKind), (error) => isRefusal(error, 403));
+    await assert.rejects(nobody.list(configMapKind), (error) => hasStatusCode(error, 403));
     using liar = new Client(overHttps({ ...access, credentials: async () => ({ token: 'wrong' }) }));
-    await assert.rejects(liar.list(configMapKind), (error) => isRefusal(error, 401));
+    await assert.rejects(liar.list(configMapKind), (error) => hasStatusCode(error, 401));
   });
 
   test('a server that nobody vouches for is not spoken to, unless that is asked for', async () => {

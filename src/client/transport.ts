@@ -2,7 +2,7 @@ import type { Status } from '../api/errors.ts';
 import { StatusError, failure } from '../api/errors.ts';
 
 /** One request to an API server. */
-export interface ApiCall {
+export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Without query, each segment already escaped. */
   readonly path: string;
@@ -21,35 +21,35 @@ export interface ApiCall {
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** What came back, whatever its status. */
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly status: number;
   /** Names are in lower case. */
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
   readonly body: string;
 }
 
-export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+export type ResponseHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** A way to an API server: over TLS, or in the same process. Closing it drops what is under way. */
 export interface Transport extends Disposable {
   /** Resolves with the answer, also when it is a refusal; rejects when there is none. */
-  request(call: ApiCall): Promise<ApiAnswer>;
+  request(call: ApiRequest): Promise<ApiResponse>;
   /**
    * The lines of an answer that does not end by itself, each without its line feed. Throws a StatusError when the
    * server refuses, and the signal's reason when that fires. Leaving the loop drops the stream.
    */
-  stream(call: ApiCall): AsyncIterable<string>;
+  stream(call: ApiRequest): AsyncIterable<string>;
 }
 
 /** Path and query as they are sent. */
-export function urlOf({ path, query = {} }: Pick<ApiCall, 'path' | 'query'>): string {
+export function urlOf({ path, query = {} }: Pick<ApiRequest, 'path' | 'query'>): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
   return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
 }
 
 /** The headers that a call needs. */
-export const headersOf = ({ body, type = jsonType, accept = jsonType }: ApiCall): Record<string, string> => ({
+export const headersOf = ({ body, type = jsonType, accept = jsonType }: ApiRequest): Record<string, string> => ({
   accept,
   ...(body === undefined ? {} : { 'content-type': type }),
 });
@@ -57,8 +57,8 @@ export const headersOf = ({ body, type = jsonType, accept = jsonType }: ApiCall)
 const jsonType = 'application/json';
 
 /** The refusal that an answer is. One without a Status, such as a proxy's page, gets one made of its code and text. */
-export function refusal({ status: code, headers, body }: ApiAnswer): StatusError {
-  const status = parsedStatus(body);
+export function statusErrorOf({ status: code, headers, body }: ApiResponse): StatusError {
+  const status = parseStatus(body);
   if (status !== undefined) return new StatusError({ code, ...status });
   const seconds = Number(headers['retry-after']);
   return failure({
@@ -87,7 +87,7 @@ const reasons: Readonly<Record<number, string>> = {
   504: 'Timeout',
 };
 
-function parsedStatus(body: string): Status | undefined {
+function parseStatus(body: string): Status | undefined {
   try {
     const value: unknown = JSON.parse(body);
     return isStatus(value) ? value : undefined;
@@ -101,9 +101,9 @@ export const isStatus = (value: unknown): value is Status =>
   typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status';
 
 /** Whether an error is a refusal with this code. */
-export const isRefusal = (error: unknown, code: number): error is StatusError =>
+export const hasStatusCode = (error: unknown, code: number): error is StatusError =>
   error instanceof StatusError && error.status.code === code;
 
 /** Whether an error is a refusal for this reason, such as AlreadyExists. */
-export const isRefusedFor = (error: unknown, reason: string): error is StatusError =>
+export const hasStatusReason = (error: unknown, reason: string): error is StatusError =>
   error instanceof StatusError && error.status.reason === reason;

@@ -9,7 +9,7 @@ const silent = pino({ level: 'silent' });
 
 test('what failed is told until it works again, or did not fail for a while', () => {
   let now = 0;
-  const clock: Clock = { now: () => now, elapsed: () => now, after: () => () => {}, awakeSince: () => 0 };
+  const clock: Clock = { now: () => now, elapsed: () => now, after: () => () => {}, resumedAt: () => 0 };
   const complaints = new WatchErrors(silent, clock);
   complaints.failed('the watch of pods', new Error('refused'));
   complaints.failed('discovery', new Error('late'));

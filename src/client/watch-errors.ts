@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { messageOf } from '../api/thrown.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
-import { isRefusal } from './transport.ts';
+import { hasStatusCode } from './transport.ts';
 
 /** What failed recently of what is retried for ever, such as watches: for the log and for readiness. */
 export class WatchErrors {
@@ -18,7 +18,7 @@ export class WatchErrors {
 
   failed(what: string, error: unknown): void {
     // The server no longer has the revision of the watch: the informer lists again by itself.
-    if (isRefusal(error, 410)) return;
+    if (hasStatusCode(error, 410)) return;
     this.#log[retryLevel(error)]({ err: error }, `${what} failed, retrying`);
     this.#last.set(what, { atMs: this.#clock.elapsed(), why: messageOf(error) });
   }

@@ -9,7 +9,7 @@ import { podKind } from '../api/kinds/core/pod/kind.ts';
 import { serviceKind } from '../api/kinds/core/service/kind.ts';
 import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts';
 import { inProcess } from '../client/in-process.ts';
-import type { ApiCall } from '../client/transport.ts';
+import type { ApiRequest } from '../client/transport.ts';
 import type { TestServer } from '../server/testing/server.ts';
 import { testServer } from '../server/testing/server.ts';
 import { until } from '../server/testing/until.ts';
@@ -114,7 +114,7 @@ test('SRV-4 a server that drops srvServiceName is not sent it for ever', async (
   await cluster.pod('one', 'idm', { ip: '10.1.0.1' });
   // What a server without the gate would keep: the Service has the name, slices and Endpoints lose it.
   const strip = (text: string): string => text.replaceAll('"srvServiceName":"kerberos"', '"ignored":""');
-  const disturb = (call: ApiCall): void => {
+  const disturb = (call: ApiRequest): void => {
     if (call.body !== undefined) Object.assign(call, { body: strip(call.body) });
   };
   await using running = cluster.start(

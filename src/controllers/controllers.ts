@@ -1,5 +1,5 @@
 import { gatesWith } from '../api/gates.ts';
-import { runElectedPart } from '../client/elected-part.ts';
+import { runElectedPart } from '../client/part.ts';
 import { EventRecorder } from '../client/events.ts';
 import { Informers } from '../client/informers.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
@@ -65,9 +65,9 @@ class Controllers {
       context: this.#part,
       informers: this.#informers,
       election: leaderElection && { namespace: 'kube-system', name: 'fairlead-controllers', ...leaderElection },
-      act: (term) => this.#act(term),
+      lead: (term) => this.#act(term),
       ...(collects
-        ? { accompany: (signal) => this.#kinds.run(signal), synced: (signal) => this.#kinds.synced(signal) }
+        ? { onEveryReplica: (signal) => this.#kinds.run(signal), synced: (signal) => this.#kinds.synced(signal) }
         : {}),
       problems: () => [...this.#informers.failing(), ...this.#discovery.recent()],
       recorders: () => this.#recorders.values(),

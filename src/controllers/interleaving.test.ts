@@ -11,7 +11,7 @@ import { serviceKind } from '../api/kinds/core/service/kind.ts';
 import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts';
 import { inProcess } from '../client/in-process.ts';
 import { FaultyTransport } from '../client/testing/faulty.ts';
-import type { ApiCall } from '../client/transport.ts';
+import type { ApiRequest } from '../client/transport.ts';
 import { testServer } from '../server/testing/server.ts';
 import { plan as planEndpoints } from './endpoints/plan.ts';
 import { plan as planSlices } from './endpointslice/plan.ts';
@@ -52,7 +52,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Refuses some writes as if another had come first, and tells of them too late. */
 class Trouble {
   conflicts = 0;
-  readonly disturb = ({ method, path }: ApiCall): void => {
+  readonly disturb = ({ method, path }: ApiRequest): void => {
     if (this.conflicts === 0 || method === 'GET' || !/endpoint/.test(path)) return;
     this.conflicts--;
     throw failure({ code: 409, reason: 'Conflict', message: 'the object has been modified' });

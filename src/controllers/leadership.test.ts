@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { leaseKind } from '../api/kinds/coordination/lease/kind.ts';
 import { failure } from '../api/errors.ts';
 import { inProcess } from '../client/in-process.ts';
-import type { ApiCall } from '../client/transport.ts';
+import type { ApiRequest } from '../client/transport.ts';
 import type { TestServer } from '../server/testing/server.ts';
 import { testServer } from '../server/testing/server.ts';
 import { until } from '../server/testing/until.ts';
@@ -72,7 +72,7 @@ test('a leader that cannot renew its lease stops at once, and leads again when i
   const cluster = clusterOf(server);
   await cluster.service('web');
   let isCut = false;
-  const disturb = ({ path }: ApiCall): void => {
+  const disturb = ({ path }: ApiRequest): void => {
     if (isCut && path.includes('/leases/')) throw failure({ code: 503, reason: 'ServiceUnavailable', message: 'cut' });
   };
   await using running = cluster.start(standing('only'), { disturb });

@@ -2,7 +2,7 @@ import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts'
 import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.ts';
 import type { Client, Name, WriteOptions } from '../client/client.ts';
 import type { Key } from '../client/key.ts';
-import { isRefusal } from '../client/transport.ts';
+import { hasStatusCode } from '../client/transport.ts';
 import type { Expectations } from '../client/expectations.ts';
 import type { SliceWrites } from './slices.ts';
 import { dropsSrvName, hasSrvName } from './target-ports.ts';
@@ -63,5 +63,5 @@ const nameOf = ({ metadata: { namespace, name = '' } }: EndpointSlice): Name => 
 
 /** Whether a creation was refused because the namespace is being deleted: nothing to try again. */
 export const isNamespaceEnding = (error: unknown): boolean =>
-  isRefusal(error, 403) &&
+  hasStatusCode(error, 403) &&
   (error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false);

@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../client/clock.ts';
 import { systemClock } from '../client/clock.ts';
-import { runElectedPart } from '../client/elected-part.ts';
+import { runElectedPart } from '../client/part.ts';
 import { EventRecorder } from '../client/events.ts';
 import { Informers } from '../client/informers.ts';
 import type { LeaderElectionOptions } from '../client/leadership.ts';
@@ -62,7 +62,7 @@ export function runServiceController(
     election: leaderElection,
     clock,
     recorders: () => [recorder],
-    act: (term) => {
+    lead: (term) => {
       const checking = provider.checksHealth === true ? [new HealthChecks(checks).run(term)] : [];
       return wholeTerm([controller.act(term), ...checking], term);
     },

@@ -4,7 +4,7 @@ import { timestamp } from '../api/timestamp.ts';
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { sleep, systemClock } from '../client/clock.ts';
-import { LeaderElection } from '../client/leader.ts';
+import { LeaderElection } from '../client/leader-election.ts';
 import type { Usage } from '../client/limits.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
 import { dropLeases, Renewer } from './lease/renewer.ts';

@@ -13,7 +13,7 @@ import { serviceCidrKind } from '../api/kinds/networking/servicecidr/kind.ts';
 import type { ApiObject } from '../api/metadata.ts';
 import type { Client, Selection } from '../client/client.ts';
 import { keyOf } from '../client/key.ts';
-import { isRefusal } from '../client/transport.ts';
+import { hasStatusCode } from '../client/transport.ts';
 import { sliceOwners } from './follow/caches.ts';
 import { machineAddresses, nodeNetwork, thisNode } from './follow/node.ts';
 import type { ProxyOptions } from './options.ts';
@@ -100,7 +100,7 @@ async function rivalsOf<T extends ApiObject>(
     const all = await listOf(client, kinds, { signal });
     if (all.length > 0 || namespace === undefined) return all;
   } catch (error) {
-    if (namespace === undefined || !isRefusal(error, 403)) throw error;
+    if (namespace === undefined || !hasStatusCode(error, 403)) throw error;
   }
   return listOf(client, kinds, { namespace, signal });
 }
@@ -139,7 +139,7 @@ async function listOf<T extends ApiObject>(
       return items;
     } catch (error) {
       const isOptional = kind.group !== '' && kind.group !== endpointSliceKind.group;
-      if (!isOptional || (!isRefusal(error, 404) && !isRefusal(error, 403))) throw error;
+      if (!isOptional || (!hasStatusCode(error, 404) && !hasStatusCode(error, 403))) throw error;
     }
   }
   return [];

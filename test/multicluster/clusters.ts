@@ -18,7 +18,7 @@ import { importedServiceKind } from '../../src/api/kinds/multicluster/superclust
 import { Client } from '../../src/client/client.ts';
 import { inProcess } from '../../src/client/in-process.ts';
 import type { RunningPart } from '../../src/client/part.ts';
-import type { ApiCall, Transport } from '../../src/client/transport.ts';
+import type { ApiRequest, Transport } from '../../src/client/transport.ts';
 import { Vips } from '../../src/multicluster/member/vips.ts';
 import type { MemberEntry, MulticlusterOptions } from '../../src/multicluster/multicluster.ts';
 import { startMulticluster } from '../../src/multicluster/multicluster.ts';
@@ -29,7 +29,7 @@ import type { TestServer } from '../../src/server/testing/server.ts';
 import { testServer } from '../../src/server/testing/server.ts';
 
 /** What goes wrong with a call: thrown before or after it was made, as a function of the call; undefined: nothing. */
-export type Fault = (call: ApiCall) => Promise<void> | void;
+export type Fault = (call: ApiRequest) => Promise<void> | void;
 
 /** One cluster: its server, and ways to it. */
 export class Cluster implements AsyncDisposable {
@@ -43,7 +43,7 @@ export class Cluster implements AsyncDisposable {
   /** Runs before every line of a stream to the parts: what it waits for, they wait for. */
   faultLine: Fault = () => undefined;
   /** Every write that a part made. */
-  readonly writes: ApiCall[] = [];
+  readonly writes: ApiRequest[] = [];
   #cut = new AbortController();
 
   constructor(id: string, server: TestServer) {
@@ -88,15 +88,15 @@ export class Cluster implements AsyncDisposable {
   }
 
   #faulty(inner: Transport, line: Fault): Transport {
-    const before = async (call: ApiCall): Promise<void> => {
+    const before = async (call: ApiRequest): Promise<void> => {
       await line(call);
       await this.fault(call);
     };
-    const withCut = (call: ApiCall): ApiCall => ({
+    const withCut = (call: ApiRequest): ApiRequest => ({
       ...call,
       signal: call.signal === undefined ? this.#cut.signal : AbortSignal.any([call.signal, this.#cut.signal]),
     });
-    const lines = (call: ApiCall): AsyncGenerator<string> => this.#stream(inner.stream(withCut(call)), call);
+    const lines = (call: ApiRequest): AsyncGenerator<string> => this.#stream(inner.stream(withCut(call)), call);
     return {
       request: async (call) => {
         await before(call);
@@ -113,7 +113,7 @@ export class Cluster implements AsyncDisposable {
     };
   }
 
-  async *#stream(lines: AsyncIterable<string>, call: ApiCall): AsyncGenerator<string> {
+  async *#stream(lines: AsyncIterable<string>, call: ApiRequest): AsyncGenerator<string> {
     for await (const line of lines) {
       await this.faultLine(call);
       yield line;

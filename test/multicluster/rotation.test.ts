@@ -15,7 +15,7 @@ import { overHttps } from '../../src/client/https.ts';
 import { Informer } from '../../src/client/informer.ts';
 import { readKubeconfig } from '../../src/client/kubeconfig.ts';
 import type { Transport } from '../../src/client/transport.ts';
-import { isRefusal } from '../../src/client/transport.ts';
+import { hasStatusCode } from '../../src/client/transport.ts';
 import { run } from '../harness/command.ts';
 import { FairleadProcess, root } from '../harness/process.ts';
 import { FairleadServer } from '../harness/server.ts';
@@ -28,7 +28,7 @@ async function isRefused(kubeconfig: string): Promise<boolean> {
   using client = new Client(await open(kubeconfig));
   return client.get(namespaceKind, { name: 'shop' }).then(
     () => false,
-    (error: unknown) => isRefusal(error, 401),
+    (error: unknown) => hasStatusCode(error, 401),
   );
 }
 
@@ -120,7 +120,7 @@ describe('F13 credentials are replaced without a restart', () => {
     const news = { namespace: 'shop', name: 'news' };
     await assert.rejects(
       client.find(configMapKind, news),
-      (error) => isRefusal(error, 401),
+      (error) => hasStatusCode(error, 401),
       'the key is not there yet',
     );
     await rename(at('next.kubeconfig'), used);

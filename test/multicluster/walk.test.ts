@@ -10,7 +10,7 @@ import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
 import { serviceExportKind } from '../../src/api/kinds/multicluster/serviceexport/kind.ts';
 import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
-import { isRefusal } from '../../src/client/transport.ts';
+import { hasStatusCode } from '../../src/client/transport.ts';
 import type { Cluster } from './clusters.ts';
 import { join, startClusters } from './clusters.ts';
 import { differences } from './differences.ts';
@@ -71,7 +71,7 @@ async function attempt(step: Promise<void>): Promise<void> {
   try {
     await step;
   } catch (error) {
-    if (![400, 403, 404, 409, 422].some((code) => isRefusal(error, code))) throw error;
+    if (![400, 403, 404, 409, 422].some((code) => hasStatusCode(error, code))) throw error;
   }
 }
 

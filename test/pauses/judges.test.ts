@@ -11,11 +11,10 @@ import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
 import { namespaceKind } from '../../src/api/kinds/core/namespace/kind.ts';
 import { Client } from '../../src/client/client.ts';
-import { afterReading, systemClock } from '../../src/client/clock.ts';
+import { afterPendingReads, startWatchdog, systemClock } from '../../src/client/clock.ts';
 import { Informer } from '../../src/client/informer.ts';
 import { inProcess } from '../../src/client/in-process.ts';
-import { LeaderElection } from '../../src/client/leader.ts';
-import { whenSilent } from '../../src/client/silence.ts';
+import { LeaderElection } from '../../src/client/leader-election.ts';
 import { ManualClock, settled } from '../../src/client/testing/clocks.ts';
 import { Expectations } from '../../src/client/expectations.ts';
 import { renewed } from '../../src/multicluster/lease/lease.ts';
@@ -71,7 +70,7 @@ const judges: Readonly<Record<string, (clock: ManualClock) => Promise<Judge>>> =
     return running(
       10_000,
       () => isOver,
-      afterReading(clock, 10_000, () => (isOver = true)),
+      afterPendingReads(clock, 10_000, () => (isOver = true)),
     );
   },
   async 'a watch that is silent'(clock) {
@@ -80,7 +79,7 @@ const judges: Readonly<Record<string, (clock: ManualClock) => Promise<Judge>>> =
       isOver = true;
       return 'done';
     };
-    return running(180_000, () => isOver, whenSilent({ clock, longestMs: 180_000, heardAt: () => 0 }, act));
+    return running(180_000, () => isOver, startWatchdog({ clock, longestMs: 180_000, heardAt: () => 0 }, act));
   },
   async 'how long an informer has heard nothing, by which DNS calls its answers old'(clock) {
     const server = await served();
@@ -238,7 +237,7 @@ test('the wall clock may jump by hours: durations are measured on another', () =
       const before = systemClock.elapsed();
       Date.now = () => now() + hours * 3_600_000;
       assert.ok(systemClock.elapsed() - before < 60_000);
-      assert.ok(systemClock.awakeSince() <= before + 60_000);
+      assert.ok(systemClock.resumedAt() <= before + 60_000);
     }
   } finally {
     Date.now = now;

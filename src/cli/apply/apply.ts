@@ -1,5 +1,5 @@
 import type { Transport } from '../../client/transport.ts';
-import { refusal } from '../../client/transport.ts';
+import { statusErrorOf } from '../../client/transport.ts';
 import { FatalError } from '../errors.ts';
 import type { Manifest } from './manifests.ts';
 
@@ -29,7 +29,7 @@ export async function applyManifests(api: Transport, cluster: string, manifests:
       type: 'application/apply-patch+yaml',
       body: JSON.stringify(manifest.object),
     });
-    if (answer.status >= 300) throw failed(manifest, cluster, refusal(answer).message);
+    if (answer.status >= 300) throw failed(manifest, cluster, statusErrorOf(answer).message);
   }
 }
 

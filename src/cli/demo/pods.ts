@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 import { timestamp } from '../../api/timestamp.ts';
 import type { Transport } from '../../client/transport.ts';
-import { refusal } from '../../client/transport.ts';
+import { statusErrorOf } from '../../client/transport.ts';
 import { FatalError } from '../errors.ts';
 import type { DemoPod } from './objects.ts';
 import { demoNamespace, readyStatus } from './objects.ts';
@@ -44,5 +44,6 @@ export async function tellReady(api: Transport, pod: DemoPod): Promise<void> {
     type: 'application/merge-patch+json',
     body: JSON.stringify({ status: readyStatus(pod, startedAt) }),
   });
-  if (answer.status >= 300) throw new FatalError(`cannot make Pod "${pod.name}" ready: ${refusal(answer).message}`);
+  if (answer.status >= 300)
+    throw new FatalError(`cannot make Pod "${pod.name}" ready: ${statusErrorOf(answer).message}`);
 }

@@ -6,7 +6,7 @@ import { messageOf } from '../../api/thrown.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { serviceImportAlphaKind, serviceImportKind } from '../../api/kinds/multicluster/serviceimport/kind.ts';
 import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
-import { isRefusal } from '../../client/transport.ts';
+import { hasStatusCode } from '../../client/transport.ts';
 import type { Client } from '../../client/client.ts';
 import { isOurs } from '../../multicluster/project/marks.ts';
 import { writePrivateFile } from '../../server/pki/files.ts';
@@ -60,7 +60,7 @@ async function uidOf(client: Client, id: string): Promise<string> {
   try {
     return (await client.get(namespaceKind, { name: 'kube-system' })).metadata.uid ?? '';
   } catch (error) {
-    const hint = isRefusal(error, 401)
+    const hint = hasStatusCode(error, 401)
       ? ', it does not know the user of the context: if files of KUBECONFIG have users of one name, pass --kubeconfig'
       : '';
     throw new FatalError(`cannot reach cluster "${id}": ${messageOf(error)}${hint}`, { cause: error });
@@ -120,7 +120,7 @@ async function countOf(client: Client, kind: Kind): Promise<number | undefined> 
   try {
     return (await client.list(kind)).items.filter(isOurs).length;
   } catch (error) {
-    if (isRefusal(error, 404)) return undefined;
+    if (hasStatusCode(error, 404)) return undefined;
     throw error;
   }
 }

@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { failure } from '../../api/errors.ts';
-import type { ApiAnswer, Transport } from '../../client/transport.ts';
+import type { ApiResponse, Transport } from '../../client/transport.ts';
 import { watchedConnection } from './connection.ts';
 
 const server = 'https://192.0.2.1:6443';
 
 /** A server that does what `next` says, and what was logged about it. */
 function setUp() {
-  const state: { next: () => ApiAnswer; lines: readonly string[] | Error } = { next: () => answer(200), lines: [] };
+  const state: { next: () => ApiResponse; lines: readonly string[] | Error } = { next: () => answer(200), lines: [] };
   const transport: Transport = {
     request: async () => state.next(),
     async *stream() {
@@ -25,7 +25,7 @@ function setUp() {
   return { state, logged, metrics, connection: watchedConnection(transport, { server, log, metrics }) };
 }
 
-const answer = (status: number): ApiAnswer => ({ status, headers: {}, body: '' });
+const answer = (status: number): ApiResponse => ({ status, headers: {}, body: '' });
 const refused = (): never => {
   throw Object.assign(new Error('connect ECONNREFUSED 192.0.2.1:6443'), { code: 'ECONNREFUSED' });
 };

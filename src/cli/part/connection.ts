@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { Counter, Histogram } from 'prom-client';
 import { messageOf } from '../../api/thrown.ts';
 import { isStatusError } from '../../api/errors.ts';
-import type { ApiCall, Transport } from '../../client/transport.ts';
+import type { ApiRequest, Transport } from '../../client/transport.ts';
 import { codesOf } from '../errors.ts';
 
 export interface ConnectionOptions {
@@ -33,7 +33,7 @@ export function watchedConnection(transport: Transport, { server, log, metrics }
   };
   const answered = (status: number): void =>
     tell(status === 401 ? `the API server ${server} refuses our credentials (401)` : undefined);
-  const failed = (error: unknown, call: ApiCall): void => {
+  const failed = (error: unknown, call: ApiRequest): void => {
     if (call.signal?.aborted === true) return; // given up by us
     if (isStatusError(error)) answered(error.status.code ?? 0);
     else tell(`the API server ${server} cannot be reached: ${reasonOf(error)}`);
@@ -81,7 +81,7 @@ export function watchedConnection(transport: Transport, { server, log, metrics }
 }
 
 /** The metrics of client-go. What is returned is called when a request is answered, or with undefined when it is not. */
-function restMetrics(registry: Registry, host: string): (call: ApiCall) => (status: number | undefined) => void {
+function restMetrics(registry: Registry, host: string): (call: ApiRequest) => (status: number | undefined) => void {
   const registers = [registry];
   const requests = new Counter({
     name: 'rest_client_requests_total',

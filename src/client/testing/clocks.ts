@@ -10,13 +10,13 @@ export const hastyClock: Clock = {
     const soon = setImmediate(run);
     return () => clearImmediate(soon);
   },
-  awakeSince: () => 0,
+  resumedAt: () => 0,
 };
 
 /** A clock that moves when told to. */
 export class ManualClock implements Clock {
   #now: number;
-  #awakeSince = 0;
+  #resumedAt = 0;
   readonly #timers = new Set<{ readonly at: number; readonly run: () => void }>();
 
   constructor(now = 0) {
@@ -43,14 +43,14 @@ export class ManualClock implements Clock {
     return first === undefined ? undefined : first.at - this.#now;
   }
 
-  awakeSince(): number {
-    return this.#awakeSince;
+  resumedAt(): number {
+    return this.#resumedAt;
   }
 
   /** Lets `ms` pass in which nothing gets its turn, as where a process is held up, or paused. */
   stall(ms: number): void {
     this.#now += ms;
-    if (ms >= shortestPauseMs) this.#awakeSince = this.#now;
+    if (ms >= shortestPauseMs) this.#resumedAt = this.#now;
   }
 
   /** Lets `ms` pass: timers run in their order, and what waits for them gets its turn after each. */

@@ -1,5 +1,5 @@
 import { failure } from '../../api/errors.ts';
-import type { ApiCall, Transport } from '../transport.ts';
+import type { ApiRequest, Transport } from '../transport.ts';
 
 /** What goes wrong on the way to a server. */
 export type Fault = 'cut' | 'end' | 'expire' | 'garble' | 'refuse';
@@ -20,12 +20,12 @@ export class FaultyTransport implements Transport {
     for (const stream of this.#streams) stream.abort(fault);
   }
 
-  async request(call: ApiCall): ReturnType<Transport['request']> {
+  async request(call: ApiRequest): ReturnType<Transport['request']> {
     this.#fail();
     return this.#inner.request(call);
   }
 
-  async *stream(call: ApiCall): AsyncGenerator<string> {
+  async *stream(call: ApiRequest): AsyncGenerator<string> {
     this.#fail();
     const own = new AbortController();
     this.#streams.add(own);

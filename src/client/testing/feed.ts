@@ -2,7 +2,7 @@
 
 import { failure } from '../../api/errors.ts';
 import type { ConfigMap } from '../../api/kinds/core/configmap/schema.ts';
-import type { ApiCall, Query, Transport } from '../transport.ts';
+import type { ApiRequest, Query, Transport } from '../transport.ts';
 
 interface Logged {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -74,7 +74,7 @@ export class Feed {
     return { metadata: { resourceVersion: String(this.#revision), ...more }, items: items.slice(Number(token), end) };
   }
 
-  async *#stream({ query = {}, signal }: ApiCall, hasWatchList: boolean): AsyncGenerator<string> {
+  async *#stream({ query = {}, signal }: ApiRequest, hasWatchList: boolean): AsyncGenerator<string> {
     const isBeginning = query['sendInitialEvents'] === true;
     if (isBeginning && !hasWatchList) {
       throw failure({ code: 422, reason: 'Invalid', message: 'sendInitialEvents is forbidden for watch' });

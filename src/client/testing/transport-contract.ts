@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Transport } from '../transport.ts';
-import { isRefusal } from '../transport.ts';
+import { hasStatusCode } from '../transport.ts';
 
 /** What every transport to an API server must do alike. `open` gives an administrator's. */
 export function transportContract(title: string, open: () => Transport): void {
@@ -41,7 +41,7 @@ export function transportContract(title: string, open: () => Transport): void {
     }
     const onBegin = (): void => assert.fail('it was refused');
     const refused = transport.stream({ method: 'GET', path, query: { watch: true, resourceVersion: 'x' }, onBegin });
-    await assert.rejects(refused[Symbol.asyncIterator]().next(), (error) => isRefusal(error, 400));
+    await assert.rejects(refused[Symbol.asyncIterator]().next(), (error) => hasStatusCode(error, 400));
   });
 
   test(`${title}: a signal ends a stream that is silent, and nothing starts after it`, async () => {

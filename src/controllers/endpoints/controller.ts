@@ -9,7 +9,7 @@ import type { Key } from '../../client/key.ts';
 import { keyOf, nameFor } from '../../client/key.ts';
 import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
-import { isRefusal } from '../../client/transport.ts';
+import { hasStatusCode } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
 import { defaultConcurrentSyncs } from '../options.ts';
 import { Expectations } from '../../client/expectations.ts';
@@ -58,7 +58,7 @@ class EndpointsController {
 
   async #reconcile(key: Key, signal: AbortSignal): Promise<Outcome> {
     const { caches, gates } = this.#context;
-    if (this.#writes.isPending(key)) return { againAfterMs: repairDelayMs };
+    if (this.#writes.isPending(key)) return { requeueAfterMs: repairDelayMs };
     const service = caches.services.get(key);
     const endpoints = caches.endpoints.get(key);
     if (service === undefined) {
@@ -117,7 +117,7 @@ class EndpointsController {
     { create }: Plan,
     { error, signal }: { readonly error: unknown; readonly signal: AbortSignal },
   ): void {
-    if (signal.aborted || isRefusal(error, 409)) return;
+    if (signal.aborted || hasStatusCode(error, 409)) return;
     const { namespace, name } = service.metadata;
     const why = messageOf(error);
     const event =

@@ -9,7 +9,7 @@ import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
-import { isRefusal } from '../../client/transport.ts';
+import { hasStatusCode } from '../../client/transport.ts';
 import { hasManagedEndpoints } from '../backend.ts';
 import type { ControllerContext } from '../context.ts';
 import { defaultConcurrentSyncs } from '../options.ts';
@@ -18,9 +18,9 @@ import { onPodChange } from '../pod-changes.ts';
 import { logRetry, runController } from '../../client/controller.ts';
 import { onSliceChange } from '../slice-changes.ts';
 import { isNamespaceEnding, writeSlices } from '../slice-writer.ts';
-import type { PlannedEvent } from '../../client/event-series.ts';
+import type { PlannedEvent } from '../../client/event-correlator.ts';
 import { withoutSrvName } from '../target-ports.ts';
-import { EventDeduplicator } from '../../client/event-deduplicator.ts';
+import { EventDeduplicator } from '../../client/event-correlator.ts';
 import type { SeenTimes } from '../trigger-time.ts';
 import { triggerTime } from '../trigger-time.ts';
 import { zoneLabel } from './backends.ts';
@@ -82,7 +82,7 @@ class EndpointSliceController {
     if (service === undefined) return;
     if (this.#writes.isPending(key)) {
       metrics.slices.syncs.inc({ result: 'stale' });
-      return { againAfterMs: repairDelayMs };
+      return { requeueAfterMs: repairDelayMs };
     }
     const pods = caches.selection.podsOf(service);
     const slices = caches.slices.by('service', key);
@@ -138,7 +138,7 @@ class EndpointSliceController {
   #fail(service: Service, error: unknown, signal: AbortSignal): void {
     this.#context.metrics.slices.syncs.inc({ result: 'error' });
     // A conflict is not a failure, and one who was told to stop did not fail.
-    if (signal.aborted || isRefusal(error, 409) || isNamespaceEnding(error)) return;
+    if (signal.aborted || hasStatusCode(error, 409) || isNamespaceEnding(error)) return;
     this.#recorder.record(serviceKind, service, failedToUpdate(service, messageOf(error)));
   }
 
@@ -181,8 +181,8 @@ class EndpointSliceController {
 
   /** Slices of a Service that is gone are collected as its dependents. */
   #forget(key: Key): void {
-    this.#writes.forget(key);
-    this.#told.forget(key);
+    this.#writes.delete(key);
+    this.#told.delete(key);
     this.#seen.delete(key);
     this.#unnamed.delete(key);
     this.#topological.delete(key);

@@ -15,7 +15,7 @@ import type { ObjectMeta } from '../../api/metadata.ts';
 import { hasManagedEndpoints, isHeadless, selectedPods } from '../backend.ts';
 import { sameMap } from '../same-map.ts';
 import type { SliceWrites } from '../slices.ts';
-import type { PlannedEvent } from '../../client/event-series.ts';
+import type { PlannedEvent } from '../../client/event-correlator.ts';
 import { byName, isOwnedBy, namePrefix, newSlice, ownedBy, portsKey, recycle } from '../slices.ts';
 import type { PortGroup } from '../target-ports.ts';
 import { portGroups } from '../target-ports.ts';

@@ -7,7 +7,7 @@ import type { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
-import { isRefusal } from '../../client/transport.ts';
+import { hasStatusCode } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
 import { logRetry, runController } from '../../client/controller.ts';
 import type { Action } from './action.ts';
@@ -95,7 +95,7 @@ class GarbageCollector {
         return;
       case 'nothing':
         if (action.because !== 'owner-unseen' && action.because !== 'unknown-owner-kind') return;
-        return { againAfterMs: againAfterMs[action.because] };
+        return { requeueAfterMs: againAfterMs[action.because] };
       case 'event': {
         const { target, reason, message } = action;
         this.#recorder.record(this.#kindOf(target), aboutOf(target), { type: 'Warning', reason, message });
@@ -108,7 +108,7 @@ class GarbageCollector {
       }
       case 'remove-finalizer':
         // What is not seen yet may be a dependent that the owner has to wait for, or let go of.
-        if (!this.#kinds.isComplete) return { againAfterMs: incompleteAfterMs };
+        if (!this.#kinds.isComplete) return { requeueAfterMs: incompleteAfterMs };
         return this.#patch(action.target, action.body, signal);
       case 'patch-owners':
         return this.#patch(action.target, action.body, signal);
@@ -120,7 +120,7 @@ class GarbageCollector {
       await this.#context.client.patch(this.#kindOf(target), nameOf(target), { body, signal });
     } catch (error) {
       // Gone is as good as done.
-      if (!isRefusal(error, 404)) throw error;
+      if (!hasStatusCode(error, 404)) throw error;
     }
   }
 

@@ -7,14 +7,14 @@ import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
-import { isRefusal } from '../../client/transport.ts';
+import { hasStatusCode } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
 import { Expectations } from '../../client/expectations.ts';
 import { logRetry, runController } from '../../client/controller.ts';
 import { onSliceChange } from '../slice-changes.ts';
 import { writeSlices } from '../slice-writer.ts';
 import { withoutSrvName } from '../target-ports.ts';
-import { EventDeduplicator } from '../../client/event-deduplicator.ts';
+import { EventDeduplicator } from '../../client/event-correlator.ts';
 import type { Plan } from './plan.ts';
 import { managedBy, plan } from './plan.ts';
 
@@ -53,7 +53,7 @@ class MirroringController {
 
   async #reconcile(key: Key, signal: AbortSignal): Promise<Outcome> {
     const { caches, gates, options } = this.#context;
-    if (this.#writes.isPending(key)) return { againAfterMs: repairDelayMs };
+    if (this.#writes.isPending(key)) return { requeueAfterMs: repairDelayMs };
     const endpoints = caches.endpoints.get(key);
     const isUnnamed = this.#unnamed.has(key) && this.#unnamed.get(key) === endpoints?.metadata.resourceVersion;
     const planned = plan({
@@ -82,7 +82,7 @@ class MirroringController {
       const written = await writeSlices(key, planned, { client, writes: this.#writes, signal, onWrite });
       if (written.dropsSrvName) this.#unnamed.set(key, endpoints?.metadata.resourceVersion);
     } catch (error) {
-      if (endpoints !== undefined && !signal.aborted && !isRefusal(error, 409)) this.#fail(endpoints, error);
+      if (endpoints !== undefined && !signal.aborted && !hasStatusCode(error, 409)) this.#fail(endpoints, error);
       throw error;
     } finally {
       if (this.#writes.end(key)) this.#queue.addAfter(key, repairDelayMs);
@@ -100,7 +100,7 @@ class MirroringController {
   }
 
   #forget(key: Key): void {
-    this.#told.forget(key);
+    this.#told.delete(key);
     this.#unnamed.delete(key);
   }
 

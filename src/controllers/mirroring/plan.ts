@@ -13,7 +13,7 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import type { ObjectMeta } from '../../api/metadata.ts';
 import { sameMap } from '../same-map.ts';
 import type { SliceWrites } from '../slices.ts';
-import type { PlannedEvent } from '../../client/event-series.ts';
+import type { PlannedEvent } from '../../client/event-correlator.ts';
 import { byName, isOwnedBy, namePrefix, newSlice, ownedBy, portsKey, recycle } from '../slices.ts';
 import type { Mirror, Mirrored } from './mirrored.ts';
 import { mirrored } from './mirrored.ts';

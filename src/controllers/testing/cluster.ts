@@ -17,7 +17,7 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import type { ObjectMeta } from '../../api/metadata.ts';
 import { Client } from '../../client/client.ts';
 import type { PartContext, RunningPart } from '../../client/part.ts';
-import type { ApiCall, Transport } from '../../client/transport.ts';
+import type { ApiRequest, Transport } from '../../client/transport.ts';
 import type { ControllersOptions } from '../controllers.ts';
 import { startControllers } from '../controllers.ts';
 
@@ -30,7 +30,7 @@ export interface SentWrite {
 }
 
 /** What happens to a request before it reaches the server; throws in place of an answer. */
-export type Disturb = (call: ApiCall) => void;
+export type Disturb = (call: ApiRequest) => void;
 
 /** How a process differs from one that lives for ever. */
 export interface ProcessOptions {
@@ -129,7 +129,7 @@ export class TestCluster {
 
   #watched(inner: Transport, { who, dead, disturb, dieAfterWrites }: WatchedOptions): Transport {
     let count = 0;
-    const send = async (call: ApiCall): ReturnType<Transport['request']> => {
+    const send = async (call: ApiRequest): ReturnType<Transport['request']> => {
       dead.signal.throwIfAborted();
       disturb?.(call);
       const answer = await inner.request({ ...call, signal: withDead(call.signal, dead.signal) });

@@ -16,7 +16,7 @@ import { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import { inProcess } from '../../client/in-process.ts';
-import type { ApiCall, Transport } from '../../client/transport.ts';
+import type { ApiRequest, Transport } from '../../client/transport.ts';
 import type { TestServer } from '../../server/testing/server.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
@@ -37,7 +37,7 @@ const base: AssemblerOptions = {
 
 /** A server on which some paths are refused. */
 function refusing(inner: Transport, refuses: (path: string) => number | undefined): Transport {
-  const check = ({ path }: ApiCall): void => {
+  const check = ({ path }: ApiRequest): void => {
     const code = refuses(path);
     if (code !== undefined) throw failure({ code, reason: code === 404 ? 'NotFound' : 'Forbidden', message: 'no' });
   };

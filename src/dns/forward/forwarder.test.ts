@@ -25,7 +25,7 @@ class SkippingClock implements Clock {
   now = (): number => Date.now() + this.#skipped;
   elapsed = (): number => performance.now() + this.#skipped;
   after = (ms: number, run: () => void): (() => void) => systemClock.after(ms, run);
-  awakeSince = (): number => 0;
+  resumedAt = (): number => 0;
   skip(ms: number): void {
     this.#skipped += ms;
   }

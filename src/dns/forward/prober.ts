@@ -1,5 +1,5 @@
 import type { Clock, Random } from '../../client/clock.ts';
-import { afterReading } from '../../client/clock.ts';
+import { afterPendingReads } from '../../client/clock.ts';
 import type { Name } from '../../dnswire/data.ts';
 import { answered, dueProbes, failed, isDown } from './choose.ts';
 import { probeQuestion } from './loop.ts';
@@ -78,7 +78,7 @@ export class Prober {
     const startedAt = clock.elapsed();
     const abort = new AbortController();
     const stop = (): void => abort.abort();
-    const cancel = afterReading(clock, patienceMs, stop);
+    const cancel = afterPendingReads(clock, patienceMs, stop);
     this.#stop.signal.addEventListener('abort', stop, { once: true });
     state.isProbing = true;
     state.checkedAt = startedAt;

@@ -1,7 +1,7 @@
 // One question and several upstreams: who is asked when, until one has a useful answer.
 import { messageOf } from '../../api/thrown.ts';
 import type { Clock, Random } from '../../client/clock.ts';
-import { afterReading } from '../../client/clock.ts';
+import { afterPendingReads } from '../../client/clock.ts';
 import { flagBits, rcodeName, rcodes, types } from '../../dnswire/codes.ts';
 import type { Message } from '../../dnswire/message.ts';
 import { rcodeOf } from '../../dnswire/message.ts';
@@ -170,7 +170,7 @@ export class Race {
     this.#tried.add(contestant);
     this.#tries.add(one);
     contestant.health = asked(contestant.health, startedAt);
-    const cancelSilent = afterReading(clock, silentMs, () => this.#silent(one));
+    const cancelSilent = afterPendingReads(clock, silentMs, () => this.#silent(one));
     void this.#run(one).finally(() => {
       cancelSilent();
       this.#tries.delete(one);

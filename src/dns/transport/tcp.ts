@@ -144,7 +144,7 @@ export class TcpListener implements Listener {
   #closeIdle(): void {
     const oldest = performance.now() - this.#idleMs;
     // What clients sent while this process was paused has not been read yet.
-    if (systemClock.awakeSince() > oldest) return;
+    if (systemClock.resumedAt() > oldest) return;
     for (const connection of this.#connections) {
       if (connection.lastActiveMs >= oldest || connection.isWaiting) continue;
       connection.destroy();

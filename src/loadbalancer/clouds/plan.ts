@@ -1,7 +1,7 @@
 // What a cloud would be asked to make of a Service, and what that costs.
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import type { PlannedEvent } from '../../client/event-series.ts';
+import type { PlannedEvent } from '../../client/event-correlator.ts';
 import type { Bill } from './price/bill.ts';
 import { billFor } from './price/bill.ts';
 import type { PriceBook } from './price/book.ts';

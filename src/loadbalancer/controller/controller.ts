@@ -10,7 +10,7 @@ import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import type { Outcome, QueueObserver } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
-import { isRefusal } from '../../client/transport.ts';
+import { hasStatusCode } from '../../client/transport.ts';
 import { serviceOf } from '../slices.ts';
 import type { KnownBackends } from './backends.ts';
 import { endpointBackends, nodeBackends } from './backends.ts';
@@ -85,7 +85,7 @@ export class ServiceController {
       ...(random === undefined ? {} : { random }),
       ...(observer === undefined ? {} : { observer }),
       onError: (error, key, failures) => {
-        const level = isRefusal(error, 409) ? 'debug' : 'warn';
+        const level = hasStatusCode(error, 409) ? 'debug' : 'warn';
         // Where in this program a refusal was told helps nobody.
         const cause = error instanceof RefusedError ? { reason: error.message } : { err: error };
         log[level]({ ...cause, service: key, failures }, 'could not sync the load balancer, retrying');
@@ -188,8 +188,8 @@ export class ServiceController {
       if (signal.aborted) throw error;
       const about = service ?? sync.known.get(key);
       // A conflict is somebody else's write that came first, and nobody's failure.
-      if (about !== undefined && !isRefusal(error, 409)) sync.tell(about, syncFailed(messageOf(error)));
-      if (error instanceof RetryError) return { againAfterMs: error.afterMs };
+      if (about !== undefined && !hasStatusCode(error, 409)) sync.tell(about, syncFailed(messageOf(error)));
+      if (error instanceof RetryError) return { requeueAfterMs: error.afterMs };
       throw error;
     }
   }

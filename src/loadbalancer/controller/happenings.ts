@@ -1,5 +1,5 @@
 // What is told about a Service, in upstream's words.
-import type { PlannedEvent } from '../../client/event-series.ts';
+import type { PlannedEvent } from '../../client/event-correlator.ts';
 
 /** Something that went as it should. */
 export const normal = (reason: string, message: string): PlannedEvent => ({ type: 'Normal', reason, message });

@@ -1,7 +1,7 @@
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { PlannedEvent } from '../../client/event-series.ts';
+import type { PlannedEvent } from '../../client/event-correlator.ts';
 import type { Problem } from '../clouds/judge.ts';
 
 /** What came of a request for a load balancer. */

@@ -4,7 +4,7 @@ import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
-import type { PlannedEvent } from '../../client/event-series.ts';
+import type { PlannedEvent } from '../../client/event-correlator.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import { isReached } from '../clouds/ingress.ts';

@@ -1,7 +1,7 @@
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Client, Name } from '../../client/client.ts';
-import { isRefusal } from '../../client/transport.ts';
+import { hasStatusCode } from '../../client/transport.ts';
 import { cleanupFinalizer, hasFinalizer } from './needs.ts';
 import type { Wanted } from './status.ts';
 import { statusPatch } from './status.ts';
@@ -45,6 +45,6 @@ async function unlessGone(write: Promise<unknown>): Promise<void> {
   try {
     await write;
   } catch (error) {
-    if (!isRefusal(error, 404)) throw error;
+    if (!hasStatusCode(error, 404)) throw error;
   }
 }

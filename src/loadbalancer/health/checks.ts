@@ -11,6 +11,7 @@ import type { Informer } from '../../client/informer.ts';
 import type { Informers } from '../../client/informers.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
+import { Semaphore } from '../../machine/semaphore.ts';
 import { normal, warning } from '../controller/happenings.ts';
 import { wantsLoadBalancer } from '../controller/needs.ts';
 import type { ServiceSlices } from '../slices.ts';
@@ -33,8 +34,8 @@ export interface HealthCheckOptions {
   readonly classes: readonly string[];
 }
 
-/** How many connections are being tried at once, whatever there is to check. */
-const placesForProbes = 128;
+/** Probes in progress at once, over all Services. */
+const maxConcurrentProbes = 128;
 /** How many endpoints are named in an annotation; more that fail stay in use. */
 const mostNamed = 1000;
 
@@ -44,7 +45,7 @@ const mostNamed = 1000;
  */
 export class HealthChecks {
   readonly #options: HealthCheckOptions;
-  readonly #probes = new ConcurrencyLimiter(placesForProbes);
+  readonly #probes = new Semaphore(maxConcurrentProbes);
   /** Service → ends its checks. */
   readonly #running = new Map<Key, AbortController>();
   /** Checks that have not ended yet, also of those that were told to. */
@@ -181,25 +182,3 @@ interface Round {
 /** A few of them, for a person. */
 const listed = (names: readonly string[]): string =>
   names.length <= 5 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`;
-
-/** Runs a limited number of probes at once; the others wait in order. */
-class ConcurrencyLimiter {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(places: number) {
-    this.#free = places;
-  }
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free++;
-      else next();
-    }
-  }
-}

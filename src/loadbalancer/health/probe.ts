@@ -1,7 +1,7 @@
 // One probe of a backend, and the state that several results lead to.
 import { connect } from 'node:net';
 
-import { afterReading, systemClock } from '../../client/clock.ts';
+import { afterPendingReads, systemClock } from '../../client/clock.ts';
 import type { HealthSettings } from './settings.ts';
 
 /** The state of a backend. */
@@ -40,7 +40,7 @@ export function accepts(address: string, port: number, { timeoutMs, signal }: Pr
     resolve(isThere);
   };
   // What came while this process was held up counts.
-  const cancel = afterReading(systemClock, timeoutMs, abandon);
+  const cancel = afterPendingReads(systemClock, timeoutMs, abandon);
   signal.addEventListener('abort', abandon);
   socket.once('connect', () => end(true));
   socket.on('error', (error) => end('code' in error && error.code === 'EMFILE'));

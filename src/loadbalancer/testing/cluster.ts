@@ -12,7 +12,7 @@ import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { Client } from '../../client/client.ts';
 import type { RunningPart } from '../../client/part.ts';
-import type { ApiCall, Transport } from '../../client/transport.ts';
+import type { ApiRequest, Transport } from '../../client/transport.ts';
 import type { LocalReply, LocalRequest } from '../../client/in-process.ts';
 import { inProcess } from '../../client/in-process.ts';
 import type { LoadBalancerProvider } from '../controller/provider.ts';
@@ -63,7 +63,7 @@ export class TestCluster {
   }
 
   /** Starts the part; `disturb` is called before each request and may throw. */
-  start(options: Partial<LoadBalancerOptions> = {}, disturb?: (call: ApiCall) => void): RunningPart {
+  start(options: Partial<LoadBalancerOptions> = {}, disturb?: (call: ApiRequest) => void): RunningPart {
     const context = { client: this.#client(disturb), log: pino({ level: 'silent' }), metrics: new Registry() };
     return startLoadBalancer(context, { pools: testPools, ...options });
   }
@@ -140,7 +140,7 @@ export class TestCluster {
     }
   }
 
-  #client(disturb?: (call: ApiCall) => void): Client {
+  #client(disturb?: (call: ApiRequest) => void): Client {
     const inner = this.#transport();
     return new Client({
       request: async (call) => {

@@ -2,7 +2,7 @@ import type { Lease } from '../../api/kinds/coordination/lease/kind.ts';
 import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
-import { isRefusal } from '../../client/transport.ts';
+import { hasStatusCode } from '../../client/transport.ts';
 import { withDeadline } from '../member/deadline.ts';
 import type { PulseTimes } from '../member/options.ts';
 import type { Member } from '../member/member.ts';
@@ -121,7 +121,7 @@ export class Renewer {
         return await client.update(leaseKind, renewed(last, renewal), options);
       } catch (error) {
         // Deleted, or renewed by another controller: what is there now is renewed.
-        if (!isRefusal(error, 404) && !isRefusal(error, 409)) throw error;
+        if (!hasStatusCode(error, 404) && !hasStatusCode(error, 409)) throw error;
       }
     }
     const name = { namespace: leaseNamespace, name: leaseName(source) };
@@ -180,6 +180,6 @@ async function drop(member: Member, lease: Lease, signal: AbortSignal): Promise<
       ),
     );
   } catch (error) {
-    if (!isRefusal(error, 404) && !isRefusal(error, 409)) throw error;
+    if (!hasStatusCode(error, 404) && !hasStatusCode(error, 409)) throw error;
   }
 }

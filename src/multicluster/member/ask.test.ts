@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Client } from '../../client/client.ts';
 import { ManualClock } from '../../client/testing/clocks.ts';
-import type { ApiCall } from '../../client/transport.ts';
+import type { ApiRequest } from '../../client/transport.ts';
 import { leasesIn } from '../lease/renewer.ts';
 import { hasArrived } from '../sync/arrival.ts';
 import { Member } from './member.ts';
 
 /** A server that takes questions and never answers one. */
-const hangs = ({ signal }: ApiCall): Promise<never> =>
+const hangs = ({ signal }: ApiRequest): Promise<never> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
 const silent = new Client({

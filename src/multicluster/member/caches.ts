@@ -1,4 +1,4 @@
-import { isRefusal } from '../../client/transport.ts';
+import { hasStatusCode } from '../../client/transport.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
@@ -240,7 +240,7 @@ export class MemberCaches {
       await this.#options.client.read(`/apis/${group}/${version}`, { signal });
       return true;
     } catch (error) {
-      if (isRefusal(error, 404)) return false;
+      if (hasStatusCode(error, 404)) return false;
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../client/clock.ts';
-import { afterReading } from '../../client/clock.ts';
+import { afterPendingReads } from '../../client/clock.ts';
 
 /** By when something must be over. */
 export interface Deadline {
@@ -19,7 +19,7 @@ export async function withDeadline<T>(
   signal.throwIfAborted();
   const own = new AbortController();
   const stop = (): void => own.abort(signal.reason);
-  const cancel = afterReading(clock, ms, () => own.abort(new Error(`no answer in ${ms} ms`)));
+  const cancel = afterPendingReads(clock, ms, () => own.abort(new Error(`no answer in ${ms} ms`)));
   signal.addEventListener('abort', stop);
   try {
     return await work(own.signal);

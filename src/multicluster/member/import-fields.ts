@@ -1,6 +1,6 @@
 import type { Kind } from '../../api/kind.ts';
 import type { Client } from '../../client/client.ts';
-import { isRefusal } from '../../client/transport.ts';
+import { hasStatusCode } from '../../client/transport.ts';
 import type { ImportFields } from '../record.ts';
 
 /** The part of an OpenAPI document that says which fields a kind has. */
@@ -31,7 +31,7 @@ export async function importFieldsOf(
       ) ?? {};
     return { spec: namesOf(properties?.['spec']), status: namesOf(properties?.['status']) };
   } catch (error) {
-    if ([403, 404, 406].some((code) => isRefusal(error, code))) return {};
+    if ([403, 404, 406].some((code) => hasStatusCode(error, code))) return {};
     throw error;
   }
 }

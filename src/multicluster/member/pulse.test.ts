@@ -4,18 +4,18 @@ import { test } from 'node:test';
 import { failure } from '../../api/errors.ts';
 import { Client } from '../../client/client.ts';
 import { ManualClock } from '../../client/testing/clocks.ts';
-import type { ApiAnswer, ApiCall, Transport } from '../../client/transport.ts';
+import type { ApiResponse, ApiRequest, Transport } from '../../client/transport.ts';
 import type { PulseTimes } from './options.ts';
 import { pulseOf } from './options.ts';
 import { Pulse } from './pulse.ts';
 
-const answer: ApiAnswer = {
+const answer: ApiResponse = {
   status: 200,
   headers: {},
   body: JSON.stringify({ metadata: { name: 'kube-system', uid: 'u' } }),
 };
 
-const hangs = ({ signal }: ApiCall): Promise<ApiAnswer> =>
+const hangs = ({ signal }: ApiRequest): Promise<ApiResponse> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
 
 /** A pulse of a server that does as `server.request` says, and the states it went through. */
@@ -76,7 +76,7 @@ test('a server that begins to hang is lost before its leases run out', async () 
 });
 
 test('a controller that was held up reads what has come before it takes that for silence', async () => {
-  const late = Promise.withResolvers<ApiAnswer>();
+  const late = Promise.withResolvers<ApiResponse>();
   const server: Pick<Transport, 'request'> = { request: async () => answer };
   await using probe = taken(server);
   const { clock, states } = probe;
@@ -91,7 +91,7 @@ test('a controller that was held up reads what has come before it takes that for
 });
 
 /** The answer of a server that takes three seconds for it. */
-const slow = (clock: ManualClock, { signal }: ApiCall): Promise<ApiAnswer> =>
+const slow = (clock: ManualClock, { signal }: ApiRequest): Promise<ApiResponse> =>
   new Promise((resolve, reject) => {
     clock.after(3000, () => resolve(answer));
     signal?.addEventListener('abort', () => reject(signal.reason as Error));
@@ -102,7 +102,7 @@ for (const [what, answersFirst] of [
   ['becomes slow', true],
 ] as const) {
   test(`a server that ${what} and takes half a lease for each answer is slow, not lost`, async () => {
-    const answersSlowly = async (call: ApiCall): Promise<ApiAnswer> => {
+    const answersSlowly = async (call: ApiRequest): Promise<ApiResponse> => {
       await Promise.resolve(); // until there is a clock
       return slow(clock, call);
     };

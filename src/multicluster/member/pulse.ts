@@ -1,7 +1,7 @@
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
-import { afterReading, silenceMs, sleep } from '../../client/clock.ts';
+import { afterPendingReads, silenceMs, sleep } from '../../client/clock.ts';
 import { withDeadline } from './deadline.ts';
 import type { PulseTimes } from './options.ts';
 
@@ -96,7 +96,7 @@ export class Pulse {
     if (signal.aborted) return;
     const askedAt = clock.elapsed();
     const patienceMs = this.#patienceMs();
-    const cancel = afterReading(clock, patienceMs, () =>
+    const cancel = afterPendingReads(clock, patienceMs, () =>
       this.#noAnswer(askedAt, new Error(`no answer in ${Math.round(patienceMs)} ms`)),
     );
     const asked = this.#ask(askedAt, signal).finally(() => {

@@ -1,5 +1,5 @@
 // What happens to an export, for `kubectl describe`: Events with reasons that stay as they are, listed in docs/multicluster.md.
-import type { PlannedEvent } from '../../client/event-series.ts';
+import type { PlannedEvent } from '../../client/event-correlator.ts';
 import type { Dropped } from '../guard/policy.ts';
 import { listText } from '../merge/conflict-text.ts';
 import type { Delivery } from './export-conditions.ts';

@@ -12,7 +12,7 @@ import type { Clock } from '../../client/clock.ts';
 import { sleep, systemClock } from '../../client/clock.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { Informer } from '../../client/informer.ts';
-import { isRefusal } from '../../client/transport.ts';
+import { hasStatusCode } from '../../client/transport.ts';
 import { leaseName, leaseNamespace, leaseSelector, sourceOfLease } from '../lease/lease.ts';
 import { lossPolicyOf } from '../loss.ts';
 import { trimmed } from '../member/caches.ts';
@@ -137,7 +137,7 @@ export class Reaper {
   /** Checks all leases. A renewal that this process missed while it was paused does not count against the source. */
   #look(): void {
     const now = this.#clock.elapsed();
-    const before = this.#clock.awakeSince() > this.#lookedAt ? withFullTime(this.#sightings, now) : this.#sightings;
+    const before = this.#clock.resumedAt() > this.#lookedAt ? withFullTime(this.#sightings, now) : this.#sightings;
     this.#sightings = look(before, this.#sources(), now);
     this.#lookedAt = now;
   }
@@ -186,7 +186,7 @@ export class Reaper {
       await this.#setup.client.delete(endpointSliceKind, { namespace, name }, { signal, preconditions });
     } catch (error) {
       // It was written meanwhile: whoever did knows more than we do.
-      if (!isRefusal(error, 409)) throw error;
+      if (!hasStatusCode(error, 409)) throw error;
     }
   }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
 import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
-import { isRefusal } from '../../client/transport.ts';
+import { hasStatusCode } from '../../client/transport.ts';
 import type { Member } from '../member/member.ts';
 import type { BrakeOptions } from './brake.ts';
 import { Brake } from './brake.ts';
@@ -52,7 +52,7 @@ export class Channel {
       backoff: { baseMs: 10, maxMs: 30_000 },
       onError: (error, key, failures) => {
         // Another client wrote first: what is planned next starts from that.
-        const level = isRefusal(error, 409) || failures < 3 ? 'debug' : 'warn';
+        const level = hasStatusCode(error, 409) || failures < 3 ? 'debug' : 'warn';
         log[level]({ cluster: member.id, service: key, failures, err: error }, 'could not write, will try again');
         onFailure(this, key, { failures, error });
       },

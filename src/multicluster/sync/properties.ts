@@ -4,7 +4,7 @@ import {
   clusterPropertyKind,
   clusterSetProperty,
 } from '../../api/kinds/about/clusterproperty/kind.ts';
-import { isRefusal } from '../../client/transport.ts';
+import { hasStatusCode } from '../../client/transport.ts';
 import type { Member } from '../member/member.ts';
 
 /**
@@ -25,7 +25,7 @@ export async function joinSet(member: Member, setName: string, signal: AbortSign
     }
   } catch (error) {
     // Not served, or somebody was quicker.
-    if (!isRefusal(error, 404) && !isRefusal(error, 409)) throw error;
+    if (!hasStatusCode(error, 404) && !hasStatusCode(error, 409)) throw error;
   }
   return undefined;
 }

@@ -93,7 +93,7 @@ export class Reconciler {
     const delivered = judge(this.#projection(member, key));
     if (delivered.delivery.state === 'pending' && this.#deliveries.hasAcknowledged(key, member.id)) {
       const leftMs = othersMs - channel.waitedMs(key);
-      if (leftMs > 0) return { againAfterMs: leftMs };
+      if (leftMs > 0) return { requeueAfterMs: leftMs };
     }
     this.#acknowledge(channel, key, { ...delivered, version: this.#options.services.version(key) });
     this.#tidy(member, key);
@@ -131,7 +131,7 @@ export class Reconciler {
     const againMs = isLeaving ? 0 : await this.#tell(member, key, signal);
     this.#tidy(member, key);
     const waitMs = delivered.waitMs > 0 ? delivered.waitMs : againMs;
-    return waitMs > 0 ? { againAfterMs: waitMs } : undefined;
+    return waitMs > 0 ? { requeueAfterMs: waitMs } : undefined;
   }
 
   #acknowledge(channel: Channel, key: Key, delivered: Delivered & { readonly version: number }): void {

@@ -18,7 +18,7 @@ const udp = (address: string, action: Action, rest: Partial<Route> = {}): Route 
 const brieflyMs = 300;
 
 /** The first target is drawn before any other, and one that failed is passed over for ever: time stands still. */
-const firstOfAll = { random: () => 0, now: () => 0, awakeSince: () => 0 };
+const firstOfAll = { random: () => 0, now: () => 0, resumedAt: () => 0 };
 
 /** Relays with one door. */
 async function openAt(
@@ -103,7 +103,7 @@ describe('datagrams', () => {
     let nowMs = 0;
     await using stand = await openAt(address, {
       now: () => nowMs,
-      awakeSince: () => 0,
+      resumedAt: () => 0,
       limits: { ...defaultLimits, udpIdleMs: 100 },
     });
     await using a = await namedUdp('127.0.0.1', 'a');

@@ -30,7 +30,7 @@ export interface UdpOptions {
   readonly random?: () => number;
   readonly now?: () => number;
   /** When the last pause of this process ended, on the same clock. */
-  readonly awakeSince?: () => number;
+  readonly resumedAt?: () => number;
   /** There is no descriptor for another flow. Told once a minute at most, however many there are. */
   readonly onExhausted?: () => void;
 }
@@ -45,7 +45,7 @@ const tellEveryMs = 60_000;
 export class UdpRelays implements AsyncDisposable {
   readonly #limits: UdpOptions['limits'];
   readonly #now: () => number;
-  readonly #awakeSince: () => number;
+  readonly #resumedAt: () => number;
   readonly #onExhausted: () => void;
   readonly #switchboard: Switchboard;
   readonly #doors = new Set<Socket>();
@@ -63,7 +63,7 @@ export class UdpRelays implements AsyncDisposable {
 
   constructor(options: UdpOptions) {
     const { limits, random = Math.random, now = () => performance.now(), onExhausted = () => {} } = options;
-    this.#awakeSince = options.awakeSince ?? (() => systemClock.awakeSince());
+    this.#resumedAt = options.resumedAt ?? (() => systemClock.resumedAt());
     this.#limits = limits;
     this.#now = now;
     this.#onExhausted = onExhausted;
@@ -214,7 +214,7 @@ export class UdpRelays implements AsyncDisposable {
   #sweep(): void {
     const oldest = this.#now() - this.#limits.udpIdleMs;
     // What clients sent while this process was paused has not been read yet.
-    if (this.#awakeSince() > oldest) return;
+    if (this.#resumedAt() > oldest) return;
     for (const flow of this.#flows.values()) {
       if (flow.usedMs > oldest) return;
       this.#cut(flow);

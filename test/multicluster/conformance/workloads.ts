@@ -11,7 +11,7 @@ import { statefulSetKind } from '../../../src/api/kinds/apps/statefulset/kind.ts
 import { podKind } from '../../../src/api/kinds/core/pod/kind.ts';
 import type { Pod } from '../../../src/api/kinds/core/pod/schema.ts';
 import type { Client } from '../../../src/client/client.ts';
-import { isRefusal } from '../../../src/client/transport.ts';
+import { hasStatusCode } from '../../../src/client/transport.ts';
 
 /** Does their work in one cluster, whose Pods have addresses in `network` (such as 127.192.7), until it is disposed of. */
 export class Workloads implements AsyncDisposable {
@@ -54,7 +54,7 @@ export class Workloads implements AsyncDisposable {
         };
         await this.#client.create(podKind, pod as Pod).catch((error: unknown) => {
           // It exists, or its namespace is going.
-          if (![403, 404, 409].some((code) => isRefusal(error, code))) throw error;
+          if (![403, 404, 409].some((code) => hasStatusCode(error, code))) throw error;
         });
       }
     }
@@ -70,7 +70,7 @@ export class Workloads implements AsyncDisposable {
     const status = { phase: 'Running', podIP, podIPs: [{ ip: podIP }], conditions };
     const written = this.#client.patch(podKind, { namespace, name }, { body: { status }, subresource: 'status' });
     await written.catch((error: unknown) => {
-      if (!isRefusal(error, 404)) throw error;
+      if (!hasStatusCode(error, 404)) throw error;
     });
   }
 

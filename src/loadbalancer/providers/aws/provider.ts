@@ -1,5 +1,5 @@
 import type { LoadBalancerStatus, Service } from '../../../api/kinds/core/service/schema.ts';
-import type { PlannedEvent } from '../../../client/event-series.ts';
+import type { PlannedEvent } from '../../../client/event-correlator.ts';
 import type { Backends, Ensured, LoadBalancerProvider, MadeFor } from '../../controller/provider.ts';
 import { ensuredAt } from '../../controller/ensured.ts';
 import { RetryError } from '../../controller/provider.ts';

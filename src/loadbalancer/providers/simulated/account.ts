@@ -1,5 +1,5 @@
 import type { CloudLoadBalancer } from '../../../api/kinds/loadbalancer/cloudloadbalancer/kind.ts';
-import { isRefusal } from '../../../client/transport.ts';
+import { hasStatusCode } from '../../../client/transport.ts';
 import type { Account } from '../../clouds/cloud.ts';
 import type { Resource } from '../../clouds/resource.ts';
 import { unitsOf } from '../../clouds/resource.ts';
@@ -85,7 +85,7 @@ export class SimulatedAccount {
         this.#note(await this.#store.put({ ...state, spec: { ...state.spec, resources } }, signal));
       } catch (error) {
         // Somebody changed or removed the object by hand: what it is now counts.
-        if (isRefusal(error, 409) || isRefusal(error, 404)) await this.#reload(name, signal);
+        if (hasStatusCode(error, 409) || hasStatusCode(error, 404)) await this.#reload(name, signal);
         throw error;
       }
     });

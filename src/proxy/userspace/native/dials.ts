@@ -143,10 +143,10 @@ export class Dials implements Disposable {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       const now = this.#options.now();
-      const awakeSince = systemClock.awakeSince();
+      const resumedAt = systemClock.resumedAt();
       for (const [index, waiting] of this.#waiting.entries()) {
         // What targets answered while this process was paused has not been read yet.
-        const firstDeadlineMs = awakeSince + (dialTimeoutsMs[index] ?? 0);
+        const firstDeadlineMs = resumedAt + (dialTimeoutsMs[index] ?? 0);
         for (const dial of waiting) {
           if (Math.max(dial.deadlineMs, firstDeadlineMs) > now) break;
           this.#redial(dial);

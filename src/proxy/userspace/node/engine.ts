@@ -3,7 +3,7 @@ import type { Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 
 import { canonicalAddress } from '../../../api/addresses.ts';
-import { afterReading, systemClock } from '../../../client/clock.ts';
+import { afterPendingReads, systemClock } from '../../../client/clock.ts';
 import { setTimeout } from '../../../machine/timers.ts';
 import { Counters } from '../counters.ts';
 import type { DoorPlace, Engine, OpenDoor } from '../engine.ts';
@@ -139,7 +139,7 @@ export class NodeEngine implements Engine {
         .on('error', () => {})
         .destroy();
     };
-    const cancel = afterReading(systemClock, dialTimeoutMs(call.failed.size, isLast), () => {
+    const cancel = afterPendingReads(systemClock, dialTimeoutMs(call.failed.size, isLast), () => {
       backend.off('error', giveUp).on('error', () => {});
       giveUp();
     });

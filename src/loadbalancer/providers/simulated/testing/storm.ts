@@ -24,7 +24,7 @@ export const eagerClock: Clock = {
     const soon = setImmediate(run);
     return () => clearImmediate(soon);
   },
-  awakeSince: () => 0,
+  resumedAt: () => 0,
 };
 
 /** Numbers that look random and are the same for the same seed (mulberry32). */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { AnswerReader } from './http-answer.ts';
+import { ResponseReader } from './http-response.ts';
 
 interface Read {
   readonly status: number;
@@ -12,7 +12,7 @@ interface Read {
 /** What is read of an answer that arrives in these pieces. */
 function readAll(pieces: readonly string[], isClosed = false): Read {
   let [status, body, isReusable]: [number, string, boolean | undefined] = [0, '', undefined];
-  const reader = new AnswerReader({
+  const reader = new ResponseReader({
     head: (head) => (status = head.status),
     body: (bytes, from, to) => (body += bytes.toString('latin1', from, to)),
     end: (reusable) => (isReusable = reusable),

@@ -1,8 +1,8 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Exchange, HttpConnection } from './http-connection.ts';
-import type { AnswerHead } from './http-answer.ts';
-import { tooMuch } from './limits.ts';
-import { LineCutter } from './lines.ts';
+import type { ResponseHead } from './http-response.ts';
+import { limitExceeded } from './limits.ts';
+import { LineSplitter } from './line-splitter.ts';
 
 /** So much may be read and not taken yet; the server waits with the rest. */
 const mostWaiting = 1 << 20;
@@ -11,8 +11,8 @@ const mostWaiting = 1 << 20;
 export class LineStream {
   readonly #connection: HttpConnection;
   readonly #decoder = new StringDecoder('utf8');
-  readonly #cutter = new LineCutter();
-  readonly #head = Promise.withResolvers<AnswerHead | undefined>();
+  readonly #cutter = new LineSplitter();
+  readonly #head = Promise.withResolvers<ResponseHead | undefined>();
   /** The text of a refusal, which is no stream. */
   #refusal: string | undefined;
   #lines: string[] = [];
@@ -44,7 +44,7 @@ export class LineStream {
   }
 
   /** How the answer begins; undefined if a connection that had been idle turned out to be closed. */
-  head(): Promise<AnswerHead | undefined> {
+  head(): Promise<ResponseHead | undefined> {
     return this.#head.promise;
   }
 
@@ -83,7 +83,7 @@ export class LineStream {
   #take(text: string): void {
     if (this.#refusal !== undefined) {
       this.#refusal += text;
-      if (this.#refusal.length > mostWaiting) throw tooMuch('characters in a refusal', mostWaiting);
+      if (this.#refusal.length > mostWaiting) throw limitExceeded('characters in a refusal', mostWaiting);
       return;
     }
     for (const line of this.#cutter.push(text)) this.#lines.push(line);

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { whenSilent } from './silence.ts';
+import { startWatchdog } from './clock.ts';
 import { ManualClock } from './testing/clocks.ts';
 
 test('it acts when nothing was heard for so long, and again while that helped nothing', async () => {
   const clock = new ManualClock();
   const heard: { at?: number } = {};
   const acted: number[] = [];
-  const cancel = whenSilent({ clock, longestMs: 3000, heardAt: () => heard.at }, () => {
+  const cancel = startWatchdog({ clock, longestMs: 3000, heardAt: () => heard.at }, () => {
     acted.push(clock.elapsed());
     return acted.length < 2 ? 'nothing' : 'done';
   });
@@ -24,7 +24,7 @@ test('moments that are no whole milliseconds come to an end too', async () => {
     const clock = new ManualClock(1000 * Math.PI * step);
     let count = 0;
     const heardAt = clock.elapsed() + 1 / 3;
-    whenSilent({ clock, longestMs: 3000, heardAt: () => heardAt }, () => {
+    startWatchdog({ clock, longestMs: 3000, heardAt: () => heardAt }, () => {
       count++;
       return 'done';
     });
@@ -37,7 +37,7 @@ test('who was held up hears what has come before it acts', async () => {
   const clock = new ManualClock();
   const heard: { at?: number } = {};
   let count = 0;
-  const cancel = whenSilent({ clock, longestMs: 3000, heardAt: () => heard.at }, () => {
+  const cancel = startWatchdog({ clock, longestMs: 3000, heardAt: () => heard.at }, () => {
     count++;
     return 'done';
   });

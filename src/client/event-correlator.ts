@@ -1,3 +1,5 @@
+import type { Key } from './key.ts';
+
 /** An event to record about an object. */
 export interface PlannedEvent {
   readonly type: 'Normal' | 'Warning';
@@ -46,13 +48,13 @@ const refillMs = 5 * 60_000;
  * Turns what happens into few Events, with the limits of Kubernetes' own controllers: what repeats is counted, what
  * differs only by message is combined after a while, and an object that never stops is left unreported.
  */
-export class EventSeries {
+export class EventCorrelator {
   readonly #series = new Map<string, Series>();
   readonly #groups = new Map<string, Group>();
   readonly #buckets = new Map<string, Bucket>();
 
   /** The series that a happening belongs to, counted; undefined: too much happens to this object. */
-  note(
+  correlate(
     object: string,
     happening: PlannedEvent,
     { nowMs, elapsedMs }: Moment,
@@ -103,5 +105,24 @@ function remember<Value>(map: Map<string, Value>, key: string, value: Value): vo
   for (const eldest of map.keys()) {
     map.delete(eldest);
     return;
+  }
+}
+
+/** Drops events that repeat the last ones of their key: a plan has them as long as their cause lasts. */
+export class EventDeduplicator {
+  /** Key → its last events. */
+  readonly #last = new Map<Key, string>();
+
+  /** The events, or none if they are the same as the last ones of the key. An empty list is not remembered. */
+  fresh(key: Key, events: readonly PlannedEvent[]): readonly PlannedEvent[] {
+    if (events.length === 0) return [];
+    const text = JSON.stringify(events);
+    if (this.#last.get(key) === text) return [];
+    this.#last.set(key, text);
+    return events;
+  }
+
+  delete(key: Key): void {
+    this.#last.delete(key);
   }
 }

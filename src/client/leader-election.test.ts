@@ -9,10 +9,10 @@ import { testServer } from '../server/testing/server.ts';
 import { until } from '../server/testing/until.ts';
 import { Client } from './client.ts';
 import { inProcess } from './in-process.ts';
-import type { ElectionOptions } from './leader.ts';
-import { LeaderElection } from './leader.ts';
+import type { ElectionOptions } from './leader-election.ts';
+import { LeaderElection } from './leader-election.ts';
 import { ManualClock, settled } from './testing/clocks.ts';
-import type { ApiAnswer, Transport } from './transport.ts';
+import type { ApiResponse, Transport } from './transport.ts';
 
 const lease = { namespace: 'kube-system', name: 'controllers' };
 const subject = { group: 'coordination.k8s.io', resource: 'leases', name: lease.name };
@@ -36,8 +36,8 @@ class LeaseServer {
     };
   }
 
-  #answer(method: string, body: string): ApiAnswer {
-    const refuse = ({ status }: StatusError): ApiAnswer => ({
+  #answer(method: string, body: string): ApiResponse {
+    const refuse = ({ status }: StatusError): ApiResponse => ({
       status: status.code ?? 0,
       headers: {},
       body: JSON.stringify(status),

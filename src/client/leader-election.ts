@@ -3,9 +3,9 @@ import { leaseKind } from '../api/kinds/coordination/lease/kind.ts';
 import type { Client } from './client.ts';
 import type { Clock, Random } from './clock.ts';
 import { silenceMs, sleep, systemClock } from './clock.ts';
-import type { Claimant, Observation } from './lease-claim.ts';
+import type { Candidate, Observation } from './lease-claim.ts';
 import { claimed, isHeldByOther, observe, released } from './lease-claim.ts';
-import { isRefusal } from './transport.ts';
+import { hasStatusCode } from './transport.ts';
 
 export interface ElectionOptions {
   readonly client: Client;
@@ -111,7 +111,7 @@ export class LeaderElection {
       return await this.#claim(AbortSignal.any([signal, late.signal]));
     } catch (error) {
       // A conflict is a race that another won: the next look tells who.
-      if (!signal.aborted && !isRefusal(error, 409)) this.#options.onError?.(error);
+      if (!signal.aborted && !hasStatusCode(error, 409)) this.#options.onError?.(error);
       return 'failed';
     } finally {
       cancel();
@@ -173,7 +173,7 @@ export class LeaderElection {
     }
   }
 
-  #claimant(): Claimant {
+  #claimant(): Candidate {
     const { identity } = this.#options;
     return { identity, leaseDurationMs: this.#leaseDurationMs, nowMs: this.#clock.now() };
   }

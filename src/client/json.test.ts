@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { withoutManagedFields } from './managed-fields.ts';
+import { stripManagedFields } from './json.ts';
 
 const cases: readonly (readonly [name: string, given: string, want: string])[] = [
   ['none', '{"metadata":{"name":"a"}}', '{"metadata":{"name":"a"}}'],
@@ -17,7 +17,7 @@ const cases: readonly (readonly [name: string, given: string, want: string])[] =
 ];
 
 for (const [name, given, want] of cases) {
-  test(`managed fields: ${name}`, () => assert.equal(withoutManagedFields(given), want));
+  test(`managed fields: ${name}`, () => assert.equal(stripManagedFields(given), want));
 }
 
 test('only the managed fields are missing, whatever else an object says', () => {
@@ -30,8 +30,8 @@ test('only the managed fields are missing, whatever else an object says', () => 
     fc.property(labels, fc.array(tree), labels, (before, managedFields, after) => {
       const whole = { metadata: { before, managedFields, after } };
       const rest = { metadata: { before, after } };
-      assert.deepEqual(JSON.parse(withoutManagedFields(JSON.stringify(whole))), JSON.parse(JSON.stringify(rest)));
-      assert.equal(withoutManagedFields(JSON.stringify(rest)), JSON.stringify(rest));
+      assert.deepEqual(JSON.parse(stripManagedFields(JSON.stringify(whole))), JSON.parse(JSON.stringify(rest)));
+      assert.equal(stripManagedFields(JSON.stringify(rest)), JSON.stringify(rest));
     }),
   );
 });

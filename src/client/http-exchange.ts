@@ -1,11 +1,11 @@
-import type { AnswerHead } from './http-answer.ts';
+import type { ResponseHead } from './http-response.ts';
 import type { HttpConnection } from './http-connection.ts';
-import { mostAnswerBytes, mostPieces, tooMuch } from './limits.ts';
-import type { ApiAnswer } from './transport.ts';
+import { maxResponseBytes, maxPieces, limitExceeded } from './limits.ts';
+import type { ApiResponse } from './transport.ts';
 
 /** What became of a request: an answer, or a failure. */
 export type Outcome =
-  | { readonly answer: ApiAnswer }
+  | { readonly answer: ApiResponse }
   | {
       readonly error: unknown;
       /** The connection had been idle, and nothing came back: the server may have closed it before it was asked. */
@@ -15,7 +15,7 @@ export type Outcome =
 /** Sends a request and takes its answer as a whole, up to the longest that there may be. */
 export function exchange(connection: HttpConnection, request: string): Promise<Outcome> {
   return new Promise((resolve) => {
-    let head: AnswerHead = { status: 0, headers: {} };
+    let head: ResponseHead = { status: 0, headers: {} };
     const body = new Body();
     connection.send(request, {
       head: (begun) => {
@@ -44,13 +44,13 @@ class Body {
 
   /** Throws when so many bytes would be too many. */
   expect(bytes: number): void {
-    if (bytes > mostAnswerBytes) throw tooMuch('bytes in an answer', mostAnswerBytes);
+    if (bytes > maxResponseBytes) throw limitExceeded('bytes in an answer', maxResponseBytes);
   }
 
   add(piece: Buffer): void {
     this.#length += piece.length;
     this.expect(this.#length);
-    if (++this.#count > mostPieces) throw tooMuch('pieces of an answer', mostPieces);
+    if (++this.#count > maxPieces) throw limitExceeded('pieces of an answer', maxPieces);
     if (piece.length >= shortPiece) {
       this.#closeBlock();
       this.#pieces.push(piece);

@@ -1,15 +1,15 @@
 import { ConnectionLostError } from './errors.ts';
 
 /** The beginning of an answer. */
-export interface AnswerHead {
+export interface ResponseHead {
   readonly status: number;
   /** Names are in lower case; what stands several times is joined by commas. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Who takes an answer in, piece by piece: one `head`, any number of `body`, one `end`. */
-export interface AnswerSink {
-  head(head: AnswerHead): void;
+export interface ResponseSink {
+  head(head: ResponseHead): void;
   /** A piece of the body, which may be kept. */
   body(bytes: Buffer, from: number, to: number): void;
   /** `isReusable`: the connection can carry another request. */
@@ -31,8 +31,8 @@ type State = 'head' | 'counted' | 'chunk-size' | 'chunk' | 'chunk-end' | 'traile
  * Reads one answer of HTTP/1.x from the pieces it arrives in (RFC 9112). Informational answers are passed over. What is
  * not HTTP throws; so does more than was asked for, since it would be taken for the next answer.
  */
-export class AnswerReader {
-  readonly #sink: AnswerSink;
+export class ResponseReader {
+  readonly #sink: ResponseSink;
   #state: State = 'head';
   /** What arrived of a head, a chunk's size or trailers that are not complete. */
   #partial: Buffer | undefined;
@@ -42,7 +42,7 @@ export class AnswerReader {
   #heads = 0;
   #trailerBytes = 0;
 
-  constructor(sink: AnswerSink) {
+  constructor(sink: ResponseSink) {
     this.#sink = sink;
   }
 
@@ -177,7 +177,7 @@ export class AnswerReader {
   }
 }
 
-interface ParsedHead extends AnswerHead {
+interface ParsedHead extends ResponseHead {
   /** Whether the server leaves the connection open. */
   readonly isKept: boolean;
 }
