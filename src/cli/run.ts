@@ -2,8 +2,8 @@ import { Command, CommanderError } from 'commander';
 import { messageOf } from '../api/thrown.ts';
 import type { CommandModule } from './command.ts';
 import type { Streams } from './output.ts';
-import type { PartEntry } from './part/registry.ts';
-import { parts } from './part/registry.ts';
+import type { PartEntry } from './parts.ts';
+import { parts } from './parts.ts';
 
 interface Entry {
   readonly summary: string;
@@ -23,15 +23,15 @@ const partCommands: readonly (readonly [string, Entry])[] = Object.entries(parts
 ]);
 
 const commands: Readonly<Record<string, Entry>> = {
-  up: { summary: 'run everything for one or more clusters', load: () => import('./up.ts') },
-  server: { summary: 'run one API server', load: () => import('./server.ts') },
+  up: { summary: 'run everything for one or more clusters', load: () => import('./up/command.ts') },
+  server: { summary: 'run one API server', load: () => import('./server/command.ts') },
   ...Object.fromEntries(partCommands),
-  mcs: { summary: 'manage a set of clusters, and explain its Services', load: () => import('./mcs/mcs.ts') },
-  lb: { summary: 'what clouds make of a Service, and what it costs', load: () => import('./lb/lb.ts') },
-  user: { summary: 'write a kubeconfig for a person', load: () => import('./user.ts') },
-  ca: { summary: 'show certificates and keys, or rotate them', load: () => import('./ca.ts') },
-  gates: { summary: 'list the feature gates and how they are set', load: () => import('./gates.ts') },
-  version: { summary: 'print the version', load: () => import('./version.ts') },
+  mcs: { summary: 'manage a set of clusters, and explain its Services', load: () => import('./mcs/command.ts') },
+  lb: { summary: 'what clouds make of a Service, and what it costs', load: () => import('./lb/command.ts') },
+  user: { summary: 'write a kubeconfig for a person', load: () => import('./user/command.ts') },
+  ca: { summary: 'show certificates and keys, or rotate them', load: () => import('./ca/command.ts') },
+  gates: { summary: 'list the feature gates and how they are set', load: () => import('./gates/command.ts') },
+  version: { summary: 'print the version', load: () => import('./version/command.ts') },
 };
 
 const usageExit = 2;

@@ -13,7 +13,7 @@ if (isMainThread) {
     import('../../src/server/server.ts'),
     import('../../src/store/sqlite/sqlite.ts'),
     import('../../src/server/pki/pki.ts'),
-    import('../../src/cli/server.ts'),
+    import('../../src/cli/server/command.ts'),
   ]);
   process.stdin.resume();
   module.flushCompileCache(); // a process that is killed never gets to it

@@ -108,7 +108,7 @@ export class SetCluster implements AsyncDisposable {
       status: { loadBalancer: {} },
     });
     const address = `${this.#network}.${this.#pods.size + 1}`;
-    const child = fork(join(root, 'src/cli/demo/backend.ts'), [this.place.id, address]);
+    const child = fork(join(root, 'src/cli/up/demo/backend.ts'), [this.place.id, address]);
     this.#pods.set(name, child);
     const [said] = await once(child, 'message');
     assert.deepEqual(said, { isServing: true });

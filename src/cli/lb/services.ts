@@ -6,8 +6,8 @@ import { gatesWith } from '../../api/gates.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { decode } from '../../api/schema/decode.ts';
-import type { Manifest } from '../apply/manifests.ts';
-import { parseManifests, readManifests } from '../apply/manifests.ts';
+import type { Manifest } from '../up/manifests.ts';
+import { parseManifests, readManifests } from '../up/manifests.ts';
 import { UsageError } from '../errors.ts';
 
 /** The LoadBalancer Services of a file, a directory or, for `-`, of standard input; other objects are passed over. */

@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { settleMs } from '../settled-text.ts';
+import { settleMs } from '../process/stable-file.ts';
 import { followMembers, readMembers } from './follow-members.ts';
 
 test('members follow their file, and stay as they were while it is wrong or away', async (t) => {

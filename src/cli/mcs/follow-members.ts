@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { messageOf } from '../../api/thrown.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import { UsageError } from '../errors.ts';
-import { settledText, textOf } from '../settled-text.ts';
+import { settledText, textOf } from '../process/stable-file.ts';
 import { entriesOf } from './entries.ts';
 import type { MembersFile } from './members-file.ts';
 import { parseMembers } from './members-file.ts';

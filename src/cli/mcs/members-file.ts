@@ -5,7 +5,7 @@ import type { LossPolicy } from '../../api/kinds/multicluster/on-source-loss.ts'
 import { lossPolicies } from '../../api/kinds/multicluster/on-source-loss.ts';
 import { clusterIdErrors } from '../../multicluster/record.ts';
 import { UsageError } from '../errors.ts';
-import { yamlError } from '../yaml-error.ts';
+import { yamlError } from '../options/yaml-error.ts';
 
 /** One cluster of a set, as the file of members names it. */
 export interface FileMember {

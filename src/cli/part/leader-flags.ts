@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { readFlag } from '../flags.ts';
+import { readFlag } from '../options/flags.ts';
 import type { Flag, Settings } from '../settings.ts';
 import { parseBoolean } from './boolean.ts';
 import { parseGoDuration } from './duration.ts';

@@ -3,7 +3,7 @@ import type { Client } from '../../client/client.ts';
 import type { PartContext, RunningPart } from '../../client/part.ts';
 import type { Streams } from '../output.ts';
 import type { Flag, Settings } from '../settings.ts';
-import type { SettingsChanges } from './followed-settings.ts';
+import type { SettingsChanges } from './config-reloader.ts';
 
 /** Starts a part at a cluster. Called again after it has failed, each time with new metrics. */
 export type StartPart = (context: StartContext) => RunningPart;

@@ -8,7 +8,7 @@ import { partUser } from '../../server/access/part-user.ts';
 import type { Instance } from '../part/instance.ts';
 import { printMetrics, startInstance } from '../part/instance.ts';
 import type { StartPart } from '../part/part.ts';
-import { parts as registered } from '../part/registry.ts';
+import { parts as registered } from '../parts.ts';
 import type { Settings } from '../settings.ts';
 import type { ClusterOptions } from './options.ts';
 import type { PartName } from './parts.ts';

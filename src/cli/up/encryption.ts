@@ -6,9 +6,9 @@ import { messageOf } from '../../api/thrown.ts';
 import { setInterval } from '../../machine/timers.ts';
 import type { Encryption } from '../../server/encryption/encryption.ts';
 import { UsageError } from '../errors.ts';
-import { readFlag } from '../flags.ts';
+import { readFlag } from '../options/flags.ts';
 import { parseBoolean } from '../part/boolean.ts';
-import { settledText, textOf } from '../settled-text.ts';
+import { settledText, textOf } from '../process/stable-file.ts';
 import type { Flag, Settings } from '../settings.ts';
 
 export const encryptionFlags: readonly Flag[] = [

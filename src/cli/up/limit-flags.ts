@@ -2,7 +2,7 @@ import { auditLevels } from '../../server/audit/options.ts';
 import type { AuditOptions } from '../../server/audit/options.ts';
 import type { LimitOptions } from '../../server/limits/options.ts';
 import { UsageError } from '../errors.ts';
-import { oneOf, readFlag } from '../flags.ts';
+import { oneOf, readFlag } from '../options/flags.ts';
 import type { Flag, Settings } from '../settings.ts';
 
 /** What clients may take and what is written down of them, in kube-apiserver's words where it has them. */

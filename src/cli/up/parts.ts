@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { parts as registered } from '../part/registry.ts';
+import { parts as registered } from '../parts.ts';
 
 /** The parts a cluster can run, in the order they start. */
 export const partNames = [

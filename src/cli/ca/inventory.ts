@@ -1,0 +1,93 @@
+import { X509Certificate } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { listKeys } from '../../server/access/identity/key-directory.ts';
+import type { Authority } from '../../server/pki/authority.ts';
+import { readCertificate } from '../../server/pki/renewal.ts';
+import { tokenKeys } from '../up/servers.ts';
+import { pkiOf } from '../up/stored-clusters.ts';
+
+/** One certificate of a data directory, or one key of tokens. */
+export interface InventoryRow {
+  readonly name: string;
+  readonly subject: string;
+  /** RFC 3339; undefined for keys, which are replaced and do not expire. */
+  readonly expires?: string;
+  readonly note: string;
+}
+
+/** Everything in a data directory that proves who somebody is. */
+export async function inventory(
+  dataDir: string,
+  authorities: ReadonlyMap<string, Authority>,
+  now: Date,
+): Promise<readonly InventoryRow[]> {
+  const rows = await Promise.all(
+    Array.from(authorities, ([cluster, { pair }]) =>
+      certificates(pkiOf(dataDir, cluster), { cluster, ca: new X509Certificate(pair.cert) }, now),
+    ),
+  );
+  return [...rows.flat(), ...(await keys(dataDir))];
+}
+
+async function certificates(
+  path: string,
+  { cluster, ca }: { readonly cluster: string; readonly ca: X509Certificate },
+  now: Date,
+): Promise<readonly InventoryRow[]> {
+  const names = (await readdir(path)).filter((name) => name.endsWith('.crt')).toSorted(authorityFirst);
+  return Promise.all(
+    names.map(async (file) => {
+      const cert = readCertificate(await readFile(join(path, file), 'utf8'));
+      const role = file.slice(0, -'.crt'.length);
+      const name = `${cluster}/${role}`;
+      if (cert === undefined) return { name, subject: '', note: 'unreadable: made anew at the next start' };
+      return {
+        name,
+        subject: cert.subject.split('\n').join(', '),
+        expires: cert.validToDate.toISOString(),
+        note: [
+          roles[role] ?? '',
+          cert.issuer === ca.subject ? '' : (foreign[role] ?? 'of another authority'),
+          left(cert, now),
+        ]
+          .filter((part) => part !== '')
+          .join(', '),
+      };
+    }),
+  );
+}
+
+const roles: Readonly<Record<string, string>> = {
+  ca: 'signs and is trusted',
+  'ca-previous': 'still trusted',
+  'ca-cross': 'lets clients of the previous one trust servers',
+};
+/** Those that are rightly not of the authority. */
+const foreign: Readonly<Record<string, string>> = { 'ca-previous': '', 'ca-cross': '' };
+
+const byName = (left: string, right: string): number => (left < right ? -1 : 1);
+
+const authorityFirst = (left: string, right: string): number =>
+  Number(right.startsWith('ca')) - Number(left.startsWith('ca')) || byName(left, right);
+
+function left(cert: X509Certificate, now: Date): string {
+  const days = Math.floor((cert.validToDate.getTime() - now.getTime()) / 86_400_000);
+  return days < 0 ? 'expired' : `${days} days left`;
+}
+
+async function keys(dataDir: string): Promise<readonly InventoryRow[]> {
+  const root = join(dataDir, tokenKeys);
+  const clusters = await readdir(root).catch(() => []); // none before the first start
+  const lists = await Promise.all(
+    clusters.toSorted(byName).map(async (cluster) => {
+      const found = await listKeys(join(root, cluster));
+      return found.keys.map(({ kid, created }, index) => ({
+        name: `${cluster}/tokens`,
+        subject: kid,
+        note: `${index === 0 ? 'signs' : 'verifies'}, made ${new Date(created).toISOString().slice(0, 10)}`,
+      }));
+    }),
+  );
+  return lists.flat();
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pino } from 'pino';
+import { gatesWith } from '../../api/gates.ts';
+import { configMapKind } from '../../api/kinds/core/configmap/kind.ts';
+import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
+import { Client } from '../../client/client.ts';
+import { inProcess } from '../../client/in-process.ts';
+import { partUser } from '../../server/access/part-user.ts';
+import type { TestServer } from '../../server/testing/server.ts';
+import { testServer } from '../../server/testing/server.ts';
+import { until } from '../../server/testing/until.ts';
+import { part } from './part.ts';
+import type { Instance } from '../part/instance.ts';
+import { printMetrics, startInstance } from '../part/instance.ts';
+
+/** The controllers as `up` runs them, and everything they log. */
+async function start(server: TestServer): Promise<{ readonly instance: Instance; readonly logged: string[] }> {
+  const logged: string[] = [];
+  const user = { name: partUser(part.name), uid: '', groups: ['system:authenticated'] };
+  const cluster = { name: 'east', gates: gatesWith(), serviceCidrs: [], dns: { address: '127.0.0.1', port: 0 } };
+  const instance = startInstance({
+    name: part.name,
+    start: await part.inUp(cluster)(),
+    transport: inProcess((request) => server.handle({ ...request, user })),
+    server: 'https://127.0.0.1:6443',
+    log: pino({ level: 'debug' }, { write: (line) => logged.push(line) }),
+  });
+  return { instance, logged };
+}
+
+test('the controllers do all their work with the rights of their roles', async () => {
+  await using server = await testServer();
+  const { instance, logged } = await start(server);
+  await using _ = instance;
+  await instance.ready;
+  const admin = { name: 'admin', uid: '', groups: ['system:masters'] };
+  using client = new Client(inProcess((request) => server.handle({ ...request, user: admin })));
+  const namespace = 'default';
+  const service = { metadata: { name: 'web' }, spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } };
+  await server.ask('POST', `/api/v1/namespaces/${namespace}/services`, { body: service });
+  const bare = { metadata: { name: 'bare' }, spec: { ports: [{ port: 80 }] } };
+  await server.ask('POST', `/api/v1/namespaces/${namespace}/services`, { body: bare });
+  const subsets = [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 80 }] }];
+  await server.ask('POST', `/api/v1/namespaces/${namespace}/endpoints`, {
+    body: { metadata: { name: 'bare' }, subsets },
+  });
+  const owner = await client.create(configMapKind, { metadata: { namespace, name: 'owner' } });
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: owner.metadata.uid ?? '' }];
+  await client.create(configMapKind, { metadata: { namespace, name: 'owned', ownerReferences } });
+  await until('slices of both Services', async () => {
+    const { items } = await client.list(endpointSliceKind, { namespace });
+    return items.filter(({ metadata }) => metadata.name !== 'kubernetes').length === 2;
+  });
+  await client.delete(configMapKind, { namespace, name: 'owner' });
+  const name = { namespace, name: 'owned' };
+  await until('what was owned goes', async () => (await client.find(configMapKind, name)) === undefined);
+
+  const text = await printMetrics(instance.registries());
+  assert.match(text, /^rest_client_requests_total\{code="201",method="POST",/m);
+  assert.doesNotMatch(text, /^rest_client_requests_total\{code="403"/m);
+  assert.deepEqual(
+    logged.filter((line) => /forbidden/i.test(line)),
+    [],
+  );
+});
+
+test('every metric and every flag is in the documentation', async () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/controllers.md'), 'utf8');
+  await using server = await testServer();
+  const { instance } = await start(server);
+  await using _ = instance;
+  await instance.ready;
+  const text = await printMetrics(instance.registries());
+  const names = Array.from(text.matchAll(/^# TYPE (\S+) /gm), ([, name = '']) => name);
+  assert.ok(names.length > 10);
+  assert.deepEqual(
+    names.filter((name) => !page.includes(`\`${name}\``)),
+    [],
+  );
+  assert.deepEqual(
+    part.flags.filter(({ name }) => !page.includes(`\`--${name}\``)).map(({ name }) => name),
+    [],
+  );
+});

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { CORE_SCHEMA, load } from 'js-yaml';
+import { messageOf } from '../../api/thrown.ts';
+import type { PriceBook } from '../../loadbalancer/clouds/price/book.ts';
+import { priceBook } from '../../loadbalancer/clouds/price/book.ts';
+import { bookWith } from '../../loadbalancer/clouds/price/own.ts';
+import { UsageError } from '../errors.ts';
+import { yamlError } from '../options/yaml-error.ts';
+
+/** The prices to reckon with: those of a file of `--prices` before those we know. */
+export function readPrices(path: string): PriceBook {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`cannot read --prices ${path}: ${messageOf(error)}`, { cause: error });
+  }
+  try {
+    return bookWith(priceBook, load(text, { schema: CORE_SCHEMA }));
+  } catch (error) {
+    throw yamlError(path, error);
+  }
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
+import { readConfigFile } from '../options/config-file.ts';
+import type { Settings } from '../settings.ts';
+import { settleMs } from '../process/stable-file.ts';
+import { followSettings } from './config-reloader.ts';
+
+const flags = [{ name: 'ttl', value: 'SECONDS', description: '' }];
+
+/** Puts a file in the place of another at once. */
+async function replace(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, text);
+  await rename(`${file}.new`, file);
+}
+
+async function follow(found = 'ttl: 1\n'): Promise<
+  {
+    readonly file: string;
+    readonly told: (string | undefined)[];
+    readonly logged: () => string;
+    /** Resolves when something was logged that matches. */
+    readonly logs: (pattern: RegExp) => Promise<void>;
+  } & AsyncDisposable
+> {
+  const folder = await mkdtemp(join(tmpdir(), 'fairlead-settings-'));
+  const file = join(folder, 'config.yaml');
+  await writeFile(file, found);
+  const stream = new PassThrough({ encoding: 'utf8' });
+  let logged = '';
+  stream.on('data', (text: string) => (logged += text));
+  const told: (string | undefined)[] = [];
+  const read = (text: string): Promise<Settings> => readConfigFile(file, flags, { text });
+  const first: Settings = new Map([['ttl', ['1']]]);
+  const followed = followSettings({ path: file, first, read, log: pino(stream), everyMs: 5 });
+  followed.changes((settings) => {
+    const ttl = settings.get('ttl')?.[0];
+    if (ttl === '13') throw new Error('13 is refused');
+    told.push(ttl);
+  });
+  return {
+    file,
+    told,
+    logged: () => logged,
+    async logs(pattern) {
+      while (!pattern.test(logged)) await once(stream, 'data');
+    },
+    async [Symbol.asyncDispose]() {
+      followed[Symbol.dispose]();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+test('other settings are told, and only those', async () => {
+  await using followed = await follow();
+  await delay(2 * settleMs); // nothing is to happen
+  assert.deepEqual(followed.told, []);
+  await replace(followed.file, 'ttl: 2\n');
+  await followed.logs(/the configuration has changed/);
+  assert.deepEqual(followed.told, ['2']);
+});
+
+test('what changed while the part began is told too', async () => {
+  await using followed = await follow('ttl: 2\n');
+  await followed.logs(/the configuration has changed/);
+  assert.deepEqual(followed.told, ['2']);
+});
+
+test('a file with an error changes nothing, and the next good one does', async () => {
+  await using followed = await follow();
+  await replace(followed.file, 'tll: 2\n');
+  await followed.logs(/the configuration stays as it was: .*unknown key \\"tll\\"/);
+  await replace(followed.file, 'ttl: [\n');
+  await followed.logs(/the configuration stays as it was: .*config\.yaml:\d/);
+  await replace(followed.file, 'ttl: 13\n');
+  await followed.logs(/the configuration stays as it was: 13 is refused/);
+  assert.deepEqual(followed.told, []);
+  await replace(followed.file, 'ttl: 3\n');
+  await followed.logs(/the configuration has changed/);
+  assert.deepEqual(followed.told, ['3']);
+});
+
+test('a file that is away is being replaced, as a mounted ConfigMap is', async () => {
+  await using followed = await follow();
+  await rename(followed.file, `${followed.file}.old`);
+  await delay(2 * settleMs); // nothing is to happen
+  assert.equal(followed.logged(), '');
+  await replace(followed.file, 'ttl: 4\n');
+  await followed.logs(/the configuration has changed/);
+  assert.deepEqual(followed.told, ['4']);
+});
+
+test('without a file nothing ever changes', () => {
+  using followed = followSettings({
+    path: undefined,
+    first: new Map(),
+    read: () => assert.fail('not read'),
+    log: pino({ level: 'silent' }),
+  });
+  followed.changes(() => assert.fail('not told'));
+});

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../client/testing/clocks.ts';
+import { settledText, settleMs } from './stable-file.ts';
+
+/** Runs through what a file says, each for some time, and gives what counts. */
+async function settle(
+  known: string | undefined,
+  said: readonly (readonly [text: string | undefined, forMs: number])[],
+): Promise<{ readonly text: string | undefined; readonly reads: number }> {
+  const clock = new ManualClock();
+  let [text, reads] = [said[0]?.[0], 0];
+  const read = async (): Promise<string | undefined> => {
+    reads++;
+    return text;
+  };
+  const settled = settledText(read, known, clock);
+  for (const [next, forMs] of said) {
+    text = next;
+    await clock.advance(forMs);
+  }
+  return { text: await settled, reads };
+}
+
+test('a file that is written in pieces counts when it is whole', async () => {
+  const pieces = [
+    ['', settleMs - 1],
+    ['ttl: 1', settleMs - 1],
+    ['ttl: 13\n', 3 * settleMs],
+  ] as const;
+  assert.equal((await settle('ttl: 2\n', pieces)).text, 'ttl: 13\n');
+});
+
+test('a file that stays empty, or away, is so', async () => {
+  assert.equal((await settle('ttl: 2\n', [['', 2 * settleMs]])).text, '');
+  assert.equal((await settle('ttl: 2\n', [[undefined, 2 * settleMs]])).text, undefined);
+});
+
+test('a file that says what is known is read once; one that comes back to it is not waited for', async () => {
+  assert.deepEqual(await settle('a', [['a', 0]]), { text: 'a', reads: 1 });
+  const back = [
+    ['', 1],
+    ['a', settleMs],
+  ] as const;
+  assert.deepEqual(await settle('a', back), { text: 'a', reads: 2 });
+});

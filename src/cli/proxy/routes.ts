@@ -1,0 +1,109 @@
+import type { InspectedOwner, Inspection } from '../../proxy/inspect.ts';
+import { inspect } from '../../proxy/inspect.ts';
+import { conflictProblems } from '../../proxy/routes/conflict.ts';
+import type { Action, Route } from '../../proxy/routes/route.ts';
+import { placeText } from '../../proxy/routes/route.ts';
+import type { EndpointReason } from '../../proxy/routes/why.ts';
+import { FatalError, UsageError } from '../errors.ts';
+import { oneOf, readFlag } from '../options/flags.ts';
+import type { OutputFormat } from '../output.ts';
+import { columns, rendered } from '../output.ts';
+import type { PartAction } from '../part/part.ts';
+import { proxyOptionsOf } from './options.ts';
+
+/** `fairlead proxy routes [NAMESPACE[/NAME]]`: reads the cluster once and tells what is routed on this node, and why. */
+export const routes: PartAction['run'] = async ({ args, settings, streams, connect }) => {
+  const [filter, ...more] = args;
+  const [namespace, name, ...rest] = filter?.split('/') ?? [];
+  if (more.length > 0 || rest.length > 0 || namespace === '') {
+    throw new UsageError('expected `fairlead proxy routes [NAMESPACE[/NAME]]`');
+  }
+  const format = readFlag<OutputFormat>(settings, 'output', oneOf(['json', 'yaml']), 'text');
+  const options = proxyOptionsOf(settings);
+  using client = await connect();
+  const found = await inspect(client, options, namespace === undefined ? {} : { namespace });
+  const isAsked = (owner: string): boolean => name === undefined || owner.endsWith(` ${namespace}/${name}`);
+  const owners = found.owners.filter(({ owner }) => isAsked(owner));
+  const inspection: Inspection = { owners, conflicts: found.conflicts.filter(({ loser }) => isAsked(loser)) };
+  if (filter !== undefined && owners.length === 0) throw new FatalError(nothingOf(namespace, name));
+  streams.out(await rendered(format, plain(inspection), () => lines(inspection, options.nodeName)));
+  return 0;
+};
+
+const nothingOf = (namespace = '', name: string | undefined): string =>
+  name === undefined
+    ? `there is no Service or import in namespace "${namespace}"`
+    : `there is no Service or import "${name}" in namespace "${namespace}"`;
+
+/** Without sets, which JSON does not know. */
+const plain = ({ owners, conflicts }: Inspection): unknown => ({
+  owners: owners.map(({ routes: own, ...owner }) => ({
+    ...owner,
+    routes: own.map(({ serving, ...route }) => ({ ...route, ...(serving ? { serving: [...serving] } : {}) })),
+  })),
+  conflicts,
+});
+
+/** The inspection for people. */
+export function lines({ owners, conflicts }: Inspection, nodeName: string): readonly string[] {
+  if (owners.length === 0) return [`nothing is routed on node ${nodeName}`];
+  return [...owners.flatMap(ownerLines), ...conflictProblems(conflicts).map(({ fullText }) => fullText)];
+}
+
+function ownerLines({ owner, routes: own, problems, explanation }: InspectedOwner): readonly string[] {
+  if (explanation.unrouted !== undefined) return [`${owner}: not routed: ${explanation.unrouted}`];
+  return [
+    owner,
+    ...columns(own.map(routeRow)).map((line) => `  ${line}`),
+    ...problems.map((text) => `  ${text}`),
+    ...columns(explanation.endpoints.map(endpointRow)).map((line) => `    ${line}`),
+    ...explanation.ignoredSlices.map((text) => `    slice ${text}`),
+  ];
+}
+
+const routeRow = (route: Route): readonly string[] => [
+  `${placeText(route)}/${route.protocol}`,
+  route.kind,
+  `→ ${actionText(route.action)}${route.near === undefined ? '' : `; from this node → ${actionText(route.near.action)}`}` +
+    `${route.proxyProtocol === undefined ? '' : `; PROXY protocol ${route.proxyProtocol}`}` +
+    `${route.sources === undefined ? '' : `; only from ${route.sources.join(', ') || 'nowhere'}`}`,
+];
+
+function actionText(action: Action): string {
+  switch (action.type) {
+    case 'forward':
+      return action.targets
+        .map(
+          (target) => `${placeText(target)}${target.stickySeconds === 0 ? '' : ` (sticky ${target.stickySeconds} s)`}`,
+        )
+        .join(', ');
+    case 'reject':
+      return 'refused: nobody is behind it';
+    case 'drop':
+      return 'silence';
+  }
+}
+
+const endpointRow = (endpoint: EndpointReason): readonly string[] => [
+  useText(endpoint),
+  `${placeText(endpoint)}/${endpoint.protocol}`,
+  endpoint.portName === '' ? '-' : endpoint.portName,
+  endpoint.cluster === undefined ? '' : `cluster ${endpoint.cluster}`,
+  reasonText(endpoint),
+];
+
+function useText({ usedAt, usedNearAt, unusedAt }: EndpointReason): 'used' | 'partly' | 'not used' {
+  if (usedAt.length + usedNearAt.length === 0) return 'not used';
+  return usedNearAt.length + unusedAt.length === 0 ? 'used' : 'partly';
+}
+
+/** The addresses at which an endpoint is used, if not at all of them, and why. */
+function reasonText(endpoint: EndpointReason): string {
+  const { usedAt, usedNearAt, reason } = endpoint;
+  if (useText(endpoint) !== 'partly') return reason;
+  const places = [
+    ...(usedAt.length === 0 ? [] : [`at ${usedAt.join(', ')}`]),
+    ...(usedNearAt.length === 0 ? [] : [`from this node at ${usedNearAt.join(', ')}`]),
+  ];
+  return [...places, reason].join('; ');
+}

@@ -1,0 +1,43 @@
+import type { Transport } from '../../../client/transport.ts';
+import { applyManifests } from '../apply.ts';
+import { FatalError } from '../../errors.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { findAddresses } from './addresses.ts';
+import { demoManifests, demoPods, gatedManifests } from './objects.ts';
+import { startPod, tellReady } from './pods.ts';
+import { printTries } from './suggestions.ts';
+
+/**
+ * Fills the clusters with something to try: Pods that are processes of this machine, and Services before them. What it
+ * starts ends with this process. The result is what to try, and what feature gates kept out.
+ */
+export async function startDemo(plane: ControlPlane): Promise<string> {
+  const found = await Promise.all(
+    plane.state.clusters.map(async (cluster, index) => {
+      const { name } = cluster;
+      const pods = demoPods(index);
+      await Promise.all(pods.map((pod) => startPod(pod, name)));
+      using api = plane.connect(name);
+      await applyManifests(api, name, demoManifests(pods));
+      const keptOut = await applyGated(api, name);
+      for (const pod of pods) await tellReady(api, pod);
+      return { keptOut, addresses: await findAddresses(plane, cluster, (each) => !keptOut.has(each)) };
+    }),
+  );
+  const kept = found.flatMap(({ keptOut }) => [...keptOut.values()]);
+  return [printTries(found.map(({ addresses }) => addresses)), ...kept].join('');
+}
+
+/** Applies what gates may keep out; what they did, and why. */
+async function applyGated(api: Transport, cluster: string): Promise<ReadonlyMap<string, string>> {
+  const keptOut = new Map<string, string>();
+  for (const manifest of gatedManifests) {
+    try {
+      await applyManifests(api, cluster, [manifest]);
+    } catch (error) {
+      if (!(error instanceof FatalError)) throw error;
+      keptOut.set(manifest.name, `  ${error.message}\n`);
+    }
+  }
+  return keptOut;
+}
