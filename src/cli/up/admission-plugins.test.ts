@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import { UsageError } from '../errors.ts';
 import { readAdmissionPlugins } from './admission-plugins.ts';
 
-const defaults = ['NamespaceLifecycle', 'ValidatingAdmissionWebhook', 'ResourceQuota'];
-const known = 'NamespaceLifecycle, DenyServiceExternalIPs, ValidatingAdmissionWebhook, ResourceQuota';
+const defaults = ['NamespaceLifecycle', 'DefaultIngressClass', 'ValidatingAdmissionWebhook', 'ResourceQuota'];
+const known =
+  'NamespaceLifecycle, DefaultIngressClass, DenyServiceExternalIPs, ValidatingAdmissionWebhook, ResourceQuota';
 
 const cases: readonly {
   readonly name: string;
@@ -18,11 +19,17 @@ const cases: readonly {
   {
     name: 'a plugin is enabled in addition, in the order of the plugins',
     enable: ['DenyServiceExternalIPs,ResourceQuota'],
-    want: ['NamespaceLifecycle', 'DenyServiceExternalIPs', 'ValidatingAdmissionWebhook', 'ResourceQuota'],
+    want: [
+      'NamespaceLifecycle',
+      'DefaultIngressClass',
+      'DenyServiceExternalIPs',
+      'ValidatingAdmissionWebhook',
+      'ResourceQuota',
+    ],
   },
   {
     name: 'flags can be repeated and values have spaces',
-    disable: ['ResourceQuota', ' ValidatingAdmissionWebhook '],
+    disable: ['ResourceQuota', ' ValidatingAdmissionWebhook,DefaultIngressClass '],
     want: ['NamespaceLifecycle'],
   },
   {

@@ -1,6 +1,7 @@
-/** The admission plugins that this server has, by kube-apiserver's names, in the order in which they check a write. */
+/** The admission plugins of this server, by kube-apiserver's names and in its order. */
 export const pluginNames = [
   'NamespaceLifecycle',
+  'DefaultIngressClass',
   'DenyServiceExternalIPs',
   'ValidatingAdmissionWebhook',
   'ResourceQuota',
@@ -8,10 +9,9 @@ export const pluginNames = [
 
 export type PluginName = (typeof pluginNames)[number];
 
-/** The plugins that check writes. */
 export type AdmissionPlugins = ReadonlySet<PluginName>;
 
-/** What is enabled unless a flag says otherwise, as in kube-apiserver. */
+/** The plugins that are enabled by default, as in kube-apiserver. */
 export const defaultPlugins: AdmissionPlugins = new Set(
   pluginNames.filter((name) => name !== 'DenyServiceExternalIPs'),
 );

@@ -2,7 +2,7 @@ import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
 
 type NamespaceCondition = NonNullable<Namespace['status']['conditions']>[number];
 
-/** Objects of one resource that are still in a namespace. */
+/** The objects of one resource that remain in a namespace. */
 export interface Remaining {
   /** `configmaps.` or `leases.coordination.k8s.io`. */
   readonly resource: string;
@@ -10,10 +10,17 @@ export interface Remaining {
   readonly finalizers: readonly string[];
 }
 
-/** The conditions of a terminating namespace, in Kubernetes' words; times change only with the status. */
+/** The content of a terminating namespace after an attempt to delete it. */
+export interface Content {
+  readonly remaining: readonly Remaining[];
+  /** One message for each resource that could not be deleted. */
+  readonly failures: readonly string[];
+}
+
+/** The conditions of a terminating namespace, with the reasons and messages of Kubernetes. */
 export function terminationConditions(
   old: readonly NamespaceCondition[],
-  remaining: readonly Remaining[],
+  { remaining, failures }: Content,
   now: string,
 ): readonly NamespaceCondition[] {
   return [
@@ -29,12 +36,7 @@ export function terminationConditions(
       'ParsedGroupVersions',
       'All legacy kube types successfully parsed',
     ),
-    condition(
-      'NamespaceDeletionContentFailure',
-      false,
-      'ContentDeleted',
-      'All content successfully deleted, may be waiting on finalization',
-    ),
+    failureCondition(failures),
     contentCondition(remaining),
     finalizerCondition(remaining),
   ].map((next) => {
@@ -50,6 +52,16 @@ const condition = (type: string, isTrue: boolean, reason: string, message: strin
   reason,
   message,
 });
+
+function failureCondition(failures: readonly string[]): NamespaceCondition {
+  const type = 'NamespaceDeletionContentFailure';
+  if (failures.length === 0) {
+    return condition(type, false, 'ContentDeleted', 'All content successfully deleted, may be waiting on finalization');
+  }
+  const messages = failures.toSorted().join(', ');
+  const message = `Failed to delete all resource types, ${failures.length} remaining: ${messages}`;
+  return condition(type, true, 'ContentDeletionFailed', message);
+}
 
 function contentCondition(remaining: readonly Remaining[]): NamespaceCondition {
   if (remaining.length === 0) {

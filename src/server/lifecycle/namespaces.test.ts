@@ -8,6 +8,7 @@ import { until } from '../testing/until.ts';
 
 const merge = 'application/merge-patch+json';
 const maps = '/api/v1/namespaces/shop/configmaps';
+const web = { name: 'web', image: 'web' };
 
 async function withShop(options: Parameters<typeof testServer>[0] = {}): Promise<TestServer> {
   const server = await testServer(options);
@@ -138,6 +139,58 @@ suite('a namespace that is deleted', () => {
       type: merge,
       body: { metadata: { finalizers: null } },
     });
+    await gone(server, '/api/v1/namespaces/shop');
+  });
+
+  test('removes Pods, with their finalizers, before any other content', async () => {
+    await using server = await withShop();
+    const pods = '/api/v1/namespaces/shop/pods';
+    const pod = { metadata: { name: 'held', finalizers: ['example.org/a'] }, spec: { containers: [web] } };
+    await server.ask('POST', pods, { body: pod });
+    await server.ask('POST', maps, { body: { metadata: { name: 'settings' } } });
+    await server.ask('DELETE', '/api/v1/namespaces/shop');
+    const waiting = await until('the namespace has conditions', async () => {
+      const answer = await server.ask('GET', '/api/v1/namespaces/shop');
+      return condition(answer, 'NamespaceDeletionContentFailure') && answer;
+    });
+    assert.deepEqual(
+      waiting.body.status.conditions.map(({ type, status, reason }: Condition) => [type, status, reason]),
+      [
+        ['NamespaceDeletionDiscoveryFailure', 'False', 'ResourcesDiscovered'],
+        ['NamespaceDeletionGroupVersionParsingFailure', 'False', 'ParsedGroupVersions'],
+        ['NamespaceDeletionContentFailure', 'False', 'ContentDeleted'],
+        ['NamespaceContentRemaining', 'False', 'ContentRemoved'],
+        ['NamespaceFinalizersRemaining', 'False', 'ContentHasNoFinalizers'],
+      ],
+      'while Pods remain, Kubernetes counts nothing',
+    );
+    assert.notEqual((await server.ask('GET', `${pods}/held`)).body.metadata.deletionTimestamp, undefined);
+    const kept = await server.ask('GET', `${maps}/settings`);
+    assert.deepEqual([kept.status, kept.body.metadata.deletionTimestamp], [200, undefined]);
+    await server.ask('PATCH', `${pods}/held`, { type: merge, body: { metadata: { finalizers: null } } });
+    await gone(server, '/api/v1/namespaces/shop');
+    assert.equal((await server.ask('GET', maps)).body.items.length, 0);
+  });
+
+  test('reports Pods that outlive their grace period without a finalizer', async () => {
+    await using server = await withShop();
+    const pods = '/api/v1/namespaces/shop/pods';
+    const spec = { nodeName: 'node-1', terminationGracePeriodSeconds: 1, containers: [web] };
+    await server.ask('POST', pods, { body: { metadata: { name: 'slow' }, spec } });
+    await server.ask('DELETE', '/api/v1/namespaces/shop');
+    const failed = await until('the content failure', async () => {
+      const answer = await server.ask('GET', '/api/v1/namespaces/shop');
+      const failure = condition(answer, 'NamespaceDeletionContentFailure');
+      return failure?.status === 'True' ? failure : undefined;
+    });
+    assert.deepEqual(
+      [failed.reason, failed.message],
+      [
+        'ContentDeletionFailed',
+        'Failed to delete all resource types, 1 remaining: unexpected items still remain in namespace: shop for gvr: /v1, Resource=pods',
+      ],
+    );
+    await server.ask('DELETE', `${pods}/slow?gracePeriodSeconds=0`);
     await gone(server, '/api/v1/namespaces/shop');
   });
 

@@ -1,6 +1,9 @@
 import { isNotFound } from '../../api/errors.ts';
 import { namespaceFinalizer, namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
+import { podKind } from '../../api/kinds/core/pod/kind.ts';
+import type { Pod } from '../../api/kinds/core/pod/schema.ts';
+import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Item } from '../cache/item.ts';
@@ -11,36 +14,46 @@ import { deleteObject } from '../verbs/delete-object.ts';
 import { updateObject } from '../verbs/update-object.ts';
 import type { Subresource } from '../verbs/write-request.ts';
 import { ownRequest } from '../verbs/write-request.ts';
-import type { Remaining } from './conditions.ts';
+import type { Content, Remaining } from './conditions.ts';
 import { terminationConditions } from './conditions.ts';
 
-/** How many objects are deleted at once. */
-const batch = 64;
+/** The number of concurrent deletions. */
+const batchSize = 64;
 
-/** Empties a namespace that is being deleted; true when the namespace itself has gone. */
+/**
+ * Deletes the content of a terminating namespace: Pods first (KEP-5080), and everything else when no Pod remains. Then
+ * removes the finalizer of the namespace. Returns false while content remains.
+ */
 export async function terminate(context: ServerContext, name: string): Promise<boolean> {
-  for (const cache of contentCaches(context)) await deleteContent(context, cache, name);
-  await setConditions(context, name, remainingContent(context, name));
-  // The first conditions are a write, which comes after everything that was created while the end was not yet seen.
-  if (remainingContent(context, name).length > 0) return false;
+  const pods = context.hub.cache(podKind);
+  await deleteContent(context, pods, name);
+  const podsLeft = remainingContent(context, [pods], name);
+  if (podsLeft.length > 0) {
+    // As in Kubernetes, the conditions count no content while Pods remain.
+    await setConditions(context, name, { remaining: [], failures: failuresOf(podsLeft, name) });
+    return false;
+  }
+  const caches = [...context.hub.caches].filter(({ kind }) => kind.namespaced);
+  for (const cache of caches) await deleteContent(context, cache, name);
+  const remaining = remainingContent(context, caches, name);
+  await setConditions(context, name, { remaining, failures: failuresOf(remaining, name) });
+  // The write of the first conditions is ordered after every creation that had not seen the deletion of the namespace.
+  if (remainingContent(context, caches, name).length > 0) return false;
   await finalize(context, name);
   return true;
 }
 
-const contentCaches = (context: ServerContext): ResourceCache[] =>
-  [...context.hub.caches].filter(({ kind }) => kind.namespaced);
-
 async function deleteContent(context: ServerContext, cache: ResourceCache, namespace: string): Promise<void> {
   const resource: Resource = { kind: cache.kind, cache };
   const items = cache.range(cache.scope(namespace));
-  for (let at = 0; at < items.length; at += batch) {
-    await Promise.all(items.slice(at, at + batch).map((item) => deleteItem(context, resource, namespace, item)));
+  for (let at = 0; at < items.length; at += batchSize) {
+    await Promise.all(items.slice(at, at + batchSize).map((item) => deleteItem(context, resource, namespace, item)));
   }
 }
 
 async function deleteItem(context: ServerContext, resource: Resource, namespace: string, item: Item): Promise<void> {
   const { name = '', deletionTimestamp } = item.object.metadata;
-  // What cannot be read stays, and the namespace with it; the others go.
+  // An object that cannot be decoded stays, and so does the namespace.
   if (deletionTimestamp !== undefined || item.problem !== undefined) return;
   try {
     await deleteObject(context, resource, { namespace, name }, { propagationPolicy: 'Background' });
@@ -49,25 +62,65 @@ async function deleteItem(context: ServerContext, resource: Resource, namespace:
   }
 }
 
-function remainingContent(context: ServerContext, namespace: string): readonly Remaining[] {
-  return contentCaches(context)
+interface RemainingContent extends Remaining {
+  readonly kind: Kind;
+  /** Whether neither a finalizer nor a grace period explains that the objects remain. */
+  readonly isUnexpected: boolean;
+}
+
+function remainingContent(
+  context: ServerContext,
+  caches: readonly ResourceCache[],
+  namespace: string,
+): readonly RemainingContent[] {
+  const elapsedSeconds = (): number => (context.clock() - deletionTime(context, namespace)) / 1000;
+  return caches
     .map((cache) => {
+      const { kind } = cache;
       const items = cache.range(cache.scope(namespace));
       const finalizers = items.flatMap(({ object }) => object.metadata.finalizers ?? []);
-      return { resource: resourceName(cache), count: items.length, finalizers };
+      const graceSeconds = kind === podKind ? longestGraceSeconds(items) : 0;
+      return {
+        kind,
+        // Kubernetes prints the dot after core resources, too.
+        resource: `${kind.plural}.${kind.group}`,
+        count: items.length,
+        finalizers,
+        isUnexpected: finalizers.length === 0 && graceSeconds <= elapsedSeconds(),
+      };
     })
     .filter(({ count }) => count > 0);
 }
 
-/** With the dot that Kubernetes leaves behind the core resources. */
-const resourceName = ({ kind }: ResourceCache): string => `${kind.plural}.${kind.group}`;
+function deletionTime({ hub }: ServerContext, namespace: string): number {
+  const cache = hub.cache(namespaceKind);
+  return Date.parse(cache.get(cache.key('', namespace))?.object.metadata.deletionTimestamp ?? '');
+}
 
-async function setConditions(context: ServerContext, name: string, remaining: readonly Remaining[]): Promise<void> {
+function longestGraceSeconds(items: readonly Item[]): number {
+  const seconds = items.map(({ object, problem }) => {
+    if (problem !== undefined) return 0;
+    const { spec, status } = object as Pod; // the cache of Pods holds Pods
+    const hasEnded = status.phase === 'Succeeded' || status.phase === 'Failed';
+    return hasEnded ? 0 : (spec.terminationGracePeriodSeconds ?? 0);
+  });
+  return Math.max(0, ...seconds);
+}
+
+const failuresOf = (remaining: readonly RemainingContent[], namespace: string): readonly string[] =>
+  remaining
+    .filter(({ isUnexpected }) => isUnexpected)
+    .map(({ kind: { group, version, plural } }) => {
+      const gvr = `${group}/${version}, Resource=${plural}`;
+      return `unexpected items still remain in namespace: ${namespace} for gvr: ${gvr}`;
+    });
+
+async function setConditions(context: ServerContext, name: string, content: Content): Promise<void> {
   await revise(context, name, 'status', (namespace) => ({
     ...namespace,
     status: {
       ...namespace.status,
-      conditions: terminationConditions(namespace.status.conditions ?? [], remaining, timestamp(context.clock())),
+      conditions: terminationConditions(namespace.status.conditions ?? [], content, timestamp(context.clock())),
     },
   }));
 }

@@ -5,6 +5,7 @@ import { validateMetadataCreate } from '../../api/validate-metadata.ts';
 import { checkGrants } from '../access/rbac/writes.ts';
 import { admission } from '../admission/webhooks/admission.ts';
 import { denyExternalIps } from '../admission/external-ips.ts';
+import { withDefaultIngressClass } from '../admission/ingress-class.ts';
 import { checkNamespace } from '../admission/namespace.ts';
 import type { ServerContext } from '../context.ts';
 import { trackUpdate, withManagedFields } from '../patch/managed.ts';
@@ -37,7 +38,10 @@ export async function createObject(
   given: ApiObject,
 ): Promise<Written> {
   const { work } = request;
-  const identified = await work.run(() => identify(context, resource, request, given));
+  const identified = await work.run(() =>
+    // As in Kubernetes, the manager of the request does not own a class that admission sets.
+    withDefaultIngressClass(context, resource, identify(context, resource, request, given)),
+  );
   const { name = '', generateName: prefix = '' } = identified.metadata;
   checkNamespace(context, resource, request.namespace, name || prefix);
   await work.run(() => checkGrants(context, resource, request, { next: identified, old: undefined }));

@@ -1,0 +1,39 @@
+// The admission plugin DefaultIngressClass.
+import { ingressKind } from '../../api/kinds/networking/ingress/kind.ts';
+import type { Ingress } from '../../api/kinds/networking/ingress/schema.ts';
+import { classAnnotation } from '../../api/kinds/networking/ingress/validate.ts';
+import { ingressClassKind } from '../../api/kinds/networking/ingressclass/kind.ts';
+import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
+import type { CacheHub } from '../cache/hub.ts';
+import type { ServerContext } from '../context.ts';
+import type { Resource } from '../resource.ts';
+
+/** Set to "true" on the IngressClass that new Ingresses without a class get. */
+const defaultAnnotation = 'ingressclass.kubernetes.io/is-default-class';
+
+/** Sets the default class in a new Ingress that names none. Returns every other object unchanged. */
+export function withDefaultIngressClass(
+  { hub, plugins }: ServerContext,
+  { kind }: Resource,
+  object: ApiObject,
+): ApiObject {
+  if (kind !== ingressKind || !plugins.has('DefaultIngressClass')) return object;
+  const ingress = object as Ingress; // the schema of Ingresses decoded it
+  const { metadata, spec } = ingress;
+  if (spec.ingressClassName !== undefined || metadata.annotations?.[classAnnotation] !== undefined) return object;
+  const ingressClassName = defaultClass(hub);
+  if (ingressClassName === undefined) return object;
+  const completed: Ingress = { ...ingress, spec: { ...spec, ingressClassName } };
+  return completed;
+}
+
+/** The name of the newest default class; of equally old ones the first by name. */
+function defaultClass(hub: CacheHub): string | undefined {
+  const cache = hub.cache(ingressClassKind);
+  const created = ({ creationTimestamp = '' }: ObjectMeta): string => creationTimestamp;
+  return cache
+    .range(cache.prefix) // in the order of names
+    .map(({ object }) => object.metadata)
+    .filter(({ annotations }) => annotations?.[defaultAnnotation] === 'true')
+    .toSorted((a, b) => (created(a) === created(b) ? 0 : created(a) < created(b) ? 1 : -1))[0]?.name;
+}
