@@ -93,6 +93,10 @@ export function canonicalText(text: string, { family, value, hasLeadingZeros, is
 /** The family of an address; undefined if it is none. */
 export const familyOf = (text: string): IpFamily | undefined => parseAddress(text)?.family;
 
+/** `host:port` as URLs and messages write it: an IPv6 address is put in brackets. */
+export const joinHostPort = (host: string, port: number | string): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+
 /** The families of addresses, in their order. */
 export const familiesOf = (texts: readonly string[]): readonly IpFamily[] =>
   texts.flatMap((text) => familyOf(text) ?? []);

@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import { load } from 'js-yaml';
 
+import { joinHostPort } from '../api/addresses.ts';
 import { messageOf } from '../api/thrown.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
@@ -168,7 +169,7 @@ export async function inCluster(
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
   if (!host || !port) throw new KubeconfigError('this is no Pod: KUBERNETES_SERVICE_HOST and _PORT are not set');
   const user: ConfigEntry = { entry: { tokenFile: 'token' }, directory };
-  const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const server = `https://${joinHostPort(host, port)}`;
   const access = { server, ca: await readBoundedFile(join(directory, 'ca.crt')) };
   return {
     ...access,

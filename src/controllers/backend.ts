@@ -1,4 +1,5 @@
 // What a Pod is to a Service: whether it is behind it, at which addresses, and in which state.
+import { isExternalName } from '../api/kinds/core/service/facts.ts';
 import { parseAddress, printAddress } from '../api/addresses.ts';
 import type { ObjectReference } from '../api/kinds/core/object-reference.ts';
 import type { Pod } from '../api/kinds/core/pod/schema.ts';
@@ -8,11 +9,8 @@ import type { IpFamily, Service } from '../api/kinds/core/service/schema.ts';
  * Whether controllers keep the endpoints of a Service. Without a selector somebody else does, and an ExternalName
  * Service has none, whatever its selector says (EXT-2).
  */
-export const hasManagedEndpoints = ({ spec }: Service): boolean =>
-  spec.type !== 'ExternalName' && spec.selector !== undefined;
-
-/** Whether the Service has no virtual address. */
-export const isHeadless = ({ spec: { clusterIP = '' } }: Service): boolean => clusterIP === '' || clusterIP === 'None';
+export const hasManagedEndpoints = (service: Service): boolean =>
+  !isExternalName(service) && service.spec.selector !== undefined;
 
 /** The Pods that the Service selects and that can have endpoints: not finished, and with an address. */
 export function selectedPods(service: Service, pods: readonly Pod[]): readonly Pod[] {

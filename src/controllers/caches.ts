@@ -1,3 +1,4 @@
+import { indexByService } from '../api/kinds/discovery/endpointslice/facts.ts';
 import { endpointsKind } from '../api/kinds/core/endpoints/kind.ts';
 import type { Endpoints } from '../api/kinds/core/endpoints/schema.ts';
 import { nodeKind } from '../api/kinds/core/node/kind.ts';
@@ -7,14 +8,11 @@ import type { Pod } from '../api/kinds/core/pod/schema.ts';
 import { serviceKind } from '../api/kinds/core/service/kind.ts';
 import type { Service } from '../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts';
-import { serviceNameLabel } from '../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/metadata.ts';
 import type { Informer } from '../client/informer.ts';
 import type { Informers } from '../client/informers.ts';
-import type { Key } from '../client/key.ts';
-import { keyFor } from '../client/key.ts';
 import { Selection } from './selection.ts';
 import { trimNode, trimPod, trimToMetadata } from './trim.ts';
 
@@ -41,7 +39,7 @@ export class Caches {
     this.services = informers.of(serviceKind);
     this.pods = informers.of(podKind, { trim: trimPod, indexes: { node: ({ spec }) => [spec.nodeName ?? ''] } });
     this.nodes = informers.of(nodeKind, { trim: trimNode });
-    this.slices = informers.of(endpointSliceKind, { indexes: { service: (slice) => [serviceKeyOf(slice)] } });
+    this.slices = informers.of(endpointSliceKind, { indexes: { service: indexByService } });
     this.endpoints = informers.of(endpointsKind);
     const { services, pods, nodes, slices, endpoints } = this;
     // A cast that forgets which indexes there are and what the objects have beside metadata: readers need neither.
@@ -92,7 +90,3 @@ export class Caches {
     });
   }
 }
-
-/** The Service that a slice belongs to; `namespace/` for a slice without one. */
-export const serviceKeyOf = ({ metadata: { namespace, labels } }: EndpointSlice): Key =>
-  keyFor({ namespace, name: labels?.[serviceNameLabel] ?? '' });

@@ -1,9 +1,9 @@
+import { serviceKeyOf } from '../api/kinds/discovery/endpointslice/facts.ts';
 import { managedByLabel } from '../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.ts';
 import type { Key } from '../client/key.ts';
 import type { WorkQueue } from '../client/queue.ts';
 import type { Caches } from './caches.ts';
-import { serviceKeyOf } from './caches.ts';
 import type { Expectations } from '../client/expectations.ts';
 
 /** Who keeps slices, and what it does about changes of them. */
@@ -26,6 +26,7 @@ export function onSliceChange({ slices }: Caches, keeper: SliceKeeper): () => vo
   const heard = (slice: EndpointSlice, isGone = false): void => {
     if (!isOwn(slice)) return;
     const key = serviceKeyOf(slice);
+    if (key === undefined) return;
     if (isBeginning) return atFirst?.(key);
     const hearing = writes.observe(key, slice, isGone);
     if (hearing === 'caught-up') queue.add(key);

@@ -1,5 +1,5 @@
 // Reads the part of CoreDNS's configuration that clusters use, as settings of ours.
-import { parseCidr } from '../api/addresses.ts';
+import { joinHostPort, parseCidr } from '../api/addresses.ts';
 import type { DnsSettings } from './config.ts';
 import type { Directive, ServerBlock } from './corefile-blocks.ts';
 import { readBlocks } from './corefile-blocks.ts';
@@ -192,7 +192,7 @@ const bind: Reader = (draft, { args, line }) => {
   const port = draft.settings.get('listen')?.[0]?.replace(/^.*:/, '') ?? '53';
   const addresses = args.filter((text) => /[.:]/.test(text));
   if (addresses.length < args.length) draft.note(line, 'bind takes addresses here, not interfaces: left out');
-  const places = addresses.map((address) => (address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`));
+  const places = addresses.map((address) => joinHostPort(address, port));
   if (places.length > 0) draft.settings.set('listen', places);
 };
 

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 
 import { messageOf } from '../api/thrown.ts';
-import { canonicalAddress, parseCidr, printAddress } from '../api/addresses.ts';
+import { canonicalAddress, joinHostPort, parseCidr, printAddress } from '../api/addresses.ts';
 import type { Gates } from '../api/gates.ts';
 import { kinds } from '../api/kinds/registry.ts';
 import { QuotaExceededError } from '../store/errors.ts';
@@ -233,7 +233,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     throw error;
   });
   return {
-    url: `https://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
+    url: `https://${joinHostPort(host, listener.port)}`,
     port: listener.port,
     handle: (request) => api.handler.handle(request),
     renew(tls) {

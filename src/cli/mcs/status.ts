@@ -1,3 +1,4 @@
+import { isReady, isTerminating } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { duration } from '../../api/columns.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Key } from '../../client/key.ts';
@@ -93,7 +94,7 @@ function statusIn(snapshot: Snapshot, key: Key, { member, now, leases }: Asked) 
     ips: serviceImport?.spec?.ips ?? (ip === undefined ? [] : [ip]),
     generation: (serviceImport ?? importedService)?.metadata.generation,
     from,
-    ready: endpoints.filter(({ conditions }) => conditions.ready !== false).length,
+    ready: endpoints.filter(isReady).length,
     total: endpoints.length,
     pending,
     // null: something waits, and its source does not say since when.
@@ -118,7 +119,7 @@ function unheard(
       (slice) => isOurSlice(slice) && slice.metadata.labels?.[sourceClusterLabel] === source,
     );
     const endpoints = slices.flatMap((slice) => slice.endpoints ?? []);
-    const areLast = endpoints.every(({ conditions }) => conditions.ready === false && conditions.terminating === true);
+    const areLast = endpoints.every((endpoint) => !isReady(endpoint) && isTerminating(endpoint));
     const fate = endpoints.length === 0 ? 'gone' : areLast ? 'used last' : 'used still';
     return [`${source} is ${state === 'suspect' ? 'silent' : 'lost'}, its endpoints are ${fate}`];
   });

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
+import { joinHostPort } from '../../api/addresses.ts';
 import { messageOf } from '../../api/thrown.ts';
 import { ConnectionBound } from '../../machine/connection-bound.ts';
 import { descriptorShare } from '../../machine/descriptors.ts';
@@ -56,7 +57,7 @@ export async function serveHealth(options: HealthOptions): Promise<HealthServer>
   const address = server.address();
   const actual = typeof address === 'object' && address !== null ? address.port : port;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
+    url: `http://${joinHostPort(host, actual)}`,
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { joinHostPort } from '../../api/addresses.ts';
 import { messageOf } from '../../api/thrown.ts';
 import type { Gates } from '../../api/gates.ts';
 import type { LocalReply, LocalRequest } from '../../client/in-process.ts';
@@ -143,7 +144,7 @@ const auditOf = ({ name }: ClusterOptions, { audit, clusters }: ServerSetup): Au
 function urlOf({ advertise, listen: { host } }: ClusterOptions, port: number): string {
   const address = advertise ?? host;
   // It is an address or a host name; Node's test for IPv6 takes tens of milliseconds at its first use.
-  return `https://${address.includes(':') ? `[${address}]` : address}:${port}`;
+  return `https://${joinHostPort(address, port)}`;
 }
 
 type StoreSetup = Pick<ServerSetup, 'store' | 'directory' | 'quotaBytes' | 'acceptDataLoss' | 'clusters' | 'log'>;

@@ -1,4 +1,5 @@
 // What should be written for one Service: the Endpoints of its name. Slices are their successor; old clients read these.
+import { hasClusterIp } from '../../api/kinds/core/service/facts.ts';
 import type { Gates } from '../../api/gates.ts';
 import type {
   EndpointAddress,
@@ -14,7 +15,6 @@ import {
   addressesOf,
   hasManagedEndpoints,
   hostnameIn,
-  isHeadless,
   isReady,
   isTerminating,
   referenceTo,
@@ -127,7 +127,7 @@ function wantedEndpoints(
     kind: 'Endpoints',
     metadata: {
       ...metadata,
-      labels: { ...copied, [managedByLabel]: managedBy, ...(isHeadless(service) ? { [headlessLabel]: '' } : {}) },
+      labels: { ...copied, [managedByLabel]: managedBy, ...(hasClusterIp(service) ? {} : { [headlessLabel]: '' }) },
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },
     ...(subsets.length === 0 ? {} : { subsets }),

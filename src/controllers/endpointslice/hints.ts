@@ -1,4 +1,5 @@
 // Hints tell proxies whose traffic an endpoint should get.
+import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Gates } from '../../api/gates.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Endpoint, EndpointHints } from '../../api/kinds/discovery/endpointslice/schema.ts';
@@ -20,16 +21,13 @@ export function hintRule({ metadata: { annotations = {} }, spec }: Service, gate
 
 /** The hints of an endpoint by `trafficDistribution`: its own zone and, for `sameNode`, its own node. */
 export function distributionHints(endpoint: Endpoint, rule: HintRule): EndpointHints | undefined {
-  if (rule === 'none' || !isReadyEndpoint(endpoint)) return undefined;
+  if (rule === 'none' || !isReady(endpoint)) return undefined;
   const { zone = '', nodeName = '' } = endpoint;
   const zones = zone === '' ? {} : { forZones: [{ name: zone }] };
   const nodes = rule === 'sameNode' && nodeName !== '' ? { forNodes: [{ name: nodeName }] } : {};
   const hints = { ...zones, ...nodes };
   return Object.keys(hints).length === 0 ? undefined : hints;
 }
-
-/** Whether the endpoint takes traffic; unset counts as true. */
-export const isReadyEndpoint = ({ conditions }: Endpoint): boolean => conditions.ready ?? true;
 
 /** The drafts with the hints that `hintsFor` decides; a slice whose hints stay as they are stays unchanged. */
 export function withHints(

@@ -1,4 +1,5 @@
 // What should be written for one Service: the slices that hold its endpoints.
+import { hasClusterIp, isHeadless } from '../../api/kinds/core/service/facts.ts';
 import type { Gates } from '../../api/gates.ts';
 import { familyOf } from '../../api/addresses.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
@@ -12,7 +13,7 @@ import {
 } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
-import { hasManagedEndpoints, isHeadless, selectedPods } from '../backend.ts';
+import { hasManagedEndpoints, selectedPods } from '../backend.ts';
 import { sameMap } from '../same-map.ts';
 import type { SliceWrites } from '../slices.ts';
 import type { PlannedEvent } from '../../client/event-correlator.ts';
@@ -103,9 +104,10 @@ function ownSlices({ metadata: { namespace, name } }: Service, slices: readonly 
 }
 
 /** The families of a Service; one written before families existed has that of its address, or both if headless. */
-function familiesOf({ spec: { ipFamilies = [], clusterIP = '' } }: Service): readonly IpFamily[] {
+function familiesOf(service: Service): readonly IpFamily[] {
+  const { ipFamilies = [], clusterIP = '' } = service.spec;
   if (ipFamilies.length > 0) return ipFamilies;
-  return clusterIP === 'None' ? ['IPv4', 'IPv6'] : [familyOf(clusterIP) ?? 'IPv4'];
+  return isHeadless(service) ? ['IPv4', 'IPv6'] : [familyOf(clusterIP) ?? 'IPv4'];
 }
 
 interface FamilyInput extends Observed {
@@ -205,7 +207,7 @@ function metadataFor(service: Service): ObjectMeta {
       ...copied,
       [serviceNameLabel]: name,
       [managedByLabel]: managedBy,
-      ...(isHeadless(service) ? { [headlessLabel]: '' } : {}),
+      ...(hasClusterIp(service) ? {} : { [headlessLabel]: '' }),
     },
     ownerReferences: [ownedBy('Service', service.metadata)],
   };

@@ -1,7 +1,8 @@
 // The older way to hints (`service.kubernetes.io/topology-mode: Auto`): endpoints shared out by the CPU of the zones.
+import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Endpoint } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import { isReadyEndpoint, withHints } from './hints.ts';
+import { withHints } from './hints.ts';
 import type { Draft } from './pack.ts';
 import type { Share } from './shares.ts';
 import { sharesOf } from './shares.ts';
@@ -17,7 +18,7 @@ export interface TopologyHints {
  * another has less. Slices that are not written anyway keep their hints while these fit.
  */
 export function topologyHints(drafts: readonly Draft[], nodes: Iterable<Node>): TopologyHints {
-  const ready = drafts.flatMap(({ endpoints }) => endpoints.filter(isReadyEndpoint));
+  const ready = drafts.flatMap(({ endpoints }) => endpoints.filter(isReady));
   const shares = sharesOf(nodes, ready.length);
   if ('refused' in shares) return refusing(drafts, shares.refused);
   if (ready.some(({ zone = '' }) => zone === '')) {
@@ -26,7 +27,7 @@ export function topologyHints(drafts: readonly Draft[], nodes: Iterable<Node>): 
   const given = new Map<string, number>();
   const zones = new Map<Endpoint, string>();
   const open = drafts.filter((draft) => !keepsHints(draft, shares, { given, zones }));
-  const movable = open.flatMap(({ endpoints }) => endpoints.filter(isReadyEndpoint));
+  const movable = open.flatMap(({ endpoints }) => endpoints.filter(isReady));
   for (const endpoint of movable) give(endpoint, endpoint.zone ?? '', { given, zones });
   move(movable, shares, { given, zones });
   const hinted = withHints(drafts, (endpoint) => {
@@ -59,7 +60,7 @@ function keepsHints({ state, endpoints }: Draft, shares: ReadonlyMap<string, Sha
   const counts = new Map(decided.given);
   for (const endpoint of endpoints) {
     const [zone, ...more] = endpoint.hints?.forZones ?? [];
-    if (!isReadyEndpoint(endpoint)) {
+    if (!isReady(endpoint)) {
       if (endpoint.hints !== undefined) return false;
       continue;
     }

@@ -1,11 +1,11 @@
 // Why a name of the cluster does not exist, told from the objects that would have made it.
+import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import { matchesLabels } from '../../api/selectors/labels.ts';
 import type { AssemblerOptions } from '../follow/assembler.ts';
 import type { Caches } from '../follow/caches.ts';
 import { sourceOf } from '../follow/caches.ts';
 import type { Name } from '../../dnswire/data.ts';
-import { isReady } from '../records/endpoints.ts';
 import { reachOf } from '../records/service.ts';
 import { isWithin, labelsOf } from '../../dnswire/name.ts';
 

@@ -1,3 +1,5 @@
+import type { SliceOwner, SliceOwnerKind } from '../../api/kinds/discovery/endpointslice/facts.ts';
+import { sliceOwners } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { LabelSelector } from '../../api/selectors/labels.ts';
 import { matchesLabels } from '../../api/selectors/labels.ts';
@@ -16,8 +18,8 @@ import { podRecords } from '../records/pods.ts';
 import { serviceRecords } from '../records/service.ts';
 import { sliceDynamicNames, sliceRecords } from '../records/slices.ts';
 import type { Zones } from '../records/zones.ts';
-import type { Caches, Owner, OwnerKind } from './caches.ts';
-import { ownersOf, sourceOf } from './caches.ts';
+import type { Caches } from './caches.ts';
+import { sourceOf } from './caches.ts';
 
 /** Whose objects are published. Namespaces that do not exist or are left out have no names, not even backwards. */
 export interface NamespaceChoice {
@@ -85,13 +87,13 @@ export class Assembler {
   }
 
   /** A ServiceImport or ImportedService came, went, or changed. */
-  importChanged(kind: Exclude<OwnerKind, 'Service'>, key: Key): void {
+  importChanged(kind: Exclude<SliceOwnerKind, 'Service'>, key: Key): void {
     this.#tell([this.#import(kind, key), ...this.#slicesOf({ kind, key })]);
   }
 
   /** A slice came, went, or changed; `old` is what it was before. */
   sliceChanged(slice: EndpointSlice, old?: EndpointSlice): void {
-    const owners = [...ownersOf(slice), ...(old === undefined ? [] : ownersOf(old))];
+    const owners = [...sliceOwners(slice), ...(old === undefined ? [] : sliceOwners(old))];
     const names = this.#slice(keyOf(slice));
     this.#tell([
       names,
@@ -104,7 +106,7 @@ export class Assembler {
    * Names of SRV records in any slice to endpoints that another slice changed: families have slices of their own. Only
    * slices that speak of the same endpoints are looked at, since a Service may have a thousand of them.
    */
-  #leadingTo(names: readonly Name[], { kind, key }: Owner): readonly Name[] {
+  #leadingTo(names: readonly Name[], { kind, key }: SliceOwner): readonly Name[] {
     const { namespace = '', name } = nameFor(key);
     const domain = this.#options[domains[kind]];
     if (domain === undefined) return [];
@@ -121,7 +123,7 @@ export class Assembler {
   }
 
   /** The records that an object makes by itself may depend on its slices. */
-  #ownerOfSlice({ kind, key }: Owner): readonly Name[] {
+  #ownerOfSlice({ kind, key }: SliceOwner): readonly Name[] {
     if (kind !== 'Service') return this.#import(kind, key);
     return this.#options.ignoreEmptyService === true ? this.#service(key) : [];
   }
@@ -159,13 +161,13 @@ export class Assembler {
     return this.#put(sourceOf('Service', key), serviceRecords({ service, slices, options }));
   }
 
-  #import(kind: Exclude<OwnerKind, 'Service'>, key: Key): readonly Name[] {
+  #import(kind: Exclude<SliceOwnerKind, 'Service'>, key: Key): readonly Name[] {
     const model = this.#model(kind, key);
     if (model === undefined) return this.#zones.delete(sourceOf(kind, key));
     return this.#put(sourceOf(kind, key), importRecords(model, this.#slices({ kind, key }), this.#options));
   }
 
-  #model(kind: Exclude<OwnerKind, 'Service'>, key: Key): ImportModel | undefined {
+  #model(kind: Exclude<SliceOwnerKind, 'Service'>, key: Key): ImportModel | undefined {
     if (!this.#isServed(key)) return undefined;
     const { clustersetDomain, superclusterDomain } = this.#options;
     if (kind === 'ServiceImport') {
@@ -176,11 +178,11 @@ export class Assembler {
     return object && superclusterDomain !== undefined ? modelOfImportedService(object, superclusterDomain) : undefined;
   }
 
-  #slices({ kind, key }: Owner): readonly EndpointSlice[] {
+  #slices({ kind, key }: SliceOwner): readonly EndpointSlice[] {
     return this.#caches.slices.by('owner', sourceOf(kind, key));
   }
 
-  #slicesOf(owner: Owner): readonly (readonly Name[])[] {
+  #slicesOf(owner: SliceOwner): readonly (readonly Name[])[] {
     return this.#slices(owner).map((slice) => this.#slice(keyOf(slice)));
   }
 
@@ -191,7 +193,7 @@ export class Assembler {
     const options = this.#options;
     const sets: SourceSet[] = [];
     const dynamic: Name[] = [];
-    for (const owner of ownersOf(slice)) {
+    for (const owner of sliceOwners(slice)) {
       if (owner.kind === 'Service') {
         const service = this.#caches.services.get(owner.key);
         if (service === undefined) continue;

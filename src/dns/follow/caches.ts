@@ -1,12 +1,11 @@
+import { sliceOwners } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import { serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ApiObject } from '../../api/metadata.ts';
-import { importNameLabel, seedImportNameLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Lister } from '../../client/object-cache.ts';
 
 /** The objects that records are made from. A kind that is not followed has none. */
@@ -17,32 +16,6 @@ export interface Caches {
   readonly pods: Lister<Pod, 'namespace'>;
   readonly imports: Lister<ServiceImport, 'namespace'>;
   readonly importedServices: Lister<ImportedService, 'namespace'>;
-}
-
-/** What a slice can belong to: kind → the label that names it. */
-const ownerLabels = {
-  Service: serviceNameLabel,
-  ServiceImport: importNameLabel,
-  ImportedService: seedImportNameLabel,
-} as const;
-
-export type OwnerKind = keyof typeof ownerLabels;
-
-const ownerKinds: readonly OwnerKind[] = ['Service', 'ServiceImport', 'ImportedService'];
-
-/** An object that a slice belongs to. */
-export interface Owner {
-  readonly kind: OwnerKind;
-  /** `namespace/name`. */
-  readonly key: string;
-}
-
-/** What a slice belongs to. Slices of imports may serve both kinds of them. */
-export function ownersOf({ metadata: { labels, namespace = '' } }: EndpointSlice): readonly Owner[] {
-  return ownerKinds.flatMap((kind) => {
-    const name = labels?.[ownerLabels[kind]];
-    return name === undefined || name === '' ? [] : [{ kind, key: `${namespace}/${name}` }];
-  });
 }
 
 /** The text under which slices are found by what they belong to; also the name of that source of records. */
@@ -57,7 +30,7 @@ export const byNamespace = {
 /** Finds slices by their namespace, and by what they belong to. */
 export const sliceIndexes = {
   ...byNamespace,
-  owner: (slice: EndpointSlice): readonly string[] => ownersOf(slice).map(({ kind, key }) => sourceOf(kind, key)),
+  owner: (slice: EndpointSlice): readonly string[] => sliceOwners(slice).map(({ kind, key }) => sourceOf(kind, key)),
 };
 
 /** A kind that is not followed. */

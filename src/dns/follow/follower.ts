@@ -1,3 +1,4 @@
+import { serviceKeyOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Kind } from '../../api/kind.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
@@ -157,8 +158,8 @@ export class Follower {
     this.#assembler.sliceChanged(slice, old);
     const { sliceServed } = this.#options;
     if (!this.#hasSynced || sliceServed === undefined) return;
-    const { labels, namespace = '' } = slice.metadata;
-    sliceServed(slice, this.caches.services.get(`${namespace}/${labels?.['kubernetes.io/service-name'] ?? ''}`));
+    const key = serviceKeyOf(slice);
+    sliceServed(slice, key === undefined ? undefined : this.caches.services.get(key));
   }
 
   #openPods(): Caches['pods'] {

@@ -1,4 +1,5 @@
 // What is kept of the objects that are followed: a cluster has ten times as much that no record is made from.
+import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
@@ -84,16 +85,16 @@ export const trimSliceTo =
     const plain: Record<'ready' | 'notReady', string[]> = { ready: [], notReady: [] };
     const others: Endpoint[] = [];
     for (const endpoint of endpoints ?? []) {
-      const { addresses, conditions, hostname, targetRef, zone } = endpoint;
-      const isReady = conditions?.ready !== false;
+      const { addresses, hostname, targetRef, zone } = endpoint;
+      const takesTraffic = isReady(endpoint);
       const pod = endpointPodNames && targetRef?.kind === 'Pod' ? (targetRef.name ?? '') : '';
       const place = zonal ? (zone ?? '') : '';
       if (!hostname && pod === '' && place === '') {
-        plain[isReady ? 'ready' : 'notReady'].push(...(addresses ?? []));
+        plain[takesTraffic ? 'ready' : 'notReady'].push(...(addresses ?? []));
       } else {
         others.push({
           addresses,
-          conditions: isReady ? ready : notReady,
+          conditions: takesTraffic ? ready : notReady,
           ...(hostname ? { hostname } : {}),
           ...(pod === '' ? {} : { targetRef: { kind: 'Pod', name: pod } }),
           ...(place === '' ? {} : { zone: place }),

@@ -1,5 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 
+import { joinHostPort } from '../../api/addresses.ts';
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import { rcodes } from '../../dnswire/codes.ts';
@@ -161,5 +162,4 @@ function isTooOld(message: Message): boolean {
 }
 
 /** How an endpoint is written. */
-export const endpointName = ({ address, port }: Endpoint): string =>
-  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+export const endpointName = ({ address, port }: Endpoint): string => joinHostPort(address, port);

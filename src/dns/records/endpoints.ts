@@ -8,9 +8,6 @@ import { fits } from './options.ts';
 import type { SrvLabels } from './srv.ts';
 import { srvRecord, srvSets } from './srv.ts';
 
-/** Whether an endpoint is published: unset counts as ready, and whoever is going is not (1.1 of the schema). */
-export const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready !== false;
-
 /** An address of an endpoint with the name of the endpoint in its service. */
 export interface NamedAddress {
   readonly address: string;

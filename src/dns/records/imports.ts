@@ -1,8 +1,9 @@
 // Services of other clusters as records. Both shapes in which they come are read into one model (import-model.ts).
+import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { RecordSet } from '../record.ts';
 import { addressSets } from './addresses.ts';
-import { addressesByName, endpointSrvSets, isReady, namedAddresses } from './endpoints.ts';
+import { addressesByName, endpointSrvSets, namedAddresses } from './endpoints.ts';
 import type { ImportedSlice, ImportModel } from './import-model.ts';
 import { emptyName } from './namespaces.ts';
 import type { RecordOptions } from './options.ts';

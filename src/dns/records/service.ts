@@ -1,10 +1,11 @@
 // A Service as records: its addresses and ports, or its alias. What its endpoints add is in endpoints.ts.
+import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
+import { isExternalName, isHeadless } from '../../api/kinds/core/service/facts.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Name } from '../../dnswire/data.ts';
 import type { RecordSet } from '../record.ts';
 import { addressSets, canonical, reverseName } from './addresses.ts';
-import { isReady } from './endpoints.ts';
 import type { RecordOptions } from './options.ts';
 import { fits, serviceName, ttlOf } from './options.ts';
 import type { SourceSet } from './packed.ts';
@@ -15,10 +16,10 @@ import { labelsOfPorts, srvRecord, srvSets } from './srv.ts';
 export type Reach = 'vip' | 'headless' | 'alias' | 'none';
 
 /** How a Service is reached. Headless is what says `None`, and nothing else (schema 1.1.0, §2). */
-export function reachOf({ spec }: Service): Reach {
-  if (spec.type === 'ExternalName') return 'alias';
-  if (spec.clusterIP === 'None') return 'headless';
-  return clusterIps(spec).length > 0 ? 'vip' : 'none';
+export function reachOf(service: Service): Reach {
+  if (isExternalName(service)) return 'alias';
+  if (isHeadless(service)) return 'headless';
+  return clusterIps(service.spec).length > 0 ? 'vip' : 'none';
 }
 
 function clusterIps({ clusterIP = '', clusterIPs = [clusterIP] }: Service['spec']): readonly string[] {

@@ -1,11 +1,12 @@
 // The slices of a Service as records: addresses of a headless one, names of each endpoint, and the way back.
+import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Name } from '../../dnswire/data.ts';
 import type { RecordSet } from '../record.ts';
 import { addressSets } from './addresses.ts';
 import type { NamedAddress } from './endpoints.ts';
-import { addressesByName, endpointSrvSets, isReady, namedAddresses } from './endpoints.ts';
+import { addressesByName, endpointSrvSets, namedAddresses } from './endpoints.ts';
 import type { RecordOptions } from './options.ts';
 import { ttlOf } from './options.ts';
 import type { SourceSet } from './packed.ts';

@@ -1,4 +1,5 @@
 // Under which names the ports of a service are found, and what is found there.
+import { protocolOf } from '../../api/kinds/core/service/facts.ts';
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 import { dnsLabelErrors } from '../../api/names.ts';
 import type { Name, RecordData } from '../../dnswire/data.ts';
@@ -91,7 +92,7 @@ export function srvSets(
   for (const { port, data } of ports) {
     if (data.length === 0) continue;
     const label = srvLabel(port, labels);
-    const name = `_${label}._${(port.protocol ?? 'TCP').toLowerCase()}.${owner}`;
+    const name = `_${label}._${protocolOf(port).toLowerCase()}.${owner}`;
     if (label !== '' && fits(name)) add(name, data);
     if (port.name) add(owner, data);
   }

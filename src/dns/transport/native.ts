@@ -1,3 +1,4 @@
+import { joinHostPort } from '../../api/addresses.ts';
 import type { CLibrary } from '../../machine/c-library.ts';
 import { loadCLibrary } from '../../machine/c-library.ts';
 import { addressBytes } from '../../dnswire/address.ts';
@@ -152,7 +153,7 @@ function failure(native: Native, listen: { readonly address: string; readonly po
 
 /** What a person is told when an address cannot be listened on. */
 export function listenError(code: string, { address, port }: { address: string; port: number }): SocketError {
-  const where = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  const where = joinHostPort(address, port);
   if (code === 'EADDRINUSE') {
     return new SocketError(
       code,

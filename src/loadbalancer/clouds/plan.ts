@@ -1,4 +1,5 @@
 // What a cloud would be asked to make of a Service, and what that costs.
+import { protocolOf } from '../../api/kinds/core/service/facts.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { PlannedEvent } from '../../client/event-correlator.ts';
@@ -95,7 +96,7 @@ function requestFor(cloud: Cloud, input: PlanInput): Request {
     service,
     product,
     era,
-    ports: ports.map((port): Port => ({ ...port, protocol: port.protocol ?? 'TCP' })),
+    ports: ports.map((port): Port => ({ ...port, protocol: protocolOf(port) })),
     nodes,
     families: ipFamilies.length === 0 ? ['IPv4'] : ipFamilies,
     isInternal: cloud.isInternal(service),

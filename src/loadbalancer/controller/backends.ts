@@ -1,3 +1,5 @@
+import { protocolOf } from '../../api/kinds/core/service/facts.ts';
+import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { EligibleNodes } from './nodes.ts';
 import type { Backends } from './provider.ts';
@@ -30,6 +32,6 @@ export const endpointBackends = ({ nodes }: EligibleNodes, slices: readonly Endp
 const relevant = ({ addressType, ports, endpoints }: EndpointSlice): string =>
   JSON.stringify([
     addressType,
-    ports?.map(({ name, protocol, port }) => [name ?? '', protocol ?? 'TCP', port ?? 0]),
-    endpoints?.map(({ addresses, conditions }) => [conditions?.ready !== false, addresses]),
+    ports?.map((port) => [port.name ?? '', protocolOf(port), port.port ?? 0]),
+    endpoints?.map((endpoint) => [isReady(endpoint), endpoint.addresses]),
   ]);

@@ -1,25 +1,23 @@
+import { indexByService } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { nodeKind } from '../../api/kinds/core/node/kind.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { Informers } from '../../client/informers.ts';
-import type { ServiceSlices } from '../slices.ts';
-import { serviceOf } from '../slices.ts';
 
 /** What the service controller and the health checks read. */
 export interface Caches {
   readonly services: Informer<Service>;
   readonly nodes: Informer<Node>;
   /** Empty until they are started: there are many, and few need them. */
-  readonly slices: ServiceSlices;
+  readonly slices: Informer<EndpointSlice, 'service'>;
 }
 
 export const openCaches = (informers: Informers): Caches => ({
   services: informers.of(serviceKind),
   nodes: informers.of(nodeKind),
-  slices: informers.of(endpointSliceKind, { indexes: { service: (slice) => [serviceOf(slice)].filter(isKey) } }),
+  slices: informers.of(endpointSliceKind, { indexes: { service: indexByService } }),
 });
-
-const isKey = (key: string | undefined): key is string => key !== undefined;

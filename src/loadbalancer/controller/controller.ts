@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { serviceKeyOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { messageOf } from '../../api/thrown.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
@@ -11,7 +12,6 @@ import { keyOf } from '../../client/key.ts';
 import type { Outcome, QueueObserver } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
 import { hasStatusCode } from '../../client/transport.ts';
-import { serviceOf } from '../slices.ts';
 import type { KnownBackends } from './backends.ts';
 import { endpointBackends, nodeBackends } from './backends.ts';
 import type { Caches } from './caches.ts';
@@ -168,7 +168,7 @@ export class ServiceController {
     const { slices } = this.#caches;
     const { provider } = this.#options;
     const add = (slice: EndpointSlice): void => {
-      const key = serviceOf(slice);
+      const key = serviceKeyOf(slice);
       const service = key === undefined ? undefined : known.get(key);
       if (key !== undefined && service !== undefined && provider.sendsToEndpoints?.(service) === true) queue.add(key);
     };

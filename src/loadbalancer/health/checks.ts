@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { unhealthyAnnotation, unhealthyEndpoints } from '../../api/kinds/core/service/unhealthy-endpoints.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
@@ -14,7 +15,6 @@ import { keyOf } from '../../client/key.ts';
 import { Semaphore } from '../../machine/semaphore.ts';
 import { normal, warning } from '../controller/happenings.ts';
 import { wantsLoadBalancer } from '../controller/needs.ts';
-import type { ServiceSlices } from '../slices.ts';
 import type { HealthSettings } from './settings.ts';
 import { healthWishOf } from './settings.ts';
 import type { Standing } from './probe.ts';
@@ -26,7 +26,7 @@ export interface HealthCheckOptions {
   readonly client: Client;
   readonly informers: Pick<Informers, 'start'>;
   readonly services: Pick<Informer<Service>, 'get' | 'subscribe'>;
-  readonly slices: ServiceSlices;
+  readonly slices: Informer<EndpointSlice, 'service'>;
   readonly recorder: EventRecorder;
   readonly log: Logger;
   readonly clock: Clock;
@@ -50,7 +50,7 @@ export class HealthChecks {
   readonly #running = new Map<Key, AbortController>();
   /** Checks that have not ended yet, also of those that were told to. */
   readonly #watches = new Set<Promise<void>>();
-  readonly #slices: ServiceSlices;
+  readonly #slices: Informer<EndpointSlice, 'service'>;
 
   constructor(options: HealthCheckOptions) {
     this.#options = options;

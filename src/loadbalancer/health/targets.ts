@@ -1,4 +1,5 @@
 // What is asked to find out whether the endpoints of a Service answer.
+import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { canonicalAddress } from '../../api/addresses.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { endpointText } from '../../api/kinds/core/service/unhealthy-endpoints.ts';
@@ -22,9 +23,9 @@ export function targetsOf(service: Service, slices: readonly EndpointSlice[]): r
   for (const slice of slices) {
     const ports = slice.ports ?? [];
     const tcp = ports.filter(({ protocol = 'TCP' }) => protocol === 'TCP');
-    for (const { addresses, conditions } of slice.endpoints ?? []) {
-      const address = canonicalAddress(addresses?.[0] ?? '');
-      if (address === undefined || conditions?.ready === false) continue;
+    for (const endpoint of slice.endpoints ?? []) {
+      const address = canonicalAddress(endpoint.addresses?.[0] ?? '');
+      if (address === undefined || !isReady(endpoint)) continue;
       for (const { name = '', port } of tcp) {
         if (port === undefined) continue;
         const twin = ports.find((other) => other.protocol === 'UDP' && other.name === twins.get(name))?.port;

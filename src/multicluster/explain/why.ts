@@ -1,5 +1,5 @@
 // Why a service is missing in a cluster: every step from its export to a name that resolves, and the first that is broken.
-import type { Endpoint } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { listText } from '../merge/conflict-text.ts';
 import type { Exporter, Merged } from '../merge/merged.ts';
@@ -178,8 +178,6 @@ function addressesIn(shape: Shape, { importedService, serviceImport }: Actual): 
   const { ip } = importedService?.spec ?? {};
   return ip === undefined ? [] : [ip];
 }
-
-const isReady = ({ conditions }: Endpoint): boolean => conditions.ready ?? true;
 
 function slicesStep({ merged, desired, actual }: WhyInput): Finding {
   const ours = actual.slices.filter(isOurSlice);

@@ -1,10 +1,10 @@
 import { hasStatusCode } from '../../client/transport.ts';
+import { importKeysOf, serviceKeyOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
-import { serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ServiceExport } from '../../api/kinds/multicluster/serviceexport/schema.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
@@ -25,8 +25,7 @@ import { OptionalInformer } from '../../client/optional-informer.ts';
 import type { Usage } from '../../client/limits.ts';
 import { ObjectBudget } from '../../client/limits.ts';
 import type { Key } from '../../client/key.ts';
-import { keyFor } from '../../client/key.ts';
-import { importNameLabels, isOurSlice } from '../project/marks.ts';
+import { isOurSlice } from '../project/marks.ts';
 import type { ImportFields, Shape } from '../record.ts';
 import type { CurrentKinds } from './current-kinds.ts';
 import { currentVersions, newestKinds } from './current-kinds.ts';
@@ -103,7 +102,7 @@ export class MemberCaches {
     this.slices = new Informer<EndpointSlice, SliceIndex>(client, endpointSliceKind, {
       ...common(endpointSliceKind),
       trim: (slice) => options.endpoints.in(trimmed(slice)),
-      indexes: { service: sourceOf, import: importsOf, source: sourceClusterOf },
+      indexes: { service: sourceOf, import: importKeysOf, source: sourceClusterOf },
     });
   }
 
@@ -260,15 +259,8 @@ export function trimmed<T extends ApiObject>(object: T): T {
 
 /** The Service of a slice that some cluster has of its own; none for what this controller has written. */
 export function sourceOf(slice: EndpointSlice): readonly Key[] {
-  const { namespace, labels } = slice.metadata;
-  const name = labels?.[serviceNameLabel];
-  return name === undefined || isOurSlice(slice) ? [] : [keyFor({ namespace, name })];
-}
-
-/** The services that a slice is for by its labels, whoever has written it: one that is in our way is found too. */
-export function importsOf({ metadata: { namespace, labels = {} } }: EndpointSlice): readonly Key[] {
-  const names = Object.values(importNameLabels).flatMap((label) => labels[label] ?? []);
-  return [...new Set(names)].map((name) => keyFor({ namespace, name }));
+  const key = serviceKeyOf(slice);
+  return key === undefined || isOurSlice(slice) ? [] : [key];
 }
 
 /** The cluster from which a slice of this controller came. */

@@ -1,3 +1,4 @@
+import { importKeysOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ServiceExport } from '../../api/kinds/multicluster/serviceexport/schema.ts';
@@ -10,7 +11,7 @@ import type { Handler } from '../../client/informer.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import type { MemberCaches } from './caches.ts';
-import { importsOf, sourceOf } from './caches.ts';
+import { sourceOf } from './caches.ts';
 import type { Unseen } from './unseen.ts';
 
 /** Told of what changes in a member. */
@@ -67,7 +68,7 @@ export function followMember(
   });
   const slices = (...each: readonly EndpointSlice[]): void => {
     for (const key of new Set(each.flatMap(sourceOf))) if (isExported(key)) listener.source(key);
-    for (const key of new Set(each.flatMap(importsOf))) listener.target(key);
+    for (const key of new Set(each.flatMap(importKeysOf))) listener.target(key);
   };
   unseen.slices.follow(caches.slices, { added: slices, updated: slices, deleted: slices });
   const ranges = (): void => listener.state();

@@ -1,8 +1,8 @@
+import { importKeysOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import { isOurSlice } from '../project/marks.ts';
 import type { ExportRecord } from '../record.ts';
-import { importsOf } from './caches.ts';
 import type { Member } from './member.ts';
 
 /** The services that a member exports or holds something of. */
@@ -14,13 +14,13 @@ export function keysIn({ caches }: Member): ReadonlySet<Key> {
     ...caches.serviceImports.list(),
   ];
   const slices = caches.slices.list().filter(isOurSlice);
-  return new Set([...objects.map(keyOf), ...slices.flatMap(importsOf)]);
+  return new Set([...objects.map(keyOf), ...slices.flatMap(importKeysOf)]);
 }
 
 /** The services of which a member holds something that came from a cluster. */
 export function keysFrom(source: string, { caches }: Member): readonly Key[] {
   const imports = [...caches.importedServices.by('source', source), ...caches.serviceImports.by('source', source)];
-  return [...imports.map(keyOf), ...caches.slices.by('source', source).flatMap(importsOf)];
+  return [...imports.map(keyOf), ...caches.slices.by('source', source).flatMap(importKeysOf)];
 }
 
 /** All that a member exports. */

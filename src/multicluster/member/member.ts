@@ -1,3 +1,4 @@
+import { importKeysOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Kind } from '../../api/kind.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
@@ -25,7 +26,7 @@ import { Memory } from '../project/memory.ts';
 import { derivedName } from '../project/marks.ts';
 import type { Actual, Write } from '../project/desired.ts';
 import type { ExportRecord, MemberFacts } from '../record.ts';
-import { importsOf, MemberCaches, trimmed } from './caches.ts';
+import { MemberCaches, trimmed } from './caches.ts';
 import { servedAs } from './current-kinds.ts';
 import { withDeadline } from './deadline.ts';
 import { followMember } from './events.ts';
@@ -117,7 +118,7 @@ export class Member implements AsyncDisposable {
       importedServices: new Unseen<ImportedService>(clock),
       serviceImports: new Unseen<ServiceImport>(clock),
       services: new Unseen<Service>(clock),
-      slices: new Unseen<EndpointSlice>(clock, (slice) => importsOf(slice)[0] ?? ''),
+      slices: new Unseen<EndpointSlice>(clock, (slice) => importKeysOf(slice)[0] ?? ''),
     };
     followMember(this.caches, this.#unseen, listener, (key) => this.isExported(key));
     const { signal } = this.#stop;

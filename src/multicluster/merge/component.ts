@@ -1,4 +1,5 @@
 // What one cluster brings to a service: the facts of its Service and its export that merging looks at.
+import { isExternalName, isHeadless } from '../../api/kinds/core/service/facts.ts';
 import { familyOf } from '../../api/addresses.ts';
 import type { IpFamily, Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import type { ExportRecord } from '../record.ts';
@@ -39,7 +40,7 @@ export function verdictOn(record: ExportRecord): Verdict {
     const message = `there is no Service ${textOf(record)} in cluster ${cluster}: create it, and the export completes`;
     return { state: 'invalid', reason: 'NoService', message };
   }
-  if (service.spec.type === 'ExternalName') {
+  if (isExternalName(service)) {
     const message =
       `Service ${textOf(record)} in cluster ${cluster} is of type ExternalName, which cannot be exported: ` +
       'create an ExternalName Service in each cluster instead, or change its type';
@@ -67,8 +68,6 @@ export function componentOf(record: ExportRecord, service: Service): Component {
     },
   };
 }
-
-const isHeadless = ({ spec: { clusterIP, clusterIPs } }: Service): boolean => (clusterIPs?.[0] ?? clusterIP) === 'None';
 
 /** A headless Service of old has no families: those of its slices, then. */
 function familiesOf({ spec: { ipFamilies = [], clusterIP = '' } }: Service, record: ExportRecord): readonly IpFamily[] {

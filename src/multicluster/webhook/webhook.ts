@@ -5,6 +5,7 @@ import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 
+import { joinHostPort } from '../../api/addresses.ts';
 import { validatingWebhookConfigurationKind } from '../../api/kinds/admissionregistration/validatingwebhookconfiguration/kind.ts';
 import type { Member } from '../member/member.ts';
 import { isOurs } from '../project/marks.ts';
@@ -125,7 +126,7 @@ export class ExportWebhook implements AsyncDisposable {
 
   get #url(): string {
     const { address, port } = this.address;
-    return this.#options.url ?? `https://${address.includes(':') ? `[${address}]` : address}:${port}`;
+    return this.#options.url ?? `https://${joinHostPort(address, port)}`;
   }
 }
 

@@ -1,9 +1,9 @@
+import { importKeysOf, serviceKeyOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { nodeKind } from '../../api/kinds/core/node/kind.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
-import { serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { serviceImportAlphaKind, serviceImportKind } from '../../api/kinds/multicluster/serviceimport/kind.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
@@ -11,10 +11,8 @@ import type { ImportedService } from '../../api/kinds/multicluster/supercluster/
 import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { serviceCidrKind } from '../../api/kinds/networking/servicecidr/kind.ts';
 import type { ServiceCidr } from '../../api/kinds/networking/servicecidr/schema.ts';
-import { importNameLabel, seedImportNameLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { Informers } from '../../client/informers.ts';
-import { keyFor } from '../../client/key.ts';
 import type { OptionalInformer } from '../../client/optional-informer.ts';
 import { importOwner } from '../routes/import.ts';
 import { serviceOwner } from '../routes/service.ts';
@@ -40,11 +38,7 @@ export class Caches {
 }
 
 /** The owners of a slice, as the routing table names them: a Service or imports. */
-export function sliceOwners({ metadata: { namespace, labels = {} } }: EndpointSlice): readonly string[] {
-  const service = labels[serviceNameLabel];
-  const imports = new Set([labels[importNameLabel], labels[seedImportNameLabel]].filter((name) => name !== undefined));
-  return [
-    ...(service === undefined ? [] : [serviceOwner(keyFor({ namespace, name: service }))]),
-    ...Array.from(imports, (name) => importOwner(keyFor({ namespace, name }))),
-  ];
+export function sliceOwners(slice: EndpointSlice): readonly string[] {
+  const service = serviceKeyOf(slice);
+  return [...(service === undefined ? [] : [serviceOwner(service)]), ...importKeysOf(slice).map(importOwner)];
 }

@@ -1,4 +1,5 @@
 // The endpoints that slices offer for one port, before anybody is chosen.
+import { isReady, isServing, isTerminating, portNumberIn } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { IpFamily } from '../../api/addresses.ts';
 import { canonicalText, parseAddress } from '../../api/addresses.ts';
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
@@ -36,7 +37,7 @@ export function candidatesIn(slices: readonly EndpointSlice[], wanted: Wanted): 
   const found = new Map<string, Candidate>();
   for (const slice of slices) {
     if (slice.addressType !== wanted.family || slice.metadata.labels?.[headlessLabel] !== undefined) continue;
-    const port = portIn(slice, wanted);
+    const port = portNumberIn(slice, { name: wanted.portName, protocol: wanted.protocol });
     if (port === undefined) continue;
     for (const endpoint of slice.endpoints ?? []) {
       const candidate = candidateOf(endpoint, { slice, port, wanted });
@@ -49,11 +50,6 @@ export function candidatesIn(slices: readonly EndpointSlice[], wanted: Wanted): 
   return [...found.values()];
 }
 
-/** The number of the port, which may differ from slice to slice; undefined if the slice has no such port. */
-function portIn({ ports }: EndpointSlice, { portName, protocol }: Wanted): number | undefined {
-  return ports?.find((port) => (port.name ?? '') === portName && (port.protocol ?? 'TCP') === protocol)?.port;
-}
-
 function candidateOf(
   endpoint: Endpoint,
   { slice, port, wanted }: { readonly slice: EndpointSlice; readonly port: number; readonly wanted: Wanted },
@@ -62,16 +58,15 @@ function candidateOf(
   const text = endpoint.addresses?.[0] ?? '';
   const parsed = parseAddress(text);
   if (parsed?.family !== wanted.family) return undefined;
-  const { ready = true, serving = ready, terminating = false } = endpoint.conditions ?? {};
   const cluster = slice.metadata.labels?.[sourceClusterLabel];
   const isPublished = cluster !== undefined && (wanted.publishNotReady?.has(cluster) ?? false);
   return {
     address: canonicalText(text, parsed),
     port,
     nodeName: endpoint.nodeName,
-    ready: ready || isPublished,
-    serving,
-    terminating,
+    ready: isReady(endpoint) || isPublished,
+    serving: isServing(endpoint),
+    terminating: isTerminating(endpoint),
     cluster,
     endpoint,
     slice,

@@ -1,3 +1,4 @@
+import { joinHostPort } from '../../api/addresses.ts';
 import type { IpFamily } from '../../api/addresses.ts';
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 
@@ -69,8 +70,7 @@ export const routeKey = ({ address, protocol, port }: Pick<Route, 'address' | 'p
 export const targetKey = ({ address, port }: Pick<Target, 'address' | 'port'>): string => `${address} ${port}`;
 
 /** An address and port as people write them. */
-export const placeText = ({ address, port }: Pick<Route, 'address' | 'port'>): string =>
-  `${address.includes(':') ? `[${address}]` : address}:${port}`;
+export const placeText = ({ address, port }: Pick<Route, 'address' | 'port'>): string => joinHostPort(address, port);
 
 /** What a backend must know of the node and the networks around it, beside the routes. */
 export interface NodeNetwork {

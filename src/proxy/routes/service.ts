@@ -1,4 +1,5 @@
 // The routes of one Service.
+import { isExternalName, isHeadless, protocolOf } from '../../api/kinds/core/service/facts.ts';
 import type { IpFamily } from '../../api/addresses.ts';
 import { canonicalAddress, familyOf } from '../../api/addresses.ts';
 import type { LoadBalancerIngress, Protocol, Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
@@ -34,9 +35,10 @@ export const serviceOwner = (key: string): string => `Service ${key}`;
 export const keyOfOwner = (owner: string): string => (owner.startsWith('Service ') ? owner.slice(8) : '');
 
 /** Why a Service has no routes at all; undefined if it may have some. */
-export function whyUnrouted({ metadata, spec }: Service): string | undefined {
-  if (spec.type === 'ExternalName') return 'it is an alias of another name';
-  if (spec.clusterIP === 'None') return 'it is headless: clients connect to its endpoints';
+export function whyUnrouted(service: Service): string | undefined {
+  const { metadata, spec } = service;
+  if (isExternalName(service)) return 'it is an alias of another name';
+  if (isHeadless(service)) return 'it is headless: clients connect to its endpoints';
   if (metadata.labels?.[proxyNameLabel]) return `the proxy "${metadata.labels[proxyNameLabel]}" serves it`;
   return clusterAddresses(spec).length === 0 ? 'it has no address yet' : undefined;
 }
@@ -58,7 +60,7 @@ export function selectForPort(
   family: IpFamily,
   { slices, node }: Pick<ServiceInput, 'slices' | 'node'>,
 ): Selection {
-  const wanted = { family, portName: port.name ?? '', protocol: port.protocol ?? 'TCP' };
+  const wanted = { family, portName: port.name ?? '', protocol: protocolOf(port) };
   return select(candidatesIn(slices, wanted), { node, useHints: true });
 }
 
@@ -78,7 +80,7 @@ interface PortContext extends ServiceInput {
 
 function portRoutes(port: ServicePort, family: IpFamily, input: ServiceInput): readonly Route[] {
   const selection = selectForPort(port, family, input);
-  const protocol = port.protocol ?? 'TCP';
+  const protocol = protocolOf(port);
   const base = {
     owner: serviceOwner(keyOf(input.service)),
     portName: port.name ?? '',

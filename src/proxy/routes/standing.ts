@@ -1,5 +1,6 @@
 // Which owner gets an address that several claim: an address that was allocated to an owner goes before one that an owner
 // only claims, and age decides between equals.
+import { isExternalName, isHeadless } from '../../api/kinds/core/service/facts.ts';
 import { canonicalAddress } from '../../api/addresses.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { derivedFromAnnotation } from '../../api/kinds/multicluster/labels.ts';
@@ -69,7 +70,7 @@ export function standingOf(input: RouteInput): Standing {
 /** Also what another proxy serves, and addresses of load balancers that take their traffic elsewhere (ipMode Proxy). */
 function serviceHolds({ service, node }: RouteInput & { readonly service: Service }, isImport: boolean): Hold[] {
   const { spec, status } = service;
-  if (spec.type === 'ExternalName' || spec.clusterIP === 'None') return [];
+  if (isExternalName(service) || isHeadless(service)) return [];
   const basis = basisOf('clusterIP', isImport);
   const holds = clusterAddresses(spec).map((place): Hold => ({ place, basis }));
   if (spec.type !== 'LoadBalancer') return holds;

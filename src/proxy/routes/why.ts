@@ -1,4 +1,5 @@
 // Why an endpoint is used or not, in words, for `fairlead proxy routes`.
+import { protocolOf } from '../../api/kinds/core/service/facts.ts';
 import type { IpFamily } from '../../api/addresses.ts';
 import { familyOf } from '../../api/addresses.ts';
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
@@ -82,7 +83,7 @@ function portsOf(input: RouteInput): readonly Port[] {
     return families(clusterAddresses(spec)).flatMap((family) =>
       (spec.ports ?? []).map((port) => ({
         name: port.name ?? '',
-        protocol: port.protocol ?? 'TCP',
+        protocol: protocolOf(port),
         family,
         selection: selectForPort(port, family, input),
       })),

@@ -1,4 +1,6 @@
 // What a target group sends to, as text: `i-0a1b` is an instance, at the port of its group; `192.0.2.7:8080` an endpoint.
+import { protocolOf } from '../../../api/kinds/core/service/facts.ts';
+import { isReady, portNumberIn } from '../../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Node } from '../../../api/kinds/core/node/schema.ts';
 import type { Service } from '../../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../../api/kinds/discovery/endpointslice/schema.ts';
@@ -26,20 +28,17 @@ export function endpointTargets(
   slices: readonly EndpointSlice[],
   { port, protocol }: OpenPort,
 ): readonly string[] | undefined {
-  const wanted = ports.find((each) => each.port === port && (each.protocol ?? 'TCP') === protocol);
+  const wanted = ports.find((each) => each.port === port && protocolOf(each) === protocol);
   if (wanted === undefined) return undefined;
   const targets = slices
     .filter(({ addressType }) => addressType === 'IPv4')
     .flatMap((slice) => {
-      const number = portNumber(slice, wanted.name ?? '', protocol);
-      const ready = (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
+      const number = portNumberIn(slice, wanted);
+      const ready = (slice.endpoints ?? []).filter(isReady);
       return number === undefined ? [] : ready.flatMap(({ addresses }) => `${addresses?.[0]}:${number}`);
     });
   return Array.from(new Set(targets)).toSorted();
 }
-
-const portNumber = ({ ports }: EndpointSlice, name: string, protocol: string): number | undefined =>
-  ports?.find((each) => (each.name ?? '') === name && (each.protocol ?? 'TCP') === protocol)?.port ?? undefined;
 
 /** As the SDK has it. */
 export function asTarget(text: string): { Id: string; Port?: number } {

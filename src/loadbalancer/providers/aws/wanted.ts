@@ -1,4 +1,5 @@
 // What is to be at AWS for a Service: the plan that all clouds share, in the terms of ELBv2.
+import { protocolOf } from '../../../api/kinds/core/service/facts.ts';
 import type { Service } from '../../../api/kinds/core/service/schema.ts';
 import type { Backends } from '../../controller/provider.ts';
 import type { Plan } from '../../clouds/plan.ts';
@@ -147,7 +148,7 @@ function elbProtocol(word: string): ElbProtocol {
 function defaultHealth({ spec }: Service, protocol: ElbProtocol, targetType: TargetType): HealthCheck {
   const { externalTrafficPolicy, healthCheckNodePort = 0, ports = [] } = spec;
   const pace = { intervalSeconds: 10, healthyThreshold: 3, unhealthyThreshold: 3 };
-  const tcp = ports.find((port) => (port.protocol ?? 'TCP') === 'TCP');
+  const tcp = ports.find((port) => protocolOf(port) === 'TCP');
   if (targetType === 'ip') {
     const number = typeof tcp?.targetPort === 'string' ? undefined : (tcp?.targetPort ?? tcp?.port);
     const port = protocol !== 'UDP' || number === undefined ? 'traffic-port' : String(number);

@@ -1,8 +1,9 @@
 // Where a webhook is: at the URL it gives, or behind a Service of this cluster.
+import { isReady, serviceKeyOf } from '../../../api/kinds/discovery/endpointslice/facts.ts';
+import { isExternalName } from '../../../api/kinds/core/service/facts.ts';
 import { serviceKind } from '../../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../../../api/kinds/discovery/endpointslice/kind.ts';
-import { serviceNameLabel } from '../../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../../api/kinds/discovery/endpointslice/schema.ts';
 import type {
   ServiceReference,
@@ -38,14 +39,14 @@ function behind({ namespace, name, port = 443 }: ServiceReference, hub: CacheHub
   const services = hub.cache(serviceKind);
   const service = services.get(services.key(namespace, name))?.object as Service | undefined;
   if (service === undefined) throw new Error(`service ${JSON.stringify(name)} not found`);
-  if (service.spec.type === 'ExternalName') return { host: service.spec.externalName ?? '', port };
+  if (isExternalName(service)) return { host: service.spec.externalName ?? '', port };
   const wanted = (service.spec.ports ?? []).find((each) => each.port === port);
   if (wanted === undefined) throw new Error(`no service port ${port} found for service ${JSON.stringify(name)}`);
   const slices = hub.cache(endpointSliceKind);
   const ready = slices
     .range(slices.scope(namespace))
     .map(({ object }) => object as EndpointSlice)
-    .filter(({ metadata }) => metadata.labels?.[serviceNameLabel] === name)
+    .filter((slice) => serviceKeyOf(slice) === `${namespace}/${name}`)
     .flatMap((slice) => readyIn(slice, wanted.name ?? ''));
   const chosen = ready[Math.floor(Math.random() * ready.length)];
   if (chosen === undefined) throw new Error(`no endpoints available for service ${JSON.stringify(name)}`);
@@ -56,6 +57,6 @@ function readyIn({ endpoints, ports }: EndpointSlice, name: string): readonly Pl
   const { port } = (ports ?? []).find((each) => (each.name ?? '') === name) ?? {};
   if (port === undefined) return [];
   return (endpoints ?? [])
-    .filter(({ conditions }) => conditions?.ready !== false)
+    .filter(isReady)
     .flatMap(({ addresses }) => (addresses ?? []).slice(0, 1).map((host) => ({ host, port })));
 }

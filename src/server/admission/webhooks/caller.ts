@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 
+import { joinHostPort } from '../../../api/addresses.ts';
 import { messageOf } from '../../../api/thrown.ts';
 import type { Address } from './address.ts';
 
@@ -117,7 +118,7 @@ function reasonOf(error: unknown, signal: AbortSignal): string {
 function dialled(error: unknown): string {
   const { address, hostname, port } = error as { address?: string; hostname?: string; port?: number };
   const host = address ?? hostname ?? '';
-  return port === undefined ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return port === undefined ? host : joinHostPort(host, port);
 }
 
 const statusTexts: Readonly<Record<number, string>> = {

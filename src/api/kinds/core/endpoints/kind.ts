@@ -1,3 +1,4 @@
+import { joinHostPort } from '../../../addresses.ts';
 import { addressWarnings } from '../../../address-errors.ts';
 import { ageColumn, column, moreThan, nameColumn } from '../../../columns.ts';
 import type { Kind, WriteContext } from '../../../kind.ts';
@@ -41,12 +42,10 @@ function endpointsText({ subsets = [] }: Endpoints): string {
   const texts = subsets.flatMap(({ addresses = [], ports = [] }) =>
     ports.length === 0
       ? addresses.map(({ ip }) => ip)
-      : ports.flatMap(({ port }) => addresses.map(({ ip }) => joinPort(ip, port))),
+      : ports.flatMap(({ port }) => addresses.map(({ ip }) => joinHostPort(ip, port))),
   );
   return subsets.length === 0 ? '<none>' : moreThan(3, texts);
 }
-
-const joinPort = (ip: string, port: number): string => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`);
 
 /** Endpoints of core/v1. */
 export const endpointsKind: Kind<Endpoints> = defineKind<Endpoints>({

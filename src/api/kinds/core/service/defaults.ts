@@ -1,4 +1,4 @@
-import { isExternallyAccessible } from './exposure.ts';
+import { isExternallyAccessible } from './facts.ts';
 import type { LoadBalancerIngress, Service, ServicePort, ServiceSpec } from './schema.ts';
 
 type Draft<T> = { -readonly [Key in keyof T]: T[Key] };

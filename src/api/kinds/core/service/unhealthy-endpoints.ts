@@ -1,5 +1,5 @@
 // What a load balancer found out about the endpoints of a Service, for whoever carries its traffic.
-import { familyOf } from '../../../addresses.ts';
+import { joinHostPort } from '../../../addresses.ts';
 import type { Protocol, Service } from './schema.ts';
 
 /** On a Service: the endpoints that do not answer its load balancer, as `192.0.2.5:8080/TCP`, with commas between. */
@@ -7,7 +7,7 @@ export const unhealthyAnnotation = 'loadbalancer.fairlead.dev/unhealthy-endpoint
 
 /** How an endpoint is written; the address must be canonical. */
 export const endpointText = (address: string, port: number, protocol: Protocol): string =>
-  `${familyOf(address) === 'IPv6' ? `[${address}]` : address}:${port}/${protocol}`;
+  `${joinHostPort(address, port)}/${protocol}`;
 
 /** The endpoints that a Service's load balancer found not to answer. */
 export function unhealthyEndpoints({ metadata }: Service): ReadonlySet<string> {

@@ -3,7 +3,7 @@ import { familyOf } from '../../../addresses.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { duplicate, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import type { WriteContext } from '../../../kind.ts';
-import { isHeadless } from './exposure.ts';
+import { isHeadless } from './facts.ts';
 import { sameList } from './linked.ts';
 import type { Service } from './schema.ts';
 

@@ -4,7 +4,7 @@ import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField, invalidValue, notSupported } from '../../../field-errors.ts';
 import type { WriteContext } from '../../../kind.ts';
 import { qualifiedNameErrors } from '../../../names.ts';
-import { isExternallyAccessible } from './exposure.ts';
+import { isExternallyAccessible } from './facts.ts';
 import { needsHealthCheck } from './linked.ts';
 import type { Service } from './schema.ts';
 

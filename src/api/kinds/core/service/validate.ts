@@ -4,7 +4,7 @@ import { forbiddenField, invalidValue, notSupported, required } from '../../../f
 import type { WriteContext } from '../../../kind.ts';
 import { dnsSubdomainErrors } from '../../../names.ts';
 import { validateLabels } from '../../../validate-metadata.ts';
-import { isHeadless } from './exposure.ts';
+import { isHeadless } from './facts.ts';
 import { needsHealthCheck } from './linked.ts';
 import type { Service, ServicePort } from './schema.ts';
 import { validateClusterIpChange, validateClusterIps } from './validate-cluster-ips.ts';

@@ -1,5 +1,5 @@
 import { addressWarnings, cidrWarnings } from '../../../address-errors.ts';
-import { isHeadless } from './exposure.ts';
+import { isHeadless } from './facts.ts';
 import type { Service, ServicePort } from './schema.ts';
 
 const deprecatedHints =

@@ -1,4 +1,4 @@
-import { isExternallyAccessible } from './exposure.ts';
+import { isExternallyAccessible } from './facts.ts';
 import { mayUseNodePorts, needsHealthCheck, sameList, usesClusterIP } from './linked.ts';
 import type { Service, ServicePort, ServiceSpec } from './schema.ts';
 

@@ -1,4 +1,5 @@
 // ImportedService as KEP-1645 first proposed it (MCS-100 to MCS-106): everything is in the spec, there is no status.
+import { protocolOf } from '../../core/service/facts.ts';
 import { column, customAgeColumn, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { duplicate, notSupported, required } from '../../../field-errors.ts';
@@ -79,7 +80,7 @@ export const importedServiceKind = defineKind<ImportedService>({
 });
 
 function portsText({ spec }: ImportedService): string {
-  return (spec?.ports ?? []).map((port) => `${port.port}/${port.protocol ?? 'TCP'}`).join(',');
+  return (spec?.ports ?? []).map((port) => `${port.port}/${protocolOf(port)}`).join(',');
 }
 
 const families = ['IPv4', 'IPv6'];

@@ -1,0 +1,25 @@
+// Properties of Services that several components decide by. Each is defined here and nowhere else.
+import type { Protocol, Service } from './schema.ts';
+
+type Spec = Pick<Service, 'spec'>;
+
+/** Whether the Service is an alias of a DNS name outside the cluster. */
+export const isExternalName = ({ spec }: Spec): boolean => spec.type === 'ExternalName';
+
+/** Whether the cluster IP is `None`: clients connect to the endpoints directly. */
+export const isHeadless = ({ spec: { clusterIP, clusterIPs } }: Spec): boolean =>
+  clusterIPs === undefined || clusterIPs.length === 0
+    ? clusterIP === 'None'
+    : clusterIPs.length === 1 && clusterIPs[0] === 'None';
+
+/** Whether a cluster IP is allocated. False for headless and ExternalName Services, and before allocation. */
+export const hasClusterIp = ({ spec: { clusterIP = '' } }: Spec): boolean => clusterIP !== '' && clusterIP !== 'None';
+
+/** Whether clients outside the cluster can reach the Service. */
+export const isExternallyAccessible = ({ spec }: Spec): boolean =>
+  spec.type === 'NodePort' ||
+  spec.type === 'LoadBalancer' ||
+  (spec.type === 'ClusterIP' && spec.externalIPs !== undefined && spec.externalIPs.length > 0);
+
+/** The protocol of a port of a Service or slice: TCP unless it is set. */
+export const protocolOf = ({ protocol = 'TCP' }: { readonly protocol?: Protocol | undefined }): Protocol => protocol;
