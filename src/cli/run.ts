@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { messageOf } from '../api/thrown.ts';
+import { messageOf } from '../api/error-message.ts';
 import type { CommandModule } from './command.ts';
 import type { Streams } from './output.ts';
 import type { PartEntry } from './parts.ts';

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { load } from 'js-yaml';
 
 import { joinHostPort } from '../api/addresses.ts';
-import { messageOf } from '../api/thrown.ts';
+import { messageOf } from '../api/error-message.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import type { ConfigEntry } from './config-entry.ts';

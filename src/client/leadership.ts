@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { Gauge } from 'prom-client';
-import { messageOf } from '../api/thrown.ts';
+import { messageOf } from '../api/error-message.ts';
 import type { Client } from './client.ts';
 import type { Clock } from './clock.ts';
 import { LeaderElection } from './leader-election.ts';

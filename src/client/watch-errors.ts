@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { messageOf } from '../api/thrown.ts';
+import { messageOf } from '../api/error-message.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import { hasStatusCode } from './transport.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { messageOf } from '../api/thrown.ts';
+import { messageOf } from '../api/error-message.ts';
 import { serviceKind } from '../api/kinds/core/service/kind.ts';
 import type { Service } from '../api/kinds/core/service/schema.ts';
 import type { Clock, Random } from '../client/clock.ts';

@@ -5,13 +5,13 @@ import type { Entry, Store } from '../store/store.ts';
 import type { Identity } from './access/identity/identity.ts';
 import type { ServiceAllocator } from './allocate/service-allocator.ts';
 import type { Authorizer } from './access/authorize.ts';
-import type { CacheHub } from './cache/hub.ts';
+import type { WatchCache } from './cache/watch-cache.ts';
 import type { Flusher } from './cache/flusher.ts';
-import type { Company } from './limits/company.ts';
+import type { ActiveFlows } from './limits/active-flows.ts';
 import type { AdmissionPlugins } from './admission/plugins.ts';
 import type { Webhooks } from './admission/webhooks/webhooks.ts';
-import type { Slices } from './limits/slices.ts';
-import type { UnsentBytes } from './limits/unsent.ts';
+import type { TimeSlicer } from './limits/time-slicer.ts';
+import type { UnsentBytes } from './limits/unsent-bytes.ts';
 import type { Quotas } from './quota/quotas.ts';
 import type { WatchLimits } from './limits/watch-limits.ts';
 
@@ -20,7 +20,7 @@ export interface ServerContext {
   readonly store: Store;
   /** Whether an entry should be written even if nothing changes: it is encrypted with a key that no longer writes. */
   readonly isStale: (entry: Entry) => boolean;
-  readonly hub: CacheHub;
+  readonly watchCache: WatchCache;
   readonly allocator: ServiceAllocator;
   readonly access: Authorizer;
   readonly identity: Identity;
@@ -29,11 +29,11 @@ export interface ServerContext {
   /** Who is asked before a write. */
   readonly webhooks: Webhooks;
   readonly write: WriteContext;
-  readonly company: Company;
+  readonly activeFlows: ActiveFlows;
   readonly flusher: Flusher;
   readonly watches: WatchLimits;
   /** Where large requests share the event loop. */
-  readonly slices: Slices;
+  readonly timeSlicer: TimeSlicer;
   readonly unsent: UnsentBytes;
   readonly log: Logger;
   /** Milliseconds since the epoch. */

@@ -116,8 +116,8 @@ suite('form for people', () => {
 
 test('an error that nobody foresaw is a 500 without its stack', async () => {
   await using broken = await testServer();
-  const { hub } = broken.context;
-  hub.cache = () => {
+  const { watchCache } = broken.context;
+  watchCache.of = () => {
     throw new Error('out of luck');
   };
   const { status, body } = await broken.ask('POST', '/api/v1/namespaces/default/configmaps', {

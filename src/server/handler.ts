@@ -1,19 +1,19 @@
-import { messageOf } from '../api/thrown.ts';
+import { messageOf } from '../api/error-message.ts';
 import { failure, internalError, isStatusError } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import { actingAs } from './access/identity/impersonation.ts';
 import { issuerReply } from './access/identity/issuer-documents.ts';
 import type { Auditor } from './audit/auditor.ts';
 import type { ServerContext } from './context.ts';
-import type { DocumentOptions } from './endpoints/documents.ts';
-import { describe } from './endpoints/documents.ts';
-import type { HealthCheck } from './endpoints/health.ts';
-import { health } from './endpoints/health.ts';
+import type { DocumentOptions } from './nonresource/documents.ts';
+import { documentFor } from './nonresource/documents.ts';
+import type { HealthCheck } from './nonresource/health.ts';
+import { health } from './nonresource/health.ts';
 import type { FlowControl } from './limits/flow-control.ts';
 import { tooManyRequests } from './limits/flow-control.ts';
-import { classify, costOf } from './limits/lane.ts';
+import { classify, costOf } from './limits/classify.ts';
 import type { ServerMetrics } from './metrics.ts';
-import { finish } from './negotiate/finish.ts';
+import { encodeReply } from './negotiate/encode.ts';
 import type { ApiRequest, BodyReply, ListReply, Reply } from './reply.ts';
 import { methodNotAllowed, pathNotFound, resourceNotFound, statusReply } from './reply.ts';
 import type { RequestInfo } from './request.ts';
@@ -22,8 +22,8 @@ import type { Resource } from './resource.ts';
 import { answerReview } from './reviews/answer.ts';
 import { QuotaExceededError, StoreUnavailableError } from '../store/errors.ts';
 import { warningHeaders } from './warnings.ts';
-import { answerResource } from './verbs/answer.ts';
-import { endpointOf } from './verbs/endpoint.ts';
+import { dispatchVerb } from './verbs/dispatch.ts';
+import { pathSupport } from './verbs/path-support.ts';
 
 export interface HandlerOptions {
   readonly context: ServerContext;
@@ -37,23 +37,23 @@ export interface HandlerOptions {
 }
 
 /** A resource with its objects, or a kind that has none. */
-type Served = Resource | { readonly kind: Kind; readonly cache: undefined };
+type ServedResource = Resource | { readonly kind: Kind; readonly cache: undefined };
 
 /** Answers requests: what `kubectl` reaches over HTTPS, and what parts in the same process call directly. */
 export class Handler {
   readonly #options: HandlerOptions;
   /** group/version/plural → what is served there */
-  readonly #kinds: ReadonlyMap<string, Served>;
+  readonly #kinds: ReadonlyMap<string, ServedResource>;
   readonly #groups: ReadonlySet<string>;
 
   constructor(options: HandlerOptions) {
     this.#options = options;
     this.#groups = new Set(options.kinds.map(({ group }) => group));
-    const { hub } = options.context;
+    const { watchCache } = options.context;
     this.#kinds = new Map(
       options.kinds.map((kind) => [
         `${kind.group}/${kind.version}/${kind.plural}`,
-        { kind, cache: kind.stored ? hub.cache(kind) : undefined },
+        { kind, cache: kind.stored ? watchCache.of(kind) : undefined },
       ]),
     );
   }
@@ -69,7 +69,7 @@ export class Handler {
     const warnings: string[] = [];
     const acting = this.#actingAs(request);
     const reply =
-      'user' in acting ? await this.#inTurn(acting, info, { resource, warnings }) : finish(acting, request, info);
+      'user' in acting ? await this.#inTurn(acting, info, { resource, warnings }) : encodeReply(acting, request, info);
     measured.answered(reply.status);
     const id = auditId(request, context);
     const impersonated = 'user' in acting && acting !== request ? acting.user : undefined;
@@ -119,12 +119,12 @@ export class Handler {
   async #inTurn(
     request: ApiRequest,
     info: RequestInfo,
-    asked: { readonly resource: Served | undefined; readonly warnings: string[] },
+    asked: { readonly resource: ServedResource | undefined; readonly warnings: string[] },
   ): Promise<Reply> {
     const { context, limits } = this.#options;
     const turn = classify(request, info);
-    const isBounded = turn.lane === 'readOnly' || turn.lane === 'mutating';
-    if (isBounded && !context.unsent.mayAsk(turn.flow)) return tooManyRequests();
+    const isBounded = turn.level === 'readOnly' || turn.level === 'mutating';
+    if (isBounded && !context.unsent.hasRoom(turn.flow)) return tooManyRequests();
     const bytes = Number(request.header('content-length') ?? 0) || 0;
     const cost = costOf(info, { objects: asked.resource?.cache?.size ?? 0, bytes });
     const entry = limits.enter(turn, cost);
@@ -135,7 +135,7 @@ export class Handler {
       return tooManyRequests(); // which nobody reads
     }
     const made = await this.#answer(request, info, asked).catch((error: unknown) => this.#failed(error, request));
-    const reply = finish(made, request, info);
+    const reply = encodeReply(made, request, info);
     const answer = turn.isMutating ? limits.answer(turn) : 'now';
     if (answer !== 'now') await answer;
     if ('stream' in reply) {
@@ -158,17 +158,17 @@ export class Handler {
   async #answer(
     request: ApiRequest,
     info: RequestInfo,
-    { resource, warnings }: { readonly resource: Served | undefined; readonly warnings: string[] },
+    { resource, warnings }: { readonly resource: ServedResource | undefined; readonly warnings: string[] },
   ): Promise<Reply | ListReply> {
     this.#options.context.access.require(request.user, info);
     checkTimeout(info);
     if (!info.isResource) return this.#answerPath(request, info.path, info.query);
-    const endpoint = resource === undefined ? 'absent' : endpointOf(resource.kind, info);
+    const endpoint = resource === undefined ? 'absent' : pathSupport(resource.kind, info);
     if (resource === undefined || endpoint === 'absent') return this.#notFound(info.path);
     if (endpoint === 'refuses') return methodNotAllowed();
     const { context } = this.#options;
     if (resource.cache === undefined) return answerReview(context, resource.kind, info, { request, warnings });
-    return answerResource(context, resource, info, { request, warnings });
+    return dispatchVerb(context, resource, info, { request, warnings });
   }
 
   async #answerPath(request: ApiRequest, path: string, query: URLSearchParams): Promise<Reply> {
@@ -176,7 +176,7 @@ export class Handler {
     const { accountTokens } = context.identity;
     const reply =
       health(path, query, checks) ??
-      describe(path, query, { request, options: documents }) ??
+      documentFor(path, query, { request, options: documents }) ??
       (await issuerReply(path, accountTokens, documents.address));
     if (reply !== undefined) return request.method === 'GET' || request.method === 'HEAD' ? reply : methodNotAllowed();
     if (path !== '/metrics') return this.#notFound(path);

@@ -73,7 +73,7 @@ export class ServerMetrics {
       registers,
     });
     collectedGauge(this.#registry, 'apiserver_storage_objects', 'Stored objects, by resource.', () =>
-      Array.from(context.hub.caches, ({ kind, size }) => [
+      Array.from(context.watchCache.caches, ({ kind, size }) => [
         { resource: kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}` },
         size,
       ]),
@@ -88,7 +88,7 @@ export class ServerMetrics {
     allocatorMetrics(this.#registry, context);
     flowControlMetrics(this.#registry, limits, context);
     auditMetrics(this.#registry, audit);
-    encryptionMetrics(this.#registry, context.hub, encryption);
+    encryptionMetrics(this.#registry, context.watchCache, encryption);
     for (const metric of context.webhooks.metrics.all) this.#registry.registerMetric(metric);
   }
 

@@ -1,6 +1,6 @@
 import type { Status } from '../api/errors.ts';
 import { entityTooLarge, failure } from '../api/errors.ts';
-import type { Held, Holder } from './limits/unsent.ts';
+import type { OutputAccount, BufferedOutput } from './limits/unsent-bytes.ts';
 import type { ListBody } from './negotiate/presenter.ts';
 
 /** What a handler answers: a body, or a stream that a watch writes to for as long as it lasts. */
@@ -14,7 +14,7 @@ export interface BodyReply {
   /** Waited for between two pieces, so that others get their turn. */
   readonly pace?: () => Promise<void>;
   /** Counts what the client has not taken yet. */
-  readonly hold?: (holder: Holder) => Held;
+  readonly hold?: (holder: BufferedOutput) => OutputAccount;
   /** Called when the pieces are sent, or when nobody takes them any more; more than once does no harm. */
   readonly release?: () => void;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 
-import { messageOf } from '../api/thrown.ts';
+import { messageOf } from '../api/error-message.ts';
 import { canonicalAddress, joinHostPort, parseCidr, printAddress } from '../api/addresses.ts';
 import type { Gates } from '../api/gates.ts';
 import { kinds } from '../api/kinds/registry.ts';
@@ -25,23 +25,23 @@ import type { AuditOptions } from './audit/options.ts';
 import { bootstrap } from './bootstrap/bootstrap.ts';
 import type { BootstrapOptions } from './bootstrap/objects.ts';
 import { Flusher } from './cache/flusher.ts';
-import type { CacheTuning } from './cache/hub.ts';
-import { CacheHub } from './cache/hub.ts';
+import type { CacheTuning } from './cache/watch-cache.ts';
+import { WatchCache } from './cache/watch-cache.ts';
 import type { ServerContext } from './context.ts';
 import { Handler } from './handler.ts';
-import type { HealthCheck } from './endpoints/health.ts';
+import type { HealthCheck } from './nonresource/health.ts';
 import { EncryptedStore } from './encryption/encrypted-store.ts';
 import type { Encryption } from './encryption/encryption.ts';
 import { unreadableText } from './encryption/unreadable.ts';
 import type { Incoming } from './http/messages.ts';
 import { listen } from './http/listener.ts';
-import { Company } from './limits/company.ts';
+import { ActiveFlows } from './limits/active-flows.ts';
 import { FlowControl } from './limits/flow-control.ts';
 import type { ConnectionLimits } from './http/connections.ts';
 import type { LimitOptions } from './limits/options.ts';
 import { defaultLimits } from './limits/options.ts';
-import { Slices } from './limits/slices.ts';
-import { UnsentBytes } from './limits/unsent.ts';
+import { TimeSlicer } from './limits/time-slicer.ts';
+import { UnsentBytes } from './limits/unsent-bytes.ts';
 import { WatchLimits } from './limits/watch-limits.ts';
 import type { Loops } from './lifecycle/loops.ts';
 import { startLoops } from './lifecycle/loops.ts';
@@ -53,7 +53,7 @@ export interface ServerOptions {
   /** The name of the cluster, for logs. */
   readonly name: string;
   /** Where large requests take turns. Servers that share an event loop share it; default: one of its own. */
-  readonly slices?: Slices;
+  readonly timeSlicer?: TimeSlicer;
   /** The version of this program, which `/version` tells. */
   readonly version: string;
   /** Stays the caller's: close it after the server. */
@@ -132,10 +132,10 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     { name: 'storage-integrity', readyOnly: true, problem: () => damageProblem(options.store) },
     { name: 'storage-quota', readyOnly: true, isAlarm: true, problem: () => quotaProblem(options.store) },
     { name: 'informer-sync', readyOnly: true, problem: () => (state.started ? undefined : 'starting') },
-    { name: 'encryption-at-rest', readyOnly: true, problem: () => unreadableText(context.hub) },
+    { name: 'encryption-at-rest', readyOnly: true, problem: () => unreadableText(context.watchCache) },
     { name: 'shutdown', readyOnly: true, problem: () => (state.closing ? 'shutting down' : undefined) },
   ];
-  const limits = new FlowControl({ ...defaultLimits, ...options.limits }, context.company);
+  const limits = new FlowControl({ ...defaultLimits, ...options.limits }, context.activeFlows);
   const audit = auditLog && new Auditor(auditLog, options.audit?.level ?? 'Metadata', context.clock);
   const metrics = new ServerMetrics(context, options.gates, {
     limits,
@@ -145,10 +145,10 @@ export async function openApi(options: ServerOptions): Promise<Api> {
   });
   const handler = new Handler({ context, kinds, documents, metrics, checks, limits, audit });
   let loops: Loops | undefined;
-  const unreadable = unreadableText(context.hub);
+  const unreadable = unreadableText(context.watchCache);
   if (unreadable !== undefined) options.log.error(unreadable);
   const unsubscribe = options.encryption?.onChange(() => {
-    context.hub.readAgain().catch((error: unknown) => options.log.error({ err: error }, 'objects not read again'));
+    context.watchCache.reload().catch((error: unknown) => options.log.error({ err: error }, 'objects not read again'));
   });
   return {
     handler,
@@ -174,7 +174,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     async drain() {
       state.closing = true;
       await loops?.[Symbol.asyncDispose]();
-      for (const { watchers } of context.hub.caches) for (const watcher of watchers) watcher.end?.();
+      for (const { watchers } of context.watchCache.caches) for (const watcher of watchers) watcher.end?.();
     },
     async close() {
       unsubscribe?.();
@@ -182,7 +182,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       context.webhooks[Symbol.dispose]();
       await auditLog?.[Symbol.asyncDispose]();
       await context.quotas[Symbol.asyncDispose]();
-      context.hub.close();
+      context.watchCache.close();
       await context.allocator.close();
     },
   };
@@ -263,8 +263,8 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
   const clock = (): number => Date.now();
   const random = (): number => Math.random();
   const { keyDirectory, issuer = defaultIssuer } = options.accountTokens ?? {};
-  const [hub, allocator, keys] = await Promise.all([
-    CacheHub.open({
+  const [watchCache, allocator, keys] = await Promise.all([
+    WatchCache.open({
       ...options.cache,
       store,
       kinds,
@@ -280,27 +280,27 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
       : openKeyDirectory({ path: keyDirectory, clock, onDamaged: (message) => log.warn(message) }),
   ]);
   const { tls, tokens, admissionPlugins: plugins = defaultPlugins } = options;
-  const company = new Company();
+  const activeFlows = new ActiveFlows();
   const limits = { ...defaultLimits, ...options.limits };
   const unsent = new UnsentBytes(limits);
   return {
     store,
     isStale: (entry) => encrypted?.isStale(entry) ?? false,
-    hub,
+    watchCache,
     allocator,
-    access: new Authorizer(hub),
-    identity: createIdentity({ ca: tls.ca, tokens, keys, issuer, hub, clock, uid: randomUUID }),
+    access: new Authorizer(watchCache),
+    identity: createIdentity({ ca: tls.ca, tokens, keys, issuer, watchCache, clock, uid: randomUUID }),
     plugins,
-    quotas: new Quotas({ store, hub, log: log.child({ loop: 'quota' }), enforce: plugins.has('ResourceQuota') }),
-    webhooks: new Webhooks({ hub, log, uid: randomUUID }),
+    quotas: new Quotas({ store, watchCache, log: log.child({ loop: 'quota' }), enforce: plugins.has('ResourceQuota') }),
+    webhooks: new Webhooks({ watchCache, log, uid: randomUUID }),
     write: {
       gates,
       loopbackEndpoints,
       allocatedRanges: [...options.serviceCidrs, ...(options.otherAllocatedCidrs ?? [])],
     },
-    company,
-    flusher: new Flusher((flow) => company.isAlone(flow)),
-    slices: options.slices ?? new Slices(),
+    activeFlows,
+    flusher: new Flusher((flow) => activeFlows.isAlone(flow)),
+    timeSlicer: options.timeSlicer ?? new TimeSlicer(),
     watches: new WatchLimits(limits, unsent),
     unsent,
     log,

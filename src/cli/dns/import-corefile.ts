@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { printConfig } from '../../dns/config.ts';
 import { ConfigError } from '../../dns/config-values.ts';
 import { readCorefile } from '../../dns/corefile.ts';

@@ -1,4 +1,4 @@
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { explain, printExplanation } from '../../dns/explain/explain.ts';
 import { whyMissing } from '../../dns/explain/missing.ts';
 import { Follower } from '../../dns/follow/follower.ts';

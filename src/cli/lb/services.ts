@@ -1,6 +1,6 @@
 import { text as readStream } from 'node:stream/consumers';
 
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type { Gates } from '../../api/gates.ts';
 import { gatesWith } from '../../api/gates.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';

@@ -1,4 +1,4 @@
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type { Aws, ConnectOptions } from '../../loadbalancer/providers/aws/connect.ts';
 import type { AwsOptions } from '../../loadbalancer/providers/aws/provider.ts';
 import { FatalError, UsageError } from '../errors.ts';

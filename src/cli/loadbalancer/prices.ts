@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { CORE_SCHEMA, load } from 'js-yaml';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type { PriceBook } from '../../loadbalancer/clouds/price/book.ts';
 import { priceBook } from '../../loadbalancer/clouds/price/book.ts';
 import { bookWith } from '../../loadbalancer/clouds/price/own.ts';

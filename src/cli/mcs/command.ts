@@ -1,7 +1,7 @@
 import { join as joinPath } from 'node:path';
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type { SeedPolicy } from '../../multicluster/merge/merged.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import { endpointRangesOf } from '../../multicluster/guard/policy.ts';

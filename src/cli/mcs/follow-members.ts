@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setInterval as every } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import { UsageError } from '../errors.ts';
 import { settledText, textOf } from '../process/stable-file.ts';

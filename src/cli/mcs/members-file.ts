@@ -1,5 +1,5 @@
 import { dump, loadAll } from 'js-yaml';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { parseCidr } from '../../api/addresses.ts';
 import type { LossPolicy } from '../../api/kinds/multicluster/on-source-loss.ts';
 import { lossPolicies } from '../../api/kinds/multicluster/on-source-loss.ts';

@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';

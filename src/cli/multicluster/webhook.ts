@@ -1,7 +1,7 @@
 // Where API servers ask `fairlead multicluster` what an export would do, and the certificate it shows them.
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type { Certificate, WebhookOptions } from '../../multicluster/webhook/webhook.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import { readFlag } from '../options/flags.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { loadAll } from 'js-yaml';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { UsageError } from '../errors.ts';
 import { yamlError } from './yaml-error.ts';
 import type { Flag, Settings } from '../settings.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { UsageError } from '../errors.ts';
 import type { Sections } from './config-file.ts';
 import type { Flag, Settings } from '../settings.ts';

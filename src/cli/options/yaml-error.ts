@@ -1,5 +1,5 @@
 import { YAMLException } from 'js-yaml';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { UsageError } from '../errors.ts';
 
 /** What is wrong with a YAML file, as one line that editors can jump to: `file:line:column: reason`. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter } from 'node:path';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type { ClusterAccess, Environment } from '../../client/kubeconfig.ts';
 import { inCluster, kubeconfigPaths, readKubeconfig } from '../../client/kubeconfig.ts';
 import { UsageError } from '../errors.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { setInterval } from '../../machine/timers.ts';
 import type { Settings } from '../settings.ts';
 import { settledText, textOf } from '../process/stable-file.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { Counter, Histogram } from 'prom-client';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { isStatusError } from '../../api/errors.ts';
 import type { ApiRequest, Transport } from '../../client/transport.ts';
 import { codesOf } from '../errors.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { joinHostPort } from '../../api/addresses.ts';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { ConnectionBound } from '../../machine/connection-bound.ts';
 import { descriptorShare } from '../../machine/descriptors.ts';
 import { codesOf, FatalError } from '../errors.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type { BackoffOptions, Clock, Random } from '../../client/clock.ts';
 import { backoffMs, sleep, systemClock } from '../../client/clock.ts';
 import type { RunningPart } from '../../client/part.ts';

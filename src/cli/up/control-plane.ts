@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { inProcess } from '../../client/in-process.ts';
 import type { Transport } from '../../client/transport.ts';
 import { descriptorShare } from '../../machine/descriptors.ts';
 import type { StaticToken } from '../../server/access/identity/static-tokens.ts';
 import { defaultLimits } from '../../server/limits/options.ts';
-import { Slices } from '../../server/limits/slices.ts';
+import { TimeSlicer } from '../../server/limits/time-slicer.ts';
 import type { Pki } from '../../server/pki/pki.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import { parseTokenFile } from './token-file.ts';
@@ -108,7 +108,7 @@ async function startServers(
   const setup = {
     ...options,
     limits,
-    slices: new Slices(),
+    slices: new TimeSlicer(),
     directory,
     pkis,
     gates: options.gates.gates,

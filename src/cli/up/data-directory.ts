@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { setInterval } from '../../machine/timers.ts';
 import { codesOf, FatalError } from '../errors.ts';
 import { makePrivateDirectory, readIfPresent, writePrivateFile } from '../../server/pki/files.ts';

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { setInterval } from '../../machine/timers.ts';
 import type { Encryption } from '../../server/encryption/encryption.ts';
 import { UsageError } from '../errors.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { joinHostPort } from '../../api/addresses.ts';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type { Gates } from '../../api/gates.ts';
 import type { LocalReply, LocalRequest } from '../../client/in-process.ts';
 import type { StaticToken } from '../../server/access/identity/static-tokens.ts';
@@ -10,7 +10,7 @@ import type { AuditOptions } from '../../server/audit/options.ts';
 import { pathForCluster } from '../../server/audit/paths.ts';
 import type { Encryption } from '../../server/encryption/encryption.ts';
 import type { LimitOptions } from '../../server/limits/options.ts';
-import type { Slices } from '../../server/limits/slices.ts';
+import type { TimeSlicer } from '../../server/limits/time-slicer.ts';
 import type { Pki } from '../../server/pki/pki.ts';
 import type { User } from '../../server/reply.ts';
 import type { startServer as startServerType } from '../../server/server.ts';
@@ -58,7 +58,7 @@ export interface ServerSetup {
   readonly admissionPlugins: AdmissionPlugins;
   readonly limits: Partial<LimitOptions>;
   /** Servers of one process share an event loop, so large requests of all of them take turns. */
-  readonly slices: Slices;
+  readonly slices: TimeSlicer;
   readonly audit: AuditOptions | undefined;
   readonly encryption: Encryption | undefined;
   /** How many clusters there are: each of several has an audit log of its own. */
@@ -108,7 +108,7 @@ export async function startCluster(
       admissionPlugins: setup.admissionPlugins,
       tokens: setup.tokens,
       limits: setup.limits,
-      slices: setup.slices,
+      timeSlicer: setup.slices,
       audit: auditOf(cluster, setup),
       encryption: setup.encryption,
       accountTokens: {

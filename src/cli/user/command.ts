@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { partUser } from '../../server/access/part-user.ts';
 import { trusted } from '../../server/pki/authority.ts';
 import { issue } from '../../server/pki/issue.ts';

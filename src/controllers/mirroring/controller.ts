@@ -1,4 +1,4 @@
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
 import type { Endpoints } from '../../api/kinds/core/endpoints/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';

@@ -1,5 +1,5 @@
 // One question and several upstreams: who is asked when, until one has a useful answer.
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type { Clock, Random } from '../../client/clock.ts';
 import { afterPendingReads } from '../../client/clock.ts';
 import { flagBits, rcodeName, rcodes, types } from '../../dnswire/codes.ts';

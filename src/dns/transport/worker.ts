@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { parentPort } from 'node:worker_threads';
 
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { Cookies } from '../message/cookie.ts';
 import { SlowPathClient } from './slow-path-client.ts';
 import { collectGarbage } from './collect.ts';

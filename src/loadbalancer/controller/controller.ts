@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { serviceKeyOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Client } from '../../client/client.ts';

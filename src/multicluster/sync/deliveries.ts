@@ -1,4 +1,4 @@
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type { Key } from '../../client/key.ts';
 import type { Member } from '../member/member.ts';
 import type { Delivery } from '../project/export-conditions.ts';

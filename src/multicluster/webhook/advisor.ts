@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
 import type { Member } from '../member/member.ts';

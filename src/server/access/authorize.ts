@@ -1,5 +1,5 @@
 import { failure, forbidden } from '../../api/errors.ts';
-import type { CacheHub } from '../cache/hub.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
 import type { User } from '../reply.ts';
 import type { RequestInfo } from '../request.ts';
 import type { Attributes } from './rbac/attributes.ts';
@@ -23,8 +23,8 @@ export interface Decision {
 export class Authorizer {
   readonly policy: Policy;
 
-  constructor(hub: CacheHub) {
-    this.policy = new Policy(hub);
+  constructor(watchCache: WatchCache) {
+    this.policy = new Policy(watchCache);
   }
 
   isAllowed(user: User, attributes: Attributes): boolean {

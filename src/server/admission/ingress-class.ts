@@ -4,7 +4,7 @@ import type { Ingress } from '../../api/kinds/networking/ingress/schema.ts';
 import { classAnnotation } from '../../api/kinds/networking/ingress/validate.ts';
 import { ingressClassKind } from '../../api/kinds/networking/ingressclass/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
-import type { CacheHub } from '../cache/hub.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
 import type { ServerContext } from '../context.ts';
 import type { Resource } from '../resource.ts';
 
@@ -13,7 +13,7 @@ const defaultAnnotation = 'ingressclass.kubernetes.io/is-default-class';
 
 /** Sets the default class in a new Ingress that names none. Returns every other object unchanged. */
 export function withDefaultIngressClass(
-  { hub, plugins }: ServerContext,
+  { watchCache, plugins }: ServerContext,
   { kind }: Resource,
   object: ApiObject,
 ): ApiObject {
@@ -21,15 +21,15 @@ export function withDefaultIngressClass(
   const ingress = object as Ingress; // the schema of Ingresses decoded it
   const { metadata, spec } = ingress;
   if (spec.ingressClassName !== undefined || metadata.annotations?.[classAnnotation] !== undefined) return object;
-  const ingressClassName = defaultClass(hub);
+  const ingressClassName = defaultClass(watchCache);
   if (ingressClassName === undefined) return object;
   const completed: Ingress = { ...ingress, spec: { ...spec, ingressClassName } };
   return completed;
 }
 
 /** The name of the newest default class; of equally old ones the first by name. */
-function defaultClass(hub: CacheHub): string | undefined {
-  const cache = hub.cache(ingressClassKind);
+function defaultClass(watchCache: WatchCache): string | undefined {
+  const cache = watchCache.of(ingressClassKind);
   const created = ({ creationTimestamp = '' }: ObjectMeta): string => creationTimestamp;
   return cache
     .range(cache.prefix) // in the order of names

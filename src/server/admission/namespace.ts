@@ -7,7 +7,7 @@ import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 /** New content needs a namespace that exists and is not going away. Throws the 404 or 403 of Kubernetes. */
 export function checkNamespace(context: ServerContext, resource: Resource, namespace: string, name: string): void {
   if (!resource.kind.namespaced) return;
-  const cache = context.hub.cache(namespaceKind);
+  const cache = context.watchCache.of(namespaceKind);
   const item = cache.get(cache.key('', namespace));
   if (item === undefined) throw namespaceNotFound(namespace);
   if (item.object.metadata.deletionTimestamp === undefined) return;
@@ -27,7 +27,7 @@ export function checkNamespace(context: ServerContext, resource: Resource, names
 /** Throws a 404 about the namespace, if the resource is in one and it does not exist. */
 export function requireNamespace(context: ServerContext, resource: Resource, namespace: string): void {
   if (!resource.kind.namespaced) return;
-  const cache = context.hub.cache(namespaceKind);
+  const cache = context.watchCache.of(namespaceKind);
   if (cache.get(cache.key('', namespace)) === undefined) throw namespaceNotFound(namespace);
 }
 

@@ -10,13 +10,13 @@ import { addressClaim, addressPrefix, portClaim, portPrefix } from './claim-valu
  * Service stays as it is: nobody else can have the address or port until it is deleted.
  */
 export async function repairClaims(context: ServerContext): Promise<void> {
-  const { store, hub, log } = context;
+  const { store, watchCache, log } = context;
   const damaged = [...store.status().damaged.values()].filter(
     ({ key }) => key.startsWith(addressPrefix) || key.startsWith(portPrefix),
   );
   if (damaged.length === 0) return;
   const claims = new Map<string, string>();
-  const services = hub.cache(serviceKind);
+  const services = watchCache.of(serviceKind);
   for (const { object } of services.range(services.prefix)) {
     // What that cache holds.
     for (const [key, value] of claimsOf(object as Service, context)) claims.set(key, value);

@@ -24,7 +24,7 @@ export async function bootstrap(context: ServerContext, options: BootstrapOption
 /** Creates the object unless it exists; what is kept gets its content again. */
 export async function ensure(context: ServerContext, initial: InitialObject): Promise<void> {
   const { kind, namespace, content, isKept = false } = initial;
-  const resource: Resource = { kind, cache: context.hub.cache(kind) };
+  const resource: Resource = { kind, cache: context.watchCache.of(kind) };
   const object = kind.applyDefaults(decode<ApiObject>(kind.schema, content).object);
   const name = object.metadata.name ?? '';
   const request = ownRequest({ namespace, name });
@@ -40,7 +40,7 @@ export async function ensure(context: ServerContext, initial: InitialObject): Pr
 
 /** The range that the flag names now; Services keep the addresses they have. */
 async function replaceRange(context: ServerContext, cidrs: readonly string[]): Promise<void> {
-  const resource: Resource = { kind: serviceCidrKind, cache: context.hub.cache(serviceCidrKind) };
+  const resource: Resource = { kind: serviceCidrKind, cache: context.watchCache.of(serviceCidrKind) };
   const item = resource.cache.get(resource.cache.key('', rangeName));
   if (item === undefined || item.problem !== undefined) return;
   const { spec } = item.object as ServiceCidr; // what that cache holds

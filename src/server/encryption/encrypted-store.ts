@@ -1,4 +1,4 @@
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type {
   Change,
   Commit,

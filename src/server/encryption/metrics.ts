@@ -1,13 +1,17 @@
 import type { Registry } from 'prom-client';
 
 import { collectedCounter, collectedGauge } from '../../metrics/collected.ts';
-import type { CacheHub } from '../cache/hub.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Encryption } from './encryption.ts';
 
 /** What encryption at rest did, under the names of kube-apiserver, and what it could not read. */
-export function encryptionMetrics(registry: Registry, hub: CacheHub, encryption: Encryption | undefined): void {
+export function encryptionMetrics(
+  registry: Registry,
+  watchCache: WatchCache,
+  encryption: Encryption | undefined,
+): void {
   collectedGauge(registry, 'fairlead_storage_unreadable_objects', 'Stored objects that cannot be decrypted.', () =>
-    Array.from(hub.caches, ({ kind, unreadable }) => [
+    Array.from(watchCache.caches, ({ kind, unreadable }) => [
       { resource: kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}` },
       unreadable.size,
     ]),

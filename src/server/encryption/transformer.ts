@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import type { Cipher } from './ciphers.ts';
 import { cipherOf } from './ciphers.ts';
 import type { KeyedProvider, StorageProvider } from './config.ts';

@@ -1,7 +1,7 @@
-import type { CacheHub } from '../cache/hub.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
 
 /** How many stored objects cannot be decrypted, and one of them; undefined if all can. */
-export function unreadableText({ caches }: Pick<CacheHub, 'caches'>): string | undefined {
+export function unreadableText({ caches }: Pick<WatchCache, 'caches'>): string | undefined {
   const unreadable = Array.from(caches, (cache) => cache.unreadable).filter(({ size }) => size > 0);
   const [first] = unreadable[0] ?? [];
   if (first === undefined) return undefined;

@@ -1,10 +1,10 @@
 import { setTimeout } from '../../machine/timers.ts';
-import type { Held, Holder } from '../limits/unsent.ts';
+import type { OutputAccount, BufferedOutput } from '../limits/unsent-bytes.ts';
 import type { BodyReply } from '../reply.ts';
 
 /** What the client of one answer has not taken yet. Cuts the client off when the waits for it add up to `patienceMs`. */
-export class Backlog implements Holder {
-  readonly #held: Held | undefined;
+export class Backlog implements BufferedOutput {
+  readonly #held: OutputAccount | undefined;
   readonly #cut: () => void;
   #patienceMs: number;
   #bytes = 0;
@@ -26,7 +26,7 @@ export class Backlog implements Holder {
     this.#bytes = bytes;
     this.#since = performance.now();
     this.#timer = setTimeout(() => this.cut(), Math.max(0, this.#patienceMs));
-    this.#held?.hold(bytes);
+    this.#held?.add(bytes);
   }
 
   /** The client has taken them. */
@@ -35,7 +35,7 @@ export class Backlog implements Holder {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#patienceMs -= performance.now() - this.#since;
-    this.#held?.release(this.#bytes);
+    this.#held?.subtract(this.#bytes);
     this.#bytes = 0;
   }
 

@@ -5,7 +5,7 @@ import { isImpersonationHeader, readImpersonation } from '../access/identity/imp
 import type { ApiRequest, Reply, User } from '../reply.ts';
 import { textReply } from '../reply.ts';
 import { tooManyRequests } from '../limits/flow-control.ts';
-import { Attempts } from './attempts.ts';
+import { AuthRateLimiter } from './auth-rate-limiter.ts';
 import { readBody } from './body.ts';
 import type { ConnectionLimits } from './connections.ts';
 import { Connections, defaultConnectionLimits } from './connections.ts';
@@ -71,7 +71,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const limits = { ...defaultConnectionLimits, ...options.connections };
   const connections = new Connections(server, limits);
 
-  const serving = { ...options, attempts: new Attempts(), patienceMs: limits.stallMs };
+  const serving = { ...options, attempts: new AuthRateLimiter(), patienceMs: limits.stallMs };
 
   server.on('request', (incoming: Incoming, outgoing: Outgoing) => {
     // Every failure is a reply; what still gets here is a bug, and costs one connection, not the server.
@@ -102,7 +102,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
-type Serving = ListenerOptions & { readonly attempts: Attempts; readonly patienceMs: number };
+type Serving = ListenerOptions & { readonly attempts: AuthRateLimiter; readonly patienceMs: number };
 
 async function serve(incoming: Incoming, outgoing: Outgoing, options: Serving): Promise<void> {
   const write = (reply: Reply): Promise<void> =>
@@ -129,12 +129,12 @@ async function serve(incoming: Incoming, outgoing: Outgoing, options: Serving): 
 async function attempt(
   { socket }: Incoming,
   verify: (() => Promise<User | undefined>) | undefined,
-  attempts: Attempts,
+  attempts: AuthRateLimiter,
 ): Promise<User | undefined | 'too often'> {
   const address = socket?.remoteAddress ?? '';
   if (!attempts.take(address)) return 'too often';
   const user = await verify?.();
-  if (user !== undefined) attempts.giveBack(address);
+  if (user !== undefined) attempts.refund(address);
   return user;
 }
 

@@ -9,7 +9,7 @@ import type { TestContext } from 'node:test';
 import { before, suite, test } from 'node:test';
 
 import { defaultLimits } from '../limits/options.ts';
-import { UnsentBytes } from '../limits/unsent.ts';
+import { UnsentBytes } from '../limits/unsent-bytes.ts';
 import type { KeyPair } from '../pki/issue.ts';
 import { issue, issueCa } from '../pki/issue.ts';
 import type { Reply } from '../reply.ts';

@@ -9,7 +9,7 @@ const keepMs = 3_600_000;
 
 /** Deletes the Events that have not recurred for an hour; returns how many. */
 export async function expireEvents(context: ServerContext): Promise<number> {
-  const cache = context.hub.cache(eventKind);
+  const cache = context.watchCache.of(eventKind);
   const resource = { kind: eventKind, cache };
   const before = context.clock() - keepMs;
   const expired = cache.range(cache.prefix).filter((item) => lastSeen(item) < before);

@@ -75,6 +75,6 @@ export async function startLoops(
   };
 }
 
-function sendBookmarks({ hub }: ServerContext): void {
-  for (const { watchers } of hub.caches) for (const watcher of watchers) watcher.progress(hub.revision);
+function sendBookmarks({ watchCache }: ServerContext): void {
+  for (const { watchers } of watchCache.caches) for (const watcher of watchers) watcher.progress(watchCache.revision);
 }

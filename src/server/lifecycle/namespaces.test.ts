@@ -70,9 +70,9 @@ suite('a live namespace', () => {
 
   test('that is steady costs nothing', async () => {
     await using server = await withShop();
-    const { revision } = server.context.hub;
+    const { revision } = server.context.watchCache;
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-    assert.equal(server.context.hub.revision, revision);
+    assert.equal(server.context.watchCache.revision, revision);
   });
 });
 
@@ -131,9 +131,9 @@ suite('a namespace that is deleted', () => {
     assert.deepEqual(told('NamespaceDeletionDiscoveryFailure').slice(0, 2), ['False', 'ResourcesDiscovered']);
     assert.deepEqual(told('NamespaceDeletionGroupVersionParsingFailure').slice(0, 2), ['False', 'ParsedGroupVersions']);
     assert.deepEqual(told('NamespaceDeletionContentFailure').slice(0, 2), ['False', 'ContentDeleted']);
-    const { revision } = server.context.hub;
+    const { revision } = server.context.watchCache;
     for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
-    assert.equal(server.context.hub.revision, revision);
+    assert.equal(server.context.watchCache.revision, revision);
     await server.ask('PATCH', `${maps}/held`, { type: merge, body: { metadata: { finalizers: null } } });
     await server.ask('PATCH', '/apis/coordination.k8s.io/v1/namespaces/shop/leases/held', {
       type: merge,

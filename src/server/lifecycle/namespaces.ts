@@ -44,10 +44,10 @@ export class NamespaceLifecycle {
 
   /** Looks at every namespace there is, and from then on at what changes. */
   start(): void {
-    const namespaces = this.#context.hub.cache(namespaceKind);
+    const namespaces = this.#context.watchCache.of(namespaceKind);
     this.#follow(namespaces, (event) => this.#enqueue(event.key.slice(namespaces.prefix.length)));
     for (const kind of [serviceAccountKind, configMapKind]) {
-      const cache = this.#context.hub.cache(kind);
+      const cache = this.#context.watchCache.of(kind);
       this.#follow(cache, (event) => {
         const [namespace = '', name = ''] = event.key.slice(cache.prefix.length).split('/');
         if (name !== rootCaName && name !== defaultAccount) return;
@@ -85,7 +85,7 @@ export class NamespaceLifecycle {
   }
 
   #enqueueAll(): void {
-    const namespaces = this.#context.hub.cache(namespaceKind);
+    const namespaces = this.#context.watchCache.of(namespaceKind);
     for (const item of namespaces.range(namespaces.prefix)) this.#enqueue(item.key.slice(namespaces.prefix.length));
   }
 
@@ -122,7 +122,7 @@ export class NamespaceLifecycle {
   }
 
   async #reconcile(name: string): Promise<boolean> {
-    const namespaces = this.#context.hub.cache(namespaceKind);
+    const namespaces = this.#context.watchCache.of(namespaceKind);
     const item = namespaces.get(namespaces.key('', name));
     if (item === undefined) return true;
     if (item.object.metadata.deletionTimestamp !== undefined) return terminate(this.#context, name);

@@ -26,7 +26,7 @@ export class PodReaper implements Watcher {
 
   constructor(context: ServerContext) {
     this.#context = context;
-    this.#pods = context.hub.cache(podKind);
+    this.#pods = context.watchCache.of(podKind);
     this.scope = this.#pods.prefix;
     for (const item of this.#pods.range(this.scope)) this.#note(item);
     this.#pods.watchers.add(this);
@@ -64,7 +64,7 @@ export class PodReaper implements Watcher {
   }
 
   async #remove(key: string): Promise<void> {
-    const cache = this.#context.hub.cache(podKind);
+    const cache = this.#context.watchCache.of(podKind);
     const metadata = cache.get(key)?.object.metadata;
     this.#due.delete(key);
     if (metadata?.deletionTimestamp === undefined) return;

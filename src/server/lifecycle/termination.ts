@@ -25,7 +25,7 @@ const batchSize = 64;
  * removes the finalizer of the namespace. Returns false while content remains.
  */
 export async function terminate(context: ServerContext, name: string): Promise<boolean> {
-  const pods = context.hub.cache(podKind);
+  const pods = context.watchCache.of(podKind);
   await deleteContent(context, pods, name);
   const podsLeft = remainingContent(context, [pods], name);
   if (podsLeft.length > 0) {
@@ -33,7 +33,7 @@ export async function terminate(context: ServerContext, name: string): Promise<b
     await setConditions(context, name, { remaining: [], failures: failuresOf(podsLeft, name) });
     return false;
   }
-  const caches = [...context.hub.caches].filter(({ kind }) => kind.namespaced);
+  const caches = [...context.watchCache.caches].filter(({ kind }) => kind.namespaced);
   for (const cache of caches) await deleteContent(context, cache, name);
   const remaining = remainingContent(context, caches, name);
   await setConditions(context, name, { remaining, failures: failuresOf(remaining, name) });
@@ -92,8 +92,8 @@ function remainingContent(
     .filter(({ count }) => count > 0);
 }
 
-function deletionTime({ hub }: ServerContext, namespace: string): number {
-  const cache = hub.cache(namespaceKind);
+function deletionTime({ watchCache }: ServerContext, namespace: string): number {
+  const cache = watchCache.of(namespaceKind);
   return Date.parse(cache.get(cache.key('', namespace))?.object.metadata.deletionTimestamp ?? '');
 }
 
@@ -140,7 +140,7 @@ async function revise(
   subresource: Subresource,
   change: (namespace: Namespace) => Namespace,
 ): Promise<void> {
-  const resource: Resource = { kind: namespaceKind, cache: context.hub.cache(namespaceKind) };
+  const resource: Resource = { kind: namespaceKind, cache: context.watchCache.of(namespaceKind) };
   const request = ownRequest({ namespace: '', name, subresource });
   // The cache of namespaces holds namespaces.
   await updateObject(context, resource, request, { revise: (old: ApiObject) => change(old as Namespace) });

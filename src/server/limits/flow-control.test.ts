@@ -4,20 +4,20 @@ import { suite, test } from 'node:test';
 import type { ApiRequest, Reply } from '../reply.ts';
 import type { TestServer } from '../testing/server.ts';
 import { testServer } from '../testing/server.ts';
-import { Company } from './company.ts';
+import { ActiveFlows } from './active-flows.ts';
 import type { Entry } from './flow-control.ts';
 import { FlowControl } from './flow-control.ts';
-import type { Classified } from './lane.ts';
-import { defaultLimits, laneLimits } from './options.ts';
+import type { Classified } from './classify.ts';
+import { defaultLimits, levelLimits } from './options.ts';
 
-const write = (flow: string): Classified => ({ lane: 'mutating', flow, isMutating: true });
+const write = (flow: string): Classified => ({ level: 'mutating', flow, isMutating: true });
 const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 suite('flow control', () => {
   test('admits at once while there is room, and counts what is under way', () => {
     using control = new FlowControl(defaultLimits);
     assert.equal(control.enter(write('alice'), 1), 'admitted');
-    assert.equal(control.enter({ lane: 'readOnly', flow: 'alice', isMutating: false }, 1), 'admitted');
+    assert.equal(control.enter({ level: 'readOnly', flow: 'alice', isMutating: false }, 1), 'admitted');
     assert.deepEqual({ ...control.inFlight }, { mutating: 1, readOnly: 1 });
     control.leave(write('alice'), 1);
     assert.deepEqual({ ...control.inFlight }, { mutating: 0, readOnly: 1 });
@@ -31,7 +31,7 @@ suite('flow control', () => {
     assert.equal(control.inFlight.mutating, 1, 'who waits is not under way');
     control.leave(write('alice'), 1);
     assert.equal(await entry, 'admitted');
-    const { waits, dispatched } = Array.from(control.lanes()).find(({ name }) => name === 'mutating') ?? {};
+    const { waits, dispatched } = Array.from(control.levels()).find(({ name }) => name === 'mutating') ?? {};
     assert.deepEqual([waits?.count, dispatched], [1, 2]);
   });
 
@@ -46,21 +46,21 @@ suite('flow control', () => {
 
   test('an administrator does not wait behind others, and others not behind an administrator', async () => {
     using control = new FlowControl({ ...defaultLimits, maxMutatingRequestsInflight: 1 });
-    const admin: Classified = { lane: 'exempt', flow: 'admin', isMutating: true };
+    const admin: Classified = { level: 'exempt', flow: 'admin', isMutating: true };
     const entries = Array.from({ length: 100 }, () => control.enter(admin, 1));
     assert.equal(control.enter(write('alice'), 1), 'admitted');
     for (const entry of entries) assert.equal(await entry, 'admitted');
-    assert.equal(control.enter({ lane: 'leases', flow: 'part', isMutating: true }, 1), 'admitted');
+    assert.equal(control.enter({ level: 'leases', flow: 'part', isMutating: true }, 1), 'admitted');
   });
 
   test('starts the requests of an administrator over several turns of the event loop', async () => {
     using control = new FlowControl(defaultLimits);
-    const admin: Classified = { lane: 'exempt', flow: 'admin', isMutating: false };
+    const admin: Classified = { level: 'exempt', flow: 'admin', isMutating: false };
     let started = 0;
     for (let index = 0; index < 500; index++) {
       void Promise.resolve(control.enter(admin, 1)).then(() => started++); // cannot reject
     }
-    const most = laneLimits(defaultLimits).exempt.seatsPerTurn.total;
+    const most = levelLimits(defaultLimits).exempt.seatsPerTurn.total;
     for (let turn = 1; started < 500; turn++) {
       assert.ok(started <= turn * most, `${started} in ${turn} turns`);
       await immediate();
@@ -71,10 +71,10 @@ suite('flow control', () => {
     using control = new FlowControl(defaultLimits);
     let started = 0;
     for (let index = 0; index < 200; index++) {
-      const request: Classified = { lane: 'readOnly', flow: `user-${index}`, isMutating: false };
+      const request: Classified = { level: 'readOnly', flow: `user-${index}`, isMutating: false };
       void Promise.resolve(control.enter(request, 1)).then(() => started++); // cannot reject
     }
-    const most = laneLimits(defaultLimits).readOnly.seatsPerTurn.total;
+    const most = levelLimits(defaultLimits).readOnly.seatsPerTurn.total;
     for (let turn = 1; started < 200; turn++) {
       assert.ok(started <= turn * most, `${started} in ${turn} turns`);
       await immediate();
@@ -82,9 +82,9 @@ suite('flow control', () => {
   });
 
   test('in company, answers of one flow go out one in a turn of the event loop', async () => {
-    const company = new Company(() => 0); // nobody goes away meanwhile
+    const company = new ActiveFlows(() => 0); // nobody goes away meanwhile
     using control = new FlowControl(defaultLimits, company);
-    company.saw('bob');
+    company.record('bob');
     assert.equal(control.answer(write('alice')), 'now');
     let answered = 0;
     for (let index = 0; index < 3; index++) {
@@ -149,14 +149,14 @@ test('a user whose clients do not read gets 429 until they have read, except for
   const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
   await alice.ask('POST', leases, { body: { metadata: { name: 'part' } } });
   const held = server.context.unsent.open('alice', { pendingBytes: 1000, cut: () => undefined });
-  held.hold(1000);
+  held.add(1000);
   const refused = await alice.ask('GET', '/api/v1/namespaces');
   assert.deepEqual([refused.status, refused.headers['Retry-After']], [429, '1']);
   assert.equal((await alice.ask('GET', '/api/v1/namespaces?watch=1')).status, 429);
   assert.equal((await alice.ask('DELETE', '/api/v1/namespaces/none')).status, 429);
   assert.equal((await alice.ask('GET', `${leases}/part`)).status, 200);
   assert.equal((await bob.ask('GET', '/api/v1/namespaces')).status, 200);
-  held.release(1000);
+  held.subtract(1000);
   held.close();
   assert.equal((await alice.ask('GET', '/api/v1/namespaces')).status, 200);
 });

@@ -1,15 +1,15 @@
 import { setImmediate, setInterval, setTimeout } from '../../machine/timers.ts';
 import type { BodyReply } from '../reply.ts';
 import { textReply } from '../reply.ts';
-import { Company } from './company.ts';
+import { ActiveFlows } from './active-flows.ts';
 import type { QueueLimits, Refusal, Waiter } from './fair-queue.ts';
 import { FairQueue } from './fair-queue.ts';
-import type { Classified } from './lane.ts';
-import type { LaneLimits, LaneName, LimitOptions } from './options.ts';
-import { laneLimits } from './options.ts';
+import type { Classified } from './classify.ts';
+import type { LevelLimits, PriorityLevel, LimitOptions } from './options.ts';
+import { levelLimits } from './options.ts';
 
 /** What has happened in a lane since the start, for metrics. */
-export interface LaneCounts {
+export interface LevelCounts {
   dispatched: number;
   refused: Record<Refusal, number>;
   waits: Waits;
@@ -26,11 +26,11 @@ export interface Waits {
 /** The buckets of `Waits`, in seconds. */
 export const waitBuckets = [0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30] as const;
 
-interface Lane {
+interface Level {
   readonly queue: FairQueue;
   /** Answers that go out: few of a flow in a turn, unless the lane has no turns. */
   readonly answers: FairQueue;
-  readonly counts: LaneCounts;
+  readonly counts: LevelCounts;
 }
 
 /** Whether a request runs: at once, or after a wait that may end in a refusal. */
@@ -38,17 +38,17 @@ export type Entry = 'admitted' | Promise<'admitted' | Refusal>;
 
 /** Shares the server between users: who may run, who waits, who is told to come back. */
 export class FlowControl implements Disposable {
-  readonly #lanes: Readonly<Record<LaneName, Lane>>;
-  readonly #company: Company;
+  readonly #lanes: Readonly<Record<PriorityLevel, Level>>;
+  readonly #company: ActiveFlows;
   readonly #clock: () => number;
   readonly #inFlight = { mutating: 0, readOnly: 0 };
   readonly #timer: NodeJS.Timeout;
 
   /** `clock` is in milliseconds and never goes back. */
-  constructor(options: LimitOptions, company = new Company(), clock: () => number = () => performance.now()) {
-    const limits = laneLimits(options);
+  constructor(options: LimitOptions, company = new ActiveFlows(), clock: () => number = () => performance.now()) {
+    const limits = levelLimits(options);
     this.#company = company;
-    const lane = (name: LaneName): Lane => {
+    const lane = (name: PriorityLevel): Level => {
       return {
         queue: queueOf(limits[name], company, limits[name].turnMs),
         answers: queueOf(answerLimits(limits[name]), company),
@@ -71,8 +71,8 @@ export class FlowControl implements Disposable {
 
   /** A request wants to run. Once admitted it must `leave` exactly once. */
   enter(request: Classified, cost: number): Entry {
-    const { queue, counts } = this.#lanes[request.lane];
-    this.#company.saw(request.flow);
+    const { queue, counts } = this.#lanes[request.level];
+    this.#company.record(request.flow);
     if (!queue.enter(request.flow, cost)) return this.#wait(request, cost);
     counts.dispatched++;
     this.#inFlight[request.isMutating ? 'mutating' : 'readOnly']++;
@@ -83,8 +83,8 @@ export class FlowControl implements Disposable {
    * An answer is ready. Many writes become durable at the same moment; what is then done for each of them is spread over
    * turns of the event loop too.
    */
-  answer({ lane, flow }: Classified): 'now' | Promise<void> {
-    const { answers } = this.#lanes[lane];
+  answer({ level, flow }: Classified): 'now' | Promise<void> {
+    const { answers } = this.#lanes[level];
     if (answers.enter(flow, 1)) {
       answers.leave(flow, 1);
       return 'now';
@@ -103,7 +103,7 @@ export class FlowControl implements Disposable {
 
   leave(request: Classified, cost: number): void {
     this.#inFlight[request.isMutating ? 'mutating' : 'readOnly']--;
-    this.#lanes[request.lane].queue.leave(request.flow, cost);
+    this.#lanes[request.level].queue.leave(request.flow, cost);
   }
 
   /** Requests under way. */
@@ -112,7 +112,7 @@ export class FlowControl implements Disposable {
   }
 
   /** The lanes and what has happened in them. */
-  *lanes(): Generator<LaneCounts & { readonly name: string; readonly seats: number; readonly waiting: number }> {
+  *levels(): Generator<LevelCounts & { readonly name: string; readonly seats: number; readonly waiting: number }> {
     for (const [name, { queue, counts }] of Object.entries(this.#lanes)) {
       yield { ...counts, name, seats: queue.seats, waiting: queue.waiting };
     }
@@ -127,7 +127,7 @@ export class FlowControl implements Disposable {
   }
 
   #wait(request: Classified, cost: number): Promise<'admitted' | Refusal> {
-    const { queue, counts } = this.#lanes[request.lane];
+    const { queue, counts } = this.#lanes[request.level];
     const since = this.#clock();
     return new Promise((resolve) => {
       const end = (outcome: 'admitted' | Refusal): void => {
@@ -156,7 +156,7 @@ export class FlowControl implements Disposable {
 }
 
 /** A queue whose turns are those of the event loop, or take some milliseconds. */
-function queueOf(limits: QueueLimits, company: Company, turnMs = 0): FairQueue {
+function queueOf(limits: QueueLimits, company: ActiveFlows, turnMs = 0): FairQueue {
   const next = (): void => queue.nextTurn();
   const queue: FairQueue = new FairQueue(limits, {
     onTurn: () => void (turnMs > 0 ? setTimeout(next, turnMs) : setImmediate(next)),
@@ -166,7 +166,7 @@ function queueOf(limits: QueueLimits, company: Company, turnMs = 0): FairQueue {
 }
 
 /** How many wait is bounded by how many requests are under way. */
-const answerLimits = ({ answersPerTurn }: LaneLimits): QueueLimits => ({
+const answerLimits = ({ answersPerTurn }: LevelLimits): QueueLimits => ({
   seats: Infinity,
   seatsPerFlow: Infinity,
   seatsPerTurn: answersPerTurn,

@@ -4,10 +4,10 @@ import type { Labels } from '../../metrics/collected.ts';
 import { collectedCounter, collectedGauge, collectedHistogram } from '../../metrics/collected.ts';
 import type { FlowControl } from './flow-control.ts';
 import { waitBuckets } from './flow-control.ts';
-import type { UnsentBytes } from './unsent.ts';
+import type { UnsentBytes } from './unsent-bytes.ts';
 import type { WatchLimits } from './watch-limits.ts';
 
-type Counts = ReturnType<FlowControl['lanes']> extends Generator<infer T> ? T : never;
+type Counts = ReturnType<FlowControl['levels']> extends Generator<infer T> ? T : never;
 
 /** Kubernetes has flow schemas inside of priority levels; a lane here is both. */
 const labelsOf = (lane: string): Labels => ({ priority_level: lane, flow_schema: lane });
@@ -20,7 +20,7 @@ export function flowControlMetrics(
   { watches, unsent }: { readonly watches: WatchLimits; readonly unsent: UnsentBytes },
 ): void {
   const ofLanes = (value: (lane: Counts) => number) => () =>
-    limits.lanes().map((lane) => [labelsOf(lane.name), value(lane)] as const);
+    limits.levels().map((lane) => [labelsOf(lane.name), value(lane)] as const);
   const total = (name: string, help: string, value: (lane: Counts) => number): void =>
     collectedCounter(registry, `${prefix}_${name}`, help, ofLanes(value));
   const current = (name: string, help: string, value: (lane: Counts) => number): void =>
@@ -31,7 +31,7 @@ export function flowControlMetrics(
   refusals(registry, limits);
   const waits = 'Time that requests waited, of those that did not run at once.';
   collectedHistogram(registry, `${prefix}_request_wait_duration_seconds`, waits, () =>
-    limits.lanes().map(({ name, waits }) => [labelsOf(name), { ...waits, bounds: waitBuckets }] as const),
+    limits.levels().map(({ name, waits }) => [labelsOf(name), { ...waits, bounds: waitBuckets }] as const),
   );
   collectedGauge(registry, 'apiserver_current_inflight_requests', 'Requests under way.', () =>
     Object.entries(limits.inFlight).map(([kind, count]) => [{ request_kind: kind }, count]),
@@ -48,7 +48,7 @@ function refusals(registry: Registry, limits: FlowControl): void {
   const help = 'Requests answered with 429, by reason.';
   collectedCounter(registry, `${prefix}_rejected_requests_total`, help, () =>
     limits
-      .lanes()
+      .levels()
       .flatMap(({ name, refused }) =>
         Object.entries(refused).map(([reason, count]) => [{ ...labelsOf(name), reason }, count] as const),
       ),

@@ -33,10 +33,10 @@ export const defaultLimits: LimitOptions = {
 };
 
 /** Requests that are told apart: one kind does not wait for another. */
-export type LaneName = 'exempt' | 'leases' | 'mutating' | 'readOnly';
+export type PriorityLevel = 'exempt' | 'leases' | 'mutating' | 'readOnly';
 
 /** A lane's limits. */
-export interface LaneLimits extends QueueLimits {
+export interface LevelLimits extends QueueLimits {
   /** How long a turn is; default: one of the event loop. */
   readonly turnMs?: number;
   /** How many answers to writes go out in a turn of the event loop. */
@@ -49,11 +49,11 @@ export interface LaneLimits extends QueueLimits {
  * Writes of one user start in groups, with a pause between two: each group is one sync of the disk, and who comes in the
  * pause does not wait for the sync of another. In company 3 in 4 ms are 750 writes a second; alone, 4,000.
  */
-export function laneLimits(options: LimitOptions): Readonly<Record<LaneName, LaneLimits>> {
+export function levelLimits(options: LimitOptions): Readonly<Record<PriorityLevel, LevelLimits>> {
   const { maxRequestsInflight: reads, maxMutatingRequestsInflight: writes } = options;
   return {
-    readOnly: lane(reads, { seatsPerTurn: { shared: 2, alone: 8, total: 24 } }),
-    mutating: lane(writes, { seatsPerTurn: { shared: 3, alone: 16, total: 32 }, turnMs: 4 }),
+    readOnly: level(reads, { seatsPerTurn: { shared: 2, alone: 8, total: 24 } }),
+    mutating: level(writes, { seatsPerTurn: { shared: 3, alone: 16, total: 32 }, turnMs: 4 }),
     leases: {
       seats: 64,
       seatsPerFlow: 8,
@@ -76,12 +76,12 @@ export function laneLimits(options: LimitOptions): Readonly<Record<LaneName, Lan
 }
 
 /** One user may take this share of a lane, so that eight must conspire to fill it. */
-const usersPerLane = 8;
+const usersPerLevel = 8;
 
-const lane = (seats: number, turns: Pick<LaneLimits, 'seatsPerTurn' | 'turnMs'>): LaneLimits => ({
+const level = (seats: number, turns: Pick<LevelLimits, 'seatsPerTurn' | 'turnMs'>): LevelLimits => ({
   answersPerTurn: { shared: 1, alone: 8, total: 24 },
   seats,
-  seatsPerFlow: Math.ceil(seats / usersPerLane),
+  seatsPerFlow: Math.ceil(seats / usersPerLevel),
   waiting: 2048,
   waitingPerFlow: 256,
   ...turns,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { defaultLimits } from './options.ts';
-import type { Held } from './unsent.ts';
-import { UnsentBytes } from './unsent.ts';
+import type { OutputAccount } from './unsent-bytes.ts';
+import { UnsentBytes } from './unsent-bytes.ts';
 import { WatchLimits } from './watch-limits.ts';
 
 const silent = { pendingBytes: 0, cut: () => undefined };
@@ -26,7 +26,7 @@ test('a user has so many watches, all users have so many, administrators only th
 test('counts the watches that are cut off because they hold too much', () => {
   const unsent = new UnsentBytes({ maxUnsentBytes: 100, maxUnsentBytesPerUser: 50 });
   const limits = new WatchLimits(defaultLimits, unsent);
-  const held: Held = limits.open('a', { pendingBytes: 51, cut: () => held.close() });
-  held.hold(51);
+  const held: OutputAccount = limits.open('a', { pendingBytes: 51, cut: () => held.close() });
+  held.add(51);
   assert.deepEqual([limits.cut, unsent.cut], [1, 1]);
 });

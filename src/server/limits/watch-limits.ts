@@ -1,6 +1,6 @@
 import type { LimitOptions } from './options.ts';
-import type { Held, Holder } from './unsent.ts';
-import { UnsentBytes } from './unsent.ts';
+import type { OutputAccount, BufferedOutput } from './unsent-bytes.ts';
+import { UnsentBytes } from './unsent-bytes.ts';
 
 /** Bounds how many watches there are. What they hold for clients that do not read is bounded by `UnsentBytes`. */
 export class WatchLimits {
@@ -27,7 +27,7 @@ export class WatchLimits {
     return isAdministrator || (this.#open.get(flow) ?? 0) < this.#options.maxWatchesPerUser;
   }
 
-  open(flow: string, watch: Holder): Held {
+  open(flow: string, watch: BufferedOutput): OutputAccount {
     this.#count++;
     this.#open.set(flow, (this.#open.get(flow) ?? 0) + 1);
     const held = this.#unsent.open(flow, {

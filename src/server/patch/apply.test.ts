@@ -9,7 +9,7 @@ import type { ApiObject, ManagedFieldsEntry } from '../../api/metadata.ts';
 import { condition, objectSchema } from '../../api/metadata.ts';
 import { always, listMap, map, optional, string, struct } from '../../api/schema/schema.ts';
 import type { Apply } from './apply.ts';
-import { finish } from '../limits/slices.ts';
+import { runToEnd } from '../limits/time-slicer.ts';
 import { applyConfiguration } from './apply.ts';
 import { fieldSetOf } from './fields/set.ts';
 import type { JsonObject } from './json-value.ts';
@@ -45,7 +45,7 @@ function apply(live: JsonObject | undefined, spec: JsonObject | undefined, optio
     now,
     ...options,
   });
-  return finish(applying);
+  return runToEnd(applying);
 }
 
 const asObject = (value: JsonObject | undefined): ApiObject | undefined => value as unknown as ApiObject | undefined;

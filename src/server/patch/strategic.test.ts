@@ -10,7 +10,7 @@ import { listMap, list, map, mergeList, optional, string, struct } from '../../a
 import type { StructSchema } from '../../api/schema/schema.ts';
 import { applyStrategicMergePatch } from './strategic.ts';
 import type { JsonObject } from './json-value.ts';
-import { applyMergePatch } from './merge.ts';
+import { applyMergePatch } from './merge-patch.ts';
 
 const volume = struct('test.Volume', 'A volume.', {
   name: optional(1, string, 'Its name.'),

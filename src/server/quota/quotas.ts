@@ -5,12 +5,12 @@ import type { ResourceQuota } from '../../api/kinds/core/resourcequota/schema.ts
 import { printQuantity } from '../../api/quantity.ts';
 import { setTimeout } from '../../machine/timers.ts';
 import type { Store, Write } from '../../store/store.ts';
-import type { CacheHub } from '../cache/hub.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Item } from '../cache/item.ts';
 import { serialise } from '../cache/layout.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { Watcher } from '../cache/watchers.ts';
-import { OneByOne } from '../limits/one-by-one.ts';
+import { KeyedMutex } from '../limits/keyed-mutex.ts';
 import { equalJson } from '../patch/json-value.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
@@ -27,7 +27,7 @@ const retryMs = { first: 1000, longest: 60_000 };
 
 export interface QuotasOptions {
   readonly store: Store;
-  readonly hub: CacheHub;
+  readonly watchCache: WatchCache;
   readonly log: Logger;
   /** Whether writes over a limit are refused; the status of quotas is kept either way. */
   readonly enforce: boolean;
@@ -67,7 +67,7 @@ export class Quotas implements AsyncDisposable {
   /** Namespace → key → its quota. Only namespaces that have one. */
   readonly #namespaces = new Map<string, Map<string, Quota>>();
   /** By namespace. */
-  readonly #turns = new OneByOne();
+  readonly #turns = new KeyedMutex();
   /** Namespaces whose quotas may have a status that is not right. */
   #stale = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
@@ -78,7 +78,7 @@ export class Quotas implements AsyncDisposable {
 
   constructor(options: QuotasOptions) {
     this.#options = options;
-    const cache = options.hub.cache(resourceQuotaKind);
+    const cache = options.watchCache.of(resourceQuotaKind);
     this.#cache = cache;
     this.#watcher = {
       scope: cache.prefix,
@@ -118,7 +118,7 @@ export class Quotas implements AsyncDisposable {
       if (write.dryRun || charged.length === 0) return commit([]);
       const result = await commit(charged);
       // The next turn counts what this one has added.
-      await this.#options.hub.reached(this.#options.store.revision);
+      await this.#options.watchCache.waitForRevision(this.#options.store.revision);
       return result;
     });
   }
@@ -169,15 +169,15 @@ export class Quotas implements AsyncDisposable {
     this.#changed(namespace);
   }
 
-  /** The quotas of a namespace by name, with what is used of each at the revision of the hub. */
+  /** The quotas of a namespace by name, with what is used of each at the revision of the watchCache. */
   #tracked(namespace: string): readonly TrackedQuota[] {
     const quotas = this.#namespaces.get(namespace) ?? new Map<string, Quota>();
     return Array.from(quotas)
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, { item, tracker: known }]) => {
-        const { hub } = this.#options;
+        const { watchCache } = this.#options;
         if (known !== undefined) return { item, tracker: known };
-        const tracker = new QuotaTracker(hub, item.object as ResourceQuota, {
+        const tracker = new QuotaTracker(watchCache, item.object as ResourceQuota, {
           onChange: () => this.#changed(namespace),
           onLost: () => {
             tracker[Symbol.dispose]();
@@ -235,7 +235,7 @@ export class Quotas implements AsyncDisposable {
   }
 
   async #reconcile(namespace: string): Promise<void> {
-    const { store, hub } = this.#options;
+    const { store, watchCache } = this.#options;
     const writes = await this.#whenCounted(namespace, (quotas) =>
       quotas.flatMap(({ item, tracker }) => {
         const write = this.#statusWrite(item, tracker.used);
@@ -244,7 +244,7 @@ export class Quotas implements AsyncDisposable {
     );
     for (const write of writes) {
       const commit = await store.commit([write]);
-      await hub.reached(commit.revision);
+      await watchCache.waitForRevision(commit.revision);
       // Another write came first, and its event makes the namespace stale again.
     }
   }

@@ -4,7 +4,7 @@ import { addQuantities, parseQuantity, subtractQuantities, wholeQuantity, zero }
 import type { ApiObject } from '../../api/metadata.ts';
 import { nextTurn } from '../../machine/timers.ts';
 import type { CacheEvent } from '../cache/history.ts';
-import type { CacheHub } from '../cache/hub.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Item } from '../cache/item.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { Watcher } from '../cache/watchers.ts';
@@ -29,7 +29,7 @@ const sliceLength = 512 * 1024;
 /**
  * What one quota limits, and what is used of it by the objects in the caches. It counts those that are there when it is
  * made, a slice in each turn of the event loop, and follows changes from that moment on: the sum of both is exact for the
- * revision of the hub once `isCounted`, and asking costs nothing.
+ * revision of the watchCache once `isCounted`, and asking costs nothing.
  */
 export class QuotaTracker implements Account, Disposable {
   readonly name: string;
@@ -43,12 +43,12 @@ export class QuotaTracker implements Account, Disposable {
   #isCounted = false;
   #isDisposed = false;
 
-  constructor(hub: CacheHub, { metadata, spec }: ResourceQuota, { onChange, onLost }: TrackerListener) {
+  constructor(watchCache: WatchCache, { metadata, spec }: ResourceQuota, { onChange, onLost }: TrackerListener) {
     const { namespace = '', name = '' } = metadata;
     this.name = name;
     this.hard = new Map(Object.entries(spec.hard ?? {}).map(([key, amount]) => [key, parseQuantity(String(amount))]));
     this.scopes = scopesOf(spec);
-    this.#watchers = Array.from(hub.caches).flatMap((cache) => {
+    this.#watchers = Array.from(watchCache.caches).flatMap((cache) => {
       const evaluator = evaluatorOf(cache.kind);
       const names = evaluator === undefined ? [] : limitedNames(this, evaluator);
       if (evaluator === undefined || names.length === 0) return [];

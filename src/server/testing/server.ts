@@ -11,7 +11,7 @@ import type { Store } from '../../store/store.ts';
 import { readImpersonation } from '../access/identity/impersonation.ts';
 import type { ApiRequest, BodyReply, Reply, Sink, User } from '../reply.ts';
 import type { AdmissionPlugins } from '../admission/plugins.ts';
-import type { CacheTuning } from '../cache/hub.ts';
+import type { CacheTuning } from '../cache/watch-cache.ts';
 import type { AuditOptions } from '../audit/options.ts';
 import type { Encryption } from '../encryption/encryption.ts';
 import type { LimitOptions } from '../limits/options.ts';
@@ -127,8 +127,8 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
 }
 
 /** Every live namespace has the objects that come with it, so that nothing is written but what a test writes. */
-function areComplete({ hub }: ServerContext): boolean {
-  const [namespaces, maps] = [hub.cache(namespaceKind), hub.cache(configMapKind)];
+function areComplete({ watchCache }: ServerContext): boolean {
+  const [namespaces, maps] = [watchCache.of(namespaceKind), watchCache.of(configMapKind)];
   return namespaces
     .range(namespaces.prefix)
     .filter(({ object }) => object.metadata.deletionTimestamp === undefined)

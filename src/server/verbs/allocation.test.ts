@@ -120,7 +120,7 @@ suite('two servers over one store', () => {
     const addresses = answers.map(({ body }) => body.spec.clusterIP);
     assert.equal(new Set(addresses).size, 60);
     for (const server of [one, two]) assert.equal((await server.ask('GET', services)).body.items.length, 61);
-    const watch = await two.watch(`${services}?watch=1&resourceVersion=${two.context.hub.revision}`);
+    const watch = await two.watch(`${services}?watch=1&resourceVersion=${two.context.watchCache.revision}`);
     await one.ask('DELETE', `${services}/s0`);
     assert.equal((await watch.take(1))[0]?.type, 'DELETED');
     assert.equal((await two.ask('GET', `${services}/s0`)).status, 404);

@@ -45,7 +45,7 @@ export function allocateForUpdate(
 /** What goes together with an object: a Service's addresses and ports, and the Endpoints of the same name. */
 export function releaseOnDelete(context: ServerContext, { kind }: Resource, old: ApiObject): readonly Write[] {
   if (kind !== serviceKind) return [];
-  const endpoints = context.hub.cache(endpointsKind);
+  const endpoints = context.watchCache.of(endpointsKind);
   const item = endpoints.get(endpoints.key(old.metadata.namespace ?? '', old.metadata.name ?? ''));
   return [
     ...context.allocator.planDelete(asService(old)),

@@ -11,7 +11,7 @@ import type { ServerContext } from '../context.ts';
 import { applyConfiguration } from '../patch/apply.ts';
 import { isObject } from '../patch/json-value.ts';
 import type { JsonObject } from '../patch/json-value.ts';
-import type { Work } from '../limits/slices.ts';
+import type { Work } from '../limits/time-slicer.ts';
 import type { ApiRequest } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
@@ -37,7 +37,7 @@ export async function applyPatch(
   const { kind } = resource;
   const options = parseWriteOptions(info.query, 'ApplyOptions');
   const bytes = await request.body(maxBodyBytes);
-  const sliced = context.slices.open(bytes.length);
+  const sliced = context.timeSlicer.open(bytes.length);
   const config = await readConfiguration(bytes, sliced, options, warnings);
   checkType(config, kind);
   const write = {
@@ -56,7 +56,7 @@ export async function applyPatch(
       resetFields: resetFieldsOf(kind, write.subresource),
       now: timestamp(context.clock()),
     });
-    const merged = await work.finish(applying);
+    const merged = await work.runSteps(applying);
     return work.run(() => kind.applyDefaults(named(asObject(merged, config, kind), info)));
   };
   return updateObject(context, resource, write, {

@@ -11,7 +11,7 @@ import { decodeEnvelope, decodeProtobuf, ProtobufError } from '../../api/schema/
 import { YamlError } from '../../api/schema/yaml.ts';
 import { acceptedTypes } from '../negotiate/accept.ts';
 import type { ServerContext } from '../context.ts';
-import type { Work } from '../limits/slices.ts';
+import type { Work } from '../limits/time-slicer.ts';
 import type { ApiRequest } from '../reply.ts';
 import { checkType, noVersion, unrecognised } from './body-type.ts';
 import { decodeBody, decodeStage } from './decode-body.ts';
@@ -29,7 +29,7 @@ export interface DecodedBody {
 
 /** Reads the object in the body, in any of the three encodings. Bad input is a 400 in Kubernetes' words. */
 export async function readObject(
-  { slices }: Pick<ServerContext, 'slices'>,
+  { timeSlicer }: Pick<ServerContext, 'timeSlicer'>,
   request: ApiRequest,
   kind: Kind,
   validation: FieldValidation,
@@ -37,7 +37,7 @@ export async function readObject(
   const type = mediaType(request);
   if (type !== 'json' && type !== 'yaml' && type !== 'protobuf') throw unsupportedType(acceptedTypes);
   const bytes = await request.body(maxBodyBytes);
-  const work = slices.open(bytes.length);
+  const work = timeSlicer.open(bytes.length);
   if (type === 'protobuf')
     return { object: await decodeStage(work, () => fromProtobuf(bytes, kind)), warnings: [], work };
   const { value, duplicates } = await decodeText(bytes, type, kind, work);

@@ -162,7 +162,7 @@ async function commitNew(
     const { revision } = commit;
     return { item: writtenItem(resource, { key, value: written, revision, created: revision }), created: true };
   }
-  if (!(await context.hub.reached(commit.revision))) throw tryAgain('create', subjectOf(resource));
+  if (!(await context.watchCache.waitForRevision(commit.revision))) throw tryAgain('create', subjectOf(resource));
   if (commit.key === key) return 'name taken';
   const conflict = allocation.conflictFor(commit.key);
   if (conflict !== 'plan again') throw conflict;

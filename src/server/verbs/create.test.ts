@@ -33,7 +33,7 @@ suite('a new object', () => {
     const { uid, creationTimestamp, resourceVersion, managedFields, ...rest } = body.metadata;
     assert.match(uid, /^[0-9a-f]{8}-/);
     assert.match(creationTimestamp, /^20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
-    assert.equal(resourceVersion, String(server.context.hub.revision));
+    assert.equal(resourceVersion, String(server.context.watchCache.revision));
     assert.equal(managedFields, undefined, 'nothing of it is owned');
     assert.deepEqual(rest, { name: 'mine', namespace: 'default' });
   });

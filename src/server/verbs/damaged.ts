@@ -89,14 +89,14 @@ export async function deleteUnread(
     const writes = [{ key, value: undefined, expect: revision }, ...belongings(context, resource, named)];
     const commit = await context.store.commit(writes);
     if (commit.ok) return;
-    if (!(await context.hub.reached(commit.revision))) refuseDamaged(context, resource, named);
+    if (!(await context.watchCache.waitForRevision(commit.revision))) refuseDamaged(context, resource, named);
   }
 }
 
 /** What is deleted together with a Service: its claims, and the Endpoints of its name. */
 function belongings(context: ServerContext, { kind }: Resource, { namespace, name }: Named): readonly Write[] {
   if (kind !== serviceKind) return [];
-  const endpoints = context.hub.cache(endpointsKind);
+  const endpoints = context.watchCache.of(endpointsKind);
   const item = endpoints.get(endpoints.key(namespace, name));
   return [
     ...context.allocator.planRelease({ metadata: { namespace, name } }),

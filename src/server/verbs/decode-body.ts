@@ -3,13 +3,13 @@ import type { ParsedJson } from '../../api/schema/json.ts';
 import { jsonSteps } from '../../api/schema/json.ts';
 import { TooManyValuesError } from '../../api/schema/value-budget.ts';
 import { parseYaml, parseYamlAsJson } from '../../api/schema/yaml.ts';
-import type { Work } from '../limits/slices.ts';
+import type { Work } from '../limits/time-slicer.ts';
 import { YamlThread } from './yaml-thread.ts';
 
 /** The value of a body, and its duplicate keys. Throws a 413 for too many values, else a `JsonError` or a `YamlError`. */
 export async function decodeBody(bytes: Buffer, type: 'json' | 'yaml', work: Work): Promise<ParsedJson> {
   const text = bytes.toString(); // invalid UTF-8 becomes U+FFFD, as in Go's decoder
-  if (type === 'json') return withLimit(() => work.finish(jsonSteps(text)));
+  if (type === 'json') return withLimit(() => work.runSteps(jsonSteps(text)));
   if (bytes.length <= smallYamlBytes) return decodeStage(work, () => parseYaml(text));
   const parsed = await decodeStage(work, () => parseYamlAsJson(text));
   if (parsed !== undefined) return parsed;

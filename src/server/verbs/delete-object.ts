@@ -55,7 +55,7 @@ export async function deleteObject(
   for (let attempt = 0; attempt < attempts; attempt++) {
     const item = resource.cache.get(key);
     if (item === undefined) throw notFound(subjectOf(resource, target.name));
-    const work = context.slices.open(item.entry.value.length);
+    const work = context.timeSlicer.open(item.entry.value.length);
     const old = await work.run(() => servedObject(resource, item));
     checkPreconditions(resource, old, options);
     const asked = admission(context, resource, writerOf(target, options), {
@@ -182,7 +182,7 @@ async function commitDeletion(
     ...(gone ? releaseOnDelete(context, resource, old) : []),
   ]);
   if (!commit.ok) {
-    if (await context.hub.reached(commit.revision)) return 'again';
+    if (await context.watchCache.waitForRevision(commit.revision)) return 'again';
     throw tryAgain('delete', subjectOf(resource, old.metadata.name));
   }
   const { revision } = commit;

@@ -11,7 +11,7 @@ import { decodeEnvelope, decodeProtobuf, ProtobufError } from '../../api/schema/
 import { YamlError } from '../../api/schema/yaml.ts';
 import { acceptedTypes } from '../negotiate/accept.ts';
 import type { ServerContext } from '../context.ts';
-import type { Work } from '../limits/slices.ts';
+import type { Work } from '../limits/time-slicer.ts';
 import type { ApiRequest } from '../reply.ts';
 import { isTrue } from '../request.ts';
 import { maxBodyBytes, mediaType, unsupportedType } from './body.ts';
@@ -21,12 +21,12 @@ import { dryRunErrors, refuseOptions } from './write-options.ts';
 
 /** How an object is to be deleted: from the body, or from the query when the body is empty. */
 export async function readDeleteOptions(
-  { slices }: Pick<ServerContext, 'slices'>,
+  { timeSlicer }: Pick<ServerContext, 'timeSlicer'>,
   request: ApiRequest,
   query: URLSearchParams,
 ): Promise<DeleteOptions> {
   const bytes = await request.body(maxBodyBytes);
-  const options = bytes.length > 0 ? await fromBody(request, bytes, slices.open(bytes.length)) : fromQuery(query);
+  const options = bytes.length > 0 ? await fromBody(request, bytes, timeSlicer.open(bytes.length)) : fromQuery(query);
   refuseOptions('DeleteOptions', optionErrors(options));
   return options;
 }

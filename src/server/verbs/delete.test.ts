@@ -30,7 +30,7 @@ suite('a deletion', () => {
     await create(server, services, { metadata: { name: 'a' }, spec: { ports: [{ port: 80 }] } });
     const object = await server.ask('DELETE', `${services}/a`);
     assert.equal(object.body.kind, 'Service');
-    assert.equal(object.body.metadata.resourceVersion, String(server.context.hub.revision));
+    assert.equal(object.body.metadata.resourceVersion, String(server.context.watchCache.revision));
     const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
     await create(server, lease, { metadata: { name: 'a' } });
     assert.equal((await server.ask('DELETE', `${lease}/a`)).body.details.group, 'coordination.k8s.io');
@@ -96,7 +96,7 @@ suite('finalizers', () => {
   test('hold an object until the last is taken off', async () => {
     await using server = await testServer();
     await create(server, maps, held);
-    const watch = await server.watch(`${maps}?watch=1&resourceVersion=${server.context.hub.revision}`);
+    const watch = await server.watch(`${maps}?watch=1&resourceVersion=${server.context.watchCache.revision}`);
     const marked = await server.ask('DELETE', `${maps}/a`);
     assert.equal(marked.status, 200);
     assert.equal(marked.body.kind, 'ConfigMap', 'the object, whatever the kind returns when it is gone');

@@ -17,7 +17,8 @@ export async function get(
   presenter: Presenter,
 ): Promise<Reply> {
   const revision = parseRevision(info.query.get('resourceVersion') ?? '') ?? 0;
-  if (!(await context.hub.reached(revision))) throw revisionTooLarge(revision, context.hub.revision);
+  if (!(await context.watchCache.waitForRevision(revision)))
+    throw revisionTooLarge(revision, context.watchCache.revision);
   const item = resource.cache.get(resource.cache.key(info.namespace, info.name));
   if (item === undefined) refuseDamaged(context, resource, info);
   if (item === undefined) throw notFound(subjectOf(resource, info.name));

@@ -71,7 +71,7 @@ suite('one page', () => {
       assert.equal(names(body), want);
       assert.equal(body.metadata.remainingItemCount, remaining);
       assert.equal(body.metadata.continue !== undefined, more);
-      assert.equal(body.metadata.resourceVersion, String(server.context.hub.revision));
+      assert.equal(body.metadata.resourceVersion, String(server.context.watchCache.revision));
     });
   }
 
@@ -126,7 +126,7 @@ suite('pages', () => {
     assert.match(body.message, /^The provided continue parameter is too old to display a consistent list result\./);
     const again = await server.ask('GET', `${maps}?limit=1&${own}&continue=${body.metadata.continue}`);
     assert.equal(names(again.body), 'd');
-    assert.equal(again.body.metadata.resourceVersion, String(server.context.hub.revision));
+    assert.equal(again.body.metadata.resourceVersion, String(server.context.watchCache.revision));
     const last = await server.ask('GET', `${maps}?${own}&continue=${again.body.metadata.continue}`);
     assert.equal(names(last.body), 'e');
   });
@@ -171,7 +171,7 @@ suite('a list at a revision', () => {
   test('is exact with a limit or when asked, and otherwise at least as new', async () => {
     await using store = openMemoryStore();
     await using server = await shop(store);
-    const past = server.context.hub.revision;
+    const past = server.context.watchCache.revision;
     await server.ask('DELETE', `${maps}/a`);
     const list = async (query: string): Promise<List> => (await server.ask('GET', `${maps}?${own}&${query}`)).body;
     const table: readonly [query: string, want: string, revision: number][] = [
@@ -194,7 +194,7 @@ suite('a list at a revision', () => {
   test('that is forgotten is a 410', async () => {
     await using store = openMemoryStore();
     await using server = await shop(store);
-    const past = server.context.hub.revision;
+    const past = server.context.watchCache.revision;
     await server.ask('DELETE', `${maps}/a`);
     await store.compact(past + 1);
     const { status, body } = await server.ask('GET', `${maps}?resourceVersion=${past}&resourceVersionMatch=Exact`);
@@ -206,7 +206,7 @@ suite('a list at a revision', () => {
   test('that nothing has touched since is served although it is forgotten', async () => {
     await using store = openMemoryStore();
     await using server = await shop(store);
-    const past = server.context.hub.revision;
+    const past = server.context.watchCache.revision;
     await server.ask('POST', '/api/v1/namespaces', { body: { metadata: { name: 'other' } } });
     await store.compact(past);
     const { body } = await server.ask('GET', `/api/v1/nodes?resourceVersion=${past}&resourceVersionMatch=Exact`);
@@ -216,7 +216,7 @@ suite('a list at a revision', () => {
   test('that has not come is a 504 which reflectors know', async () => {
     await using store = openMemoryStore();
     await using server = await shop(store);
-    const current = server.context.hub.revision;
+    const current = server.context.watchCache.revision;
     for (const url of [`${maps}?resourceVersion=`, `${maps}?limit=1&resourceVersion=`, `${maps}/a?resourceVersion=`]) {
       const { status, body, headers } = await server.ask('GET', `${url}${current + 1000}`);
       assert.equal(status, 504, url);
@@ -240,7 +240,7 @@ suite('a list at a revision', () => {
   test('that comes while the reader waits is served', async () => {
     await using store = openMemoryStore();
     await using server = await testServer({ store });
-    const next = server.context.hub.revision + 1;
+    const next = server.context.watchCache.revision + 1;
     const waiting = server.ask('GET', `/api/v1/namespaces?resourceVersion=${next}`);
     await server.ask('POST', '/api/v1/namespaces', { body: { metadata: { name: 'shop' } } });
     const { status, body } = await waiting;

@@ -5,7 +5,7 @@ import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { ServerContext } from '../context.ts';
 import type { ListMeta, Presenter } from '../negotiate/presenter.ts';
 import type { ApiRequest, ListReply } from '../reply.ts';
-import { flowOf } from '../limits/lane.ts';
+import { flowOf } from '../limits/classify.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import type { Selection } from '../selection.ts';
@@ -80,16 +80,17 @@ export async function readPage(
   if (options.continue !== '') {
     const token = decodeToken(options.continue);
     const from = cache.prefix + token.start;
-    const revision = token.revision < 0 ? context.hub.revision : token.revision;
+    const revision = token.revision < 0 ? context.watchCache.revision : token.revision;
     return atRevision(context, resource, { ...base, revision, from: from < scope ? scope : from }, true);
   }
   const { revision = 0 } = options;
-  if (!(await context.hub.reached(revision))) throw revisionTooLarge(revision, context.hub.revision);
+  if (!(await context.watchCache.waitForRevision(revision)))
+    throw revisionTooLarge(revision, context.watchCache.revision);
   const isExact = options.match === 'Exact' || (options.match === undefined && revision > 0 && limit !== Infinity);
   if (isExact) return atRevision(context, resource, { ...base, revision }, false);
   // resourceVersion=0 asks for anything, as fast as possible: all of it at once.
   const whole = options.revision === 0 ? { ...base, limit: Infinity } : base;
-  return fromCache(resource, { ...whole, revision: context.hub.revision });
+  return fromCache(resource, { ...whole, revision: context.watchCache.revision });
 }
 
 /** The current state serves a past revision too, as long as nothing here has changed since. */
@@ -99,7 +100,8 @@ async function atRevision(
   source: Source,
   isContinuation: boolean,
 ): Promise<Page> {
-  if (source.revision > context.hub.revision) throw revisionTooLarge(source.revision, context.hub.revision);
+  if (source.revision > context.watchCache.revision)
+    throw revisionTooLarge(source.revision, context.watchCache.revision);
   if (resource.cache.changed <= source.revision) return fromCache(resource, source);
   try {
     return await fromStore(context, resource, source);

@@ -9,12 +9,12 @@ import { JsonError } from '../../api/schema/json.ts';
 import { maxProblems, unknownField } from '../../api/schema/path.ts';
 import { goWord } from '../../api/schema/mismatch.ts';
 import type { ServerContext } from '../context.ts';
-import { applyJsonPatch } from '../patch/json.ts';
-import { applyMergePatch } from '../patch/merge.ts';
+import { applyJsonPatch } from '../patch/json-patch.ts';
+import { applyMergePatch } from '../patch/merge-patch.ts';
 import { asJson } from '../patch/managed.ts';
 import { printGo } from '../patch/go-text.ts';
 import { applyStrategicMergePatch } from '../patch/strategic.ts';
-import type { Work } from '../limits/slices.ts';
+import type { Work } from '../limits/time-slicer.ts';
 import type { ApiRequest } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
@@ -47,7 +47,7 @@ const patchers = new Map<string, Patcher>([
     'application/json-patch+json',
     {
       read: (body) => (body === null ? [] : body),
-      apply: (document, body, _kind, work) => work.finish(applyJsonPatch(document, body)),
+      apply: (document, body, _kind, work) => work.runSteps(applyJsonPatch(document, body)),
       shown: (patched) => JSON.stringify(patched),
       told: 'json patch ',
     },
@@ -106,7 +106,7 @@ export async function patch(
   }
   const options = parseWriteOptions(info.query, 'PatchOptions');
   const bytes = await request.body(maxBodyBytes);
-  const sliced = context.slices.open(bytes.length);
+  const sliced = context.timeSlicer.open(bytes.length);
   const parsed = await parsePatch(bytes, type, sliced);
   const body = patcher.read(parsed.value);
   const problems = [...parsed.duplicates, ...unknownInOperations(body)].map((problem) => patcher.told + problem);

@@ -14,8 +14,8 @@ import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
 import { equalJson } from '../patch/json-value.ts';
 import { settledManagedFields, trackUpdate, withManagedFields } from '../patch/managed.ts';
-import type { Work } from '../limits/slices.ts';
-import { inOneGo } from '../limits/slices.ts';
+import type { Work } from '../limits/time-slicer.ts';
+import { unsliced } from '../limits/time-slicer.ts';
 import type { Resource } from '../resource.ts';
 import { kindSubject, subjectOf } from '../resource.ts';
 import type { Allocation } from './allocation.ts';
@@ -53,10 +53,12 @@ export async function updateObject(
   const key = resource.cache.key(request.namespace, request.name);
   // A small change of a large object is as much work as a large change.
   const work =
-    request.work === inOneGo ? context.slices.open(resource.cache.get(key)?.entry.value.length ?? 0) : request.work;
-  const target = { key, work, attempts: work === inOneGo ? attempts : longAttempts };
+    request.work === unsliced
+      ? context.timeSlicer.open(resource.cache.get(key)?.entry.value.length ?? 0)
+      : request.work;
+  const target = { key, work, attempts: work === unsliced ? attempts : longAttempts };
   const update = (): Promise<Written> => updateFirst(context, resource, request, { revision, target });
-  return work === inOneGo ? update() : context.slices.oneByOne(key, update);
+  return work === unsliced ? update() : context.timeSlicer.serialize(key, update);
 }
 
 /** Tries until no other write comes first. */
@@ -153,7 +155,8 @@ async function commitUpdate(
     const entry = { ...item.entry, value: written, revision: commit.revision };
     return { item: writtenItem(resource, entry), created: false };
   }
-  if (!(await context.hub.reached(commit.revision))) throw tryAgain('update', subjectOf(resource, request.name));
+  if (!(await context.watchCache.waitForRevision(commit.revision)))
+    throw tryAgain('update', subjectOf(resource, request.name));
   const lost = commit.key === item.key ? 'plan again' : allocation.conflictFor(commit.key);
   if (lost !== 'plan again') throw lost;
   return 'again';

@@ -200,7 +200,7 @@ suite('what an update keeps', () => {
     const body = { metadata: { name: 'a', labels: { x: 'y' } }, data: { k: 'v' } };
     const created = await server.ask('POST', `${maps}?fieldManager=me`, { body });
     const { resourceVersion } = created.body.metadata;
-    const before = server.context.hub.revision;
+    const before = server.context.watchCache.revision;
     context.clock = () => Date.now() + 3_600_000;
     const again: readonly [method: string, ask: { body: object; type?: string }][] = [
       ['PUT', { body }],
@@ -218,7 +218,7 @@ suite('what an update keeps', () => {
     context.clock = () => Date.now() + 7_200_000;
     const twice = await server.ask('PATCH', `${maps}/a?fieldManager=you`, apply);
     assert.equal(twice.body.metadata.resourceVersion, applied.body.metadata.resourceVersion);
-    assert.equal(server.context.hub.revision, before + 1, 'only the first apply wrote: it took ownership');
+    assert.equal(server.context.watchCache.revision, before + 1, 'only the first apply wrote: it took ownership');
   });
 
   test('the generation rises with what it counts', async () => {
@@ -245,7 +245,7 @@ test('a large write that another one always precedes is given up after a few att
   const store = openMemoryStore();
   await using server = await testServer({ store });
   await server.ask('POST', maps, { body: { metadata: { name: 'a' }, data: { long: 'x'.repeat(100_000) } } });
-  const cache = server.context.hub.cache(configMapKind);
+  const cache = server.context.watchCache.of(configMapKind);
   const key = cache.key('default', 'a');
   const commit = store.commit.bind(store);
   let attempts = 0;

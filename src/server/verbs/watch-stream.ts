@@ -4,7 +4,7 @@ import type { Flushable, Flusher } from '../cache/flusher.ts';
 import type { CacheEvent } from '../cache/history.ts';
 import type { Item } from '../cache/item.ts';
 import type { Watcher, Watchers } from '../cache/watchers.ts';
-import type { Held, Holder } from '../limits/unsent.ts';
+import type { OutputAccount, BufferedOutput } from '../limits/unsent-bytes.ts';
 import type { WatchLimits } from '../limits/watch-limits.ts';
 import type { EventType, Presenter } from '../negotiate/presenter.ts';
 import type { Sink } from '../reply.ts';
@@ -44,12 +44,12 @@ const chunkBytes = 1 << 18;
  *
  *     begin / resume ──► initial items or past changes ──► live changes ──► close (client gone, timeout, too slow)
  */
-export class WatchStream implements Watcher, Flushable, Holder {
+export class WatchStream implements Watcher, Flushable, BufferedOutput {
   readonly scope: string;
   readonly exact: boolean;
   readonly flow: string;
   readonly #options: WatchStreamOptions;
-  readonly #open: Held | undefined;
+  readonly #open: OutputAccount | undefined;
   /** Under which names lines are shared; a name for every event and watcher would cost more than the rest. */
   readonly #forms: Readonly<Record<EventType, string>> | undefined;
   #timer: NodeJS.Timeout;
@@ -76,7 +76,7 @@ export class WatchStream implements Watcher, Flushable, Holder {
     this.#timer = this.#farewell(Math.min(options.timeoutMs, 2 ** 31 - 1));
     options.sink.onDrain(() => {
       this.#isBlocked = false;
-      this.#open?.release(this.#unsentBytes);
+      this.#open?.subtract(this.#unsentBytes);
       this.#unsentBytes = 0;
       this.#onDrained();
       if (!this.#isScheduled && !this.#isBeginning && this.#pending.length > 0) this.#schedule();
@@ -160,7 +160,7 @@ export class WatchStream implements Watcher, Flushable, Holder {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#options.watchers.remove(this);
-    this.#open?.release(this.pendingBytes);
+    this.#open?.subtract(this.pendingBytes);
     this.#open?.close();
     this.#pending = [];
     this.#pendingBytes = 0;
@@ -188,7 +188,7 @@ export class WatchStream implements Watcher, Flushable, Holder {
       if (last !== undefined) {
         this.#pending.unshift(last);
         this.#pendingBytes += last.length;
-        this.#open?.hold(last.length);
+        this.#open?.add(last.length);
       }
       this.flush();
     };
@@ -242,7 +242,7 @@ export class WatchStream implements Watcher, Flushable, Holder {
     if (this.#isClosed) return;
     this.#pending.push(line);
     this.#pendingBytes += line.length;
-    this.#open?.hold(line.length);
+    this.#open?.add(line.length);
     if (this.#pendingBytes > maxPendingBytes) this.cut();
     else if (!this.#isScheduled && !this.#isBlocked && !this.#isBeginning) this.#schedule();
   }
@@ -264,7 +264,7 @@ export class WatchStream implements Watcher, Flushable, Holder {
     const lines = count === this.#pending.length ? this.#pending : this.#pending.slice(0, count);
     this.#pending = lines === this.#pending ? [] : this.#pending.slice(count);
     this.#pendingBytes -= bytes;
-    this.#open?.release(bytes);
+    this.#open?.subtract(bytes);
     return this.#options.flusher.joined.join(lines);
   }
 
@@ -273,7 +273,7 @@ export class WatchStream implements Watcher, Flushable, Holder {
     const isTaken = this.#options.sink.write(chunk);
     if (!isTaken && !this.#isClosed) {
       this.#unsentBytes = chunk.length;
-      this.#open?.hold(chunk.length);
+      this.#open?.add(chunk.length);
     }
     this.#isBlocked = !isTaken;
     return isTaken;

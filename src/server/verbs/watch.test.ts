@@ -47,7 +47,7 @@ suite('where a watch begins', () => {
 
   test('with a revision to come: only what happens after it', async () => {
     await using server = await testServer();
-    const watch = await server.watch(`${maps}?watch=1&resourceVersion=${server.context.hub.revision + 1}`);
+    const watch = await server.watch(`${maps}?watch=1&resourceVersion=${server.context.watchCache.revision + 1}`);
     await write(server, 'before');
     const after = await write(server, 'after');
     await watch.take(1);
@@ -94,7 +94,7 @@ test('a selector turns changes into ADDED, MODIFIED and DELETED', async () => {
   const again = await write(server, 'a', { app: 'web' });
   await server.ask('DELETE', `${maps}/a`);
   const events = await watch.take(5);
-  const gone = String(server.context.hub.revision);
+  const gone = String(server.context.watchCache.revision);
   assert.deepEqual(told(watch), [
     `ADDED a@${added}`,
     `MODIFIED a@${modified}`,
@@ -130,7 +130,7 @@ suite('bookmarks', () => {
 
   test('WatchList of a revision that does not come fails as Kubernetes’ does', async () => {
     await using server = await testServer({ cache: { waitMs: 5 } });
-    const future = server.context.hub.revision + 100;
+    const future = server.context.watchCache.revision + 100;
     const url = `${maps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${future}`;
     const watch = await server.watch(url);
     const [error] = await watch.take(1);
@@ -141,11 +141,13 @@ suite('bookmarks', () => {
   test('come only to those who ask, and tell how far the watch has come', async () => {
     await using server = await testServer();
     const [asks, silent] = [
-      await server.watch(`${maps}?watch=1&allowWatchBookmarks=true&resourceVersion=${server.context.hub.revision}`),
-      await server.watch(`${maps}?watch=1&resourceVersion=${server.context.hub.revision}`),
+      await server.watch(
+        `${maps}?watch=1&allowWatchBookmarks=true&resourceVersion=${server.context.watchCache.revision}`,
+      ),
+      await server.watch(`${maps}?watch=1&resourceVersion=${server.context.watchCache.revision}`),
     ];
-    const { hub } = server.context;
-    for (const { watchers } of hub.caches) for (const watcher of watchers) watcher.progress(hub.revision);
+    const { watchCache } = server.context;
+    for (const { watchers } of watchCache.caches) for (const watcher of watchers) watcher.progress(watchCache.revision);
     await write(server, 'a');
     await Promise.all([asks.take(2), silent.take(1)]);
     assert.deepEqual(
@@ -155,7 +157,7 @@ suite('bookmarks', () => {
     assert.deepEqual(asks.events[0]?.object, {
       kind: 'ConfigMap',
       apiVersion: 'v1',
-      metadata: { resourceVersion: String(hub.revision - 1) },
+      metadata: { resourceVersion: String(watchCache.revision - 1) },
     });
     assert.deepEqual(
       silent.events.map(({ type }) => type),
@@ -169,7 +171,7 @@ suite('bookmarks', () => {
     await using server = await testServer();
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
-      const start = server.context.hub.revision;
+      const start = server.context.watchCache.revision;
       const watch = await server.watch(
         `${maps}?watch=1&allowWatchBookmarks=1&timeoutSeconds=10&resourceVersion=${start}`,
       );
@@ -239,7 +241,7 @@ suite('how a watch ends', () => {
 
   test('when the server stops, with what is pending', async () => {
     const server = await testServer();
-    const watch = await server.watch(`${maps}?watch=1&resourceVersion=${server.context.hub.revision}`);
+    const watch = await server.watch(`${maps}?watch=1&resourceVersion=${server.context.watchCache.revision}`);
     await write(server, 'a');
     await server[Symbol.asyncDispose]();
     assert.equal(watch.ended, true);
@@ -248,7 +250,7 @@ suite('how a watch ends', () => {
 
   test('by the client, after which it is forgotten', async () => {
     await using server = await testServer();
-    const [cache] = server.context.hub.caches;
+    const [cache] = server.context.watchCache.caches;
     const before = cache?.watchers.count;
     const watch = await server.watch('/api/v1/namespaces?watch=1');
     await watch.take(4);
@@ -260,10 +262,10 @@ suite('how a watch ends', () => {
 
 test('a quiet resource can be resumed however much happens elsewhere', async () => {
   await using server = await testServer({ cache: { limits: { maxEvents: 100, maxBytes: 1 << 20, maxAgeMs: 60_000 } } });
-  const { store, hub } = server.context;
+  const { store, watchCache } = server.context;
   const from = await write(server, 'a');
   const idle = await server.watch(`${maps}?watch=1&resourceVersion=${from}`);
-  const leases = hub.cache(leaseKind);
+  const leases = watchCache.of(leaseKind);
   for (let round = 0; round < 50; round++) {
     const renewals = Array.from({ length: 100 }, (_, index) => `${round} ${index}`);
     await Promise.all(
@@ -277,7 +279,7 @@ test('a quiet resource can be resumed however much happens elsewhere', async () 
       ),
     );
   }
-  assert.ok(hub.revision > Number(from) + 4900);
+  assert.ok(watchCache.revision > Number(from) + 4900);
   assert.ok(leases.floor > Number(from), 'leases have been forgotten');
   const resumed = await server.watch(`${maps}?watch=1&resourceVersion=${from}`);
   const b = await write(server, 'b');
@@ -313,7 +315,7 @@ suite('as a table', () => {
 
 test('many watchers of a burst all see the same order', async () => {
   await using server = await testServer();
-  const from = server.context.hub.revision;
+  const from = server.context.watchCache.revision;
   const watches = await Promise.all(
     Array.from({ length: 10 }, () => server.watch(`${maps}?watch=1&resourceVersion=${from}`)),
   );

@@ -4,7 +4,7 @@ import { isMaster } from '../access/authorize.ts';
 import type { ServerContext } from '../context.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
 import { tooManyRequests } from '../limits/flow-control.ts';
-import { flowOf, payerOf } from '../limits/lane.ts';
+import { flowOf, chargedUser } from '../limits/classify.ts';
 import type { ApiRequest, Reply, Sink } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
@@ -22,7 +22,7 @@ export function watch(
   { request, presenter }: { readonly request: ApiRequest; readonly presenter: Presenter },
 ): Reply {
   const flow = flowOf(request);
-  if (!context.watches.mayOpen(flow, isMaster(payerOf(request)))) return tooManyRequests();
+  if (!context.watches.mayOpen(flow, isMaster(chargedUser(request)))) return tooManyRequests();
   const options = parseWatchOptions(info.query);
   const selection = parseSelection(resource.kind, info.query);
   const key = resource.cache.onlyKey(info.namespace, info.name || selection.name);
@@ -50,7 +50,7 @@ interface Start {
  * Where a watch begins: without a revision (or with 0) the current objects come first as ADDED; otherwise the changes
  * after that revision do. State and subscription are taken in one go, so nothing falls between them.
  */
-function start({ hub, flusher, watches, random }: ServerContext, { cache }: Resource, request: Start): void {
+function start({ watchCache, flusher, watches, random }: ServerContext, { cache }: Resource, request: Start): void {
   const { options, selection, key, scope } = request;
   const { revision = 0, sendInitialEvents } = options;
   const isResumed = revision > 0 && sendInitialEvents !== true;
@@ -65,7 +65,7 @@ function start({ hub, flusher, watches, random }: ServerContext, { cache }: Reso
     limits: watches,
     matches: selection.matches,
     bookmarks: options.bookmarks,
-    revision: () => hub.revision,
+    revision: () => watchCache.revision,
     after: isResumed ? revision : 0,
     timeoutMs: timeoutMs(options, random()),
   });
@@ -76,8 +76,8 @@ function start({ hub, flusher, watches, random }: ServerContext, { cache }: Reso
   } else if (sendInitialEvents === false) stream.resume([]);
   else {
     // `reached` never rejects; until it resolves nothing has been sent, and a stream that closes stays closed.
-    void hub.reached(revision).then((isSeen) => {
-      if (!isSeen) stream.fail(revisionTooLarge(revision, hub.revision));
+    void watchCache.waitForRevision(revision).then((isSeen) => {
+      if (!isSeen) stream.fail(revisionTooLarge(revision, watchCache.revision));
       else stream.begin(key === undefined ? cache.walk(scope) : [cache.get(key) ?? []].flat());
     });
   }

@@ -1,8 +1,8 @@
 import type { ApiObject } from '../../api/metadata.ts';
 import type { Item } from '../cache/item.ts';
 import type { ApiRequest, User } from '../reply.ts';
-import type { Work } from '../limits/slices.ts';
-import { inOneGo } from '../limits/slices.ts';
+import type { Work } from '../limits/time-slicer.ts';
+import { unsliced } from '../limits/time-slicer.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { WriteOptions } from './write-options.ts';
 import { managerOf } from './write-options.ts';
@@ -79,6 +79,6 @@ export const ownRequest = (
   dryRun: false,
   manager: 'fairlead',
   warnings: [],
-  work: inOneGo,
+  work: unsliced,
   ...target,
 });

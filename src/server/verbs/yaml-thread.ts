@@ -5,7 +5,7 @@ import type { Worker } from 'node:worker_threads';
 import { entityTooLarge } from '../../api/errors.ts';
 import { TooManyValuesError } from '../../api/schema/value-budget.ts';
 import { YamlError } from '../../api/schema/yaml.ts';
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { startThread } from '../../machine/thread.ts';
 import { setTimeout } from '../../machine/timers.ts';
 

@@ -1,4 +1,4 @@
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { DataDirectoryError, StoreUnavailableError } from '../errors.ts';
 import type { Failure } from './protocol.ts';
 

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 
-import { messageOf } from '../../api/thrown.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { startThread } from '../../machine/thread.ts';
 import { setTimeout } from '../../machine/timers.ts';
 import { StoreUnavailableError } from '../errors.ts';

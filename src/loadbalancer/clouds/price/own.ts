@@ -1,5 +1,5 @@
 // Prices that an operator knows better than the book: of a contract, of another region, of an own cloud.
-import { messageOf } from '../../../api/thrown.ts';
+import { messageOf } from '../../../api/error-message.ts';
 import type { Price, PriceBook, PriceModel } from './book.ts';
 
 type Entry = Readonly<Record<string, unknown>>;

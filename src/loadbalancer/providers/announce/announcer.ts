@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 
 import { familyOf } from '../../../api/addresses.ts';
-import { messageOf } from '../../../api/thrown.ts';
+import { messageOf } from '../../../api/error-message.ts';
 import type { Clock } from '../../../client/clock.ts';
 import { sleep } from '../../../client/clock.ts';
 import { Claims } from './claims.ts';

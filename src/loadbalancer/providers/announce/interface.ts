@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 import { familyOf } from '../../../api/addresses.ts';
-import { messageOf } from '../../../api/thrown.ts';
+import { messageOf } from '../../../api/error-message.ts';
 
 const execute = promisify(execFile);
 

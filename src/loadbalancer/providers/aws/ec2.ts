@@ -4,7 +4,7 @@ import { pipeline, Readable } from 'node:stream';
 import { text as allOf } from 'node:stream/consumers';
 
 import type { ElasticLoadBalancingV2 } from '@aws-sdk/client-elastic-load-balancing-v2';
-import { messageOf } from '../../../api/thrown.ts';
+import { messageOf } from '../../../api/error-message.ts';
 import { asRecord, asTags } from './names.ts';
 import type { FoundSecurityGroup, Rule } from './found.ts';
 import { shortAnswer } from './short-answer.ts';

@@ -1,5 +1,5 @@
 // What errors of AWS mean for what is to be done next.
-import { messageOf } from '../../../api/thrown.ts';
+import { messageOf } from '../../../api/error-message.ts';
 import { RetryError } from '../../controller/provider.ts';
 
 /** How long AWS is given when it asks for time, and does not say how much. */

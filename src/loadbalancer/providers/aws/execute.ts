@@ -1,6 +1,6 @@
 // Walks steps, one call after another. Each can be made again: what it makes has a name that is taken the second time,
 // and what it removes may be gone already.
-import { messageOf } from '../../../api/thrown.ts';
+import { messageOf } from '../../../api/error-message.ts';
 import type { Session } from './describe.ts';
 import { balancerOf } from './describe.ts';
 import { explained, isGone, isInvalidTarget } from './errors.ts';

@@ -4,7 +4,7 @@ import { secretKind } from '../../../api/kinds/core/secret/kind.ts';
 import { serviceAccountKind } from '../../../api/kinds/core/serviceaccount/kind.ts';
 import type { Kind } from '../../../api/kind.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
-import type { CacheHub } from '../../cache/hub.ts';
+import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { KubernetesClaims } from './claims.ts';
 
 /** Finds an object by kind and name; '' is the namespace of nodes. */
@@ -12,9 +12,9 @@ export type Lookup = (kind: Kind, namespace: string, name: string) => ApiObject 
 
 /** Looks objects up in the watch cache. */
 export const lookupIn =
-  (hub: CacheHub): Lookup =>
+  (watchCache: WatchCache): Lookup =>
   (kind, namespace, name) => {
-    const cache = hub.cache(kind);
+    const cache = watchCache.of(kind);
     return cache.get(cache.key(namespace, name))?.object;
   };
 

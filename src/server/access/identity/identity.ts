@@ -1,4 +1,4 @@
-import type { CacheHub } from '../../cache/hub.ts';
+import type { WatchCache } from '../../cache/watch-cache.ts';
 import { Authenticator } from './authenticator.ts';
 import { lookupIn } from './bound-objects.ts';
 import { ClientCertificates } from './certificates.ts';
@@ -20,7 +20,7 @@ export interface IdentityOptions {
   readonly tokens: readonly StaticToken[];
   readonly keys: TokenKeys;
   readonly issuer: string;
-  readonly hub: CacheHub;
+  readonly watchCache: WatchCache;
   readonly clock: () => number;
   readonly uid: () => string;
 }
@@ -29,13 +29,13 @@ export interface IdentityOptions {
 export const defaultIssuer = 'https://kubernetes.default.svc.cluster.local';
 
 /** Puts the ways to tell a user together. The issuer is also the audience, unless a token asks for another. */
-export function createIdentity({ ca, tokens, keys, issuer, hub, clock, uid }: IdentityOptions): Identity {
+export function createIdentity({ ca, tokens, keys, issuer, watchCache, clock, uid }: IdentityOptions): Identity {
   const certificates = new ClientCertificates(ca, clock);
   const accountTokens = new ServiceAccountTokens({
     keys,
     issuer,
     audiences: [issuer],
-    lookup: lookupIn(hub),
+    lookup: lookupIn(watchCache),
     clock,
     uid,
   });

@@ -4,7 +4,7 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { messageOf } from '../../../api/thrown.ts';
+import { messageOf } from '../../../api/error-message.ts';
 import { makePrivateDirectory, writePrivateFile } from '../../pki/files.ts';
 import type { TokenKey, TokenKeys } from './token-keys.ts';
 import { generateTokenKey, longestTokenSeconds, readTokenKey } from './token-keys.ts';

@@ -31,7 +31,7 @@ export async function requestToken(
   for (const warning of body.warnings) warnings.push(warning);
   const asked = tokenRequestKind.applyDefaults(body.object as TokenRequest); // decoded by that kind's schema
   checkIdentity(asked, info);
-  const lookup = lookupIn(context.hub);
+  const lookup = lookupIn(context.watchCache);
   const account = lookup(serviceAccountKind, namespace, name);
   if (account === undefined) throw notFound({ group: '', resource: serviceAccountKind.plural, name });
   const errors = tokenRequestKind.validateCreate(asked, context.write);

@@ -47,7 +47,7 @@ export class RoleAggregation {
   #retry: NodeJS.Timeout | undefined;
 
   constructor(context: ServerContext) {
-    const cache = context.hub.cache(clusterRoleKind);
+    const cache = context.watchCache.of(clusterRoleKind);
     this.#context = context;
     this.#resource = { kind: clusterRoleKind, cache };
     this.#log = context.log.child({ loop: 'aggregation' });

@@ -6,7 +6,7 @@ import type { Role } from '../../../api/kinds/rbac/role/kind.ts';
 import { roleKind } from '../../../api/kinds/rbac/role/kind.ts';
 import type { Kind } from '../../../api/kind.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
-import type { CacheHub } from '../../cache/hub.ts';
+import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { User } from '../../reply.ts';
 import type { Attributes } from './attributes.ts';
 import type { Grant } from './grants.ts';
@@ -35,12 +35,12 @@ export class Policy {
   readonly #local = new Map<string, GrantIndex>();
 
   /** Follows the caches for as long as they live. */
-  constructor(hub: CacheHub) {
+  constructor(watchCache: WatchCache) {
     for (const kind of [roleKind, clusterRoleKind]) {
-      this.#follow(hub, kind, (key, role) => this.#setRole(key, role as Role | undefined));
+      this.#follow(watchCache, kind, (key, role) => this.#setRole(key, role as Role | undefined));
     }
     for (const kind of [roleBindingKind, clusterRoleBindingKind]) {
-      this.#follow(hub, kind, (key, binding) => this.#setBinding(key, binding as Binding | undefined));
+      this.#follow(watchCache, kind, (key, binding) => this.#setBinding(key, binding as Binding | undefined));
     }
   }
 
@@ -100,8 +100,8 @@ export class Policy {
     return namespace === '' ? this.#everywhere : this.#local.getOrInsertComputed(namespace, () => new GrantIndex());
   }
 
-  #follow(hub: CacheHub, kind: Kind, set: (key: string, object: ApiObject | undefined) => void): void {
-    const cache = hub.cache(kind);
+  #follow(watchCache: WatchCache, kind: Kind, set: (key: string, object: ApiObject | undefined) => void): void {
+    const cache = watchCache.of(kind);
     const keyOf = (key: string): string => key.slice(cache.prefix.length);
     cache.watchers.add({
       scope: cache.prefix,

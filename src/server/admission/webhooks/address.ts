@@ -9,7 +9,7 @@ import type {
   ServiceReference,
   WebhookClientConfig,
 } from '../../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
-import type { CacheHub } from '../../cache/hub.ts';
+import type { WatchCache } from '../../cache/watch-cache.ts';
 
 /** Whom to call, and where. */
 export interface Address {
@@ -25,24 +25,24 @@ interface Place {
 }
 
 /** The address of a webhook. */
-export function addressOf({ url = '', service }: WebhookClientConfig, hub: CacheHub): Address {
+export function addressOf({ url = '', service }: WebhookClientConfig, watchCache: WatchCache): Address {
   if (service === undefined) return { url, resolve: () => undefined };
   const { namespace, name, port = 443, path = '' } = service;
-  return { url: `https://${name}.${namespace}.svc:${port}${path}`, resolve: () => behind(service, hub) };
+  return { url: `https://${name}.${namespace}.svc:${port}${path}`, resolve: () => behind(service, watchCache) };
 }
 
 /**
  * One of the endpoints of a Service, as kube-apiserver does with `--enable-aggregator-routing`: a cluster IP is of use
  * only where a proxy serves it, and the machine of the API server need not have one.
  */
-function behind({ namespace, name, port = 443 }: ServiceReference, hub: CacheHub): Place {
-  const services = hub.cache(serviceKind);
+function behind({ namespace, name, port = 443 }: ServiceReference, watchCache: WatchCache): Place {
+  const services = watchCache.of(serviceKind);
   const service = services.get(services.key(namespace, name))?.object as Service | undefined;
   if (service === undefined) throw new Error(`service ${JSON.stringify(name)} not found`);
   if (isExternalName(service)) return { host: service.spec.externalName ?? '', port };
   const wanted = (service.spec.ports ?? []).find((each) => each.port === port);
   if (wanted === undefined) throw new Error(`no service port ${port} found for service ${JSON.stringify(name)}`);
-  const slices = hub.cache(endpointSliceKind);
+  const slices = watchCache.of(endpointSliceKind);
   const ready = slices
     .range(slices.scope(namespace))
     .map(({ object }) => object as EndpointSlice)

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 
 import { joinHostPort } from '../../../api/addresses.ts';
-import { messageOf } from '../../../api/thrown.ts';
+import { messageOf } from '../../../api/error-message.ts';
 import type { Address } from './address.ts';
 
 /** One call. */

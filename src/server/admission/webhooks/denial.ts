@@ -1,7 +1,7 @@
 import type { Status, StatusDetails } from '../../../api/errors.ts';
 import { internalError, StatusError } from '../../../api/errors.ts';
 import { isJsonObject } from '../../../api/schema/json-object.ts';
-import { messageOf } from '../../../api/thrown.ts';
+import { messageOf } from '../../../api/error-message.ts';
 import type { Verdict } from './review.ts';
 
 /** The error of a write that a webhook has refused: its Status, made one of a failure. */

@@ -7,8 +7,8 @@ import type {
 } from '../../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
 import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
 import type { Kind } from '../../../api/kind.ts';
-import { messageOf } from '../../../api/thrown.ts';
-import type { CacheHub } from '../../cache/hub.ts';
+import { messageOf } from '../../../api/error-message.ts';
+import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { ResourceCache } from '../../cache/resource-cache.ts';
 import { addressOf } from './address.ts';
 import type { Attempt } from './attempt.ts';
@@ -20,7 +20,7 @@ import { readVerdict, reviewOf, reviewVersions } from './review.ts';
 import type { Verdict } from './review.ts';
 
 export interface WebhooksOptions {
-  readonly hub: CacheHub;
+  readonly watchCache: WatchCache;
   readonly log: Logger;
   readonly uid: () => string;
 }
@@ -43,7 +43,7 @@ export class Webhooks implements Disposable {
 
   constructor(options: WebhooksOptions) {
     this.#options = options;
-    this.#cache = options.hub.cache(validatingWebhookConfigurationKind);
+    this.#cache = options.watchCache.of(validatingWebhookConfigurationKind);
   }
 
   /** Whether nobody is to be asked about anything: what every write looks at first. */
@@ -82,7 +82,7 @@ export class Webhooks implements Disposable {
   }
 
   #labelsOf(namespace: string): Readonly<Record<string, string>> | undefined {
-    const cache = this.#options.hub.cache(namespaceKind);
+    const cache = this.#options.watchCache.of(namespaceKind);
     return cache.get(cache.key('', namespace))?.object.metadata.labels;
   }
 
@@ -125,7 +125,7 @@ export class Webhooks implements Disposable {
     const { caBundle = '' } = clientConfig;
     const answer = await this.#caller
       .call({
-        address: addressOf(clientConfig, this.#options.hub),
+        address: addressOf(clientConfig, this.#options.watchCache),
         ca: caBundle === '' ? undefined : Buffer.from(caBundle, 'base64').toString(),
         body: JSON.stringify(reviewOf(attempt, { kind, version, uid })),
         timeoutSeconds,

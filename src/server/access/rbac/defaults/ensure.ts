@@ -39,7 +39,7 @@ async function ensure(
   standard: ApiObject,
   complete: (old: ApiObject) => ApiObject,
 ): Promise<void> {
-  const resource: Resource = { kind, cache: context.hub.cache(kind) };
+  const resource: Resource = { kind, cache: context.watchCache.of(kind) };
   const { name = '', namespace = '' } = standard.metadata;
   const request = ownRequest({ namespace, name });
   const item = resource.cache.get(resource.cache.key(namespace, name));

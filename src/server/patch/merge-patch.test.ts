@@ -5,7 +5,7 @@ import fc from 'fast-check';
 
 import { isStatusError } from '../../api/errors.ts';
 import type { JsonObject } from './json-value.ts';
-import { applyMergePatch } from './merge.ts';
+import { applyMergePatch } from './merge-patch.ts';
 
 // The examples of RFC 7386, appendix A, as members of one object.
 describe('merge patch', () => {

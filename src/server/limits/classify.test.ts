@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
 import { parseRequest } from '../request.ts';
-import { classify, costOf } from './lane.ts';
+import { classify, costOf } from './classify.ts';
 
 const users = {
   alice: { name: 'alice', uid: '', groups: ['system:authenticated'] },
@@ -38,8 +38,8 @@ suite('lanes', () => {
   for (const [user, request, want] of table) {
     test(`${user}: ${request}`, () => {
       const [method = '', url = ''] = request.split(' ');
-      const { lane, flow } = classify({ user: users[user], remote: '192.0.2.1' }, parseRequest(method, url));
-      assert.equal(`${lane} ${flow}`, want);
+      const { level, flow } = classify({ user: users[user], remote: '192.0.2.1' }, parseRequest(method, url));
+      assert.equal(`${level} ${flow}`, want);
     });
   }
 });
@@ -53,8 +53,8 @@ suite('an impersonated request uses the share and the lane of the authenticated 
   for (const [by, as, want] of table) {
     test(`${by} as ${as}`, () => {
       const sender = { user: users[as], impersonator: users[by], remote: '192.0.2.1' };
-      const { lane, flow } = classify(sender, parseRequest('GET', '/api/v1/services'));
-      assert.equal(`${lane} ${flow}`, want);
+      const { level, flow } = classify(sender, parseRequest('GET', '/api/v1/services'));
+      assert.equal(`${level} ${flow}`, want);
     });
   }
 });

@@ -13,7 +13,7 @@ import { layoutOf, serialise } from '../cache/layout.ts';
 import type { ApiRequest, ListReply } from '../reply.ts';
 import { jsonReply } from '../reply.ts';
 import { parseRequest } from '../request.ts';
-import { finish } from './finish.ts';
+import { encodeReply } from './encode.ts';
 import { metadataPresenter } from './metadata.ts';
 import type { Presenter } from './presenter.ts';
 import { convertedPresenter, storedPresenter } from './presenter.ts';
@@ -92,7 +92,7 @@ function encode({ presenter }: Form, items: readonly Item[], headers: Readonly<R
   }
   const list = presenter.list(counted(), { resourceVersion: '7' });
   const answer: ListReply = { status: 200, headers: { 'Content-Type': 'application/json' }, list };
-  const reply = finish(answer, requestWith(headers), info);
+  const reply = encodeReply(answer, requestWith(headers), info);
   assert.ok('body' in reply && typeof reply.body !== 'string' && !Buffer.isBuffer(reply.body));
   let [pieces, mostRead, mostWritten] = [0, 0, 0];
   for (const piece of reply.body) {
@@ -131,7 +131,7 @@ suite('the pieces of a list are the encoded list', () => {
         const textOf = (headers: Readonly<Record<string, string>>): string => {
           const list = presenter.list(items, { resourceVersion: '7', continue: 'a', remainingItemCount: 3 });
           const answer = { status: 200, headers: { 'Content-Type': 'application/json' }, list };
-          const reply = finish(answer, requestWith(headers), info);
+          const reply = encodeReply(answer, requestWith(headers), info);
           assert.ok('body' in reply && typeof reply.body !== 'string' && !Buffer.isBuffer(reply.body));
           return [...reply.body].join('');
         };
@@ -152,7 +152,7 @@ suite('one large object comes in pieces too', () => {
   for (const [encoding, headers] of Object.entries(encodings)) {
     if (encoding === 'JSON') continue;
     test(encoding, () => {
-      const reply = finish(jsonReply(200, `${whole.object(item)}\n`), requestWith(headers), info);
+      const reply = encodeReply(jsonReply(200, `${whole.object(item)}\n`), requestWith(headers), info);
       assert.ok('body' in reply && typeof reply.body !== 'string' && !Buffer.isBuffer(reply.body));
       const lengths = [...reply.body].map((piece) => piece.length);
       assert.ok(lengths.length >= 10);

@@ -17,7 +17,7 @@ interface Allowance {
  * Bounds how often each address may have credentials looked at that are not known to be right: a signature costs more to
  * check than to make up. Who is right gets the attempt back, and who is known is never counted.
  */
-export class Attempts {
+export class AuthRateLimiter {
   readonly #clock: () => number;
   readonly #byAddress = new Recent<string, Allowance>(mostAddresses);
 
@@ -35,7 +35,7 @@ export class Attempts {
   }
 
   /** The credentials were right. */
-  giveBack(address: string): void {
+  refund(address: string): void {
     this.#add(address, 1);
   }
 

@@ -1,13 +1,13 @@
 import { entityTooLarge } from '../../api/errors.ts';
 import { setImmediate, setTimeout } from '../../machine/timers.ts';
-import { OneByOne } from './one-by-one.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
 
 /** What one request does on the event loop. */
 export interface Work {
   /** Runs one stage: at once for a small request, in a slice of its own for a large one. */
   run<T>(stage: () => T): T | Promise<T>;
   /** Runs a stage that can stop between two steps: in as many slices as it needs. */
-  finish<T>(steps: Generator<void, T>): T | Promise<T>;
+  runSteps<T>(steps: Generator<void, T>): T | Promise<T>;
 }
 
 /** Work on bodies and objects up to this size, which takes a few milliseconds, is not sliced. */
@@ -24,9 +24,9 @@ const defaultMaxCpuMs = 20_000;
  * after each stage the loop is free for as long as the stage took. So however many there are, every other request waits
  * for at most one stage, and then has half of the loop.
  */
-export class Slices {
+export class TimeSlicer {
   readonly #waiting: (() => void)[] = [];
-  readonly #byKey = new OneByOne();
+  readonly #byKey = new KeyedMutex();
   readonly #maxCpuMs: number;
   #isBusy = false;
 
@@ -36,11 +36,11 @@ export class Slices {
 
   /** The work of a request on so many bytes, of its body or of the stored object. */
   open(bytes: number): Work {
-    return bytes <= smallBytes ? inOneGo : new SlicedWork(this, this.#maxCpuMs);
+    return bytes <= smallBytes ? unsliced : new SlicedWork(this, this.#maxCpuMs);
   }
 
   /** Runs the large writes of one key one after the other: in parallel, all but one would conflict. */
-  oneByOne<T>(key: string, write: () => Promise<T>): Promise<T> {
+  serialize<T>(key: string, write: () => Promise<T>): Promise<T> {
     return this.#byKey.run(key, write);
   }
 
@@ -64,7 +64,7 @@ export class Slices {
 }
 
 /** All steps, one after the other. */
-export function finish<T>(steps: Generator<void, T>): T {
+export function runToEnd<T>(steps: Generator<void, T>): T {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
@@ -72,20 +72,20 @@ export function finish<T>(steps: Generator<void, T>): T {
 }
 
 /** Work that is not sliced. */
-export const inOneGo: Work = { run: (stage) => stage(), finish };
+export const unsliced: Work = { run: (stage) => stage(), runSteps: runToEnd };
 
 class SlicedWork implements Work {
-  readonly #slices: Slices;
+  readonly #slicer: TimeSlicer;
   readonly #maxCpuMs: number;
   #cpuMs = 0;
 
-  constructor(slices: Slices, maxCpuMs: number) {
-    this.#slices = slices;
+  constructor(slicer: TimeSlicer, maxCpuMs: number) {
+    this.#slicer = slicer;
     this.#maxCpuMs = maxCpuMs;
   }
 
   async run<T>(stage: () => T): Promise<T> {
-    await this.#slices.begin();
+    await this.#slicer.begin();
     const startedMs = performance.now();
     const startedCpu = process.threadCpuUsage();
     try {
@@ -94,11 +94,11 @@ class SlicedWork implements Work {
     } finally {
       const { user, system } = process.threadCpuUsage(startedCpu);
       this.#cpuMs += (user + system) / 1000;
-      this.#slices.end(performance.now() - startedMs);
+      this.#slicer.end(performance.now() - startedMs);
     }
   }
 
-  async finish<T>(steps: Generator<void, T>): Promise<T> {
+  async runSteps<T>(steps: Generator<void, T>): Promise<T> {
     for (;;) {
       const step = await this.run(() => {
         const endMs = performance.now() + sliceMs;

@@ -5,11 +5,11 @@ import fc from 'fast-check';
 import { applyPatch, createPatch } from 'rfc6902';
 
 import { isStatusError } from '../../api/errors.ts';
-import { finish } from '../limits/slices.ts';
-import { applyJsonPatch } from './json.ts';
+import { runToEnd } from '../limits/time-slicer.ts';
+import { applyJsonPatch } from './json-patch.ts';
 import type { JsonObject } from './json-value.ts';
 
-const patched = (document: JsonObject, patch: unknown): unknown => finish(applyJsonPatch(document, patch));
+const patched = (document: JsonObject, patch: unknown): unknown => runToEnd(applyJsonPatch(document, patch));
 
 describe('operations', () => {
   const list = { a: [1, 2, 3], b: { c: 'x' } };

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { defaultLimits } from './options.ts';
-import type { Held, Holder } from './unsent.ts';
-import { UnsentBytes } from './unsent.ts';
+import type { OutputAccount, BufferedOutput } from './unsent-bytes.ts';
+import { UnsentBytes } from './unsent-bytes.ts';
 
 /** An answer whose client reads nothing. */
-class Answer implements Holder {
-  readonly #held: Held;
+class Answer implements BufferedOutput {
+  readonly #held: OutputAccount;
   pendingBytes = 0;
   isCut = false;
 
@@ -17,7 +17,7 @@ class Answer implements Holder {
 
   push(bytes: number): void {
     this.pendingBytes += bytes;
-    this.#held.hold(bytes);
+    this.#held.add(bytes);
   }
 
   cut(): void {
@@ -26,7 +26,7 @@ class Answer implements Holder {
   }
 
   close(): void {
-    this.#held.release(this.pendingBytes);
+    this.#held.subtract(this.pendingBytes);
     this.pendingBytes = 0;
     this.#held.close();
   }
@@ -71,7 +71,7 @@ test('a user may ask for more once what waits for them is taken', () => {
   const unsent = unsentWith({ maxUnsentBytesPerUser: 100 });
   const answer = new Answer(unsent, 'a');
   answer.push(100);
-  assert.deepEqual([unsent.mayAsk('a'), unsent.mayAsk('b')], [false, true]);
+  assert.deepEqual([unsent.hasRoom('a'), unsent.hasRoom('b')], [false, true]);
   answer.close();
-  assert.equal(unsent.mayAsk('a'), true);
+  assert.equal(unsent.hasRoom('a'), true);
 });

@@ -9,12 +9,12 @@ import { openMemoryStore } from '../../store/memory/memory.ts';
 import type { Store } from '../../store/store.ts';
 import { CompactedError } from '../../store/errors.ts';
 import { entryOf, recorder } from './testing/cache.ts';
-import { CacheHub } from './hub.ts';
+import { WatchCache } from './watch-cache.ts';
 
 const kinds = [configMapKind, leaseKind, eventKind, newEventKind];
 
-const open = (store: Store, onLost: (error: Error) => void = () => undefined): Promise<CacheHub> =>
-  CacheHub.open({ store, kinds, clock: () => 0, onLost, waitMs: 20 });
+const open = (store: Store, onLost: (error: Error) => void = () => undefined): Promise<WatchCache> =>
+  WatchCache.open({ store, kinds, clock: () => 0, onLost, waitMs: 20 });
 
 const put = async (store: Store, path: string): Promise<number> => {
   const { key, value } = entryOf(path, 1);
@@ -24,16 +24,16 @@ const put = async (store: Store, path: string): Promise<number> => {
 test('what was there is loaded, what happens is followed, and what is foreign is ignored', async () => {
   await using store = openMemoryStore();
   await put(store, 'shop/old');
-  const hub = await open(store);
-  const cache = hub.cache(configMapKind);
-  assert.deepEqual([cache.size, hub.revision], [1, store.revision]);
+  const watchCache = await open(store);
+  const cache = watchCache.of(configMapKind);
+  assert.deepEqual([cache.size, watchCache.revision], [1, store.revision]);
   const heard = recorder(cache, cache.prefix);
   cache.watchers.add(heard);
   const revision = await put(store, 'shop/new');
   await store.commit([{ key: '/registry/unknown/x', value: '{}' }]);
   assert.deepEqual(heard.heard, [`new shop/new@${revision}`]);
-  assert.equal(hub.revision, revision + 1);
-  hub.close();
+  assert.equal(watchCache.revision, revision + 1);
+  watchCache.close();
   await put(store, 'shop/late');
   assert.equal(cache.size, 2);
 });
@@ -42,7 +42,7 @@ test('history reaches back to what the store has kept', async () => {
   await using store = openMemoryStore();
   const [first, second] = [await put(store, 'shop/a'), await put(store, 'shop/b')];
   await store.compact(first);
-  const cache = (await open(store)).cache(configMapKind);
+  const cache = (await open(store)).of(configMapKind);
   assert.equal(cache.since(first - 1), undefined);
   assert.deepEqual(
     cache.since(first)?.map(({ revision }) => revision),
@@ -70,21 +70,21 @@ test('history that is lost while opening is an error, not a gap', async () => {
 
 test('a view has the cache of the kind that stores it; an unknown kind is a bug', async () => {
   await using store = openMemoryStore();
-  const hub = await open(store);
-  assert.equal(hub.cache(newEventKind), hub.cache(eventKind));
-  assert.throws(() => hub.cache({ ...configMapKind }), /bug: ConfigMap has no cache/);
-  assert.equal([...hub.caches].length, 3);
+  const watchCache = await open(store);
+  assert.equal(watchCache.of(newEventKind), watchCache.of(eventKind));
+  assert.throws(() => watchCache.of({ ...configMapKind }), /bug: ConfigMap has no cache/);
+  assert.equal([...watchCache.caches].length, 3);
 });
 
 suite('waiting for a revision', () => {
   test('ends at once, in time, or in vain', async () => {
     await using store = openMemoryStore();
-    const hub = await open(store);
-    assert.equal(await hub.reached(hub.revision), true);
-    const waiting = hub.reached(hub.revision + 1);
+    const watchCache = await open(store);
+    assert.equal(await watchCache.waitForRevision(watchCache.revision), true);
+    const waiting = watchCache.waitForRevision(watchCache.revision + 1);
     await put(store, 'shop/a');
     assert.equal(await waiting, true);
-    assert.equal(await hub.reached(hub.revision + 1), false);
+    assert.equal(await watchCache.waitForRevision(watchCache.revision + 1), false);
   });
 });
 

@@ -1,11 +1,11 @@
 import { isMaster } from '../access/authorize.ts';
 import type { ApiRequest, User } from '../reply.ts';
 import type { RequestInfo, ResourceRequest } from '../request.ts';
-import type { LaneName } from './options.ts';
+import type { PriorityLevel } from './options.ts';
 
 /** How a request is shared out. */
 export interface Classified {
-  readonly lane: LaneName;
+  readonly level: PriorityLevel;
   /** Whose share it comes out of. */
   readonly flow: string;
   readonly isMutating: boolean;
@@ -20,21 +20,21 @@ export type Sender = Pick<ApiRequest, 'user' | 'impersonator' | 'remote'>;
  * The user whose share a request uses: the authenticated one. The impersonated user would let a client with impersonation
  * rights use a share for every name it can make up.
  */
-export const payerOf = ({ user, impersonator }: Sender): User => impersonator ?? user;
+export const chargedUser = ({ user, impersonator }: Sender): User => impersonator ?? user;
 
 /** Decides which lane a request takes, and whose share it uses. */
 export function classify(sender: Sender, info: RequestInfo): Classified {
   const isMutating = changes(info);
-  return { lane: laneOf(payerOf(sender), info, isMutating), flow: flowOf(sender), isMutating };
+  return { level: levelOf(chargedUser(sender), info, isMutating), flow: flowOf(sender), isMutating };
 }
 
 /** The flow of a sender: the user name, or for anonymous requests the address, which is all that tells them apart. */
 export function flowOf(sender: Sender): string {
-  const { name, groups } = payerOf(sender);
+  const { name, groups } = chargedUser(sender);
   return groups.includes('system:unauthenticated') ? `${name}@${sender.remote ?? ''}` : name;
 }
 
-function laneOf(user: User, info: RequestInfo, isMutating: boolean): LaneName {
+function levelOf(user: User, info: RequestInfo, isMutating: boolean): PriorityLevel {
   // First, so that a Lease does not wait behind what the same administrator does otherwise.
   if (info.isResource && isLease(info)) return 'leases';
   if (isMaster(user)) return 'exempt'; // an administrator never waits behind others
@@ -55,7 +55,7 @@ const changes = (info: RequestInfo): boolean =>
 const objectsPerSeat = 200;
 /** Bytes of a body that cost a write about as much as an ordinary one does, and take as much memory. */
 const bytesPerSeat = 256 * 1024;
-const mostSeats = 10;
+const maxSeats = 10;
 
 /** What a request costs, in seats: lists grow with what there is to list, writes with the bytes of their body. */
 export function costOf(
@@ -64,9 +64,9 @@ export function costOf(
 ): number {
   if (!info.isResource) return 1;
   if (info.verb !== 'list' && info.verb !== 'deletecollection') {
-    return Math.max(1, Math.min(mostSeats, Math.ceil(bytes / bytesPerSeat)));
+    return Math.max(1, Math.min(maxSeats, Math.ceil(bytes / bytesPerSeat)));
   }
   const limit = Number(info.query.get('limit') ?? 0);
   const listed = limit > 0 && limit < objects ? limit : objects;
-  return Math.max(1, Math.min(mostSeats, Math.ceil(listed / objectsPerSeat)));
+  return Math.max(1, Math.min(maxSeats, Math.ceil(listed / objectsPerSeat)));
 }

@@ -1,7 +1,7 @@
 import type { LimitOptions } from './options.ts';
 
 /** An answer or a watch whose client may be behind. */
-export interface Holder {
+export interface BufferedOutput {
   /** Bytes that the client has not taken yet. */
   readonly pendingBytes: number;
   /** Ends it and drops its bytes. */
@@ -9,15 +9,15 @@ export interface Holder {
 }
 
 /** A holder whose bytes are counted, until it is closed. */
-export interface Held {
+export interface OutputAccount {
   /** Its pending bytes have grown. May cut off the holder with the most bytes, which may be this one. */
-  hold(bytes: number): void;
-  release(bytes: number): void;
+  add(bytes: number): void;
+  subtract(bytes: number): void;
   close(): void;
 }
 
 interface Flow {
-  readonly holders: Set<Holder>;
+  readonly holders: Set<BufferedOutput>;
   bytes: number;
 }
 
@@ -43,22 +43,22 @@ export class UnsentBytes {
   }
 
   /** Whether the flow may ask for more: its clients have to take what waits for them first. */
-  mayAsk(flow: string): boolean {
+  hasRoom(flow: string): boolean {
     return (this.#flows.get(flow)?.bytes ?? 0) < this.#options.maxUnsentBytesPerUser;
   }
 
-  open(key: string, holder: Holder): Held {
+  open(key: string, holder: BufferedOutput): OutputAccount {
     const flow = this.#flows.getOrInsertComputed(key, () => ({ holders: new Set(), bytes: 0 }));
     flow.holders.add(holder);
     return {
-      hold: (bytes) => {
+      add: (bytes) => {
         flow.bytes += bytes;
         this.#bytes += bytes;
         if (flow.bytes > this.#options.maxUnsentBytesPerUser || this.#bytes > this.#options.maxUnsentBytes) {
           this.#cutLargest(flow);
         }
       },
-      release: (bytes) => {
+      subtract: (bytes) => {
         flow.bytes -= bytes;
         this.#bytes -= bytes;
       },

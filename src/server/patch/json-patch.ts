@@ -2,13 +2,13 @@ import { badRequest, entityTooLarge, failure } from '../../api/errors.ts';
 import type { StatusError } from '../../api/errors.ts';
 import type { JsonObject } from './json-value.ts';
 import { equalJson, isList, isObject } from './json-value.ts';
-import { LongList } from './long-list.ts';
+import { ChunkedList } from './chunked-list.ts';
 
 const maxOperations = 10_000;
 const maxCopiedBytes = 3 * 1024 * 1024;
 
 /** A list is an array until an operation writes to it. */
-type Container = readonly unknown[] | LongList | Record<string, unknown>;
+type Container = readonly unknown[] | ChunkedList | Record<string, unknown>;
 
 /** Where a pointer ends: the container and the key in it. `container` is undefined for the whole document. */
 interface Location<T> {
@@ -70,7 +70,7 @@ function applyOperation(run: Run, operation: JsonObject): void {
 function add(run: Run, path: readonly string[], value: unknown): void {
   const { container, key } = locateOwned(run, path);
   if (container === undefined) throw rejected();
-  if (container instanceof LongList) {
+  if (container instanceof ChunkedList) {
     container.insert(key === '-' ? container.length : indexIn(container, key, 1), value);
   } else define(container, key, value);
 }
@@ -85,7 +85,7 @@ function remove(run: Run, path: readonly string[]): unknown {
   const { container, key } = locateOwned(run, path);
   if (container === undefined) throw rejected();
   const value = child(container, key);
-  if (container instanceof LongList) container.remove(indexIn(container, key, 0));
+  if (container instanceof ChunkedList) container.remove(indexIn(container, key, 0));
   else delete container[key];
   return value;
 }
@@ -142,7 +142,7 @@ function locate(document: unknown, path: readonly string[]): Location<Container>
 }
 
 /** The same, where the container may be written to: those on the path are copied unless they are copies already. */
-function locateOwned(run: Run, path: readonly string[]): Location<LongList | Record<string, unknown>> {
+function locateOwned(run: Run, path: readonly string[]): Location<ChunkedList | Record<string, unknown>> {
   const key = path.at(-1);
   if (key === undefined) return { container: undefined, key: '' };
   let container = own(run, run.document);
@@ -155,10 +155,10 @@ function locateOwned(run: Run, path: readonly string[]): Location<LongList | Rec
   return { container, key };
 }
 
-function own(run: Run, value: unknown): LongList | Record<string, unknown> {
+function own(run: Run, value: unknown): ChunkedList | Record<string, unknown> {
   if (!isContainer(value)) throw rejected();
-  if (value instanceof LongList) return value;
-  if (isList(value)) return new LongList(value);
+  if (value instanceof ChunkedList) return value;
+  if (isList(value)) return new ChunkedList(value);
   if (run.owned.has(value)) return value;
   const copied = { ...value };
   run.owned.add(copied);
@@ -167,15 +167,15 @@ function own(run: Run, value: unknown): LongList | Record<string, unknown> {
 
 /** A value as plain JSON that no later operation writes to. */
 function plain(run: Run, value: unknown): unknown {
-  if (value instanceof LongList) return value.toArray().map((item) => plain(run, item));
+  if (value instanceof ChunkedList) return value.toArray().map((item) => plain(run, item));
   if (!isObject(value) || !run.owned.has(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, below]) => [key, plain(run, below)]));
 }
 
 const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
 
-const isItems = (container: Container): container is readonly unknown[] | LongList =>
-  isList(container) || container instanceof LongList;
+const isItems = (container: Container): container is readonly unknown[] | ChunkedList =>
+  isList(container) || container instanceof ChunkedList;
 
 function child(container: Container, key: string): unknown {
   if (isItems(container)) return container.at(indexIn(container, key, 0));
@@ -183,8 +183,8 @@ function child(container: Container, key: string): unknown {
   return container[key];
 }
 
-function put(container: LongList | Record<string, unknown>, key: string, value: unknown): void {
-  if (container instanceof LongList) container.set(indexIn(container, key, 0), value);
+function put(container: ChunkedList | Record<string, unknown>, key: string, value: unknown): void {
+  if (container instanceof ChunkedList) container.set(indexIn(container, key, 0), value);
   else define(container, key, value);
 }
 

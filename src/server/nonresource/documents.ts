@@ -19,7 +19,7 @@ export interface DocumentOptions {
 }
 
 /** The documents that describe the server: discovery, OpenAPI, version. Undefined: the path is none of them. */
-export function describe(
+export function documentFor(
   path: string,
   query: URLSearchParams,
   { request, options }: { readonly request: ApiRequest; readonly options: DocumentOptions },

@@ -1,7 +1,7 @@
 const chunkSize = 512;
 
 /** A list that takes and gives up items anywhere: each step costs a chunk and not the list. */
-export class LongList {
+export class ChunkedList {
   readonly #chunks: unknown[][] = [];
   #length: number;
 

@@ -3,14 +3,14 @@ import { test } from 'node:test';
 
 import fc from 'fast-check';
 
-import { LongList } from './long-list.ts';
+import { ChunkedList } from './chunked-list.ts';
 
 test('does what an array does', () => {
   const step = fc.record({ at: fc.nat(3000), does: fc.constantFrom('insert', 'remove', 'set') });
   fc.assert(
     fc.property(fc.nat(2000), fc.array(step, { maxLength: 300 }), (length, steps) => {
       const array: unknown[] = Array.from({ length }, (_, index) => index);
-      const list = new LongList(array);
+      const list = new ChunkedList(array);
       for (const [index, { at, does }] of steps.entries()) {
         if (does === 'insert') {
           array.splice(at % (array.length + 1), 0, `new ${index}`);
@@ -34,7 +34,7 @@ test('does what an array does', () => {
 });
 
 test('splits and empties chunks', () => {
-  const list = new LongList([]);
+  const list = new ChunkedList([]);
   for (let index = 0; index < 5000; index++) list.insert(0, index);
   assert.deepEqual(
     list.toArray(),

@@ -1,2 +1,2 @@
-/** What something thrown says. It stands alone, so that a worker thread can load it and nothing more. */
+/** The message of a thrown value. This file imports nothing, so that worker threads load nothing else with it. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

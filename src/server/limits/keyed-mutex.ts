@@ -1,5 +1,5 @@
 /** Runs the work of each key in the order of the calls, one at a time; different keys do not wait for each other. */
-export class OneByOne {
+export class KeyedMutex {
   /** Key → the end of its last work. */
   readonly #last = new Map<string, Promise<void>>();
 

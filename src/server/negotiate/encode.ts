@@ -13,7 +13,7 @@ import { prettyPieces } from './pretty.ts';
 const pieceWork = 128 << 10;
 
 /** Encodes an answer as the client asked: compact JSON, JSON that is indented for people, or YAML. */
-export function finish(answer: Reply | ListReply, request: ApiRequest, info: RequestInfo): Reply {
+export function encodeReply(answer: Reply | ListReply, request: ApiRequest, info: RequestInfo): Reply {
   if ('stream' in answer) return answer;
   const { status, headers } = answer;
   if (headers['Content-Type'] === 'application/json') {

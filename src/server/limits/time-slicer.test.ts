@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
-import { finish, inOneGo, Slices } from './slices.ts';
+import { runToEnd, TimeSlicer, unsliced } from './time-slicer.ts';
 
 const large = 1 << 20;
 
 suite('slices', () => {
   test('small work runs at once', () => {
-    const work = new Slices().open(1000);
-    assert.equal(work, inOneGo);
+    const work = new TimeSlicer().open(1000);
+    assert.equal(work, unsliced);
     assert.equal(
       work.run(() => 7),
       7,
@@ -16,7 +16,7 @@ suite('slices', () => {
   });
 
   test('requests take turns, a stage each', async () => {
-    const slices = new Slices();
+    const slices = new TimeSlicer();
     const stages: string[] = [];
     const one = async (name: string): Promise<void> => {
       const work = slices.open(large);
@@ -27,7 +27,7 @@ suite('slices', () => {
   });
 
   test('a pause follows a long stage', async () => {
-    const slices = new Slices();
+    const slices = new TimeSlicer();
     const work = slices.open(large);
     let timers = 0;
     const block = (): void => {
@@ -42,7 +42,7 @@ suite('slices', () => {
   });
 
   test('a stage that fails does not keep others from theirs', async () => {
-    const slices = new Slices();
+    const slices = new TimeSlicer();
     const fails = slices.open(large).run(() => {
       throw new Error('no');
     });
@@ -52,7 +52,7 @@ suite('slices', () => {
   });
 
   test('writes of one key run one after the other, those of others beside them', async () => {
-    const slices = new Slices();
+    const slices = new TimeSlicer();
     const events: string[] = [];
     const write = (name: string) => async (): Promise<void> => {
       events.push(`${name} begins`);
@@ -61,9 +61,9 @@ suite('slices', () => {
       if (name === 'a') throw new Error('no');
     };
     await Promise.allSettled([
-      slices.oneByOne('x', write('a')),
-      slices.oneByOne('x', write('b')),
-      slices.oneByOne('y', write('c')),
+      slices.serialize('x', write('a')),
+      slices.serialize('x', write('b')),
+      slices.serialize('y', write('c')),
     ]);
     assert.deepEqual(
       events.filter((event) => !event.startsWith('c')),
@@ -77,12 +77,12 @@ suite('slices', () => {
       for (let step = 0; step < 1000; step++) yield;
       return 42;
     }
-    assert.equal(finish(steps()), 42);
-    assert.equal(await new Slices().open(large).finish(steps()), 42);
+    assert.equal(runToEnd(steps()), 42);
+    assert.equal(await new TimeSlicer().open(large).runSteps(steps()), 42);
   });
 
   test('a request that takes too much processor time ends with a 413', async () => {
-    const slices = new Slices({ maxCpuMs: 30 });
+    const slices = new TimeSlicer({ maxCpuMs: 30 });
     const work = slices.open(large);
     const step = (): void => {
       const { user } = process.threadCpuUsage();

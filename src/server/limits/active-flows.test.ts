@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Company } from './company.ts';
+import { ActiveFlows } from './active-flows.ts';
 
 test('who is alone: nobody else has asked of late', () => {
   let now = 0;
-  const company = new Company(() => now);
+  const company = new ActiveFlows(() => now);
   assert.ok(company.isAlone('alice'), 'nobody has asked');
-  company.saw('alice');
+  company.record('alice');
   assert.ok(company.isAlone('alice'));
   assert.ok(!company.isAlone('bob'));
   now = 100;
-  company.saw('bob');
-  for (now = 101; now < 300; now += 10) company.saw('alice');
+  company.record('bob');
+  for (now = 101; now < 300; now += 10) company.record('alice');
   assert.ok(!company.isAlone('alice'), 'bob was here a moment ago');
   now = 400;
   assert.ok(company.isAlone('alice'), 'bob has gone');
-  company.saw('carol');
-  company.saw('bob');
+  company.record('carol');
+  company.record('bob');
   assert.deepEqual(
     ['alice', 'bob', 'carol'].filter((flow) => company.isAlone(flow)),
     [],

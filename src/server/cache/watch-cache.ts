@@ -19,7 +19,7 @@ export interface CacheTuning {
   readonly waitMs?: number;
 }
 
-export interface HubOptions extends CacheTuning {
+export interface WatchCacheOptions extends CacheTuning {
   readonly store: Store;
   /** The kinds that are served. Views share the cache of the kind that stores them; what is not stored has none. */
   readonly kinds: readonly Kind[];
@@ -33,16 +33,16 @@ export interface HubOptions extends CacheTuning {
  *
  * `revision` is how far it has come; every change up to it is in the caches and has been told to their watchers.
  */
-export class CacheHub {
+export class WatchCache {
   /** prefix → the cache of the keys under it */
   readonly #byPrefix: ReadonlyMap<string, ResourceCache>;
   readonly #byKind: ReadonlyMap<Kind, ResourceCache>;
-  readonly #options: HubOptions;
+  readonly #options: WatchCacheOptions;
   readonly #stop = new AbortController();
   readonly #waiting = new Set<{ readonly revision: number; readonly resolve: () => void }>();
   #revision = 0;
 
-  private constructor(options: HubOptions, floor: number) {
+  private constructor(options: WatchCacheOptions, floor: number) {
     const { limits = defaultLimits, kinds } = options;
     const caches = kinds
       .filter((kind) => kind.stored && kind.storage === undefined)
@@ -53,22 +53,22 @@ export class CacheHub {
   }
 
   /** Loads the state and the history that the store still has, and follows from there. */
-  static async open(options: HubOptions): Promise<CacheHub> {
+  static async open(options: WatchCacheOptions): Promise<WatchCache> {
     const from = options.store.compacted;
-    const hub = new CacheHub(options, from);
+    const watchCache = new WatchCache(options, from);
     const { entries, revision } = await options.store.range(registryRoot);
-    for (const entry of entries) hub.#cacheOf(entry.key)?.load(entry);
-    hub.#revision = revision;
+    for (const entry of entries) watchCache.#cacheOf(entry.key)?.load(entry);
+    watchCache.#revision = revision;
     await options.store.watch(
       registryRoot,
       from,
       {
-        onChanges: (changes, reached) => hub.#take(changes, reached, revision),
+        onChanges: (changes, reached) => watchCache.#take(changes, reached, revision),
         onEnd: options.onLost,
       },
-      hub.#stop.signal,
+      watchCache.#stop.signal,
     );
-    return hub;
+    return watchCache;
   }
 
   get revision(): number {
@@ -80,14 +80,14 @@ export class CacheHub {
   }
 
   /** Where the objects of a kind are; those of a view are with the kind that stores them. */
-  cache(kind: Kind): ResourceCache {
+  of(kind: Kind): ResourceCache {
     const cache = this.#byKind.get(kind.storage?.kind ?? kind);
     if (cache === undefined) throw new Error(`bug: ${kind.kind} has no cache`);
     return cache;
   }
 
   /** Resolves true once `revision` has been seen, or false when it takes too long. */
-  reached(revision: number): Promise<boolean> {
+  waitForRevision(revision: number): Promise<boolean> {
     if (this.#revision >= revision) return Promise.resolve(true);
     return new Promise((resolve) => {
       const waiter = { revision, resolve: () => finish(true) };
@@ -102,7 +102,7 @@ export class CacheHub {
   }
 
   /** Reads every object again: the store may decrypt others than before. */
-  async readAgain(): Promise<void> {
+  async reload(): Promise<void> {
     for (const cache of this.caches) {
       const { entries } = await this.#options.store.range(cache.prefix);
       for (const entry of entries) {

@@ -2,15 +2,15 @@ import type { Kind } from '../../api/kind.ts';
 import type { ResourceRequest } from '../request.ts';
 
 /** Whether a path means anything for a resource, and whether it does what is asked. */
-export type Endpoint = 'absent' | 'refuses' | 'serves';
+export type PathSupport = 'absent' | 'refuses' | 'serves';
 
 const itemVerbs: readonly string[] = ['get', 'update', 'patch', 'delete'];
 
 /** What there is at the path of a request, for the verb that it brings. */
-export function endpointOf(kind: Kind, info: ResourceRequest): Endpoint {
+export function pathSupport(kind: Kind, info: ResourceRequest): PathSupport {
   const { verb, name, namespace, subresource } = info;
   if (namespace !== '' && !kind.namespaced) return 'absent';
-  if (subresource !== '') return subresourceEndpoint(kind, info);
+  if (subresource !== '') return subresourceSupport(kind, info);
   // A field selector may have named the object of a list or a watch; the path is the collection's all the same.
   const isItem = name !== '' && verb !== 'list' && verb !== 'watch';
   const isEverywhere = kind.namespaced && namespace === '';
@@ -21,7 +21,7 @@ export function endpointOf(kind: Kind, info: ResourceRequest): Endpoint {
   return fits && (kind.verbs as readonly string[]).includes(verb) ? 'serves' : 'refuses';
 }
 
-function subresourceEndpoint(kind: Kind, { subresource, verb, namespace }: ResourceRequest): Endpoint {
+function subresourceSupport(kind: Kind, { subresource, verb, namespace }: ResourceRequest): PathSupport {
   if (kind.namespaced && namespace === '') return 'absent';
   if (subresource === 'status' && kind.hasStatus)
     return ['get', 'update', 'patch'].includes(verb) ? 'serves' : 'refuses';

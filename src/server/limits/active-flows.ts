@@ -5,7 +5,7 @@ const hereMs = 250;
  * Who is there. A flow that has the server to itself may use all of it; in company each leaves room for the others, so
  * that who asks seldom is answered as quickly as on an idle server.
  */
-export class Company {
+export class ActiveFlows {
   readonly #clock: () => number;
   #latest = { flow: '', at: -Infinity };
   /** The latest of another flow than the latest. */
@@ -17,7 +17,7 @@ export class Company {
   }
 
   /** A flow has asked for something. */
-  saw(flow: string): void {
+  record(flow: string): void {
     if (flow !== this.#latest.flow) {
       const latest = this.#before;
       this.#before = this.#latest;

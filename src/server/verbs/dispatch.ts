@@ -25,7 +25,7 @@ interface Asked {
 }
 
 /** Does what a request asks of a resource. */
-export async function answerResource(
+export async function dispatchVerb(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
