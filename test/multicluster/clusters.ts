@@ -218,10 +218,12 @@ export const entryOf = (cluster: Cluster, index: number): MemberEntry => ({
   vips: new Vips([`241.${index}.0.0/16`]),
 });
 
-/** The reaper of a cluster. */
-export function reap(cluster: Cluster, stack: AsyncDisposableStack, options: ReaperOptions = {}): void {
-  const context = { client: cluster.connect('reaper'), log: pino({ level: 'silent' }), metrics: new Registry() };
+/** Starts the reaper of a cluster and returns its metrics. */
+export function reap(cluster: Cluster, stack: AsyncDisposableStack, options: ReaperOptions = {}): Registry {
+  const metrics = new Registry();
+  const context = { client: cluster.connect('reaper'), log: pino({ level: 'silent' }), metrics };
   stack.use(startReaper(context, { pulse: quickPulse, resolutionMs: 50, ...options }));
+  return metrics;
 }
 
 export interface Joined {

@@ -9,6 +9,7 @@ import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
 import type { EndpointSlice } from '../../src/api/kinds/discovery/endpointslice/schema.ts';
 import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
 import { sourceClusterLabel } from '../../src/api/kinds/multicluster/labels.ts';
+import { systemClock } from '../../src/client/clock.ts';
 import type { ReaperOptions } from '../../src/multicluster/reaper.ts';
 import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
@@ -81,6 +82,21 @@ describe('leases', () => {
       const [nowInEast, nowInWest] = [await renewals(east), await renewals(west)];
       return ['east', 'west'].every((id) => nowInEast[id] !== inEast[id] && nowInWest[id] !== inWest[id]);
     });
+  });
+
+  test('the reaper reports how far the clock of the controller is ahead of its own', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { east } = await joined(stack);
+    const clock = { ...systemClock, now: () => Date.now() - 60_000 };
+    const metrics = reap(east, stack, { clock });
+    const skews = async (): Promise<ReadonlyMap<unknown, number>> => {
+      const values = (await metrics.getSingleMetric('fairlead_reaper_clock_skew_seconds')?.get())?.values ?? [];
+      return new Map(values.map(({ labels, value }) => [labels['source'], value]));
+    };
+    await until('each source has a sample', async () => (await skews()).size === 2);
+    for (const [source, seconds] of await skews()) {
+      assert.ok(seconds > 57 && seconds < 60.5, `${String(source)}: ${seconds} s`);
+    }
   });
 
   test('MCS-83 MCS-84 MCS-85 MCS-86 MCS-88 a lost source loses its slices only, and gets them back', async () => {

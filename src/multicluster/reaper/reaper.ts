@@ -53,6 +53,8 @@ export class Reaper {
   #epoch = new AbortController();
   #sightings: Sightings = new Map();
   #lookedAt = 0;
+  /** Source → the last renewal that was seen, by its revision. */
+  readonly #renewals = new Map<string, string | undefined>();
   /** Source → what was last said of it. */
   #told: ReadonlyMap<string, Judgement> = new Map();
 
@@ -210,7 +212,10 @@ export class Reaper {
     if (sighting !== undefined) metrics.age.set({ source }, (this.#clock.elapsed() - sighting.atMs) / 1000);
     const lease = this.#leases.get(`${leaseNamespace}/${leaseName(source)}`);
     const renewedAt = Date.parse(lease?.spec.renewTime ?? '');
-    if (state === 'healthy' && sighting?.atMs === this.#clock.elapsed() && !Number.isNaN(renewedAt)) {
+    const renewal = this.#renewals.get(source);
+    this.#renewals.set(source, sighting?.renewal);
+    // A lease that was there before this process may have been renewed long ago.
+    if (renewal !== undefined && renewal !== sighting?.renewal && !Number.isNaN(renewedAt)) {
       metrics.skew.set({ source }, (renewedAt - this.#clock.now()) / 1000);
     }
     const before = this.#told.get(source)?.state ?? 'healthy';
