@@ -22,6 +22,7 @@ export type AnyInformer = Pick<Informer<ApiObject>, 'run'>;
 interface Entry {
   readonly plural: string;
   readonly synced: (signal?: AbortSignal) => Promise<void>;
+  readonly silentMs: () => number | undefined;
   isSynced: boolean;
   running: Promise<void> | undefined;
 }
@@ -83,7 +84,7 @@ export class Informers {
   }
 
   /** Resolves when every informer that was started is complete; rejects when the signal fires before. */
-  async synced(signal: AbortSignal): Promise<void> {
+  async synced(signal?: AbortSignal): Promise<void> {
     await Promise.all(this.#started().map((entry) => entry.synced(signal)));
   }
 
@@ -95,6 +96,14 @@ export class Informers {
         const why = this.#errors.why(watchOf(plural));
         return `the ${plural} have not been read yet${why === undefined ? '' : `: ${why}`}`;
       });
+  }
+
+  /** Milliseconds since the server last sent anything, bookmarks included, for each kind that it has sent something of. */
+  silence(): readonly { readonly plural: string; readonly silentMs: number }[] {
+    return [...this.#entries.values()].flatMap((entry) => {
+      const silentMs = entry.silentMs();
+      return silentMs === undefined ? [] : [{ plural: entry.plural, silentMs }];
+    });
   }
 
   /** A sentence for each watch that failed recently. What was read before is still there. */
@@ -112,8 +121,13 @@ export class Informers {
     return [...this.#entries.values()].filter(({ running }) => running !== undefined);
   }
 
-  #add<I extends AnyInformer>(informer: I, plural: string, synced: Entry['synced']): I {
-    const entry: Entry = { plural, synced, isSynced: false, running: undefined };
+  #add<I extends Pick<Informer<ApiObject>, 'run' | 'silentMs'>>(
+    informer: I,
+    plural: string,
+    synced: Entry['synced'],
+  ): I {
+    const silentMs = (): number | undefined => informer.silentMs;
+    const entry: Entry = { plural, synced, silentMs, isSynced: false, running: undefined };
     void synced().then(() => (entry.isSynced = true)); // without a signal it never rejects
     this.#entries.set(informer, entry);
     return informer;

@@ -1,13 +1,13 @@
-/** A key of the configuration file, and the flag of the same name. */
+/** A key of the configuration file and the flag with the same name. */
 export interface ConfigFlag {
   /** Without the dashes: `cluster-domain`. */
   readonly name: string;
-  /** What stands for the value in help: `NAME`. */
+  /** The placeholder of the value in help: `NAME`. */
   readonly value: string;
   readonly description: string;
-  /** What the flag means without a value; left out: it needs one. */
+  /** The value of the flag when it is given without one; left out: a value is required. */
   readonly bare?: string;
-  /** May be given several times; a list in a file. */
+  /** The flag may be given several times; a list in a file. */
   readonly repeatable?: true;
   readonly default?: string;
 }
@@ -18,15 +18,15 @@ const zoneFlags: readonly ConfigFlag[] = [
   {
     name: 'listen',
     value: 'ADDR:PORT',
-    description: 'where to answer, over UDP and TCP',
+    description: 'listen address for UDP and TCP',
     repeatable: true,
     default: ':53',
   },
-  { name: 'workers', value: 'N', description: 'threads that answer', default: '1' },
+  { name: 'workers', value: 'N', description: 'number of worker threads', default: '1' },
   {
     name: 'share-port',
     ...yes,
-    description: 'listen beside another server that shares its port too, once all is read: a takeover without a gap',
+    description: 'share the port with another server (SO_REUSEPORT) once synced, for a takeover without a gap',
   },
   { name: 'cluster-domain', value: 'NAME', description: "zone of this cluster's Services", default: 'cluster.local' },
   {
@@ -44,44 +44,48 @@ const zoneFlags: readonly ConfigFlag[] = [
   {
     name: 'reverse-zones',
     value: 'CIDR,…',
-    description: 'addresses whose names are ours alone; by default any, and upstream what is not found',
+    description: 'ranges whose PTR queries are never forwarded; by default unknown addresses are forwarded',
   },
-  { name: 'ttl', value: 'SECONDS', description: 'of every record, 0 to 3600; by default longer for what is stable' },
+  {
+    name: 'ttl',
+    value: 'SECONDS',
+    description: 'TTL of all records, 0 to 3600; by default stable records have longer ones',
+  },
   {
     name: 'negative-ttl',
     value: 'SECONDS',
-    description: 'how long others remember that a name does not exist',
+    description: 'TTL of negative answers',
     default: '5',
   },
-  { name: 'pods', value: 'MODE', description: 'names of Pods: disabled, insecure or verified', default: 'disabled' },
-  { name: 'endpoint-pod-names', ...yes, description: 'call endpoints after their Pods, not their addresses' },
-  { name: 'ignore-empty-service', ...yes, description: 'a Service without ready endpoints does not exist' },
-  { name: 'no-endpoints', ...yes, description: 'leave out headless Services and names of endpoints' },
-  { name: 'zonal', ...yes, description: 'headless Services by topology zone: ZONE.pin._zone.SERVICE' },
+  { name: 'pods', value: 'MODE', description: 'records of Pods: disabled, insecure or verified', default: 'disabled' },
+  { name: 'endpoint-pod-names', ...yes, description: 'name endpoints by their Pods instead of their addresses' },
+  { name: 'ignore-empty-service', ...yes, description: 'return NXDOMAIN for Services without ready endpoints' },
+  { name: 'no-endpoints', ...yes, description: 'publish neither headless Services nor names of endpoints' },
+  { name: 'zonal', ...yes, description: 'publish headless Services by topology zone: ZONE.pin._zone.SERVICE' },
   {
     name: 'srv-service-names',
     ...yes,
     default: 'true',
-    description: 'heed srvServiceName of ports, as the gate SRVServiceName says on a server',
+    description: 'use srvServiceName of ports, as the feature gate SRVServiceName of a server does',
   },
-  { name: 'namespaces', value: 'A,B', description: 'serve these namespaces only' },
-  { name: 'search-completion', ...yes, description: "walk a Pod's search list for it (ndots:5)" },
-  { name: 'filter-aaaa', ...yes, description: 'say that names outside our zones have no IPv6 addresses' },
+  { name: 'namespaces', value: 'A,B', description: 'publish only these namespaces' },
+  { name: 'search-completion', ...yes, description: "follow a Pod's search list (ndots:5) on the server" },
+  { name: 'filter-aaaa', ...yes, description: 'return no AAAA records for names outside our zones' },
 ];
 
 const forwardFlags: readonly ConfigFlag[] = [
   {
     name: 'upstream',
     value: 'ADDR[:PORT],…',
-    description: 'servers to ask for all other names; none: refuse them; by default those of /etc/resolv.conf',
+    description: 'upstream servers; none: refuse names outside our zones; by default those of /etc/resolv.conf',
   },
   {
     name: 'stub-zone',
     value: 'ZONE=ADDR[:PORT],…',
-    description: 'servers to ask for one zone and all below it',
+    description: 'upstream servers for a zone and everything below it',
     repeatable: true,
   },
-  { name: 'upstream-tcp', ...yes, description: 'ask over TCP only' },
+  { name: 'upstream-tcp', ...yes, description: 'query upstreams over TCP only' },
   {
     name: 'upstream-mixed-case',
     ...yes,
@@ -99,30 +103,45 @@ const forwardFlags: readonly ConfigFlag[] = [
     ...yes,
     description: 'remove private and loopback addresses from answers of --upstream; stub zones may return them',
   },
-  { name: 'upstream-max-concurrent', value: 'N', description: 'questions to one upstream at once', default: '500' },
-  { name: 'forward-max-concurrent', value: 'N', description: 'different questions forwarded at once', default: '1000' },
+  { name: 'upstream-max-concurrent', value: 'N', description: 'concurrent queries to one upstream', default: '500' },
+  { name: 'forward-max-concurrent', value: 'N', description: 'concurrent forwarded queries', default: '1000' },
   {
     name: 'forward-max-per-client',
     value: 'N',
-    description: 'questions of one client that wait at once',
+    description: 'concurrent forwarded queries of one client',
     default: '256',
   },
-  { name: 'forward-timeout', value: 'DURATION', description: 'when there must be an answer', default: '4s' },
+  { name: 'forward-timeout', value: 'DURATION', description: 'deadline for a forwarded query', default: '4s' },
   {
     name: 'allow-recursion',
     value: 'CIDR,…',
-    description: 'who may ask for names of others; by default this machine and private networks',
+    description: 'clients that may recurse; by default this machine and private networks',
   },
-  { name: 'recursion-rate', value: 'N', description: 'questions a second of one client; 0: no limit', default: '1000' },
-  { name: 'cache-entries', value: 'N', description: 'answers kept, found and denied each', default: '10000' },
-  { name: 'cache-memory', value: 'MIB', description: 'memory for answers, found and denied each', default: '16' },
-  { name: 'cache-max-ttl', value: 'SECONDS', description: 'how long an answer counts at most', default: '3600' },
-  { name: 'cache-max-negative-ttl', value: 'SECONDS', description: 'how long a denial counts at most', default: '300' },
-  { name: 'cache-min-ttl', value: 'SECONDS', description: 'how long an answer counts at least', default: '0' },
+  {
+    name: 'recursion-rate',
+    value: 'N',
+    description: 'recursive queries per second of one client; 0: no limit',
+    default: '1000',
+  },
+  { name: 'cache-entries', value: 'N', description: 'cached answers, positive and negative each', default: '10000' },
+  {
+    name: 'cache-memory',
+    value: 'MIB',
+    description: 'memory for cached answers, positive and negative each',
+    default: '16',
+  },
+  { name: 'cache-max-ttl', value: 'SECONDS', description: 'maximum TTL of cached answers', default: '3600' },
+  {
+    name: 'cache-max-negative-ttl',
+    value: 'SECONDS',
+    description: 'maximum TTL of cached negative answers',
+    default: '300',
+  },
+  { name: 'cache-min-ttl', value: 'SECONDS', description: 'minimum TTL of cached answers', default: '0' },
   {
     name: 'serve-stale',
     value: 'DURATION',
-    description: 'how long answers past their time are given when upstreams fail; 0s: never',
+    description: 'how long expired answers are returned when upstreams fail; 0s: never',
     default: '24h',
   },
 ];
@@ -134,13 +153,28 @@ const operationFlags: readonly ConfigFlag[] = [
     description: 'UDP replies per second to one client; further replies are truncated or dropped; 0: no limit',
     default: '0',
   },
-  { name: 'transfer-to', value: 'CIDR,…', description: 'who may transfer our zones; nobody by default' },
-  { name: 'notify', value: 'ADDR[:PORT],…', description: 'secondaries to tell of changes' },
-  { name: 'health-listen', value: 'ADDR:PORT', description: '/health; none: nowhere', default: ':8080' },
-  { name: 'ready-listen', value: 'ADDR:PORT', description: '/ready; none: nowhere', default: ':8181' },
-  { name: 'metrics-listen', value: 'ADDR:PORT', description: '/metrics; none: nowhere', default: ':9153' },
-  { name: 'lameduck', value: 'DURATION', description: 'answer on for so long after being told to stop', default: '5s' },
+  { name: 'transfer-to', value: 'CIDR,…', description: 'clients that may transfer our zones; by default none' },
+  { name: 'notify', value: 'ADDR[:PORT],…', description: 'secondaries that receive NOTIFY' },
+  {
+    name: 'health-listen',
+    value: 'ADDR:PORT',
+    description: 'listen address of /health; none: disabled',
+    default: ':8080',
+  },
+  {
+    name: 'ready-listen',
+    value: 'ADDR:PORT',
+    description: 'listen address of /ready; none: disabled',
+    default: ':8181',
+  },
+  {
+    name: 'metrics-listen',
+    value: 'ADDR:PORT',
+    description: 'listen address of /metrics; none: disabled',
+    default: ':9153',
+  },
+  { name: 'lameduck', value: 'DURATION', description: 'keep answering for this long after SIGTERM', default: '5s' },
 ];
 
-/** All keys of the DNS server's configuration, in the order they are shown. */
+/** All options of the DNS server, in the order in which help and configuration files list them. */
 export const dnsFlags: readonly ConfigFlag[] = [...zoneFlags, ...forwardFlags, ...operationFlags];

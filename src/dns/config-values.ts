@@ -1,11 +1,11 @@
-// Single values of the configuration, each with an error that says what was expected.
+// Parsers of single option values. Their errors name what was expected.
 import { canonicalCidr } from '../api/addresses.ts';
 import { parseEndpoint } from './forward/endpoints.ts';
 import type { Endpoint } from './forward/udp.ts';
 import type { Name } from '../dnswire/data.ts';
 import { parseName } from '../dnswire/name.ts';
 
-/** A value that cannot be used: shown as one line, and the process exits with 2. */
+/** An invalid option: printed as one line, exit code 2. */
 export class ConfigError extends Error {
   readonly code = 'USAGE';
 }
@@ -18,7 +18,7 @@ const expected = (what: string): never => {
 export const parseBoolean = (text: string): boolean =>
   text === 'true' || (text === 'false' ? false : expected('true or false'));
 
-/** A whole number between two. */
+/** An integer within bounds. */
 export const parseCount =
   (least: number, most: number) =>
   (text: string): number => {
@@ -37,7 +37,7 @@ export function parseDurationMs(text: string): number {
   return ms;
 }
 
-/** One of some words. */
+/** One of the given words. */
 export const parseWord =
   <const Word extends string>(words: readonly Word[]) =>
   (text: string): Word =>
@@ -49,7 +49,7 @@ export function parseZone(text: string): Name {
   return name === undefined || name === '' ? expected('a domain name, such as cluster.local') : name;
 }
 
-/** What stands between commas; nothing where there is nothing. */
+/** A comma-separated list, possibly empty. */
 export const parseList =
   <T>(parse: (text: string) => T) =>
   (text: string): readonly T[] =>
@@ -59,7 +59,7 @@ export const parseList =
       .filter((part) => part !== '')
       .map((part) => named(part, parse));
 
-/** Says in an error which of several values it was. */
+/** Adds the list element to the error of its parser. */
 function named<T>(part: string, parse: (text: string) => T): T {
   try {
     return parse(part);
@@ -76,7 +76,7 @@ export const parseRange = (text: string): string =>
 export const parseServer = (text: string): Endpoint =>
   parseEndpoint(text) ?? expected('an address such as 192.0.2.1, 192.0.2.1:5353 or [2001:db8::1]:53');
 
-/** `ADDR:PORT` or `:PORT`, which is all addresses. Port 0 is any that is free. */
+/** `ADDR:PORT` or `:PORT` for all addresses. Port 0 is any free port. */
 export function parseListen(text: string): Endpoint {
   const anyPort = /^(\[[^\]]*\]|[^:]*):0$/.exec(text)?.[1];
   const full = anyPort === undefined ? text : `${anyPort}:53`;
@@ -85,7 +85,7 @@ export function parseListen(text: string): Endpoint {
   return anyPort === undefined ? endpoint : { ...endpoint, port: 0 };
 }
 
-/** A value, or undefined for the word `none`. */
+/** `none` becomes undefined. */
 export const orNone =
   <T>(parse: (text: string) => T) =>
   (text: string): T | undefined =>
@@ -94,11 +94,11 @@ export const orNone =
 const namespacePattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export const parseNamespace = (text: string): string =>
-  namespacePattern.test(text) ? text : expected('the name of a namespace');
+  namespacePattern.test(text) ? text : expected('a namespace name');
 
 /**
- * `ZONE=ADDR,ADDR`, and more of these behind commas: what has no `=` belongs to the zone before it, which is how a
- * mapping of a file is written on one line.
+ * `ZONE=ADDR,ADDR`, repeated after commas: an element without `=` belongs to the zone before it, since configuration
+ * files write a mapping on one line like that.
  */
 export function parseStubZones(text: string): readonly (readonly [Name, readonly Endpoint[]])[] {
   const zones: [Name, Endpoint[]][] = [];

@@ -17,7 +17,7 @@ function settings(...given: readonly string[]): Map<string, readonly string[]> {
   return all;
 }
 
-test('nothing given is CoreDNS, but for what we do better', () => {
+test('without options the defaults are those of CoreDNS, with a few exceptions', () => {
   const options = readDnsOptions(new Map());
   assert.deepEqual(options.listen.map(endpointName), ['[::]:53']);
   assert.equal(options.zones.clusterDomain, 'cluster.local');
@@ -32,7 +32,7 @@ test('nothing given is CoreDNS, but for what we do better', () => {
   );
 });
 
-test('every default that is shown is the one that is used', () => {
+test('the documented defaults are the effective ones', () => {
   const shown = dnsFlags.flatMap(({ name, default: fallback }) =>
     fallback === undefined ? [] : [`${name}=${fallback}`],
   );
@@ -42,7 +42,7 @@ test('every default that is shown is the one that is used', () => {
   );
 });
 
-test('everything given', () => {
+test('parses every option', () => {
   const options = readDnsOptions(
     settings(
       'listen=127.0.0.1:1053',
@@ -81,7 +81,7 @@ test('everything given', () => {
   assert.deepEqual(readDnsOptions(settings('upstream=none')).forward.upstreams, []);
 });
 
-suite('what cannot be used is named, with what was expected', () => {
+suite('rejects an invalid value with its name and what was expected', () => {
   const table: readonly (readonly [given: string, want: string])[] = [
     ['ttl=7200', 'invalid argument "7200" for "--ttl" flag: expected a whole number from 0 to 3600'],
     ['ttl=5s', 'invalid argument "5s" for "--ttl" flag: expected a whole number from 0 to 3600'],
@@ -117,22 +117,19 @@ suite('what cannot be used is named, with what was expected', () => {
       'allow-recursion=10.0.0.0/99',
       'invalid argument "10.0.0.0/99" for "--allow-recursion" flag: "10.0.0.0/99": expected a CIDR such as 10.0.0.0/8',
     ],
-    [
-      'namespaces=Default',
-      'invalid argument "Default" for "--namespaces" flag: "Default": expected the name of a namespace',
-    ],
+    ['namespaces=Default', 'invalid argument "Default" for "--namespaces" flag: "Default": expected a namespace name'],
   ];
   for (const [given, want] of table) {
     test(given, () => assert.throws(() => readDnsOptions(settings(given)), { message: want, code: 'USAGE' }));
   }
 
-  test('one zone twice', () => {
+  test('rejects two stub-zone options for one zone', () => {
     const given = settings('stub-zone=a.example=192.0.2.1', 'stub-zone=a.example=192.0.2.2');
     assert.throws(() => readDnsOptions(given), { message: /given twice for "a\.example"/ });
   });
 });
 
-test('a printed file has a comment for every key, and reads as what was printed', () => {
+test('a printed file describes every key and parses to the same options', () => {
   const given = settings(
     'ttl=30',
     'listen=:1053',
@@ -154,7 +151,7 @@ test('a printed file has a comment for every key, and reads as what was printed'
     assert.ok(text.includes(`# ${description}\n`) && text.includes(`${name}:`));
 });
 
-test('the example of a configuration has every key, with its default', async () => {
+test('the example configuration contains every key with its default', async () => {
   const file = new URL('../../examples/dns/config.yaml', import.meta.url);
   const text = await readFile(file, 'utf8');
   const [heading = ''] = text.split('\n\n', 1);

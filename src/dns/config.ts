@@ -20,10 +20,10 @@ import type { Endpoint } from './forward/udp.ts';
 import type { Name } from '../dnswire/data.ts';
 import type { ServedZones } from './records/apex.ts';
 
-/** What was given: name of a flag → its values, one unless it is repeatable. What was not given is absent. */
+/** Name of a flag → its values, one unless the flag is repeatable. Flags that were not given are absent. */
 export type DnsSettings = ReadonlyMap<string, readonly string[]>;
 
-/** How names that are not ours are answered. */
+/** Options of forwarding and recursion. */
 export interface ForwardSettings extends Pick<
   ForwarderOptions,
   'upstream' | 'maxInFlight' | 'maxWaitingPerClient' | 'deadlineMs' | 'refusePrivate'
@@ -34,43 +34,43 @@ export interface ForwardSettings extends Pick<
   readonly cache: Omit<CacheOptions, 'clock' | 'random' | 'counts'>;
   /** CIDRs that may recurse; undefined: those of `defaultAllowed`. */
   readonly allow: readonly string[] | undefined;
-  /** Questions a second of one client; 0: no limit. */
+  /** Recursive queries per second of one client; 0: no limit. */
   readonly perSecond: number;
-  /** Whether the AD flag of upstreams is passed on. */
+  /** Whether the AD flag of upstream replies is passed on. */
   readonly trustAd: boolean;
 }
 
-/** Everything that can be said about the DNS server, checked and with defaults. */
+/** All options of the DNS server, validated and with defaults. */
 export interface DnsOptions {
   readonly listen: readonly Endpoint[];
   readonly workers: number;
-  /** TCP connections at once; left out: 1024. */
+  /** Open TCP connections; left out: 1024. */
   readonly maxConnections?: number;
-  /** Whether another process may have the same port. */
+  /** Whether another process may listen on the same port (SO_REUSEPORT). */
   readonly sharePort: boolean;
   readonly zones: ServedZones;
-  /** Namespaces that are served; undefined: all. */
+  /** Namespaces whose objects are published; undefined: all. */
   readonly namespaces: ReadonlySet<string> | undefined;
-  /** Whether `srvServiceName` is heeded. */
+  /** Whether `srvServiceName` of ports is used. */
   readonly srvServiceNames: boolean;
   readonly searchCompletion: boolean;
   readonly filterAaaa: boolean;
   readonly forward: ForwardSettings;
   readonly transfer: { readonly to: readonly string[]; readonly notify: readonly Endpoint[] };
-  /** Where these are told; undefined: nowhere. */
+  /** Listen addresses of the HTTP endpoints; undefined: disabled. */
   readonly health: Endpoint | undefined;
   readonly ready: Endpoint | undefined;
   readonly metrics: Endpoint | undefined;
-  /** Replies a second to one client over UDP; 0: no limit. */
+  /** UDP replies per second to one client; 0: no limit. */
   readonly responseRate: number;
-  /** How long questions are answered after being told to stop. */
+  /** How long queries are answered after a stop was requested. */
   readonly lameduckMs: number;
 }
 
 /** Reads settings. Throws `ConfigError`, which names the flag, the value, and what was expected. */
 export function readDnsOptions(settings: DnsSettings): DnsOptions {
   const unknown = [...settings.keys()].find((name) => !dnsFlags.some((flag) => flag.name === name));
-  if (unknown !== undefined) throw new ConfigError(`bug: "${unknown}" is no setting of the DNS server`);
+  if (unknown !== undefined) throw new ConfigError(`bug: "${unknown}" is not an option of the DNS server`);
   const reader = new Reader(settings);
   return {
     listen: reader.all('listen', parseListen, ':53'),
@@ -86,9 +86,9 @@ export function readDnsOptions(settings: DnsSettings): DnsOptions {
       to: reader.one('transfer-to', parseList(parseRange)) ?? [],
       notify: reader.one('notify', parseList(parseServer)) ?? [],
     },
-    health: reader.place('health-listen', ':8080'),
-    ready: reader.place('ready-listen', ':8181'),
-    metrics: reader.place('metrics-listen', ':9153'),
+    health: reader.listenAddress('health-listen', ':8080'),
+    ready: reader.listenAddress('ready-listen', ':8181'),
+    metrics: reader.listenAddress('metrics-listen', ':9153'),
     responseRate: reader.one('response-rate', parseCount(0, 10_000_000)) ?? 0,
     lameduckMs: reader.one('lameduck', parseDurationMs) ?? 5000,
   };
@@ -135,7 +135,7 @@ function forwardOf(reader: Reader): ForwardSettings {
     },
     maxInFlight: reader.one('forward-max-concurrent', parseCount(1, 20_000)) ?? 1000,
     maxWaitingPerClient: reader.one('forward-max-per-client', parseCount(1, 20_000)) ?? 256,
-    deadlineMs: reader.one('forward-timeout', atLeast(100, parseDurationMs)) ?? 4000,
+    deadlineMs: reader.one('forward-timeout', atLeastMs(100, parseDurationMs)) ?? 4000,
     refusePrivate: reader.flag('upstream-refuse-private'),
     trustAd: reader.flag('upstream-trust-ad'),
     cache: {
@@ -151,7 +151,7 @@ function forwardOf(reader: Reader): ForwardSettings {
   };
 }
 
-const atLeast =
+const atLeastMs =
   (leastMs: number, parse: (text: string) => number) =>
   (text: string): number => {
     const ms = parse(text);
@@ -168,7 +168,7 @@ function stubZonesOf(reader: Reader): ReadonlyMap<Name, readonly Endpoint[]> {
   return routes;
 }
 
-/** Reads single settings, and says of each that cannot be read which it is. */
+/** Parses single options; its errors name the option. */
 class Reader {
   readonly #settings: DnsSettings;
 
@@ -176,7 +176,7 @@ class Reader {
     this.#settings = settings;
   }
 
-  /** The last value that was given. */
+  /** The last value of an option. */
   one<T>(name: string, parse: (text: string) => T): T | undefined {
     const text = this.#settings.get(name)?.at(-1);
     return text === undefined ? undefined : parsed(name, text, parse);
@@ -190,12 +190,12 @@ class Reader {
     return this.one(name, parseBoolean) ?? false;
   }
 
-  /** A value that can be `none`. */
+  /** An option that can be `none`. */
   optional<T>(name: string, parse: (text: string) => T, fallback: T): T | undefined {
     return this.#settings.has(name) ? this.one(name, orNone(parse)) : fallback;
   }
 
-  place(name: string, fallback: string): Endpoint | undefined {
+  listenAddress(name: string, fallback: string): Endpoint | undefined {
     return this.optional(name, parseListen, parseListen(fallback));
   }
 }
@@ -210,7 +210,7 @@ function parsed<T>(name: string, text: string, parse: (text: string) => T): T {
   }
 }
 
-/** The settings as a file: every key with what it means, those that were not given as comments. */
+/** The options as a YAML file: every key with its description; keys that were not set are commented out. */
 export function printConfig(settings: DnsSettings, heading: readonly string[] = []): string {
   const lines = heading.map((line) => `# ${line}`.trimEnd());
   for (const { name, value, description, repeatable, default: fallback } of dnsFlags) {
@@ -223,6 +223,6 @@ export function printConfig(settings: DnsSettings, heading: readonly string[] = 
   return `${lines.join('\n').trimStart()}\n`;
 }
 
-/** JSON is YAML; words and numbers need no quotes, but for the one word that means nothing. */
+/** A YAML scalar: JSON is valid YAML, and most words and numbers need no quotes. */
 const quoted = (text: string): string =>
   /^[A-Za-z0-9][A-Za-z0-9./-]*$/.test(text) && !/^null$/i.test(text) ? text : JSON.stringify(text);

@@ -1,7 +1,7 @@
-// The grammar of a Corefile: blocks of directives, which have arguments and may have blocks themselves.
+// Parser of the Corefile syntax: blocks of directives, which have arguments and may have blocks of their own.
 import { ConfigError } from './config-values.ts';
 
-/** A word at the start of a line with what follows it there, and the lines in its braces. */
+/** The first word of a line, its arguments, and the directives in its braces. */
 export interface Directive {
   readonly line: number;
   readonly name: string;
@@ -9,7 +9,7 @@ export interface Directive {
   readonly block: readonly Directive[];
 }
 
-/** A server block: the zones in front of its braces, and what is said about them. */
+/** A server block: its zones and their directives. */
 export interface ServerBlock {
   readonly line: number;
   /** As written: `.:53`, `dns://example.org`. */
@@ -23,10 +23,10 @@ interface Token {
   readonly isQuoted: boolean;
 }
 
-/** Deeper than any directive goes; a file that does is not one. */
+/** Deeper nesting than any real directive has. */
 const maxDepth = 8;
 
-/** Reads a Corefile, with its snippets put where they are imported. Throws `ConfigError` with the line. */
+/** Parses a Corefile and expands imported snippets. Throws `ConfigError` with the line. */
 export function readBlocks(text: string): readonly ServerBlock[] {
   const parser = new Parser(tokens(text));
   const snippets = new Map<string, readonly Directive[]>();
@@ -55,14 +55,14 @@ function imported(
   });
 }
 
-/** Words and braces, without comments. A brace counts as one only where it stands alone. */
+/** Words and braces, without comments. A brace is a token of its own only if it stands alone. */
 function tokens(text: string): readonly Token[] {
   const found: Token[] = [];
   for (const [index, line] of text.split('\n').entries()) {
     const pattern = /"((?:[^"\\]|\\.)*)"|(#.*)|([^\s"]\S*)|(")/g;
     for (const [, quoted, comment, word, stray] of line.matchAll(pattern)) {
       if (comment !== undefined) break;
-      if (stray !== undefined) throw new ConfigError(`Corefile:${index + 1}: a quote is not closed on its line`);
+      if (stray !== undefined) throw new ConfigError(`Corefile:${index + 1}: unterminated quote`);
       found.push({ text: quoted ?? word ?? '', line: index + 1, isQuoted: quoted !== undefined });
     }
   }
@@ -85,7 +85,7 @@ class Parser {
     throw new ConfigError(`Corefile:${line}: ${problem}`);
   }
 
-  /** Words up to a brace or the end of the line; a list of zones may go on in the next line after a comma. */
+  /** Words up to a brace or the end of the line; a trailing comma continues a list of zones on the next line. */
   words(): { readonly line: number; readonly words: readonly string[] } {
     const line = this.#tokens[this.#at]?.line ?? 0;
     const words: string[] = [];
@@ -96,15 +96,15 @@ class Parser {
       words.push(token.text);
       this.#at += 1;
     }
-    if (words.length === 0) return this.fail(line, `"${this.#peek()?.text ?? ''}" without anything before it`);
+    if (words.length === 0) return this.fail(line, `unexpected "${this.#peek()?.text ?? ''}"`);
     return { line, words };
   }
 
-  /** What is in the braces that begin here; undefined: there are none. */
+  /** The directives in the braces that open here; undefined: there is no brace. */
   block(depth: number): readonly Directive[] | undefined {
     const open = this.#peek();
     if (open === undefined || !isBrace(open) || open.text !== '{') return undefined;
-    if (depth > maxDepth) return this.fail(open.line, 'too many braces inside of each other');
+    if (depth > maxDepth) return this.fail(open.line, 'braces are nested too deeply');
     this.#at += 1;
     const directives: Directive[] = [];
     for (let token = this.#peek(); token !== undefined; token = this.#peek()) {

@@ -4,8 +4,7 @@ import fc from 'fast-check';
 
 import { readDnsOptions } from './config.ts';
 import { ConfigError } from './config-values.ts';
-import { readCorefile } from './corefile.ts';
-import { reverseRange } from './reverse-range.ts';
+import { readCorefile, reverseRange } from './corefile.ts';
 
 /** `name=value` lines, then `line: note` ones. */
 const print = (text: string): readonly string[] => {
@@ -109,9 +108,9 @@ lab.example:53 other.example { errors
         'clusterset-domain=clusterset.local',
         'search-completion=true',
         'transfer-to=0.0.0.0/0,::/0',
-        '2: a second cluster domain is not served: "second.local" is left out',
+        '2: only one cluster domain is supported: ignored "second.local"',
         '9: pass --kubeconfig /etc/kube/config to the command',
-        '10: kubernetes labels has no counterpart: left out',
+        '10: kubernetes labels is not supported: ignored',
       ],
     },
     {
@@ -144,9 +143,9 @@ lab.example:53 other.example { errors
         'listen=10.0.0.10:53',
         'listen=[fd00::10]:53',
         'upstream=192.0.2.3',
-        '12: upstreams are asked over UDP and TCP, not tls: "tls://192.0.2.1" is left out',
-        '13: hosts has no counterpart: left out',
-        '16: template has no counterpart: left out, see filter-aaaa',
+        '12: upstreams are queried over UDP and TCP, not tls: ignored "tls://192.0.2.1"',
+        '13: hosts is not supported: ignored',
+        '16: template is not supported: ignored, see filter-aaaa',
       ],
     },
     { name: 'that is empty', given: '# nothing\n', want: [] },
@@ -161,16 +160,16 @@ lab.example:53 other.example { errors
   const broken: readonly (readonly [given: string, want: RegExp])[] = [
     ['.:53 {\n  errors\n', /^Corefile:1: "\{" is not closed$/],
     ['.:53\n', /^Corefile:1: expected "\{" after the zones of a server$/],
-    ['.:53 {\n}\n}\n', /^Corefile:3: "\}" without anything before it$/],
-    ['. {\n  hosts "a\n}', /^Corefile:2: a quote is not closed on its line$/],
+    ['.:53 {\n}\n}\n', /^Corefile:3: unexpected "\}"$/],
+    ['. {\n  hosts "a\n}', /^Corefile:2: unterminated quote$/],
     ['(a) {\n  import a\n}\n. {\n  import a\n}', /^Corefile:2: snippets import each other$/],
   ];
   for (const [given, want] of broken) {
-    test(`refuses ${JSON.stringify(given)}`, () =>
+    test(`rejects ${JSON.stringify(given)}`, () =>
       assert.throws(() => readCorefile(given), { message: want, code: 'USAGE' }));
   }
 
-  test('any text is read or refused with a line', () => {
+  test('parses any text or rejects it with a line number', () => {
     const word = fc.constantFrom(
       '.',
       '.:53',
@@ -203,7 +202,7 @@ lab.example:53 other.example { errors
   });
 });
 
-suite('the range of a reverse zone', () => {
+suite('the CIDR of a reverse zone', () => {
   const table: readonly (readonly [given: string, want: string | undefined])[] = [
     ['10.in-addr.arpa', '10.0.0.0/8'],
     ['96.10.in-addr.arpa.', '10.96.0.0/16'],

@@ -1,33 +1,32 @@
-// Reads the part of CoreDNS's configuration that clusters use, as settings of ours.
-import { joinHostPort, parseCidr } from '../api/addresses.ts';
+// Translates a Corefile, CoreDNS's configuration, to our options.
+import { canonicalCidr, joinHostPort, parseCidr } from '../api/addresses.ts';
 import type { DnsSettings } from './config.ts';
 import type { Directive, ServerBlock } from './corefile-blocks.ts';
 import { readBlocks } from './corefile-blocks.ts';
-import { reverseRange } from './reverse-range.ts';
 
-/** Something that a person should look at: it has no counterpart here, or needs none. */
+/** A line of a Corefile that has no equivalent option. */
 export interface Note {
   readonly line: number;
   readonly text: string;
 }
 
-/** What a Corefile says in our settings. */
-export interface Imported {
+/** A Corefile as options. */
+export interface CorefileImport {
   readonly settings: DnsSettings;
   readonly notes: readonly Note[];
 }
 
-/** Does for one directive what it says. `zones` are those of its server block, without the root. */
+/** Translates one directive. `zones` are those of its server block, without the root. */
 type Reader = (draft: Draft, directive: Directive, zones: readonly string[]) => void;
 
-/** Reads a Corefile. Throws `ConfigError` with the line if it is none; what is not understood becomes a note. */
-export function readCorefile(text: string): Imported {
+/** Parses a Corefile. Throws `ConfigError` with the line if it is malformed; adds a note for each unsupported directive. */
+export function readCorefile(text: string): CorefileImport {
   const draft = new Draft();
   for (const block of readBlocks(text)) readServer(draft, block);
   return draft;
 }
 
-class Draft implements Imported {
+class Draft implements CorefileImport {
   readonly settings = new Map<string, readonly string[]>();
   readonly notes: Note[] = [];
 
@@ -39,11 +38,11 @@ class Draft implements Imported {
     this.settings.set(name, [...(this.settings.get(name) ?? []), value]);
   }
 
-  /** One of two settings for one thing: the first counts. */
+  /** Sets an option that two directives may set: the first value wins. */
   setOnce(name: string, value: string, line: number): void {
     const before = this.settings.get(name)?.[0];
     if (before === undefined) this.set(name, value);
-    else if (before !== value) this.note(line, `${name} is "${before}" already: "${value}" is left out`);
+    else if (before !== value) this.note(line, `${name} is already "${before}": ignored "${value}"`);
   }
 
   note(line: number, text: string): void {
@@ -62,15 +61,15 @@ function readServer(draft: Draft, { line, zones, directives }: ServerBlock): voi
   for (const directive of directives) {
     const read = readers.get(directive.name);
     if (read !== undefined) read(draft, directive, names);
-    else if (!builtIn.has(directive.name)) draft.note(directive.line, `${directive.name} has no counterpart: left out`);
+    else if (!builtIn.has(directive.name)) draft.note(directive.line, `${directive.name} is not supported: ignored`);
   }
 }
 
-function addListen(draft: Draft, place: string): void {
-  if (draft.settings.get('listen')?.includes(place) !== true) draft.add('listen', place);
+function addListen(draft: Draft, address: string): void {
+  if (draft.settings.get('listen')?.includes(address) !== true) draft.add('listen', address);
 }
 
-/** What is always so here, or needs no setting. */
+/** Directives whose behaviour is built in. */
 const builtIn = new Set(['errors', 'loop', 'reload', 'loadbalance', 'minimal', 'any', 'bufsize', 'cancel', 'nsid']);
 
 const isReverse = (zone: string): boolean => /(^|\.)(in-addr|ip6)\.arpa\.?$/.test(zone) || zone.includes('/');
@@ -81,23 +80,23 @@ const kubernetes: Reader = (draft, { line, args, block }, zones) => {
   const own = served.filter((zone) => !isReverse(zone) && !multicluster.includes(zone));
   const [first, ...others] = own;
   if (first !== undefined) draft.setOnce('cluster-domain', first.replace(/\.$/, ''), line);
-  for (const zone of others) draft.note(line, `a second cluster domain is not served: "${zone}" is left out`);
+  for (const zone of others) draft.note(line, `only one cluster domain is supported: ignored "${zone}"`);
   readReverseZones(draft, line, served.filter(isReverse));
   for (const option of block) readKubernetesOption(draft, option);
 };
 
-/** `in-addr.arpa` as a whole is what is done without a setting. */
+/** Without ranges `in-addr.arpa` and `ip6.arpa` are served as a whole, which is the default. */
 function readReverseZones(draft: Draft, line: number, zones: readonly string[]): void {
   const narrow = zones.filter((zone) => !/^(in-addr|ip6)\.arpa\.?$/.test(zone));
   const ranges = narrow.flatMap((zone) => {
     const range = zone.includes('/') ? (parseCidr(zone) === undefined ? undefined : zone) : reverseRange(zone);
-    if (range === undefined) draft.note(line, `"${zone}" is no zone of addresses: left out`);
+    if (range === undefined) draft.note(line, `"${zone}" is not a reverse zone: ignored`);
     return range ?? [];
   });
   if (ranges.length > 0 && narrow.length === zones.length) draft.set('reverse-zones', ranges.join(','));
 }
 
-/** Option → the setting that it is, and its value. */
+/** Option of the kubernetes plugin → name and value of ours. */
 const plainKubernetesOptions = new Map(
   Object.entries<(args: readonly string[]) => readonly [string, string]>({
     pods: ([mode = 'disabled']) => ['pods', mode],
@@ -116,7 +115,7 @@ function readKubernetesOption(draft: Draft, { name, args, line }: Directive): vo
   if (name === 'ignore' && args[0] === 'empty_service') return draft.set('ignore-empty-service', 'true');
   if (name === 'fallthrough' || name === 'startup_timeout') return;
   if (name === 'kubeconfig') return draft.note(line, `pass --kubeconfig ${args[0] ?? 'FILE'} to the command`);
-  draft.note(line, `kubernetes ${name} has no counterpart: left out`);
+  draft.note(line, `kubernetes ${name} is not supported: ignored`);
 }
 
 const forward: Reader = (draft, { line, args, block }, zones) => {
@@ -125,8 +124,7 @@ const forward: Reader = (draft, { line, args, block }, zones) => {
   const targets = from === '.' ? zones : [from.replace(/\.$/, '')];
   const isSystem = to.includes('/etc/resolv.conf');
   if (targets.length === 0 && servers.length > 0) draft.setOnce('upstream', servers.join(','), line);
-  if (targets.length > 0 && isSystem)
-    draft.note(line, 'servers of /etc/resolv.conf for one zone: left out, it is the default');
+  if (targets.length > 0 && isSystem) draft.note(line, '/etc/resolv.conf for a single zone is the default: ignored');
   if (servers.length > 0) for (const zone of targets) draft.add('stub-zone', `${zone}=${servers.join(',')}`);
   for (const option of block) readForwardOption(draft, option);
 };
@@ -135,21 +133,29 @@ function readUpstream(draft: Draft, line: number, text: string): readonly string
   if (text === '/etc/resolv.conf') return [];
   const [, scheme = 'dns', address = text] = /^(\w+):\/\/(.+)$/.exec(text) ?? [];
   if (scheme === 'dns') return [address];
-  draft.note(line, `upstreams are asked over UDP and TCP, not ${scheme}: "${text}" is left out`);
+  draft.note(line, `upstreams are queried over UDP and TCP, not ${scheme}: ignored "${text}"`);
   return [];
 }
 
-/** Upstreams are chosen by how they answer, so what tunes a choice by chance or order is not needed. */
-const forwardNeedless = new Set(['policy', 'health_check', 'max_fails', 'expire', 'prefer_udp', 'failover', 'next']);
+/** Options without an equivalent: upstreams are selected by their response times. */
+const ignoredForwardOptions = new Set([
+  'policy',
+  'health_check',
+  'max_fails',
+  'expire',
+  'prefer_udp',
+  'failover',
+  'next',
+]);
 
 function readForwardOption(draft: Draft, { name, args, line }: Directive): void {
   if (name === 'max_concurrent') draft.set('forward-max-concurrent', args[0] ?? '1000');
   else if (name === 'force_tcp') draft.set('upstream-tcp', 'true');
-  else if (!forwardNeedless.has(name)) draft.note(line, `forward ${name} has no counterpart: left out`);
+  else if (!ignoredForwardOptions.has(name)) draft.note(line, `forward ${name} is not supported: ignored`);
 }
 
 const cache: Reader = (draft, { args, block, line }, zones) => {
-  // A cache of one zone is not told apart from the others; the root's decides.
+  // There is one cache for all zones, and the options of the root zone take precedence.
   if (zones.length > 0 && draft.settings.has('cache-max-ttl')) return;
   const [ttl] = args;
   if (ttl !== undefined && /^\d+$/.test(ttl)) {
@@ -166,13 +172,13 @@ function readCacheOption(draft: Draft, { name, args, line }: Directive, cacheLin
     if (ttl !== undefined) draft.set(name === 'success' ? 'cache-max-ttl' : 'cache-max-negative-ttl', ttl);
     if (least !== undefined && name === 'success') draft.set('cache-min-ttl', least);
   } else if (name === 'serve_stale') draft.set('serve-stale', first ?? '1h');
-  else if (name === 'disable' && args.length > 1) return; // for our own zones, which are never cached
+  else if (name === 'disable' && args.length > 1) return; // for our own zones, which are not cached
   else if (name !== 'prefetch' && name !== 'servfail' && name !== 'keepttl') {
-    draft.note(line, `cache ${name} has no counterpart: left out`);
+    draft.note(line, `cache ${name} is not supported: ignored`);
   }
 }
 
-const place =
+const listenAddress =
   (setting: string): Reader =>
   (draft, { args, block }) => {
     const [address] = args;
@@ -185,13 +191,13 @@ const transfer: Reader = (draft, { block, line }) => {
   const to = block.filter(({ name }) => name === 'to').flatMap(({ args }) => args);
   const ranges = to.flatMap((text) => (text === '*' ? ['0.0.0.0/0', '::/0'] : [text.replace(/:\d+$/, '')]));
   if (ranges.length > 0) draft.set('transfer-to', ranges.join(','));
-  else draft.note(line, 'transfer without "to" allows nobody: left out');
+  else draft.note(line, 'transfer without "to" allows no client: ignored');
 };
 
 const bind: Reader = (draft, { args, line }) => {
   const port = draft.settings.get('listen')?.[0]?.replace(/^.*:/, '') ?? '53';
   const addresses = args.filter((text) => /[.:]/.test(text));
-  if (addresses.length < args.length) draft.note(line, 'bind takes addresses here, not interfaces: left out');
+  if (addresses.length < args.length) draft.note(line, 'bind supports addresses only: ignored interfaces');
   const places = addresses.map((address) => joinHostPort(address, port));
   if (places.length > 0) draft.settings.set('listen', places);
 };
@@ -203,12 +209,31 @@ const readers: ReadonlyMap<string, Reader> = new Map(
     cache,
     transfer,
     bind,
-    health: place('health-listen'),
-    ready: place('ready-listen'),
-    prometheus: place('metrics-listen'),
+    health: listenAddress('health-listen'),
+    ready: listenAddress('ready-listen'),
+    prometheus: listenAddress('metrics-listen'),
     autopath: (draft) => draft.set('search-completion', 'true'),
-    log: (draft, { line }) => draft.note(line, 'questions are not logged: metrics count them'),
+    log: (draft, { line }) => draft.note(line, 'queries are not logged: metrics count them'),
     template: (draft, { line, args }) =>
-      draft.note(line, `template has no counterpart: left out${args.includes('AAAA') ? ', see filter-aaaa' : ''}`),
+      draft.note(line, `template is not supported: ignored${args.includes('AAAA') ? ', see filter-aaaa' : ''}`),
   }),
 );
+
+/** The CIDR of a reverse zone: 10.0.0.0/8 for `10.in-addr.arpa`; undefined if it is not one. */
+export function reverseRange(zone: string): string | undefined {
+  const [, labels = '', family] = /^(.*)\.(in-addr|ip6)\.arpa\.?$/i.exec(zone) ?? [];
+  const parts = labels.split('.').toReversed();
+  if (family === undefined) return undefined;
+  return family.toLowerCase() === 'ip6' ? ipv6Range(parts) : ipv4Range(parts);
+}
+
+function ipv4Range(bytes: readonly string[]): string | undefined {
+  if (bytes.length > 4 || bytes.some((byte) => !/^\d{1,3}$/.test(byte))) return undefined;
+  return canonicalCidr(`${[...bytes, '0', '0', '0'].slice(0, 4).join('.')}/${8 * bytes.length}`);
+}
+
+function ipv6Range(nibbles: readonly string[]): string | undefined {
+  if (nibbles.length > 32 || nibbles.some((nibble) => !/^[0-9a-f]$/i.test(nibble))) return undefined;
+  const all = nibbles.join('').padEnd(32, '0');
+  return canonicalCidr(`${all.match(/.{4}/g)?.join(':') ?? ''}/${4 * nibbles.length}`);
+}

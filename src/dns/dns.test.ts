@@ -41,20 +41,20 @@ function resolverOf(dns: RunningDnsPart): Resolver {
 
 const web = 'kubernetes.default.svc.cluster.local';
 
-test('a server is starting, then ready, then stopping, and says so', async () => {
+test('problems() reports a server that is starting or stopping', async () => {
   await using server = await testServer();
   const { dns } = start(clientOf(server));
-  assert.deepEqual(dns.problems(), ['it does not listen yet']);
+  assert.deepEqual(dns.problems(), ['the sockets are not open yet']);
   assert.deepEqual(dns.listens, []);
   await dns.ready;
   assert.deepEqual(dns.problems(), []);
   assert.equal((await resolverOf(dns).resolve4(web)).length, 1);
   const stopping = dns[Symbol.asyncDispose]();
-  assert.deepEqual(dns.problems(), ['it is stopping']);
+  assert.deepEqual(dns.problems(), ['the server is stopping']);
   await stopping;
 });
 
-test('a reload answers by other options; serials and counters go on', async () => {
+test('a reload applies other options and continues serials and counters', async () => {
   await using server = await testServer();
   const client = clientOf(server);
   const { dns, metrics } = start(client);
@@ -69,12 +69,12 @@ test('a reload answers by other options; serials and counters go on', async () =
     status: { loadBalancer: {} },
   });
   await until(
-    'it is there',
+    'the Service is published',
     async () => (await resolver.resolve4('web.default.svc.cluster.local').catch(() => [])).length,
   );
   const before = await soa('cluster.local');
   await Promise.all([dns.reload(options({ ttl: '7' })), dns.reload(options({ ttl: '9' }))]);
-  assert.equal(await ttl(), 9, 'the last of two that were asked for together');
+  assert.equal(await ttl(), 9, 'the last of two concurrent reloads');
   assert.ok((await soa('cluster.local')) > before);
   assert.deepEqual(dns.problems(), []);
   const counted = await metrics.getSingleMetric('coredns_dns_requests_total')?.get();
@@ -84,7 +84,7 @@ test('a reload answers by other options; serials and counters go on', async () =
   await dns[Symbol.asyncDispose]();
 });
 
-test('a reload keeps what upstreams said', async () => {
+test('a reload keeps the cache', async () => {
   await using server = await testServer();
   await using upstream = await FakeUpstream.start(answers('192.0.2.1'));
   const settings = { upstream: `${upstream.endpoint.address}:${upstream.endpoint.port}` };
@@ -100,7 +100,7 @@ test('a reload keeps what upstreams said', async () => {
   await dns[Symbol.asyncDispose]();
 });
 
-test('a reload that ends or begins to forward says so in every answer', async () => {
+test('a reload that disables or enables forwarding changes the RA flag', async () => {
   await using server = await testServer();
   await using upstream = await FakeUpstream.start(answers('192.0.2.1'));
   const { dns } = start(clientOf(server));
@@ -121,7 +121,7 @@ test('a reload that ends or begins to forward says so in every answer', async ()
   await dns[Symbol.asyncDispose]();
 });
 
-test('it can be stopped in the middle of a start or of a reload that gets nowhere', async () => {
+test('stops during a start or a reload that cannot sync', async () => {
   await using server = await testServer();
   let isAway = false;
   const transport = inProcess((request) => {
@@ -136,13 +136,13 @@ test('it can be stopped in the middle of a start or of a reload that gets nowher
   await reloading;
 
   const { dns: second } = start(new Client(transport));
-  await until('it listens', () => (second.listens?.length ?? 0) > 0);
+  await until('the sockets are open', () => (second.listens?.length ?? 0) > 0);
   await assert.rejects(resolverOf(second).resolve4(web), { code: 'ESERVFAIL' }, 'nothing is denied');
-  assert.deepEqual(second.problems(), ['the cluster has not been read completely yet']);
+  assert.match(second.problems()[0] ?? '', /^the namespaces have not been read yet: connect ECONNREFUSED$/);
   await second[Symbol.asyncDispose]();
 });
 
-test('a port that is taken rejects, with its name', async () => {
+test('ready rejects with the address of a port that is in use', async () => {
   await using server = await testServer();
   const { dns } = start(clientOf(server));
   await dns.ready;

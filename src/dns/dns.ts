@@ -3,46 +3,40 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { PartContext, RunningPart } from '../client/part.ts';
 import type { DnsOptions } from './config.ts';
-import { listenPlaces, readResolvConf } from './machine.ts';
-import { lifeMetrics, serverMetrics } from './metrics.ts';
-import type { DnsSurroundings } from './serving.ts';
+import { listenAddresses, readResolvConf } from './machine.ts';
+import { serverStateMetrics, serverMetrics } from './metrics.ts';
+import type { ClusterNetwork } from './serving.ts';
 import { Serving } from './serving.ts';
 import type { ListenAddress } from './transport/protocol.ts';
 import type { RunningDns } from './transport/server.ts';
 import { startDnsServer } from './transport/server.ts';
 
-/** A DNS server at work. */
+/** A running DNS server. */
 export interface RunningDnsPart extends RunningPart {
   /**
-   * Answers by other options from now on, without a query lost; resolves when it does. The listen addresses, the number
-   * of threads and the response rate stay as they were.
+   * Switches to other options without losing a query; resolves when the new ones are in use. The listen addresses, the
+   * number of threads and the response rate do not change.
    */
   reload(options: DnsOptions): Promise<void>;
 }
 
-/** Starts a DNS server for a cluster. It listens at once, and denies nothing before it has read everything. */
-export const startDns = (
-  context: PartContext,
-  options: DnsOptions,
-  surroundings: DnsSurroundings = {},
-): RunningDnsPart => new Dns(context, options, surroundings);
+/** Starts a DNS server for a cluster. It listens at once; until the first sync it denies no name (SERVFAIL). */
+export const startDns = (context: PartContext, options: DnsOptions, cluster: ClusterNetwork = {}): RunningDnsPart =>
+  new Dns(context, options, cluster);
 
-/** Other options, at the place of the old ones. */
-const keepPlace = (options: DnsOptions, { listen, workers, sharePort, responseRate }: DnsOptions): DnsOptions => ({
-  ...options,
-  listen,
-  workers,
-  sharePort,
-  responseRate,
-});
+/** Options for a reload: these options, with those of `current` that cannot change while the server runs. */
+const withFixedOptions = (options: DnsOptions, current: DnsOptions): DnsOptions => {
+  const { listen, workers, sharePort, responseRate } = current;
+  return { ...options, listen, workers, sharePort, responseRate };
+};
 
 class Dns implements RunningDnsPart {
   readonly ready: Promise<void>;
   readonly #context: PartContext;
-  readonly #surroundings: DnsSurroundings;
+  readonly #cluster: ClusterNetwork;
   readonly #cookieSecrets = [randomBytes(16)];
   readonly #label: string;
-  /** Resolves when it listens. */
+  /** Resolves when the sockets are open. */
   readonly #opened: Promise<void>;
   #options: DnsOptions;
   #serving: Serving | undefined;
@@ -53,10 +47,10 @@ class Dns implements RunningDnsPart {
   #errors = 0;
   #failedReloads = 0;
 
-  constructor(context: PartContext, options: DnsOptions, surroundings: DnsSurroundings) {
+  constructor(context: PartContext, options: DnsOptions, cluster: ClusterNetwork) {
     this.#context = context;
     this.#options = options;
-    this.#surroundings = surroundings;
+    this.#cluster = cluster;
     this.#label = `dns://:${options.listen[0]?.port ?? 53}`;
     this.#opened = this.#open();
     this.ready = this.#opened.then(() => this.#serving?.ready);
@@ -67,13 +61,13 @@ class Dns implements RunningDnsPart {
   }
 
   problems(): readonly string[] {
-    if (this.#isStopping) return ['it is stopping'];
-    if (this.#server === undefined) return ['it does not listen yet'];
+    if (this.#isStopping) return ['the server is stopping'];
+    if (this.#server === undefined) return ['the sockets are not open yet'];
     return this.#serving?.problems() ?? [];
   }
 
   reload(options: DnsOptions): Promise<void> {
-    // One at a time, in the order they were asked for.
+    // Reloads run one after the other, in the order of the calls.
     const reloading = this.#reloading.then(() => this.#reload(options));
     this.#reloading = reloading.catch(() => void this.#failedReloads++);
     return reloading;
@@ -82,23 +76,23 @@ class Dns implements RunningDnsPart {
   async #reload(options: DnsOptions): Promise<void> {
     await this.#opened;
     if (this.#isStopping) return;
-    const before = this.#serving;
-    const next = await this.#serve(keepPlace(options, this.#options));
-    // The old one goes on until the new one knows as much, however long the API server is away.
+    const previous = this.#serving;
+    const next = await this.#serve(withFixedOptions(options, this.#options));
+    // The previous instance answers until the new one has synced, however long the API server is unavailable.
     await Promise.race([next.ready, this.#stopping.promise]);
     if (this.#isStopping) return next.stop();
-    this.#options = keepPlace(options, this.#options);
+    this.#options = withFixedOptions(options, this.#options);
     this.#serving = next;
     await this.#server?.useTable(next.table, { recursionAvailable: next.forwarder !== undefined });
     this.#measure();
-    await before?.stop();
+    await previous?.stop();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopping = true;
     this.#stopping.resolve();
     await this.#reloading;
-    // Those who ask learn only after a while that they should ask others; until then they get their answers.
+    // Clients notice the shutdown with a delay; keep answering until then.
     if (this.#server !== undefined && this.#options.lameduckMs > 0) await sleep(this.#options.lameduckMs);
     await this.#opened.catch(() => undefined);
     await this.#server?.close();
@@ -109,10 +103,10 @@ class Dns implements RunningDnsPart {
     const serving = await this.#serve(this.#options);
     this.#serving = serving;
     const { listen, workers, sharePort, responseRate, maxConnections } = this.#options;
-    // Who shares a port gets questions at once, and another could answer them until this one can.
+    // With a shared port queries arrive as soon as it is open, and until the first sync the other server can answer them.
     if (sharePort) await Promise.race([serving.ready, this.#stopping.promise]);
     this.#server = await startDnsServer({
-      listen: listenPlaces(listen),
+      listen: listenAddresses(listen),
       workers,
       share: sharePort,
       table: serving.table,
@@ -124,22 +118,22 @@ class Dns implements RunningDnsPart {
       slowPath: async (query, client) => (await this.#serving?.slowPath(query, client)) ?? [],
       onError: (error) => {
         this.#errors++;
-        this.#context.log.warn({ err: error }, 'DNS goes on');
+        this.#context.log.warn({ err: error }, 'query or worker thread failed');
       },
     });
     this.#measure();
   }
 
   async #serve(options: DnsOptions): Promise<Serving> {
-    const before = this.#serving;
+    const previous = this.#serving;
     return new Serving({
-      ...this.#surroundings,
+      ...this.#cluster,
       context: this.#context,
       options,
       resolvConf: await readResolvConf(),
       cookieSecrets: this.#cookieSecrets,
       label: this.#label,
-      ...(before === undefined ? {} : { before }),
+      ...(previous === undefined ? {} : { previous }),
     });
   }
 
@@ -148,7 +142,7 @@ class Dns implements RunningDnsPart {
     metrics.clear();
     this.#serving?.measure();
     if (this.#server !== undefined) serverMetrics(metrics, this.#server, this.#label);
-    lifeMetrics(metrics, this.#label, {
+    serverStateMetrics(metrics, this.#label, {
       errors: () => this.#errors,
       failedReloads: () => this.#failedReloads,
       forwards: () => this.#serving?.forwarder !== undefined,

@@ -3,16 +3,16 @@ import { suite, test } from 'node:test';
 
 import { readDnsOptions } from './config.ts';
 import { endpointName } from './forward/upstream.ts';
-import type { Surroundings } from './forward-plan.ts';
+import type { ForwardEnvironment } from './forward-plan.ts';
 import { planForwarding } from './forward-plan.ts';
 
-const surroundings: Surroundings = {
+const environment: ForwardEnvironment = {
   resolvConf: 'nameserver 192.0.2.1\nnameserver 10.0.0.5\n',
   own: { listen: [{ address: '::', port: 53 }], machine: ['10.0.0.5'] },
   clusterRanges: ['10.244.0.0/16'],
 };
 
-suite('whom to ask', () => {
+suite('planForwarding selects upstreams', () => {
   const table: readonly {
     name: string;
     given: Readonly<Record<string, string>>;
@@ -21,43 +21,43 @@ suite('whom to ask', () => {
     warnings: readonly RegExp[];
   }[] = [
     {
-      name: 'the servers of the machine, but for ourselves',
+      name: 'of resolv.conf, without this server',
       given: {},
       want: ['192.0.2.1:53'],
-      warnings: [/^10\.0\.0\.5:53 of \/etc\/resolv\.conf is this server itself: not asked$/],
+      warnings: [/^ignored upstream 10\.0\.0\.5:53 of \/etc\/resolv\.conf: it is this server$/],
     },
-    { name: 'those that were named', given: { upstream: '192.0.2.7' }, want: ['192.0.2.7:53'], warnings: [] },
+    { name: 'of the options', given: { upstream: '192.0.2.7' }, want: ['192.0.2.7:53'], warnings: [] },
     {
-      name: 'not ourselves, even if named',
+      name: 'of the options, without this server',
       given: { upstream: '127.0.0.1,192.0.2.7' },
       want: ['192.0.2.7:53'],
-      warnings: [/^127\.0\.0\.1:53 of --upstream is this server itself/],
+      warnings: [/^ignored upstream 127\.0\.0\.1:53 of --upstream: it is this server/],
     },
     {
-      name: 'one on this machine with another port',
+      name: 'on this machine with another port',
       given: { upstream: '127.0.0.1:5353' },
       want: ['127.0.0.1:5353'],
       warnings: [],
     },
-    { name: 'nobody', given: { upstream: 'none' }, want: undefined, warnings: [] },
+    { name: 'none', given: { upstream: 'none' }, want: undefined, warnings: [] },
     {
-      name: 'nobody but for a zone',
+      name: 'none, except for a stub zone',
       given: { upstream: 'none', 'stub-zone': 'corp.example=192.0.2.9' },
       want: [],
       warnings: [],
     },
     {
-      name: 'a machine without servers',
+      name: 'none, with a warning, if resolv.conf is empty',
       given: {},
       resolvConf: '',
       want: undefined,
-      warnings: [/names no server to ask: pass --upstream$/],
+      warnings: [/has no usable name server: pass --upstream$/],
     },
   ];
-  for (const { name, given, resolvConf = surroundings.resolvConf, want, warnings } of table) {
+  for (const { name, given, resolvConf = environment.resolvConf, want, warnings } of table) {
     test(name, () => {
       const settings = new Map(Object.entries(given).map(([key, value]) => [key, [value]]));
-      const plan = planForwarding(readDnsOptions(settings).forward, { ...surroundings, resolvConf });
+      const plan = planForwarding(readDnsOptions(settings).forward, { ...environment, resolvConf });
       assert.deepEqual(plan.forwarder?.upstreams.map(endpointName), want);
       assert.equal(plan.warnings.length, warnings.length);
       for (const [index, pattern] of warnings.entries()) assert.match(plan.warnings[index] ?? '', pattern);
@@ -65,9 +65,12 @@ suite('whom to ask', () => {
   }
 });
 
-test('who may ask: the cluster and the machine, unless told otherwise', () => {
-  const standard = planForwarding(readDnsOptions(new Map()).forward, surroundings);
+test('the cluster and the machine may recurse, unless allow-recursion says otherwise', () => {
+  const standard = planForwarding(readDnsOptions(new Map()).forward, environment);
   assert.deepEqual(standard.policy.allow, ['127.0.0.0/8', '::1/128', '10.0.0.5/32', '10.244.0.0/16']);
-  const told = planForwarding(readDnsOptions(new Map([['allow-recursion', ['192.0.2.0/24']]])).forward, surroundings);
-  assert.deepEqual(told.policy, { allow: ['192.0.2.0/24'], perSecond: 1000 });
+  const configured = planForwarding(
+    readDnsOptions(new Map([['allow-recursion', ['192.0.2.0/24']]])).forward,
+    environment,
+  );
+  assert.deepEqual(configured.policy, { allow: ['192.0.2.0/24'], perSecond: 1000 });
 });

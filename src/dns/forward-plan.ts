@@ -1,48 +1,49 @@
 import type { ForwardSettings } from './config.ts';
-import type { OwnPlaces } from './forward/endpoints.ts';
-import { endpointsOfResolvConf, isOurselves } from './forward/endpoints.ts';
+import type { OwnAddresses } from './forward/endpoints.ts';
+import { endpointsOfResolvConf, isSelf } from './forward/endpoints.ts';
 import type { ForwarderOptions } from './forward/forwarder.ts';
 import type { PolicyOptions } from './forward/policy.ts';
 import { defaultAllowed } from './forward/policy.ts';
 import type { Endpoint } from './forward/udp.ts';
 import { endpointName } from './forward/upstream.ts';
 
-/** What the machine and the cluster are like. */
-export interface Surroundings {
-  /** The text of /etc/resolv.conf; empty where there is none. */
+/** Facts about the machine and the cluster. */
+export interface ForwardEnvironment {
+  /** The text of /etc/resolv.conf; empty if there is none. */
   readonly resolvConf: string;
-  readonly own: OwnPlaces;
-  /** CIDRs of Pods and Services, where they are known. */
+  readonly own: OwnAddresses;
+  /** CIDRs of Pods and Services, if known. */
   readonly clusterRanges: readonly string[];
 }
 
-/** How to forward: for a `Forwarder` and a `RecursionPolicy`, with what a person should know. */
+/** The options of `Forwarder` and `RecursionPolicy`, with warnings for the operator. */
 export interface ForwardPlan {
-  /** undefined: nothing is forwarded, and names that are not ours are refused. */
+  /** undefined: nothing is forwarded, and names outside our zones are refused. */
   readonly forwarder: Omit<ForwarderOptions, 'policy'> | undefined;
   readonly policy: PolicyOptions;
-  /** Sentences for the log. */
+  /** Messages for the log. */
   readonly warnings: readonly string[];
 }
 
-/** Decides whom to ask and who may ask, from what was configured and what is there. */
-export function planForwarding(settings: ForwardSettings, surroundings: Surroundings): ForwardPlan {
-  const { own, clusterRanges } = surroundings;
+/** Selects upstreams and allowed clients from the configuration and the environment. */
+export function planForwarding(settings: ForwardSettings, environment: ForwardEnvironment): ForwardPlan {
+  const { own, clusterRanges } = environment;
   const warnings: string[] = [];
-  const withoutOurselves = (servers: readonly Endpoint[], where: string): readonly Endpoint[] => {
-    const ours = servers.filter((server) => isOurselves(server, own));
-    for (const server of ours) warnings.push(`${endpointName(server)} of ${where} is this server itself: not asked`);
-    return servers.filter((server) => !ours.includes(server));
+  const withoutSelf = (servers: readonly Endpoint[], source: string): readonly Endpoint[] => {
+    const self = servers.filter((server) => isSelf(server, own));
+    for (const server of self)
+      warnings.push(`ignored upstream ${endpointName(server)} of ${source}: it is this server`);
+    return servers.filter((server) => !self.includes(server));
   };
   const system = (): readonly Endpoint[] => {
-    const { upstreams, ourselves } = endpointsOfResolvConf(surroundings.resolvConf, own);
-    const servers = withoutOurselves([...upstreams, ...ourselves], '/etc/resolv.conf');
-    if (servers.length === 0) warnings.push('/etc/resolv.conf names no server to ask: pass --upstream');
+    const { upstreams, self } = endpointsOfResolvConf(environment.resolvConf, own);
+    const servers = withoutSelf([...upstreams, ...self], '/etc/resolv.conf');
+    if (servers.length === 0) warnings.push('/etc/resolv.conf has no usable name server: pass --upstream');
     return servers;
   };
-  const upstreams = settings.upstreams === undefined ? system() : withoutOurselves(settings.upstreams, '--upstream');
+  const upstreams = settings.upstreams === undefined ? system() : withoutSelf(settings.upstreams, '--upstream');
   const routes = new Map(
-    Array.from(settings.routes, ([zone, servers]) => [zone, withoutOurselves(servers, `--stub-zone ${zone}`)] as const),
+    Array.from(settings.routes, ([zone, servers]) => [zone, withoutSelf(servers, `--stub-zone ${zone}`)] as const),
   );
   const { upstream, maxInFlight, maxWaitingPerClient, deadlineMs, refusePrivate, cache } = settings;
   const limits = { upstream, maxInFlight, maxWaitingPerClient, deadlineMs, refusePrivate };

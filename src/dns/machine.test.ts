@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listenPlaces, machineAddresses, reachedAt } from './machine.ts';
+import { listenAddresses, machineAddresses, serverAddresses } from './machine.ts';
 
 const at = (text: string): { readonly address: string; readonly port: number } => {
   const split = text.lastIndexOf(':');
@@ -17,8 +17,8 @@ const places: readonly { name: string; given: readonly string[]; hasIpv6?: false
   { name: 'any port twice', given: ['::1:0', '::1:0'], want: ['::1:0', '::1:0'] },
 ];
 for (const { name, given, hasIpv6 = true, want } of places) {
-  test(`where to listen: ${name}`, () => {
-    const got = listenPlaces(given.map(at), () => hasIpv6);
+  test(`listen addresses: ${name}`, () => {
+    const got = listenAddresses(given.map(at), () => hasIpv6);
     assert.deepEqual(
       got.map(({ address, port }) => `${address}:${port}`),
       want,
@@ -26,8 +26,8 @@ for (const { name, given, hasIpv6 = true, want } of places) {
   });
 }
 
-test('a server is reached at its addresses, or at all of the machine', () => {
-  assert.deepEqual(reachedAt([at('127.0.0.1:53'), at('127.0.0.1:54'), at('::1:53')]), ['127.0.0.1', '::1']);
-  assert.deepEqual(reachedAt([at(':::53')]), machineAddresses());
+test('serverAddresses returns the listen addresses, or all of the machine for a wildcard', () => {
+  assert.deepEqual(serverAddresses([at('127.0.0.1:53'), at('127.0.0.1:54'), at('::1:53')]), ['127.0.0.1', '::1']);
+  assert.deepEqual(serverAddresses([at(':::53')]), machineAddresses());
   assert.ok(machineAddresses().every((address) => !address.startsWith('127.') && address !== '::1'));
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AggregatorRegistry, Registry } from 'prom-client';
-import { lifeMetrics, serverMetrics } from './metrics.ts';
+import { serverStateMetrics, serverMetrics } from './metrics.ts';
 import { counterBytes, Counters, readCounters } from './transport/counters.ts';
 
 function setUp(): { readonly counters: Counters; readonly registry: Registry } {
@@ -11,7 +11,7 @@ function setUp(): { readonly counters: Counters; readonly registry: Registry } {
   return { counters: new Counters(buffer), registry };
 }
 
-test("what was answered has CoreDNS' names and labels, and is read when it is asked for", async () => {
+test("exports counters under CoreDNS' names and labels, read at each scrape", async () => {
   const { counters, registry } = setUp();
   assert.match(await registry.metrics(), /^coredns_shed_dropped_total\{server="dns:\/\/:53",zone="\.",view=""\} 0$/m);
   for (const length of [50, 200]) counters.response(0, 3, length);
@@ -27,7 +27,7 @@ test("what was answered has CoreDNS' names and labels, and is read when it is as
   assert.match(text, /^# TYPE coredns_dns_request_duration_seconds histogram$/m);
 });
 
-test('buckets count all that is below them, and the last has all', async () => {
+test('histogram buckets are cumulative', async () => {
   const { counters, registry } = setUp();
   for (const length of [10, 100, 1000, 60_000]) counters.response(1, 0, length);
   const text = await registry.metrics();
@@ -44,7 +44,7 @@ test('buckets count all that is below them, and the last has all', async () => {
   }
 });
 
-test('metrics of two clusters stand together, as `up` prints them', async () => {
+test('metrics of two clusters add up, as `up` prints them', async () => {
   const east = setUp();
   const west = setUp();
   east.counters.response(0, 0, 100);
@@ -55,9 +55,9 @@ test('metrics of two clusters stand together, as `up` prints them', async () => 
   assert.match(text, /^coredns_dns_response_size_bytes_count\{.*proto="udp"\} 2$/m);
 });
 
-test('what dashboards ask of a server itself has the names they know', async () => {
+test("exports errors, failed reloads and enabled features under CoreDNS' names", async () => {
   const registry = new Registry();
-  lifeMetrics(registry, 'dns://:53', { errors: () => 2, failedReloads: () => 1, forwards: () => true });
+  serverStateMetrics(registry, 'dns://:53', { errors: () => 2, failedReloads: () => 1, forwards: () => true });
   const text = await registry.metrics();
   assert.match(text, /^coredns_panics_total 2$/m);
   assert.match(text, /^coredns_reload_failed_total 1$/m);

@@ -1,4 +1,4 @@
-// What the server has answered, under the names and labels that CoreDNS gives it: dashboards are written for these.
+// Metrics of the server under CoreDNS' names and labels, so that its dashboards work.
 import type { Registry } from 'prom-client';
 
 import type { Counted, Labels } from '../metrics/collected.ts';
@@ -7,16 +7,16 @@ import type { DnsStats, SingleCounter } from './transport/counters.ts';
 import type { RunningDns } from './transport/server.ts';
 import { rcodeName, typeName } from '../dnswire/codes.ts';
 
-/** Registers the metrics. */
+/** Registers the metrics of queries and replies. */
 export function serverMetrics(registry: Registry, server: Pick<RunningDns, 'stats'>, label: string): void {
-  const place = { server: label, zone: '.', view: '' };
+  const labels = { server: label, zone: '.', view: '' };
   const counter = (
     name: string,
     help: string,
     values: (stats: DnsStats) => readonly (readonly [Labels, number])[],
   ): void =>
     collectedCounter(registry, name, help, () =>
-      values(server.stats()).map(([more, value]) => [{ ...place, ...more }, value]),
+      values(server.stats()).map(([more, value]) => [{ ...labels, ...more }, value]),
     );
   counter('coredns_dns_requests_total', 'Queries received.', ({ requests }) =>
     requests.map(({ protocol, family, type, count }) => [
@@ -30,9 +30,13 @@ export function serverMetrics(registry: Registry, server: Pick<RunningDns, 'stat
   const total = (name: string, help: string, of: SingleCounter): void =>
     counter(name, help, ({ totals }) => [[{}, totals[of]]]);
   total('coredns_dns_do_requests_total', 'Queries that asked for DNSSEC.', 'dnssecOk');
-  total('coredns_shed_dropped_total', 'Queries that were dropped because too many were under way.', 'shed');
-  total('fairlead_dns_limited_total', 'Datagrams kept from a client that was sent too many.', 'limited');
-  total('fairlead_dns_full_path_total', 'Queries that no prepared answer fitted.', 'asked');
+  total('coredns_shed_dropped_total', 'Queries dropped because too many were in progress.', 'shed');
+  total(
+    'fairlead_dns_limited_total',
+    'UDP replies truncated or dropped because a client exceeded its rate.',
+    'limited',
+  );
+  total('fairlead_dns_full_path_total', 'Queries handled on the slow path, without a prepared answer.', 'asked');
   total('fairlead_dns_refused_connections_total', 'TCP connections refused.', 'refusedConnections');
   collectedGauge(
     registry,
@@ -46,23 +50,23 @@ export function serverMetrics(registry: Registry, server: Pick<RunningDns, 'stat
     of: (stats: DnsStats) => Readonly<Record<'udp' | 'tcp', Counted>>,
   ): void =>
     collectedHistogram(registry, name, help, () =>
-      Object.entries(of(server.stats())).map(([proto, each]) => [{ ...place, proto }, each]),
+      Object.entries(of(server.stats())).map(([proto, each]) => [{ ...labels, proto }, each]),
     );
   histogram('coredns_dns_request_size_bytes', 'Size of queries.', (stats) => stats.requestSizes);
   histogram('coredns_dns_response_size_bytes', 'Size of replies.', (stats) => stats.responseSizes);
-  histogram('coredns_dns_request_duration_seconds', 'How long answers took.', (stats) => stats.durations);
+  histogram('coredns_dns_request_duration_seconds', 'Time from a query to its reply.', (stats) => stats.durations);
 }
 
-/** How the server fares: what CoreDNS tells of itself rather than of its answers. */
-export function lifeMetrics(
+/** Registers CoreDNS' metrics of the server itself: errors, reloads, enabled plugins. */
+export function serverStateMetrics(
   registry: Registry,
   label: string,
   read: { readonly errors: () => number; readonly failedReloads: () => number; readonly forwards: () => boolean },
 ): void {
-  collectedCounter(registry, 'coredns_panics_total', 'Errors that a query or a thread ran into.', read.errors);
-  const reloads = 'Configurations that could not be taken up.';
+  collectedCounter(registry, 'coredns_panics_total', 'Errors of queries and worker threads.', read.errors);
+  const reloads = 'Configurations that could not be applied.';
   collectedCounter(registry, 'coredns_reload_failed_total', reloads, read.failedReloads);
-  collectedGauge(registry, 'coredns_plugin_enabled', 'What is at work, by the name CoreDNS has for it.', () =>
+  collectedGauge(registry, 'coredns_plugin_enabled', 'Enabled features, by the name of the CoreDNS plugin.', () =>
     ['kubernetes', ...(read.forwards() ? ['forward', 'cache'] : [])].map((name) => [
       { server: label, zone: '.', view: '', name },
       1,

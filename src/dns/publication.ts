@@ -8,15 +8,15 @@ import type { Zone, Zones } from './records/zones.ts';
 
 export interface PublicationOptions {
   readonly zones: Zones;
-  /** Where workers read. */
+  /** The table of the workers. */
   readonly sink: AnswerSink;
-  /** As the slow path has it. */
+  /** The same as of the slow path. */
   readonly completion?: CompletionOptions;
 }
 
 /**
- * Keeps the prepared answers as the zones say. Before it is opened nothing is there, so that workers ask for every name:
- * what has not been read yet must not be denied.
+ * Keeps the prepared answers in step with the zones. Until `open` the table is empty, so that workers pass every query to
+ * the slow path: names must not be denied before the first sync.
  */
 export class Publication {
   readonly #zones: Zones;
@@ -30,7 +30,7 @@ export class Publication {
     this.#prepare = completion === undefined ? {} : { isSlowBelow: ({ name }) => isSearched(name, completion) };
   }
 
-  /** Everything has been read: answers are given from now on. */
+  /** The first sync is complete: publishes all names. */
   open(): void {
     this.#isOpen = true;
     for (const zone of this.#zones.zones) {
@@ -39,7 +39,7 @@ export class Publication {
     }
   }
 
-  /** These names have another answer now. */
+  /** Publishes these names again, and the SOA records of their zones. */
   changed(names: readonly Name[]): void {
     if (!this.#isOpen) return;
     const touched = new Set<Zone>();
@@ -49,7 +49,7 @@ export class Publication {
       if (zone !== undefined) touched.add(zone);
     }
     for (const zone of touched) {
-      this.#put(zone.apex); // its SOA has another serial
+      this.#put(zone.apex); // the serial of its SOA changed
       this.#sink.putZone(prepareZone(zone));
     }
   }

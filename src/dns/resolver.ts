@@ -1,9 +1,9 @@
-// How the slow path asks for names that are not ours, and what it gets: the contract between answer/ and forward/.
+// The contract between answer/ and forward/: how the slow path resolves names outside our zones.
 import type { Question } from '../dnswire/message.ts';
 import type { RawRecord } from '../dnswire/record.ts';
 import type { QueryClient } from './prepared.ts';
 
-/** Finds answers to questions that our zones do not answer. Never rejects: a failure is a response code and a `problem`. */
+/** Resolves names outside our zones. Never rejects: a failure is a response code with a `problem`. */
 export interface Resolver {
   resolve(question: Question, options: ResolveOptions): Promise<UpstreamAnswer>;
 }
@@ -11,23 +11,23 @@ export interface Resolver {
 export interface ResolveOptions {
   readonly dnssecOk: boolean;
   readonly checkingDisabled: boolean;
-  /** Who asks; absent: we ourselves, to follow an alias, and no limit applies. */
+  /** The client; absent for queries of the server itself, which follow an alias and have no limits. */
   readonly client?: QueryClient;
-  /** The data of the EDNS option `optionCodes.TRAIL`, if the question had it. */
+  /** The data of the EDNS option `optionCodes.TRAIL`, if the query has it. */
   readonly trail?: Uint8Array;
 }
 
-/** What forwarding found for a question. */
+/** The result of forwarding a query. */
 export interface UpstreamAnswer {
   readonly rcode: number;
   readonly answers: readonly RawRecord[];
   readonly authority: readonly RawRecord[];
   readonly additional: readonly RawRecord[];
-  /** It is older than its TTL allows, given because nothing newer could be had (RFC 8767). */
+  /** The answer is past its TTL and was returned because no upstream answered (RFC 8767). */
   readonly stale?: true;
-  /** The upstream vouches that DNSSEC proves it. */
+  /** The upstream validated the answer with DNSSEC. */
   readonly authentic?: true;
-  /** Why there is no answer, for an extended error (RFC 8914): its code and a sentence. */
+  /** The extended error (RFC 8914) of a failure. */
   readonly problem?: Problem;
 }
 

@@ -1,6 +1,11 @@
+import { parseCidr } from '../api/addresses.ts';
 import type { PartContext } from '../client/part.ts';
+import type { Name } from '../dnswire/data.ts';
+import { Journal } from './answer/journal.ts';
+import { Notifier } from './answer/notify.ts';
 import { Cookies } from './message/cookie.ts';
 import { slowPath } from './answer/slow-path.ts';
+import { Transfers } from './answer/transfer.ts';
 import type { DnsOptions } from './config.ts';
 import { Follower } from './follow/follower.ts';
 import { followMetrics, programmingDuration } from './follow/metrics.ts';
@@ -8,21 +13,20 @@ import { Forwarder } from './forward/forwarder.ts';
 import { forwardMetrics } from './forward/metrics.ts';
 import { RecursionPolicy } from './forward/policy.ts';
 import { planForwarding } from './forward-plan.ts';
-import { machineAddresses, reachedAt } from './machine.ts';
+import { machineAddresses, serverAddresses } from './machine.ts';
 import type { SlowPath } from './prepared.ts';
 import { Publication } from './publication.ts';
 import { openZones } from './records/open-zones.ts';
 import type { Zones } from './records/zones.ts';
-import { serveSecondaries } from './secondaries.ts';
 import { AnswerTable } from './transport/table.ts';
 
-/** What a cluster adds to the options of its DNS server. */
-export interface DnsSurroundings {
-  /** CIDRs of Pods and Services, whose owners may ask for names that are not ours; all private ones if left out. */
+/** Facts about the cluster's network that are not options of the DNS server. */
+export interface ClusterNetwork {
+  /** CIDRs of Pods and Services, which may recurse; all private ranges if left out. */
   readonly clusterRanges?: readonly string[];
 }
 
-export interface ServingOptions extends DnsSurroundings {
+export interface ServingOptions extends ClusterNetwork {
   readonly context: PartContext;
   readonly options: DnsOptions;
   /** The text of /etc/resolv.conf. */
@@ -30,45 +34,44 @@ export interface ServingOptions extends DnsSurroundings {
   readonly cookieSecrets: readonly Uint8Array[];
   /** The `server` label of metrics. */
   readonly label: string;
-  /** What this one takes over from, as after a reload: what was learnt from others stays. */
-  readonly before?: Serving;
+  /** The instance that a reload replaces: serials, the cache and upstream statistics are taken over. */
+  readonly previous?: Serving;
 }
 
-/** A watch from which nothing was heard for this long, not even a bookmark, is told to be stuck. */
-const silentMs = 5 * 60_000;
+/** A watch that received nothing for this long, not even a bookmark, is reported as stuck. */
+const longestSilenceMs = 5 * 60_000;
 
-/** Everything that answers by one set of options; a reload makes another. */
+/** Everything that depends on the options; a reload creates another instance and switches to it. */
 export class Serving {
   readonly table = new AnswerTable();
   readonly slowPath: SlowPath;
   readonly forwarder: Forwarder | undefined;
-  /** Resolves when everything has been read, and the table says so. */
+  /** Resolves when the first sync is complete and the prepared answers are in the table. */
   readonly ready: Promise<void>;
   readonly #stop = new AbortController();
   readonly #follower: Follower;
   readonly #zones: Zones;
-  readonly #following: Promise<void>;
-  readonly #options: Omit<ServingOptions, 'before'>;
+  readonly #options: Omit<ServingOptions, 'previous'>;
 
-  constructor({ before, ...serving }: ServingOptions) {
-    // Not what was before: each would hold on to all that were before it.
+  constructor({ previous, ...serving }: ServingOptions) {
+    // Without `previous`, or every instance would keep all earlier ones in memory.
     this.#options = serving;
     const { context, options, cookieSecrets } = serving;
     const { client, log } = context;
-    const onError = (error: unknown): void => log.warn({ err: error }, 'DNS goes on');
+    const onError = (error: unknown): void => log.warn({ err: error }, 'query failed');
     const { srvServiceNames, namespaces } = options;
     const records = { ...options.zones, srvServiceNames, namespaces };
-    const known = before === undefined ? {} : { before: before.#zones };
-    const zones = openZones(options.zones, { addresses: reachedAt(options.listen), ...known });
+    const inheritedZones = previous === undefined ? {} : { before: previous.#zones };
+    const zones = openZones(options.zones, { addresses: serverAddresses(options.listen), ...inheritedZones });
     this.#zones = zones;
-    const completing = options.searchCompletion ? { completion: { zone: options.zones.clusterDomain } } : {};
-    const publication = new Publication({ zones, sink: this.table, ...completing });
+    const completion = options.searchCompletion ? { completion: { zone: options.zones.clusterDomain } } : {};
+    const publication = new Publication({ zones, sink: this.table, ...completion });
     const secondaries = serveSecondaries(zones, options.transfer, this.#stop.signal);
     const follower = new Follower({
       client,
+      log,
       zones,
       records,
-      onError,
       changed(names) {
         publication.changed(names);
         secondaries.changed(names);
@@ -79,7 +82,7 @@ export class Serving {
     const plan = this.#planForwarding();
     for (const warning of plan.warnings) log.warn(warning);
     const policy = new RecursionPolicy(plan.policy);
-    const inherited = before?.forwarder === undefined ? {} : { before: before.forwarder };
+    const inherited = previous?.forwarder === undefined ? {} : { before: previous.forwarder };
     const forwarder = plan.forwarder && new Forwarder({ ...plan.forwarder, policy, ...inherited });
     this.forwarder = forwarder;
     this.slowPath = slowPath({
@@ -89,30 +92,29 @@ export class Serving {
       transfers: secondaries.transfers,
       cookies: new Cookies({ secrets: cookieSecrets }),
       isSynced: () => follower.hasSynced,
-      ...completing,
+      ...completion,
       filterAaaa: options.filterAaaa,
       trustAd: options.forward.trustAd,
       onError,
     });
-    this.#following = follower.run(this.#stop.signal);
-    this.ready = follower.synced.then(() => {
+    this.ready = follower.start().then(() => {
       publication.open();
       secondaries.open();
     });
   }
 
-  /** What keeps it from answering well. */
+  /** Reasons why answers are missing or may be stale. */
   problems(): readonly string[] {
-    if (!this.#follower.hasSynced) return ['the cluster has not been read completely yet'];
+    if (!this.#follower.hasSynced) return this.#follower.unsynced();
     return this.#follower
-      .freshness()
-      .filter((each) => (each.silentMs ?? 0) > silentMs)
-      .map(({ resource }) => `nothing was heard of ${resource} for over 5 minutes: answers may be old`);
+      .silence()
+      .filter(({ silentMs }) => silentMs > longestSilenceMs)
+      .map(({ plural }) => `the watch of ${plural} has been silent for over 5 minutes: answers may be stale`);
   }
 
   #sliceServed: ReturnType<typeof programmingDuration> | undefined;
 
-  /** Tells what it does by metrics, whose names must be free. */
+  /** Registers the metrics of this instance; those of the previous one must be removed before. */
   measure(): void {
     const { context, label } = this.#options;
     const { metrics } = context;
@@ -129,10 +131,10 @@ export class Serving {
     });
   }
 
-  /** Ends it, after what it is in the middle of. */
+  /** Stops watches, transfers and forwarding; resolves when queries in progress are done. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await Promise.all([this.#following, this.forwarder?.close()]);
+    await Promise.all([this.#follower.stop(), this.forwarder?.close()]);
   }
 
   #planForwarding(): ReturnType<typeof planForwarding> {
@@ -140,4 +142,36 @@ export class Serving {
     const own = { listen: options.listen, machine: machineAddresses() };
     return planForwarding(options.forward, { resolvConf, own, clusterRanges });
   }
+}
+
+/** Zone transfers and notifications for secondary servers. */
+interface Secondaries {
+  readonly transfers: Pick<Transfers, 'respond'>;
+  /** Records changes for IXFR and sends NOTIFY; does nothing before `open`. */
+  changed(names: readonly Name[]): void;
+  /** The zones are complete: starts the journal of changes. */
+  open(): void;
+}
+
+/** Serves the secondaries that the options name, by default none. */
+export function serveSecondaries(
+  zones: Zones,
+  { to, notify }: DnsOptions['transfer'],
+  signal: AbortSignal,
+): Secondaries {
+  const notifier = new Notifier({ secondaries: notify, signal });
+  const allow = to.flatMap((range) => parseCidr(range) ?? []);
+  let journal: Journal | undefined;
+  let transfers = new Transfers(zones, { allow });
+  return {
+    transfers: { respond: (query, client, reply) => transfers.respond(query, client, reply) },
+    changed(names) {
+      for (const zone of journal?.record(names) ?? []) notifier.notify(zone);
+    },
+    open() {
+      if (allow.length === 0 && notify.length === 0) return;
+      journal = new Journal(zones);
+      transfers = new Transfers(zones, { allow, journal });
+    },
+  };
 }

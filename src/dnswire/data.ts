@@ -32,3 +32,11 @@ export interface SoaData {
   readonly expire: number;
   readonly minimum: number;
 }
+
+/** All records of one type at one name. */
+export interface RecordSet {
+  readonly owner: Name;
+  readonly type: RecordType;
+  readonly ttl: number;
+  readonly data: readonly RecordData[];
+}

@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 
 import { freePort } from '../../src/server/testing/free-port.ts';
 import { FakeUpstream, reply } from '../../src/dns/forward/testing/fake-upstream.ts';
-import { hasIpv6 } from '../../src/dns/machine.ts';
+import { machineHasIpv6 } from '../../src/dns/machine.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { unlessInstalled } from '../harness/needs.ts';
 import type { Bind } from './bind.ts';
@@ -153,7 +153,7 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
     });
   });
 
-  test('IPv6, and everything that the machine has', { skip: !hasIpv6() && 'this machine has no IPv6' }, async () => {
+  test('IPv6, and everything that the machine has', { skip: !machineHasIpv6() && 'this machine has no IPv6' }, async () => {
     await withFlags(
       ['--workers', '2'],
       async (dns) => {

@@ -2,15 +2,15 @@ import { setFlagsFromString } from 'node:v8';
 
 import type { DnsOptions } from '../../dns/config.ts';
 import { dnsFlags } from '../../dns/config-flags.ts';
-import { hasIpv6 } from '../../dns/machine.ts';
-import type { DnsSurroundings } from '../../dns/serving.ts';
+import { machineHasIpv6 } from '../../dns/machine.ts';
+import type { ClusterNetwork } from '../../dns/serving.ts';
 import { descriptorShare } from '../../machine/descriptors.ts';
 import { dnsOptionsOf } from './options.ts';
 import { UsageError } from '../errors.ts';
 import type { SettingsChanges } from '../part/config-reloader.ts';
 import type { HealthPlace, LoadPart, Part, PartAction } from '../part/part.ts';
 
-/** `fairlead dns`: answers for the names of Services and imports, and asks others for the rest. */
+/** `fairlead dns`: serves DNS for Services and imports, and forwards other names. */
 export const part: Part = {
   name: 'dns',
   description: 'Answer DNS for the Services of a cluster and what it imports, and forward all else.',
@@ -21,7 +21,7 @@ export const part: Part = {
   health(settings) {
     const { health, ready, metrics } = dnsOptionsOf(settings);
     // A web server at `::` takes IPv4 too, but needs IPv6 to be there.
-    const hostOf = (address: string): string => (address === '::' && !hasIpv6() ? '0.0.0.0' : address);
+    const hostOf = (address: string): string => (address === '::' && !machineHasIpv6() ? '0.0.0.0' : address);
     const places = Object.entries({ health, ready, metrics }).flatMap(([what, place]): readonly HealthPlace[] =>
       place === undefined ? [] : [{ host: hostOf(place.address), port: place.port, flag: `${what}-listen` }],
     );
@@ -80,17 +80,17 @@ function within(descriptors: number, options: DnsOptions): DnsOptions {
 const saidByUp = ['listen', 'share-port', 'health-listen', 'ready-listen', 'metrics-listen'];
 
 const load =
-  (options: DnsOptions, surroundings: DnsSurroundings, changes?: SettingsChanges): LoadPart =>
+  (options: DnsOptions, cluster: ClusterNetwork, changes?: SettingsChanges): LoadPart =>
   async () => {
     // Threads load their own code while this one loads the rest.
     const { prestartThreads } = await import('../../dns/transport/thread.ts');
     prestartThreads(options.workers);
     const { startDns } = await import('../../dns/dns.ts');
     return (context) => {
-      const dns = startDns(context, options, surroundings);
+      const dns = startDns(context, options, cluster);
       changes?.((settings) => {
         dns.reload(within(descriptorShare('alone'), dnsOptionsOf(settings))).catch((error: unknown) => {
-          context.log.error({ err: error }, 'DNS goes on by the old configuration');
+          context.log.error({ err: error }, 'reload failed, the previous configuration stays in use');
         });
       });
       return dns;

@@ -1,6 +1,5 @@
 // What our zones say to a question.
-import type { Name } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordSet } from '../../dnswire/data.ts';
 import type { Zone, ZoneNode, Zones } from '../records/zones.ts';
 import { classes, extendedErrors, rcodes, typeName, types } from '../../dnswire/codes.ts';
 import type { RawRecord } from '../../dnswire/record.ts';

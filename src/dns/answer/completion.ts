@@ -4,8 +4,7 @@
 // `example.org.<ns>.svc.<zone>`; here that is answered with an alias to the first name of the list that exists. The
 // namespace is read from the name, never guessed from the client's address, and existence is a property of a name and
 // not of a type: so every client, and both A and AAAA, get the same decision.
-import type { Name } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordSet } from '../../dnswire/data.ts';
 import { types } from '../../dnswire/codes.ts';
 import { isWithin, labelsOf } from '../../dnswire/name.ts';
 import type { NameAndType, Lookup } from './answer.ts';

@@ -1,6 +1,5 @@
 // What changed in zones from serial to serial, for those who keep copies (RFC 1995).
-import type { Name, RecordType } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordType, RecordSet } from '../../dnswire/data.ts';
 import type { Zone, Zones } from '../records/zones.ts';
 import { printData } from '../message/print.ts';
 

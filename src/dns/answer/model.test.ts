@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { RecordData, RecordType } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { RecordData, RecordType, RecordSet } from '../../dnswire/data.ts';
 import { Zones } from '../records/zones.ts';
 import { Answerer } from '../transport/answerer.ts';
 import { TableReader } from '../transport/lookup.ts';

@@ -1,7 +1,6 @@
 // Answers made before they are asked for.
 import type { PreparedAnswer, PreparedName, PreparedZone } from '../prepared.ts';
-import type { Name, RecordData } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordData, RecordSet } from '../../dnswire/data.ts';
 import { recordTypes } from '../../dnswire/data.ts';
 import type { Zone, ZoneNode } from '../records/zones.ts';
 import { classes } from '../../dnswire/codes.ts';

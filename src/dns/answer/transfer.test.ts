@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseCidr } from '../../api/addresses.ts';
 import type { QueryClient } from '../prepared.ts';
-import type { RecordSet } from '../record.ts';
+import type { RecordSet } from '../../dnswire/data.ts';
 import { Zones } from '../records/zones.ts';
 import { classes, rcodes, types } from '../../dnswire/codes.ts';
 import { rcodeOf, readMessage } from '../../dnswire/message.ts';

@@ -2,8 +2,7 @@
 import type { Cidr } from '../../api/addresses.ts';
 import { contains, parseAddress } from '../../api/addresses.ts';
 import type { QueryClient } from '../prepared.ts';
-import type { Name } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordSet } from '../../dnswire/data.ts';
 import type { Zones } from '../records/zones.ts';
 import { extendedErrors, rcodes, types } from '../../dnswire/codes.ts';
 import { readData } from '../../dnswire/record.ts';

@@ -39,15 +39,15 @@ const cases = [
     question: `x.nobody.default.${svc} A`,
     rcode: 'NXDOMAIN',
     sources: [],
-    why: [`no object makes x.nobody.default.${svc}: the closest name that exists is default.${svc}`],
+    why: [`no object produces x.nobody.default.${svc}: the closest name that exists is default.${svc}`],
   },
   {
     question: 'example.org A',
     rcode: 'REFUSED',
     sources: [],
     why: [
-      'example.org is in none of our zones (cluster.local, 10.in-addr.arpa, 2.10.in-addr.arpa)',
-      'example.org is asked upstream, for those who may have others asked; for others this is the answer',
+      'example.org is outside our zones (cluster.local, 10.in-addr.arpa, 2.10.in-addr.arpa)',
+      'example.org is forwarded upstream for clients that may recurse; other clients get this answer',
     ],
   },
   {
@@ -56,14 +56,14 @@ const cases = [
     sources: ['Service/default/outside'],
     why: [
       `outside.default.${svc} is an alias of www.example.org, which answers every type`,
-      'www.example.org is asked upstream, for those who may have others asked',
+      'www.example.org is forwarded upstream for clients that may recurse',
     ],
   },
   {
     question: `self.default.${svc} A`,
     rcode: 'SERVFAIL',
     sources: [],
-    why: [`the aliases of self.default.${svc} lead back to themselves or are too many: change the externalName of one`],
+    why: [`the chain of aliases at self.default.${svc} is a loop or too long: change the externalName of one`],
   },
 ];
 
@@ -80,7 +80,7 @@ for (const { question, rcode, sources, why } of cases) {
   });
 }
 
-test('two objects that say the same are both named', () => {
+test('names both sources of a record that two objects produce', () => {
   const two = sampleZones();
   const data = [{ type: 'A' as const, address: '10.96.0.1' }];
   two.put('Service/other/web', [{ owner: `web.default.${svc}`, type: 'A', ttl: 30, data }]);
@@ -91,7 +91,7 @@ test('two objects that say the same are both named', () => {
   );
 });
 
-test('prints the answer as a zone file, with reasons', () => {
+test('prints the answer in zone file format, with reasons', () => {
   assert.equal(
     printExplanation(explain(zones, { name: `_http._tcp.web.default.${svc}`, type: 33 })),
     `;; _http._tcp.web.default.${svc}. IN SRV
@@ -106,7 +106,7 @@ web.default.${svc}. 30 IN AAAA fd00::1 ; Service/default/web
   );
 });
 
-test('says which objects could have made a name', () => {
+test('includes the reasons why objects do not produce the name', () => {
   const whyMissing = (name: string): readonly string[] => [`Service ${name.split('.')[0]} has no ready endpoints`];
   const { why } = explain(zones, { name: `lost.default.${svc}`, type: 1 }, { whyMissing });
   assert.equal(why.at(-1), 'Service nobody has no ready endpoints');

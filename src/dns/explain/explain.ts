@@ -1,6 +1,5 @@
 // The answer to a question, and why it is that.
-import type { Name } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordSet } from '../../dnswire/data.ts';
 import type { Zones } from '../records/zones.ts';
 import { rcodeName, typeName } from '../../dnswire/codes.ts';
 import { printName } from '../../dnswire/name.ts';
@@ -10,14 +9,14 @@ import { printData, printEntry } from '../message/print.ts';
 import type { Entry } from '../message/reply.ts';
 import { isRaw } from '../message/reply.ts';
 
-/** What explaining needs of the zones. */
+/** The zones, as `explain` reads them. */
 export type ExplainLookup = Pick<Zones, 'find' | 'zoneOf' | 'closest' | 'zones'>;
 
 /** A record of an answer. */
 export interface ExplainedRecord {
-  /** As a line of a zone file. */
+  /** In zone file format. */
   readonly record: string;
-  /** Which objects made it; none for what the server makes itself. */
+  /** The objects that produced it; empty for records of the server itself. */
   readonly sources: readonly string[];
 }
 
@@ -28,22 +27,22 @@ export interface ExplainedAnswer {
   readonly answers: readonly ExplainedRecord[];
   readonly authority: readonly ExplainedRecord[];
   readonly additional: readonly ExplainedRecord[];
-  /** The name that is asked upstream, for those who may have that done. */
+  /** The name that is forwarded, for clients that may recurse. */
   readonly chase?: Name;
   readonly rule: Reason['rule'];
-  /** Sentences that say how the answer came about. */
+  /** Sentences that explain the answer. */
   readonly why: readonly string[];
 }
 
 export interface ExplainOptions {
   /**
-   * Sentences about objects that would have made a name, and why they do not: a Service without ready endpoints, a
-   * Namespace that is not served. None by default.
+   * Reasons why the objects that could produce a name do not: a Service without ready endpoints, a Namespace that is not
+   * published. None by default.
    */
   readonly whyMissing?: (name: Name) => readonly string[];
 }
 
-/** Answers a question from the zones, and tells which object or rule made each part of the answer. */
+/** Answers a query from the zones and names the object or rule behind each part of the answer. */
 export function explain(zones: ExplainLookup, question: NameAndType, options: ExplainOptions = {}): ExplainedAnswer {
   const outcome = answer(zones, question);
   const explained = (entries: readonly Entry[]): readonly ExplainedRecord[] =>
@@ -70,10 +69,10 @@ function explainEntry(zones: ExplainLookup, entry: Entry): readonly ExplainedRec
   const lines = printEntry(entry);
   if (isRaw(entry)) return lines.map((record) => ({ record, sources: [] }));
   const node = zones.find(entry.owner);
-  const said = node?.explain().filter(({ set }) => set.type === entry.type) ?? [];
+  const sourceSets = node?.explain().filter(({ set }) => set.type === entry.type) ?? [];
   return entry.data.map((data, index) => {
     const text = printData(data);
-    const makers = said.filter(({ set }) => set.data.some((each) => printData(each) === text));
+    const makers = sourceSets.filter(({ set }) => set.data.some((each) => printData(each) === text));
     return { record: lines[index] ?? text, sources: makers.map(({ source }) => source) };
   });
 }
@@ -93,19 +92,19 @@ function reasonOf(zones: ExplainLookup, { reason: { rule, name } }: Outcome, { t
     case 'alias':
       return [];
     case 'any':
-      return ['a question for ANY is answered by one record and not by all (RFC 8482): ask for a type'];
+      return ['ANY returns a single RRset (RFC 8482): query a specific type'];
     case 'no-data':
       return [whyNoData(zones, name, typeName(type))];
     case 'no-such-name': {
       const encloser = zones.closest(name)?.name ?? '';
-      return [`no object makes ${name}: the closest name that exists is ${encloser}`];
+      return [`no object produces ${name}: the closest name that exists is ${encloser}`];
     }
     case 'outside':
-      return [`${name} is in none of our zones (${zones.zones.map(({ apex }) => apex).join(', ')})`];
+      return [`${name} is outside our zones (${zones.zones.map(({ apex }) => apex).join(', ')})`];
     case 'loop':
-      return [`the aliases of ${name} lead back to themselves or are too many: change the externalName of one`];
+      return [`the chain of aliases at ${name} is a loop or too long: change the externalName of one`];
     case 'transfer':
-      return ['zones are copied only to addresses that transfers are allowed to'];
+      return ['only clients in --transfer-to may transfer zones'];
   }
 }
 
@@ -114,25 +113,25 @@ function whyNoData(zones: ExplainLookup, name: Name, type: string): string {
   const has = [...(node?.sets.keys() ?? [])];
   if (has.length > 0) return `${name} exists and has ${has.join(', ')}, but no ${type}`;
   const sources = node?.sources() ?? [];
-  if (sources.length > 0) return `${name} exists by ${listed(sources)}, without records of its own`;
+  if (sources.length > 0) return `${name} exists because of ${listed(sources)}, without records of its own`;
   return `${name} exists only because names below it do (an empty non-terminal)`;
 }
 
 function makersOf(zones: ExplainLookup, name: Name, type: string): readonly string[] {
-  const said = zones.find(name)?.explain() ?? [];
-  return [...new Set(said.filter(({ set }) => set.type === type).map(({ source }) => source))];
+  const sourceSets = zones.find(name)?.explain() ?? [];
+  return [...new Set(sourceSets.filter(({ set }) => set.type === type).map(({ source }) => source))];
 }
 
 function chaseOf({ chase, answers }: Outcome): readonly string[] {
   if (chase === undefined) return [];
-  const who = 'for those who may have others asked';
-  return [`${chase} is asked upstream, ${who}${answers.length === 0 ? '; for others this is the answer' : ''}`];
+  const refused = answers.length === 0 ? '; other clients get this answer' : '';
+  return [`${chase} is forwarded upstream for clients that may recurse${refused}`];
 }
 
 const listed = (sources: readonly string[]): string =>
   sources.length === 0 ? 'the zone itself' : sources.join(' and ');
 
-/** The explanation as text, a line each, in the order of a zone file with reasons behind semicolons. */
+/** The explanation in zone file format, with reasons as comments. */
 export function printExplanation(explained: ExplainedAnswer): string {
   const section = (title: string, records: readonly ExplainedRecord[]): readonly string[] =>
     records.length === 0 ? [] : [`;; ${title}`, ...records.map(lineOf)];

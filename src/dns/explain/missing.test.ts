@@ -48,7 +48,7 @@ const cases: readonly {
   readonly want: readonly string[];
 }[] = [
   { name: 'web.absent.svc.cluster.local', want: ['Namespace "absent" does not exist'] },
-  { name: 'web.hidden.svc.cluster.local', want: ['Namespace "hidden" exists, but is not among those that are served'] },
+  { name: 'web.hidden.svc.cluster.local', want: ['Namespace "hidden" exists, but is not published (--namespaces)'] },
   { name: 'nobody.default.svc.cluster.local', want: ['Service "default/nobody" does not exist'] },
   {
     name: 'db.default.svc.cluster.local',
@@ -58,12 +58,12 @@ const cases: readonly {
   {
     name: 'db.default.svc.cluster.local',
     options: { noEndpoints: true },
-    want: ['Service "default/db" is headless, and endpoints are left out (--no-endpoints)'],
+    want: ['Service "default/db" is headless, and --no-endpoints hides endpoints'],
   },
   {
     name: 'web.default.svc.cluster.local',
     options: { ignoreEmptyService: true },
-    want: ['Service "default/web" has no endpoints, and such Services are left out (--ignore-empty-service)'],
+    want: ['Service "default/web" has no endpoints, and --ignore-empty-service hides such Services'],
   },
   {
     name: '_https._tcp.web.default.svc.cluster.local',
@@ -75,11 +75,11 @@ const cases: readonly {
   },
   {
     name: '10-1-0-9.web.default.svc.cluster.local',
-    want: ['Service "default/web" has no ready endpoint that is called "10-1-0-9"'],
+    want: ['Service "default/web" has no ready endpoint named "10-1-0-9"'],
   },
   {
     name: 'literal.default.svc.cluster.local',
-    want: ['Service "default/literal" has no record since its externalName "192.0.2.1" is no domain name'],
+    want: ['Service "default/literal" has no record: its externalName "192.0.2.1" is not a domain name'],
   },
   {
     name: 'x.literal.default.svc.cluster.local',
@@ -96,27 +96,27 @@ const cases: readonly {
   },
   {
     name: '10-1-0-9.default.pod.cluster.local',
-    want: ['Pods have no names here: pass --pods insecure or --pods verified'],
+    want: ['records of Pods are disabled: pass --pods insecure or --pods verified'],
   },
   {
     name: '10-1-0-9.default.pod.cluster.local',
     options: { pods: 'verified' },
-    want: ['no running Pod of Namespace "default" has the address "10-1-0-9" is written for'],
+    want: ['Namespace "default" has no running Pod with the address "10-1-0-9"'],
   },
   {
     name: 'ten.default.pod.cluster.local',
     options: { pods: 'insecure' },
-    want: ['"ten" is no IP address with dashes in the place of dots or colons'],
+    want: ['"ten" is not an IP address with dashes instead of dots or colons'],
   },
   { name: 'nothing.cluster.local', want: [] },
   { name: 'example.org', want: [] },
 ];
 
 for (const { name, options = {}, want } of cases) {
-  test(`why ${name} is missing${Object.keys(options)
+  test(`explains why ${name} is missing${Object.keys(options)
     .map((each) => ` (${each})`)
     .join()}`, () => {
-    const asked = parseName(name) ?? assert.fail(name);
-    assert.deepEqual(whyMissing(asked, { caches, options: { ...base, ...options } }), want);
+    const queryName = parseName(name) ?? assert.fail(name);
+    assert.deepEqual(whyMissing(queryName, { caches, options: { ...base, ...options } }), want);
   });
 }

@@ -1,4 +1,4 @@
-// Why a name of the cluster does not exist, told from the objects that would have made it.
+// Explains why a name of the cluster does not exist, from the objects that could produce it.
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import { matchesLabels } from '../../api/selectors/labels.ts';
@@ -9,13 +9,13 @@ import type { Name } from '../../dnswire/data.ts';
 import { reachOf } from '../records/service.ts';
 import { isWithin, labelsOf } from '../../dnswire/name.ts';
 
-/** What is known of the cluster. */
+/** The objects and options of the cluster. */
 export interface Cluster {
   readonly caches: Caches;
   readonly options: AssemblerOptions;
 }
 
-/** Sentences about the objects that a missing name asks for; none if it has not the form of any. */
+/** Reasons why a name is missing; empty if it has none of the known forms. */
 export function whyMissing(name: Name, cluster: Cluster): readonly string[] {
   const { clusterDomain, clustersetDomain, superclusterDomain, pods = 'disabled' } = cluster.options;
   const inZone = (zone: Name | undefined): readonly string[] | undefined => labelsAbove(name, zone && `svc.${zone}`);
@@ -29,7 +29,7 @@ export function whyMissing(name: Name, cluster: Cluster): readonly string[] {
   return pod === undefined ? [] : whyNoPod(pod, pods, cluster);
 }
 
-/** The labels of a name in front of what it ends in, last first: namespace, then name, then what is below. */
+/** The labels of a name above a suffix, in reverse: namespace, then name, then the labels below. */
 function labelsAbove(name: Name, suffix: Name | undefined): readonly string[] | undefined {
   if (suffix === undefined || !isWithin(name, suffix) || name === suffix) return undefined;
   return labelsOf(name).slice(0, -labelsOf(suffix).length).toReversed();
@@ -39,8 +39,8 @@ function whyNoNamespace(namespace: string, { caches, options }: Cluster): string
   const object = caches.namespaces.get(namespace);
   if (object === undefined) return `Namespace "${namespace}" does not exist`;
   const isNamed = options.namespaces?.has(namespace) !== false;
-  const isChosen = isNamed && matchesLabels(options.namespaceLabels ?? [], object.metadata.labels);
-  return isChosen ? undefined : `Namespace "${namespace}" exists, but is not among those that are served`;
+  const isSelected = isNamed && matchesLabels(options.namespaceLabels ?? [], object.metadata.labels);
+  return isSelected ? undefined : `Namespace "${namespace}" exists, but is not published (--namespaces)`;
 }
 
 function whyNoService([namespace = '', name, ...below]: readonly string[], cluster: Cluster): readonly string[] {
@@ -55,10 +55,10 @@ function whyNoService([namespace = '', name, ...below]: readonly string[], clust
   const [first, second] = below;
   if (first === undefined) return [];
   if (first.startsWith('_')) return [whyNoPort(key, service, { protocol: first.slice(1), label: second?.slice(1) })];
-  return [`Service "${key}" has no ready endpoint that is called "${first}"`];
+  return [`Service "${key}" has no ready endpoint named "${first}"`];
 }
 
-/** Why a Service that exists has no name. */
+/** Why a Service that exists has no records. */
 function whyHidden(key: string, service: Service, { caches, options }: Cluster): string | undefined {
   const endpoints = caches.slices.by('owner', sourceOf('Service', key)).flatMap((slice) => slice.endpoints ?? []);
   const hasReady = endpoints.some(isReady);
@@ -70,18 +70,17 @@ function whyHidden(key: string, service: Service, { caches, options }: Cluster):
       return `Service "${key}" has no cluster IP yet`;
     case 'vip':
       return options.ignoreEmptyService === true && !hasReady
-        ? `Service "${key}" has ${count}, and such Services are left out (--ignore-empty-service)`
+        ? `Service "${key}" has ${count}, and --ignore-empty-service hides such Services`
         : undefined;
     case 'headless':
-      if (options.noEndpoints === true)
-        return `Service "${key}" is headless, and endpoints are left out (--no-endpoints)`;
+      if (options.noEndpoints === true) return `Service "${key}" is headless, and --no-endpoints hides endpoints`;
       return hasReady ? undefined : `Service "${key}" is headless and has ${count}`;
   }
 }
 
 function whyNoAlias(key: string, { spec: { externalName = '' } }: Service, below: readonly string[]): string {
   if (below.length > 0) return `Service "${key}" is an alias of "${externalName}", and an alias has no names below it`;
-  return `Service "${key}" has no record since its externalName "${externalName}" is no domain name`;
+  return `Service "${key}" has no record: its externalName "${externalName}" is not a domain name`;
 }
 
 function whyNoPort(
@@ -112,7 +111,7 @@ function whyNoImport(
   const endpoints = slices.by('owner', sourceOf(kind, key)).flatMap((slice) => slice.endpoints ?? []);
   if (below.length === 0)
     return [`${kind} "${key}" has no IP, and none of its ${endpoints.length} endpoints is published`];
-  return [`${kind} "${key}" exists, but nothing below it is called "${below.toReversed().join('.')}"`];
+  return [`${kind} "${key}" exists, but has no name "${below.toReversed().join('.')}" below it`];
 }
 
 function whyNoPod(
@@ -120,9 +119,9 @@ function whyNoPod(
   mode: NonNullable<AssemblerOptions['pods']>,
   cluster: Cluster,
 ): readonly string[] {
-  if (mode === 'disabled') return ['Pods have no names here: pass --pods insecure or --pods verified'];
+  if (mode === 'disabled') return ['records of Pods are disabled: pass --pods insecure or --pods verified'];
   const missing = whyNoNamespace(namespace, cluster);
   if (missing !== undefined || label === undefined) return missing === undefined ? [] : [missing];
-  if (mode === 'insecure') return [`"${label}" is no IP address with dashes in the place of dots or colons`];
-  return [`no running Pod of Namespace "${namespace}" has the address "${label}" is written for`];
+  if (mode === 'insecure') return [`"${label}" is not an IP address with dashes instead of dots or colons`];
+  return [`Namespace "${namespace}" has no running Pod with the address "${label}"`];
 }

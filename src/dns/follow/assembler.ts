@@ -21,7 +21,7 @@ import type { Zones } from '../records/zones.ts';
 import type { Caches } from './caches.ts';
 import { sourceOf } from './caches.ts';
 
-/** Whose objects are published. Namespaces that do not exist or are left out have no names, not even backwards. */
+/** Selects namespaces. Objects of namespaces that do not exist or are not selected have no records, PTR included. */
 export interface NamespaceChoice {
   /** Only these; all by default. */
   readonly namespaces?: ReadonlySet<string> | undefined;
@@ -39,16 +39,16 @@ const domains = {
 } as const;
 
 /**
- * Keeps zones as the cached objects say. Each method is told what changed, makes the records of just the sources that
- * depend on it, and tells which names have a new answer before it returns.
+ * Updates zones from cached objects. Each method takes what changed, rebuilds the records of the sources that depend on
+ * it, and reports the names whose answers changed before it returns.
  */
 export class Assembler {
   readonly #caches: Caches;
   readonly #zones: Zones;
   readonly #changed: (names: readonly Name[]) => void;
-  /** Namespaces whose objects are published. */
+  /** Names of the namespaces whose objects are published. */
   readonly #served = new Set<string>();
-  #options: AssemblerOptions;
+  readonly #options: AssemblerOptions;
 
   constructor(
     caches: Caches,
@@ -68,45 +68,36 @@ export class Assembler {
     this.#changed = changed;
   }
 
-  /** Makes everything anew, by other options; only what differs is told. */
-  reconfigure(options: AssemblerOptions): void {
-    this.#options = options;
-    const names = new Set([...this.#served, ...this.#caches.namespaces.list().map(keyOf)]);
-    this.#tell([...names].map((name) => this.#namespace(name)));
-  }
-
-  /** A namespace came, went, or changed. */
+  /** A namespace was added, updated or deleted. */
   namespaceChanged(name: string): void {
     if (this.#isChosen(name) === this.#served.has(name)) return;
-    this.#tell([this.#namespace(name)]);
+    this.#report([this.#namespace(name)]);
   }
 
-  /** A Service came, went, or changed. */
   serviceChanged(key: Key): void {
-    this.#tell([this.#service(key), ...this.#slicesOf({ kind: 'Service', key })]);
+    this.#report([this.#service(key), ...this.#slicesOf({ kind: 'Service', key })]);
   }
 
-  /** A ServiceImport or ImportedService came, went, or changed. */
   importChanged(kind: Exclude<SliceOwnerKind, 'Service'>, key: Key): void {
-    this.#tell([this.#import(kind, key), ...this.#slicesOf({ kind, key })]);
+    this.#report([this.#import(kind, key), ...this.#slicesOf({ kind, key })]);
   }
 
-  /** A slice came, went, or changed; `old` is what it was before. */
+  /** A slice was added, updated (`old` is its previous state) or deleted. */
   sliceChanged(slice: EndpointSlice, old?: EndpointSlice): void {
     const owners = [...sliceOwners(slice), ...(old === undefined ? [] : sliceOwners(old))];
     const names = this.#slice(keyOf(slice));
-    this.#tell([
+    this.#report([
       names,
       ...owners.map((owner) => this.#ownerOfSlice(owner)),
-      ...owners.map((owner) => this.#leadingTo(names, owner)),
+      ...owners.map((owner) => this.#srvOwners(names, owner)),
     ]);
   }
 
   /**
-   * Names of SRV records in any slice to endpoints that another slice changed: families have slices of their own. Only
-   * slices that speak of the same endpoints are looked at, since a Service may have a thousand of them.
+   * Owners of SRV records, in any slice, whose target is one of `names`: each address family has its own slices. Reads only
+   * slices with records at these names, since a Service may have a thousand slices.
    */
-  #leadingTo(names: readonly Name[], { kind, key }: SliceOwner): readonly Name[] {
+  #srvOwners(names: readonly Name[], { kind, key }: SliceOwner): readonly Name[] {
     const { namespace = '', name } = nameFor(key);
     const domain = this.#options[domains[kind]];
     if (domain === undefined) return [];
@@ -117,12 +108,11 @@ export class Assembler {
     return [...sources].flatMap((source) => this.#zones.leadingTo(changed, source));
   }
 
-  /** A Pod came, went, or changed. */
   podChanged(key: Key): void {
-    this.#tell([this.#pod(key)]);
+    this.#report([this.#pod(key)]);
   }
 
-  /** The records that an object makes by itself may depend on its slices. */
+  /** The records of an import, and with `ignoreEmptyService` those of a Service, depend on its slices. */
   #ownerOfSlice({ kind, key }: SliceOwner): readonly Name[] {
     if (kind !== 'Service') return this.#import(kind, key);
     return this.#options.ignoreEmptyService === true ? this.#service(key) : [];
@@ -221,7 +211,7 @@ export class Assembler {
     return this.#zones.put(source, sets, dynamic);
   }
 
-  #tell(changes: readonly (readonly Name[])[]): void {
+  #report(changes: readonly (readonly Name[])[]): void {
     const names = changes.length === 1 ? (changes[0] ?? []) : [...new Set(changes.flat())];
     if (names.length > 0) this.#changed(names);
   }

@@ -8,7 +8,7 @@ import type { ImportedService } from '../../api/kinds/multicluster/supercluster/
 import type { ApiObject } from '../../api/metadata.ts';
 import type { Lister } from '../../client/object-cache.ts';
 
-/** The objects that records are made from. A kind that is not followed has none. */
+/** The objects that records are built from. The cache of a kind that is not watched is empty. */
 export interface Caches {
   readonly namespaces: Lister<Namespace>;
   readonly services: Lister<Service, 'namespace'>;
@@ -18,22 +18,22 @@ export interface Caches {
   readonly importedServices: Lister<ImportedService, 'namespace'>;
 }
 
-/** The text under which slices are found by what they belong to; also the name of that source of records. */
+/** The key of an object as a source of records, and of the owner index of slices. */
 export const sourceOf = (kind: string, key: string): string => `${kind}/${key}`;
 
-/** Finds objects by their namespace. */
+/** Index by namespace. */
 export const byNamespace = {
   namespace: ({ metadata: { namespace } }: ApiObject): readonly string[] =>
     namespace === undefined ? [] : [namespace],
 };
 
-/** Finds slices by their namespace, and by what they belong to. */
+/** Indexes of slices: namespace, and owner as of `sourceOf`. */
 export const sliceIndexes = {
   ...byNamespace,
   owner: (slice: EndpointSlice): readonly string[] => sliceOwners(slice).map(({ kind, key }) => sourceOf(kind, key)),
 };
 
-/** A kind that is not followed. */
+/** The cache of a kind that is not watched. */
 export const nothing: Lister<never, 'namespace' | 'owner'> = {
   get: () => undefined,
   list: () => [],

@@ -35,7 +35,7 @@ const base: AssemblerOptions = {
   superclusterDomain: 'supercluster.local',
 };
 
-/** A server on which some paths are refused. */
+/** A transport that rejects requests for some paths. */
 function refusing(inner: Transport, refuses: (path: string) => number | undefined): Transport {
   const check = ({ path }: ApiRequest): void => {
     const code = refuses(path);
@@ -54,7 +54,7 @@ function refusing(inner: Transport, refuses: (path: string) => number | undefine
   };
 }
 
-/** A follower at work. */
+/** A follower that has synced. */
 async function following(
   server: TestServer,
   {
@@ -70,33 +70,31 @@ async function following(
   const transport = inProcess((request) => server.handle({ ...request, user }));
   const client = new Client(transport);
   const zones = openZones(options, { addresses: [] });
-  const told: Name[] = [];
+  const changed: Name[] = [];
   const errors: unknown[] = [];
   const metrics = new Registry();
   const follower = new Follower({
     client: new Client(refusing(transport, refuses)),
     zones,
     records: options,
-    changed: (names) => told.push(...names),
+    changed: (names) => changed.push(...names),
     sliceServed: programmingDuration(metrics),
-    onError: (error) => errors.push(error),
+    log: { debug: () => {}, warn: (fields: { readonly err: unknown }) => errors.push(fields.err) },
     clock,
   });
   followMetrics(metrics, follower, zones);
-  const stop = new AbortController();
-  const done = follower.run(stop.signal);
+  void follower.start();
   assert.equal(follower.hasSynced, false);
   await until('it has synced', () => follower.hasSynced);
   return {
     client,
     zones,
     follower,
-    told,
+    changed,
     errors,
     metrics,
     async [Symbol.asyncDispose]() {
-      stop.abort();
-      await done;
+      await follower.stop();
     },
   };
 }
@@ -109,20 +107,20 @@ const aService = (name: string, spec: Partial<Service['spec']> = {}): Service =>
   }) as unknown as Service;
 
 describe('Follower', () => {
-  it('NAME-7 EXT-1 answers what the server has, and every change of it', async () => {
+  it('NAME-7 EXT-1 publishes the objects of the server, and every change of them', async () => {
     await using server = await testServer();
     const before = new Client(inProcess((request) => server.handle({ ...request, user })));
     await before.create(serviceKind, aService('1svc'));
     await using running = await following(server);
-    const { client, zones, told } = running;
+    const { client, zones, changed } = running;
     assert.deepEqual([...(zones.find('1svc.default.svc.cluster.local')?.sets.keys() ?? [])], ['A', 'SRV']);
     // The API server's own Service, which every cluster has.
     assert.ok(zones.find('kubernetes.default.svc.cluster.local'));
-    told.length = 0;
+    changed.length = 0;
     await client.create(serviceKind, aService('db', { type: 'ExternalName', externalName: 'db.example.org' }));
     const alias = await until('the alias', () => zones.find('db.default.svc.cluster.local'));
     assert.deepEqual(alias.sources(), ['Service/default/db']);
-    assert.deepEqual(told, ['db.default.svc.cluster.local']);
+    assert.deepEqual(changed, ['db.default.svc.cluster.local']);
     await client.create(serviceKind, aService('peers', { clusterIP: 'None' }));
     const made = slice([endpoint('10.1.0.1', { hostname: 'p-0' })], {
       metadata: { name: 'peers-1', labels: { 'kubernetes.io/service-name': 'peers' } },
@@ -148,7 +146,7 @@ describe('Follower', () => {
       spec: { ipFamily: 'IPv4', ip: '10.99.0.1', ports: [], clusters: [] },
     });
     await until('the other kind', () => zones.find('web.shop.svc.supercluster.local'));
-    const resources = running.follower.freshness().map(({ resource }) => resource);
+    const resources = running.follower.silence().map(({ plural }) => plural);
     assert.deepEqual(resources.toSorted(), [
       'endpointslices',
       'importedservices',
@@ -159,7 +157,7 @@ describe('Follower', () => {
   });
 
   for (const code of [403, 404]) {
-    it(`does without imports where the server says ${code}, and finds them later`, async () => {
+    it(`syncs without imports when discovery returns ${code}, and publishes them once they are served`, async () => {
       await using server = await testServer();
       let isAbsent = true;
       const clock: Clock = {
@@ -171,7 +169,7 @@ describe('Follower', () => {
       await using running = await following(server, { refuses, clock });
       assert.ok(running.zones.find('kubernetes.default.svc.cluster.local'));
       assert.deepEqual(
-        running.follower.freshness().map(({ resource }) => resource),
+        running.follower.silence().map(({ plural }) => plural),
         ['namespaces', 'services', 'endpointslices'],
       );
       assert.deepEqual(running.errors, []);
@@ -182,7 +180,7 @@ describe('Follower', () => {
     });
   }
 
-  it('takes an older version of imports where there is no newer one', async () => {
+  it('reads imports in the older version when the newer one is not served', async () => {
     await using server = await testServer();
     const refuses = (path: string): number | undefined => (path.includes('/v1beta1') ? 404 : undefined);
     await using running = await following(server, { refuses });
@@ -191,7 +189,7 @@ describe('Follower', () => {
     await until('an import', () => running.zones.find('web.default.svc.clusterset.local'));
   });
 
-  it('is settled where imports are served but not ours to read, and says so once', async () => {
+  it('syncs when imports are served but forbidden, and logs each refusal once', async () => {
     await using server = await testServer();
     const refuses = (path: string): number | undefined =>
       /multicluster.*(serviceimports|importedservices)/.test(path) ? 403 : undefined;
@@ -199,7 +197,7 @@ describe('Follower', () => {
     assert.equal(running.errors.length, 2);
   });
 
-  it('SRV-12 measures freshness, latency, and whether SRV names are in use', async () => {
+  it('SRV-12 exports the watch age, the programming duration, and the use of SRV names', async () => {
     await using server = await testServer();
     await using running = await following(server);
     const { client, zones, metrics } = running;

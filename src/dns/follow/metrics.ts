@@ -10,10 +10,10 @@ import { annotatedLabels } from '../records/srv.ts';
 import type { Zones } from '../records/zones.ts';
 import type { Follower } from './follower.ts';
 
-/** 1 ms, doubled twenty times: what Kubernetes' own measurement of this uses. */
+/** 1 ms doubled up to 524 s: the buckets of Kubernetes' network programming latency. */
 const buckets = Array.from({ length: 20 }, (_, power) => 0.001 * 2 ** power);
 
-/** Measures how long it takes from a change to its answers; what it returns is for `FollowerOptions.sliceServed`. */
+/** Registers the programming duration; returns its observer, for `FollowerOptions.sliceServed`. */
 export function programmingDuration(
   registry: Registry,
   now: () => number = Date.now,
@@ -29,7 +29,7 @@ export function programmingDuration(
     const changedAt = Date.parse(slice.metadata.annotations?.[triggerTimeAnnotation] ?? '');
     const kind = service && serviceKindOf(service);
     if (kind === undefined || Number.isNaN(changedAt)) return;
-    // Clocks differ between machines: what seems to come before its cause took no time that we know of.
+    // Clocks of machines differ: a change that seems to lie in the future counts as 0.
     durations.observe({ service_kind: kind }, Math.max(0, now() - changedAt) / 1000);
   };
 }
@@ -41,18 +41,13 @@ function serviceKindOf(service: Service): string | undefined {
   return service.spec.selector === undefined ? 'headless_without_selector' : 'headless_with_selector';
 }
 
-/** Tells how fresh and how large what is served is, and whether `srvServiceName` is in use (SRV-12). */
+/** Registers the metrics of the watches, of the size of the zones, and of the use of `srvServiceName` (SRV-12). */
 export function followMetrics(registry: Registry, follower: Follower, zones: Zones): void {
   collectedGauge(
     registry,
     'fairlead_dns_watch_age_seconds',
-    'Time since the API server last said anything about a resource.',
-    () =>
-      follower
-        .freshness()
-        .flatMap(({ resource, silentMs }) =>
-          silentMs === undefined ? [] : [[{ resource }, silentMs / 1000] as const],
-        ),
+    'Time since the API server last sent anything on the watch of a resource, bookmarks included.',
+    () => follower.silence().map(({ plural, silentMs }) => [{ resource: plural }, silentMs / 1000] as const),
   );
   collectedGauge(registry, 'fairlead_dns_names', 'Names that exist in the zones.', () => zones.size);
   collectedGauge(
@@ -63,7 +58,7 @@ export function followMetrics(registry: Registry, follower: Follower, zones: Zon
   );
 }
 
-/** How many ports have an SRV name of their own, by how it is given. */
+/** Counts the ports with an SRV name of their own, by where it is set. */
 function srvNamesInUse(services: readonly Service[]): { readonly field: number; readonly annotation: number } {
   let field = 0;
   let annotation = 0;

@@ -9,7 +9,7 @@ import { serviceRecords } from '../records/service.ts';
 import { sliceRecords } from '../records/slices.ts';
 import { trimService, trimSliceTo } from './trim.ts';
 
-describe('what is kept of objects', () => {
+describe('trimmed objects', () => {
   const address = fc.integer({ min: 1, max: 9 }).map((last) => `10.0.0.${last}`);
   const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined });
   const anEndpoint = fc
@@ -29,7 +29,7 @@ describe('what is kept of objects', () => {
       }),
     );
 
-  it('makes the same records', () => {
+  it('produce the same records as whole objects', () => {
     fc.assert(
       fc.property(
         fc.array(anEndpoint),
@@ -52,7 +52,7 @@ describe('what is kept of objects', () => {
     );
   });
 
-  it('is little', () => {
+  it('merge endpoints that differ only in their address', () => {
     const whole = slice([
       endpoint('10.0.0.1', { targetRef: { kind: 'Pod', name: 'p' }, zone: 'z' }),
       endpoint('10.0.0.2'),

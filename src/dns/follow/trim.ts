@@ -1,21 +1,21 @@
-// What is kept of the objects that are followed: a cluster has ten times as much that no record is made from.
+// Functions that reduce watched objects to the fields that records need, about a tenth of their size.
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import { serviceNameLabel, triggerTimeAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
+import type { ObjectMeta } from '../../api/metadata.ts';
 import { importNameLabel, seedImportNameLabel, sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { srvNamesAnnotation } from '../records/srv.ts';
 
-/** The fields of an object that are set. */
+/** Copies an object without its undefined fields. */
 function only<T extends object>(fields: T): T {
-  // A cast since fields that are undefined are as good as absent, to the reader if not to the type.
+  // A cast: readers treat undefined and absent fields alike.
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** Keeps which object it is, and of its labels and annotations those that are named. */
+/** Keeps the identity of an object and the named labels and annotations. */
 function trimMetadata(
   metadata: ObjectMeta,
   keep: { readonly labels?: readonly string[]; readonly annotations?: readonly string[] },
@@ -23,7 +23,7 @@ function trimMetadata(
   const { name, namespace, uid, resourceVersion, deletionTimestamp } = metadata;
   const labels = pick(metadata.labels, keep.labels);
   const annotations = pick(metadata.annotations, keep.annotations);
-  // A cast as above.
+  // A cast: as in `only`.
   return only({ name, namespace, uid, resourceVersion, deletionTimestamp, labels, annotations }) as ObjectMeta;
 }
 
@@ -38,13 +38,7 @@ function pick(
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-/** An object without what only the server needs. */
-export function trimObject<T extends ApiObject>(object: T): T {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
-}
-
-/** The parts of a Service that records are made of. Its selector is kept as whether there is one. */
+/** The fields of a Service that records need. A selector becomes an empty object: only its presence matters. */
 export function trimService({ metadata, spec }: Service): Service {
   const { type, clusterIP, clusterIPs, externalName, ports, selector } = spec;
   const trimmed = {
@@ -52,32 +46,32 @@ export function trimService({ metadata, spec }: Service): Service {
     spec: only({
       type,
       clusterIP,
-      // Nearly always there is one address, which both fields have.
+      // Nearly always clusterIPs repeats clusterIP.
       clusterIPs: clusterIPs?.length === 1 && clusterIPs[0] === clusterIP ? undefined : clusterIPs,
       externalName,
       ports: ports?.map(trimPort),
       selector: selector === undefined || Object.keys(selector).length === 0 ? undefined : selected,
     }),
   };
-  // A cast since the rest of what a Service must have is never read here.
+  // A cast: the missing fields are never read in this part.
   return trimmed as unknown as Service;
 }
 
 const selected: Readonly<Record<string, string>> = {};
 
 const trimPort = <T extends ServicePort | EndpointPort>({ name, protocol, port, srvServiceName }: T): T =>
-  // A cast since the rest of what a port may have is never read here.
+  // A cast: the missing fields are never read in this part.
   only({ name, protocol, port, srvServiceName }) as T;
 
-/** What else endpoints are known by, where records are made of it. */
+/** Endpoint fields that only some options need. */
 export interface EndpointDetails {
   readonly endpointPodNames?: boolean;
   readonly zonal?: boolean;
 }
 
 /**
- * The parts of a slice that records are made of. Endpoints that differ in nothing but their address become one with all
- * addresses: a cluster has hundreds of thousands, and the same names are made of it.
+ * The fields of a slice that records need. Endpoints that differ only in their address become one endpoint with all
+ * addresses: a cluster may have hundreds of thousands, and the records are the same.
  */
 export const trimSliceTo =
   ({ endpointPodNames = false, zonal = false }: EndpointDetails) =>
@@ -86,22 +80,22 @@ export const trimSliceTo =
     const others: Endpoint[] = [];
     for (const endpoint of endpoints ?? []) {
       const { addresses, hostname, targetRef, zone } = endpoint;
-      const takesTraffic = isReady(endpoint);
+      const isPublished = isReady(endpoint);
       const pod = endpointPodNames && targetRef?.kind === 'Pod' ? (targetRef.name ?? '') : '';
-      const place = zonal ? (zone ?? '') : '';
-      if (!hostname && pod === '' && place === '') {
-        plain[takesTraffic ? 'ready' : 'notReady'].push(...(addresses ?? []));
+      const topologyZone = zonal ? (zone ?? '') : '';
+      if (!hostname && pod === '' && topologyZone === '') {
+        plain[isPublished ? 'ready' : 'notReady'].push(...(addresses ?? []));
       } else {
         others.push({
           addresses,
-          conditions: takesTraffic ? ready : notReady,
+          conditions: isPublished ? ready : notReady,
           ...(hostname ? { hostname } : {}),
           ...(pod === '' ? {} : { targetRef: { kind: 'Pod', name: pod } }),
-          ...(place === '' ? {} : { zone: place }),
+          ...(topologyZone === '' ? {} : { zone: topologyZone }),
         });
       }
     }
-    // Slicing leaves no room to grow.
+    // slice() drops the spare capacity of the arrays.
     if (plain.ready.length > 0) others.push({ addresses: plain.ready.slice(), conditions: ready });
     if (plain.notReady.length > 0) others.push({ addresses: plain.notReady.slice(), conditions: notReady });
     return {
@@ -117,19 +111,19 @@ const sliceLabels = [serviceNameLabel, importNameLabel, seedImportNameLabel, sou
 const ready = { ready: true };
 const notReady = { ready: false };
 
-/** The parts of a Namespace by which it is chosen. */
+/** The fields of a Namespace by which it is selected. */
 export function trimNamespace({ metadata }: Namespace): Namespace {
   const { labels } = metadata;
   const trimmed = { metadata: { ...trimMetadata(metadata, {}), ...(labels === undefined ? {} : { labels }) } };
-  // A cast since the rest of what a Namespace has is never read here.
+  // A cast: the missing fields are never read in this part.
   return trimmed as Namespace;
 }
 
-/** The parts of a Pod that records are made of. */
+/** The fields of a Pod that records need. */
 export function trimPod({ metadata, status }: Pod): Pod {
   const { phase, podIP, podIPs } = status ?? {};
   const own = podIPs?.length === 1 && podIPs[0]?.ip === podIP ? undefined : podIPs;
   const trimmed = { metadata: trimMetadata(metadata, {}), status: only({ phase, podIP, podIPs: own }) };
-  // A cast since the rest of what a Pod must have is never read here.
+  // A cast: the missing fields are never read in this part.
   return trimmed as Pod;
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
-import type { OwnPlaces } from './endpoints.ts';
+import type { OwnAddresses } from './endpoints.ts';
 import { endpointsOfResolvConf, parseEndpoint } from './endpoints.ts';
 import { endpointName } from './upstream.ts';
 
-suite('an upstream as a person writes it', () => {
+suite('parseEndpoint', () => {
   const table: readonly { given: string; want: string | undefined }[] = [
     { given: '192.0.2.1', want: '192.0.2.1:53' },
     { given: '192.0.2.1:5353', want: '192.0.2.1:5353' },
@@ -28,55 +28,55 @@ suite('an upstream as a person writes it', () => {
 });
 
 suite('the servers of resolv.conf', () => {
-  const own: OwnPlaces = { listen: [{ address: '0.0.0.0', port: 53 }], machine: ['10.0.0.5', '127.0.0.1'] };
+  const own: OwnAddresses = { listen: [{ address: '0.0.0.0', port: 53 }], machine: ['10.0.0.5', '127.0.0.1'] };
   const table: readonly {
     name: string;
     text: string;
-    own: OwnPlaces;
+    own: OwnAddresses;
     want: readonly string[];
-    ourselves: readonly string[];
+    self: readonly string[];
   }[] = [
     {
-      name: 'in their order, once, without what else stands there',
+      name: 'in order, without duplicates and other lines',
       text: '# a comment\nsearch example.org\nnameserver 192.0.2.1\n nameserver\t2001:db8::1 \nnameserver 192.0.2.1\noptions ndots:5\n',
       own,
       want: ['192.0.2.1:53', '[2001:db8::1]:53'],
-      ourselves: [],
+      self: [],
     },
     {
-      name: 'not ourselves, by whatever address',
+      name: 'without this server at any of its addresses',
       text: 'nameserver 127.0.0.1\nnameserver 10.0.0.5\nnameserver 127.0.0.53\nnameserver 10.0.0.6',
       own,
       want: ['10.0.0.6:53'],
-      ourselves: ['127.0.0.1:53', '10.0.0.5:53', '127.0.0.53:53'],
+      self: ['127.0.0.1:53', '10.0.0.5:53', '127.0.0.53:53'],
     },
     {
-      name: 'one on this machine that is not us',
+      name: 'on this machine at an address that this server does not listen on',
       text: 'nameserver 127.0.0.53',
       own: { listen: [{ address: '10.0.0.5', port: 53 }], machine: ['10.0.0.5'] },
       want: ['127.0.0.53:53'],
-      ourselves: [],
+      self: [],
     },
     {
       name: 'we are on another port',
       text: 'nameserver 127.0.0.1',
       own: { listen: [{ address: '0.0.0.0', port: 1053 }], machine: [] },
       want: ['127.0.0.1:53'],
-      ourselves: [],
+      self: [],
     },
     {
       name: 'nothing of use',
       text: 'nameserver fe80::1%eth0\nnameserver\nnameserver x\n',
       own,
       want: [],
-      ourselves: [],
+      self: [],
     },
   ];
-  for (const { name, text, own: places, want, ourselves } of table) {
+  for (const { name, text, own: places, want, self } of table) {
     test(name, () => {
       const got = endpointsOfResolvConf(text, places);
       assert.deepEqual(got.upstreams.map(endpointName), want);
-      assert.deepEqual(got.ourselves.map(endpointName), ourselves);
+      assert.deepEqual(got.self.map(endpointName), self);
     });
   }
 });

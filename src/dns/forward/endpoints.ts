@@ -1,4 +1,4 @@
-// Which servers to ask: as a person writes them, and as the machine is configured.
+// Parses addresses of upstreams in options and in resolv.conf.
 import { canonicalAddress } from '../../api/addresses.ts';
 import type { Endpoint } from './udp.ts';
 
@@ -14,41 +14,41 @@ export function parseEndpoint(text: string): Endpoint | undefined {
   return address === undefined || port < 1 || port > 65_535 ? undefined : { address, port };
 }
 
-/** Where we answer ourselves. */
-export interface OwnPlaces {
-  /** Addresses that we listen on; `0.0.0.0` and `::` stand for all of the machine. */
+/** The server's own addresses. */
+export interface OwnAddresses {
+  /** Listen addresses; `0.0.0.0` and `::` stand for all addresses of the machine. */
   readonly listen: readonly Endpoint[];
   /** Addresses of the machine. */
   readonly machine: readonly string[];
 }
 
-/** The servers of an `/etc/resolv.conf`, and those left out because they are ourselves: to ask them is a loop. */
+/** The name servers of an `/etc/resolv.conf`, and apart from them those that are this server: forwarding to it is a loop. */
 export function endpointsOfResolvConf(
   text: string,
-  own: OwnPlaces,
-): { readonly upstreams: readonly Endpoint[]; readonly ourselves: readonly Endpoint[] } {
+  own: OwnAddresses,
+): { readonly upstreams: readonly Endpoint[]; readonly self: readonly Endpoint[] } {
   const all = text.split('\n').flatMap((line) => {
     const [keyword, value = ''] = line.trim().split(/\s+/);
-    // A link-local server comes with its interface, which we cannot ask through.
+    // A link-local address names an interface, which our sockets do not support.
     const endpoint = keyword === 'nameserver' && !value.includes('%') ? parseEndpoint(value) : undefined;
     return endpoint === undefined ? [] : [{ ...endpoint, port: defaultPort }];
   });
   const unique = all.filter((each, index) => all.findIndex((other) => other.address === each.address) === index);
   return {
-    upstreams: unique.filter((each) => !isOurselves(each, own)),
-    ourselves: unique.filter((each) => isOurselves(each, own)),
+    upstreams: unique.filter((each) => !isSelf(each, own)),
+    self: unique.filter((each) => isSelf(each, own)),
   };
 }
 
-/** Whether a question to an endpoint would come to us. */
-export function isOurselves({ address, port }: Endpoint, { listen, machine }: OwnPlaces): boolean {
-  const isHere = machine.includes(address) || address.startsWith('127.') || address === '::1';
+/** Whether a query to this endpoint would reach this server. */
+export function isSelf({ address, port }: Endpoint, { listen, machine }: OwnAddresses): boolean {
+  const isLocal = machine.includes(address) || address.startsWith('127.') || address === '::1';
   const family = (text: string): boolean => text.includes(':');
-  return listen.some((place) => {
-    if (place.port !== port) return false;
-    if (place.address === address) return true;
-    // `::` takes IPv4 too on most machines.
-    const isAll = place.address === '::' || (place.address === '0.0.0.0' && !family(address));
-    return isAll && isHere;
+  return listen.some((listener) => {
+    if (listener.port !== port) return false;
+    if (listener.address === address) return true;
+    // `::` accepts IPv4 too on most machines.
+    const isWildcard = listener.address === '::' || (listener.address === '0.0.0.0' && !family(address));
+    return isWildcard && isLocal;
   });
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { RecordSet } from '../record.ts';
+import type { RecordSet } from '../../dnswire/data.ts';
 import { flagBits, rcodes, types } from '../../dnswire/codes.ts';
 import type { Message } from '../../dnswire/message.ts';
 import { isTruncated, readMessage } from '../../dnswire/message.ts';

@@ -1,5 +1,5 @@
 // Replies as bytes.
-import type { RecordSet } from '../record.ts';
+import type { RecordSet } from '../../dnswire/data.ts';
 import { flagBits } from '../../dnswire/codes.ts';
 import { headerBytes } from '../../dnswire/message.ts';
 import { encodeName } from '../../dnswire/name.ts';

@@ -1,5 +1,5 @@
 // What a reply says, before it is bytes.
-import type { RecordSet } from '../record.ts';
+import type { RecordSet } from '../../dnswire/data.ts';
 import type { RawRecord } from '../../dnswire/record.ts';
 
 /** What stands in a section: a set of our own zones, or a record that came from elsewhere. */

@@ -1,8 +1,7 @@
 // Addresses as the names of this schema write them: with dashes, and backwards.
 import type { IpFamily } from '../../api/addresses.ts';
 import { bitsOf, canonicalAddress, parseAddress, parseCidr } from '../../api/addresses.ts';
-import type { Name } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordSet } from '../../dnswire/data.ts';
 
 // The usual form, of which clusters have many thousands, is recognised without reading numbers.
 const plainIpv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;

@@ -1,6 +1,5 @@
 // What every zone has, whatever the cluster holds.
-import type { Name } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordSet } from '../../dnswire/data.ts';
 import { addressSets, canonical, reverseZones } from './addresses.ts';
 import { emptyName } from './namespaces.ts';
 import type { RecordOptions } from './options.ts';

@@ -1,7 +1,6 @@
 // What endpoints are called, and the records that lead to them. Services and imports share it.
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { Name } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordSet } from '../../dnswire/data.ts';
 import { addressSets, addressType, canonical, dashed } from './addresses.ts';
 import type { RecordOptions } from './options.ts';
 import { fits } from './options.ts';

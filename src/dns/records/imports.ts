@@ -1,7 +1,7 @@
 // Services of other clusters as records. Both shapes in which they come are read into one model (import-model.ts).
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { RecordSet } from '../record.ts';
+import type { RecordSet } from '../../dnswire/data.ts';
 import { addressSets } from './addresses.ts';
 import { addressesByName, endpointSrvSets, namedAddresses } from './endpoints.ts';
 import type { ImportedSlice, ImportModel } from './import-model.ts';

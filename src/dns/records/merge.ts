@@ -1,6 +1,5 @@
 // What all sources say of a name, as one set of records a type.
-import type { RecordType } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { RecordType, RecordSet } from '../../dnswire/data.ts';
 import type { SourceRecord } from './packed.ts';
 import { contentOf, distinct, unpackAll } from './packed.ts';
 

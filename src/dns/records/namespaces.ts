@@ -1,6 +1,5 @@
 // What a namespace adds: names that exist although no Service has any, so that they are NODATA and not NXDOMAIN.
-import type { Name } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordSet } from '../../dnswire/data.ts';
 import type { RecordOptions } from './options.ts';
 import { podDomain } from './pods.ts';
 

@@ -1,5 +1,4 @@
-import type { Name, RecordType } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordType, RecordSet } from '../../dnswire/data.ts';
 import { inOrder, merge } from './merge.ts';
 import type { SourceRecord } from './packed.ts';
 import { unpackAll } from './packed.ts';

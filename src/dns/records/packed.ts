@@ -1,7 +1,6 @@
 // Records as they are kept: a cluster has hundreds of thousands of names with one record each, so that an object for the
 // set, an array and an object for the record would cost more than what they say.
-import type { Name, RecordData, RecordType } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordData, RecordType, RecordSet } from '../../dnswire/data.ts';
 
 /** A set of records as a source gives it. */
 export interface SourceSet extends RecordSet {

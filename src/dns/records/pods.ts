@@ -1,7 +1,6 @@
 // Pods by their address: `10-1-2-3.<namespace>.pod.<zone>`.
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
-import type { Name } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordSet } from '../../dnswire/data.ts';
 import { addressSets, canonical, dashed, undashed } from './addresses.ts';
 import type { RecordOptions } from './options.ts';
 import { ttlOf } from './options.ts';

@@ -2,8 +2,7 @@
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { Name } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordSet } from '../../dnswire/data.ts';
 import { addressSets } from './addresses.ts';
 import type { NamedAddress } from './endpoints.ts';
 import { addressesByName, endpointSrvSets, namedAddresses } from './endpoints.ts';

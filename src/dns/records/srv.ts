@@ -2,8 +2,7 @@
 import { protocolOf } from '../../api/kinds/core/service/facts.ts';
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 import { dnsLabelErrors } from '../../api/names.ts';
-import type { Name, RecordData } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordData, RecordSet } from '../../dnswire/data.ts';
 import { fits } from './options.ts';
 
 /** A port of a Service, of a slice or of an import. */

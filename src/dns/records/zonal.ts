@@ -1,7 +1,6 @@
 // Headless Services by topology zone, as CoreDNS answers them: `pin` never leaves the zone, `prefer` does where it must.
 import { dnsLabelErrors } from '../../api/names.ts';
-import type { Name } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordSet } from '../../dnswire/data.ts';
 import { addressSets } from './addresses.ts';
 import type { NamedAddress } from './endpoints.ts';
 import { isWithin } from '../../dnswire/name.ts';

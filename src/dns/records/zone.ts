@@ -1,5 +1,4 @@
-import type { Name } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordSet } from '../../dnswire/data.ts';
 
 /** How a zone is served. */
 export interface ZoneOptions {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 
-import type { Name } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordSet } from '../../dnswire/data.ts';
 import { isWithin, parentOf } from '../../dnswire/name.ts';
 import type { SourceSet } from './zones.ts';
 import { Zones } from './zones.ts';

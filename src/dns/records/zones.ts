@@ -1,5 +1,4 @@
-import type { Name } from '../../dnswire/data.ts';
-import type { RecordSet } from '../record.ts';
+import type { Name, RecordSet } from '../../dnswire/data.ts';
 import { isWithin, parentOf } from '../../dnswire/name.ts';
 import type { ZoneNode } from './node.ts';
 import { SourcedNode, withSoa } from './node.ts';

@@ -1,7 +1,6 @@
 // What the tests of this folder share: a small cluster as zone files, and queries.
 import assert from 'node:assert/strict';
-import type { RecordData, RecordType } from '../../../dnswire/data.ts';
-import type { RecordSet } from '../../record.ts';
+import type { RecordData, RecordType, RecordSet } from '../../../dnswire/data.ts';
 import { recordTypes } from '../../../dnswire/data.ts';
 import type { ZoneOptions, ZonesOptions } from '../../records/zones.ts';
 import { Zones } from '../../records/zones.ts';

@@ -3,8 +3,7 @@ import type { Service, ServiceSpec } from '../../../api/kinds/core/service/schem
 import { serviceNameLabel } from '../../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ObjectMeta } from '../../../api/metadata.ts';
-import type { Name, RecordData } from '../../../dnswire/data.ts';
-import type { RecordSet } from '../../record.ts';
+import type { Name, RecordData, RecordSet } from '../../../dnswire/data.ts';
 import type { RecordOptions } from '../options.ts';
 import type { SourceSet } from '../packed.ts';
 import { serviceRecords } from '../service.ts';

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { decode } from 'dns-packet';
 import { sampleQuery, sampleZones } from './answer/testing/sample.ts';
 import type { QueryClient } from './prepared.ts';
-import type { RecordSet } from './record.ts';
-import { serveSecondaries } from './secondaries.ts';
+import type { RecordSet } from '../dnswire/data.ts';
+import { serveSecondaries } from './serving.ts';
 import { rcodeOf, readMessage } from '../dnswire/message.ts';
 
 const asker: QueryClient = { address: '192.0.2.53', port: 53, protocol: 'tcp' };
@@ -18,7 +18,7 @@ const set = (address: string): RecordSet => ({
   data: [{ type: 'A', address }],
 });
 
-test('nobody may have a zone unless the options name them', async () => {
+test('refuses transfers unless the options allow the client', async () => {
   for (const [to, want] of [
     [[], 5],
     [['198.51.100.0/24'], 5],
@@ -39,7 +39,7 @@ test('nobody may have a zone unless the options name them', async () => {
   }
 });
 
-test('secondaries are told of what changes once the zones are complete, and of nothing before', async () => {
+test('notifies secondaries of changes after the zones are complete, not before', async () => {
   const socket = createSocket('udp4').bind(0, '127.0.0.1');
   await once(socket, 'listening');
   const told: string[] = [];
