@@ -153,31 +153,35 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
     });
   });
 
-  test('IPv6, and everything that the machine has', { skip: !machineHasIpv6() && 'this machine has no IPv6' }, async () => {
-    await withFlags(
-      ['--workers', '2'],
-      async (dns) => {
-        assert.deepEqual(gist(await dig(dns, `web.shop.${svc}`)), ['A 10.96.1.1']);
-        assert.deepEqual(gist(await dig(dns, `web.shop.${svc}`, 'A', '+tcp')), ['A 10.96.1.1']);
-      },
-      '::1',
-    );
-    await withFlags(
-      [],
-      async ({ port }) => {
-        for (const address of ['127.0.0.1', '127.0.0.5', '::1']) {
-          for (const flag of ['+notcp', '+tcp']) {
-            assert.deepEqual(
-              gist(await dig({ address, port }, `web.shop.${svc}`, 'A', flag)),
-              ['A 10.96.1.1'],
-              address,
-            );
+  test(
+    'IPv6, and everything that the machine has',
+    { skip: !machineHasIpv6() && 'this machine has no IPv6' },
+    async () => {
+      await withFlags(
+        ['--workers', '2'],
+        async (dns) => {
+          assert.deepEqual(gist(await dig(dns, `web.shop.${svc}`)), ['A 10.96.1.1']);
+          assert.deepEqual(gist(await dig(dns, `web.shop.${svc}`, 'A', '+tcp')), ['A 10.96.1.1']);
+        },
+        '::1',
+      );
+      await withFlags(
+        [],
+        async ({ port }) => {
+          for (const address of ['127.0.0.1', '127.0.0.5', '::1']) {
+            for (const flag of ['+notcp', '+tcp']) {
+              assert.deepEqual(
+                gist(await dig({ address, port }, `web.shop.${svc}`, 'A', flag)),
+                ['A 10.96.1.1'],
+                address,
+              );
+            }
           }
-        }
-      },
-      '::',
-    );
-  });
+        },
+        '::',
+      );
+    },
+  );
 });
 
 test(
