@@ -101,6 +101,29 @@ test('sub-folders of a part import each other in one direction', () => {
   assert.deepEqual(wrong, []);
 });
 
+/** Files and folders of src/server that concern certain kinds. All others read what they need from the `Kind` of a request. */
+const concernsKinds: readonly string[] = [
+  'access/', // authenticates and authorizes with ServiceAccounts, Nodes, Pods, Secrets, roles and bindings
+  'admission/', // plugins about Namespaces, Services and Ingresses, and the configuration of webhooks
+  'allocate/', // cluster IPs and node ports of Services
+  'bootstrap/', // creates the objects of a new cluster
+  'lifecycle/', // controllers of Namespaces, Events and Pods
+  'quota/', // reads and writes ResourceQuotas
+  'reviews/', // one function per kind of review
+  'verbs/allocation.ts', // passes Services to their allocator
+];
+
+test('the server has no special cases for kinds: their definitions in src/api/kinds declare how they differ', () => {
+  const own = files.filter(({ path }) => path.startsWith('server/') && !isTest(path));
+  const generic = own.filter(({ path }) => !concernsKinds.some((each) => path.startsWith(`server/${each}`)));
+  const imports = generic.flatMap(({ path, imports: targets }) =>
+    targets.filter((target) => /^api\/kinds\/.+\//.test(target)).map((target) => `${path} imports ${target}`),
+  );
+  const comparison = /\b(?:kind\.(?:plural|kind)|plural) [!=]== '/;
+  const compared = generic.filter(({ path }) => comparison.test(readFileSync(`${root}/src/${path}`, 'utf8')));
+  assert.deepEqual([...imports, ...compared.map(({ path }) => `${path} compares the name of a kind`)], []);
+});
+
 test('there are no cycles, not even of types', () => {
   const graph = new Map(files.filter(({ path }) => !isTest(path)).map(({ path, imports }) => [path, imports]));
   const done = new Set<string>();

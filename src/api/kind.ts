@@ -1,6 +1,7 @@
 import type { FieldError } from './field-errors.ts';
 import type { Gates } from './gates.ts';
 import type { ApiObject } from './metadata.ts';
+import type { QuotaEvaluator } from './quota.ts';
 import type { StructSchema } from './schema/schema.ts';
 
 /** What the functions of a kind may know beside the object itself. They are pure: no clock, no store. */
@@ -34,6 +35,28 @@ export interface RowCondition {
   readonly message: string;
 }
 
+/** An endpoint below an object, such as `serviceaccounts/token`. */
+export interface Subresource {
+  readonly name: string;
+  readonly verbs: readonly ('create' | 'get' | 'patch' | 'update')[];
+  /** The kind of its request and response bodies, where that is not the object's own. */
+  readonly body?: Kind;
+}
+
+/** How objects of a kind are deleted, where that differs from removing them once they have no finalizers. */
+export interface DeletionStrategy<T extends ApiObject = ApiObject> {
+  /** Names of objects that cannot be deleted. */
+  readonly protectedNames?: readonly string[];
+  /** Kinds whose object of the same namespace and name is deleted in the same commit. */
+  readonly cascadesTo?: readonly Kind[];
+  /** Finalizers outside metadata. */
+  finalizers?(object: T): readonly string[];
+  /** Graceful deletion: the seconds the object may take to shut down, where the client requested so many; 0: none. */
+  gracePeriodSeconds?(object: T, requested: number | undefined): number;
+  /** The object as it is stored while it waits for finalizers or its grace period; the deletion timestamp is set. */
+  markTerminating?(object: T): T;
+}
+
 /**
  * A kind in one version: everything the server knows about it. Written once in its folder under `kinds/`; discovery,
  * OpenAPI, decoding, tables, patches, apply and validation follow from it.
@@ -64,6 +87,15 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly columns: readonly Column<T>[];
   /** Selectable fields beside metadata.name and metadata.namespace: path → value. */
   readonly selectableFields: Readonly<Record<string, FieldValue<T>>>;
+  /** Endpoints below an object besides `status`. */
+  readonly subresources: readonly Subresource[];
+  readonly deletion: DeletionStrategy<T>;
+  /** What the server allocates for objects, in the transaction that writes them. */
+  readonly allocates: 'nothing' | 'clusterIpsAndNodePorts';
+  /** Objects contain credentials: audit events never contain them. */
+  readonly sensitive: boolean;
+  /** What objects use of a ResourceQuota; undefined: one object of the kind. `none`: quotas do not count them. */
+  readonly quota?: QuotaEvaluator<T> | 'none';
   /** This version is a view of another, in which objects are stored. */
   readonly storage?: Conversion<T>;
   /** A warning that every request for this kind gets. */
@@ -124,6 +156,10 @@ export function defineKind<T extends ApiObject>(given: Given<T>): Kind<T> {
     deleteReturns: 'status',
     columns: [],
     selectableFields: {},
+    subresources: [],
+    deletion: {},
+    allocates: 'nothing',
+    sensitive: false,
     applyDefaults: (object) => object,
     prepareForCreate: (object) => object,
     prepareForUpdate: (object) => object,
@@ -136,6 +172,19 @@ export function defineKind<T extends ApiObject>(given: Given<T>): Kind<T> {
     ...given,
   };
 }
+
+/** The type of an object, as discovery and OpenAPI documents write it. */
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+export const groupVersionKind = ({ group, version, kind }: GroupVersionKind): GroupVersionKind => ({
+  group,
+  version,
+  kind,
+});
 
 /** `v1` or `apps/v1`. */
 export const apiVersionOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>

@@ -1,5 +1,6 @@
 // Aggregated discovery: everything in two documents, which current clients ask for by media type.
 
+import { groupVersionKind } from '../../api/kind.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { Document } from './document.ts';
 import { jsonDocument, oncePer } from './document.ts';
@@ -45,10 +46,9 @@ const describeGroup = ({ name, versions }: Group): object => ({
 
 function describeResource(kind: Kind): object {
   const subresources = subresourcesOf(kind);
-  const { group, version } = kind;
   return {
     resource: kind.plural,
-    responseKind: { group, version, kind: kind.kind },
+    responseKind: groupVersionKind(kind),
     scope: kind.namespaced ? 'Namespaced' : 'Cluster',
     singularResource: kind.singular,
     verbs: kind.verbs,
@@ -56,9 +56,9 @@ function describeResource(kind: Kind): object {
     ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
     ...(subresources.length > 0
       ? {
-          subresources: subresources.map(({ name, verbs, responseKind }) => ({
+          subresources: subresources.map(({ name, verbs, body = kind }) => ({
             subresource: name,
-            responseKind: responseKind ?? { group, version, kind: kind.kind },
+            responseKind: groupVersionKind(body),
             verbs,
           })),
         }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 
 import type { Kind } from '../../api/kind.ts';
 import { defineKind } from '../../api/kind.ts';
+import { tokenRequestKind } from '../../api/kinds/authentication/tokenrequest/kind.ts';
 import { objectSchema } from '../../api/metadata.ts';
 import { aggregatedDiscovery } from './aggregated.ts';
 import { compareVersions, groupsOf } from './groups.ts';
@@ -23,8 +24,22 @@ const kinds: readonly Kind[] = [
   kind({ group: 'discovery.k8s.io', version: 'v1', kind: 'EndpointSlice', plural: 'endpointslices' }),
   kind({ group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', categories: ['all'] }),
   kind({ group: '', version: 'v1', kind: 'Service', plural: 'services', shortNames: ['svc'], hasStatus: true }),
-  kind({ group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatus: true }),
-  kind({ group: '', version: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts' }),
+  kind({
+    group: '',
+    version: 'v1',
+    kind: 'Namespace',
+    plural: 'namespaces',
+    namespaced: false,
+    hasStatus: true,
+    subresources: [{ name: 'finalize', verbs: ['update'] }],
+  }),
+  kind({
+    group: '',
+    version: 'v1',
+    kind: 'ServiceAccount',
+    plural: 'serviceaccounts',
+    subresources: [{ name: 'token', verbs: ['create'], body: tokenRequestKind }],
+  }),
 ];
 
 interface Resource {

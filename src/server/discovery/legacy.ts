@@ -70,11 +70,11 @@ const describeResource = (kind: Kind): object => ({
 });
 
 const describeSubresources = (kind: Kind): readonly object[] =>
-  subresourcesOf(kind).map(({ name, verbs, responseKind }) => ({
+  subresourcesOf(kind).map(({ name, verbs, body = kind }) => ({
     name: `${kind.plural}/${name}`,
     singularName: '',
     namespaced: kind.namespaced,
-    kind: kind.kind,
-    ...responseKind,
+    ...(body === kind ? {} : { group: body.group, version: body.version }),
+    kind: body.kind,
     verbs,
   }));

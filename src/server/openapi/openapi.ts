@@ -1,6 +1,7 @@
 // OpenAPI documents, built from the kinds when first asked for: nobody pays for them at start.
 
-import type { Kind } from '../../api/kind.ts';
+import type { GroupVersionKind, Kind } from '../../api/kind.ts';
+import { groupVersionKind } from '../../api/kind.ts';
 import type { StructSchema } from '../../api/schema/schema.ts';
 import { always, list, optional, string, struct } from '../../api/schema/schema.ts';
 import type { Document } from '../discovery/document.ts';
@@ -11,7 +12,6 @@ import { kubernetesVersion } from '../discovery/version.ts';
 import type { Dialect } from './components.ts';
 import { reachableStructs, scalarDefinitions, structDefinition } from './components.ts';
 import { listMeta, metaSchemas, metaV1 } from './meta-schemas.ts';
-import type { GroupVersionKind } from './operations.ts';
 import { pathsOf } from './operations.ts';
 import { renderPath } from './paths.ts';
 
@@ -88,7 +88,7 @@ function listSchemaOf(kind: Kind): StructSchema {
 /** The named schemas of `served`; `all` kinds are needed for what belongs to every group. */
 function definitions(all: readonly Kind[], served: readonly Kind[], dialect: Dialect): object {
   const lists = served.filter(({ verbs }) => verbs.includes('list'));
-  const below = served.flatMap(subresourcesOf).flatMap(({ schema }) => schema ?? []);
+  const below = served.flatMap(subresourcesOf).flatMap(({ body }) => body?.schema ?? []);
   const structs = reachableStructs([
     ...served.map(({ schema }) => schema),
     ...below,
@@ -121,8 +121,8 @@ function groupVersionKinds(
   ]);
   const below = served
     .flatMap(subresourcesOf)
-    .flatMap(({ schema, responseKind }): [string, readonly GroupVersionKind[]][] =>
-      schema === undefined || responseKind === undefined ? [] : [[schema.name, [responseKind]]],
+    .flatMap(({ body }): [string, readonly GroupVersionKind[]][] =>
+      body === undefined ? [] : [[body.schema.name, [groupVersionKind(body)]]],
     );
   return new Map([
     ...own,

@@ -1,8 +1,8 @@
 // The operations of a kind in a form of neither OpenAPI version; paths.ts writes them in both.
 
-import type { Kind } from '../../api/kind.ts';
+import type { GroupVersionKind, Kind, Subresource } from '../../api/kind.ts';
+import { groupVersionKind } from '../../api/kind.ts';
 import type { StructSchema } from '../../api/schema/schema.ts';
-import type { Subresource } from '../discovery/subresources.ts';
 import { subresourcesOf } from '../discovery/subresources.ts';
 import { metaV1 } from './meta-schemas.ts';
 import type { Parameter } from './parameters.ts';
@@ -34,12 +34,6 @@ export interface Operation {
   readonly codes: readonly number[];
 }
 
-export interface GroupVersionKind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-}
-
 /** A path with what all its methods share. */
 export interface PathOperations {
   readonly path: string;
@@ -67,11 +61,11 @@ function groupVersionWord({ group, version, custom }: Kind): string {
 
 /** All paths of a kind. */
 export function pathsOf(kind: Kind): readonly PathOperations[] {
-  const { group, version, kind: name, plural } = kind;
+  const { group, version, plural } = kind;
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const collection = kind.namespaced ? `${root}/namespaces/{namespace}/${plural}` : `${root}/${plural}`;
   const shared = kind.namespaced ? [namespaceParameter, prettyParameter] : [prettyParameter];
-  const gvk = { group, version, kind: name };
+  const gvk = groupVersionKind(kind);
   const canListAll = kind.namespaced && kind.verbs.includes('list');
   const paths: PathOperations[] = [
     { path: collection, parameters: shared, operations: collectionOperations(kind, gvk) },
@@ -168,11 +162,11 @@ function itemOperations(kind: Kind, gvk: GroupVersionKind): readonly Operation[]
   ];
 }
 
-function subresourceOperations(kind: Kind, { name, verbs, ...own }: Subresource): readonly Operation[] {
-  const gvk = own.responseKind ?? { group: kind.group, version: kind.version, kind: kind.kind };
+function subresourceOperations(kind: Kind, { name, verbs, body = kind }: Subresource): readonly Operation[] {
+  const gvk = groupVersionKind(body);
   const suffix = capital(name);
   return [
-    ...(verbs.includes('create') ? [createBelow(kind, gvk, { suffix, schema: own.schema ?? kind.schema })] : []),
+    ...(verbs.includes('create') ? [createBelow(kind, gvk, { suffix, schema: body.schema })] : []),
     ...(verbs.includes('get') ? [read(kind, gvk, suffix)] : []),
     ...(verbs.includes('update') ? [replace(kind, gvk, suffix)] : []),
     ...(verbs.includes('patch') ? [patch(kind, gvk, suffix)] : []),

@@ -3,16 +3,15 @@ import type { Subject } from '../../api/errors.ts';
 import { forbidden } from '../../api/errors.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { addQuantities, printQuantity, subtractQuantities, zero } from '../../api/quantity.ts';
-import type { Amounts, Evaluator } from './evaluator.ts';
-import { usageOf } from './evaluator.ts';
-import type { Scope } from './scopes.ts';
+import type { Amounts, QuotaEvaluator, QuotaScope } from '../../api/quota.ts';
+import { usageOf } from './evaluators.ts';
 
 /** A quota, and what is used of it. */
 export interface Account {
   readonly name: string;
   readonly hard: Amounts;
   readonly used: Amounts;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly QuotaScope[];
 }
 
 /** A write: `old` is undefined for a new object. */
@@ -22,17 +21,17 @@ export interface Change {
 }
 
 /** The names that a quota limits and a kind counts for. */
-export const limitedNames = ({ hard }: Pick<Account, 'hard'>, { counts }: Evaluator): readonly string[] =>
-  [...hard.keys()].filter(counts);
+export const limitedNames = ({ hard }: Pick<Account, 'hard'>, evaluator: QuotaEvaluator): readonly string[] =>
+  [...hard.keys()].filter((name) => evaluator.counts(name));
 
 /** Whether a quota counts an object. */
-export const isCounted = (scopes: readonly Scope[], { isInScope }: Evaluator, object: ApiObject): boolean =>
-  scopes.every((scope) => isInScope?.(object, scope) === true);
+export const isCounted = (scopes: readonly QuotaScope[], evaluator: QuotaEvaluator, object: ApiObject): boolean =>
+  scopes.every((scope) => evaluator.isInScope?.(object, scope) === true);
 
 /** What is used after a write; undefined: as before. Throws the 403 of Kubernetes where that is too much. */
 export function charge(
   account: Account,
-  evaluator: Evaluator,
+  evaluator: QuotaEvaluator,
   { next, old }: Change,
   subject: Subject,
 ): Amounts | undefined {

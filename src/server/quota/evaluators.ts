@@ -1,28 +1,31 @@
+// How objects of each kind are counted: the evaluator of the kind, or one per object.
 import type { Kind } from '../../api/kind.ts';
-import { eventKind } from '../../api/kinds/core/event/kind.ts';
-import { podKind } from '../../api/kinds/core/pod/kind.ts';
-import { serviceKind } from '../../api/kinds/core/service/kind.ts';
-import type { Evaluator } from './evaluator.ts';
-import { podEvaluator } from './pods.ts';
-import { serviceEvaluator } from './services.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import { wholeQuantity } from '../../api/quantity.ts';
+import type { Amounts, QuotaEvaluator } from '../../api/quota.ts';
+import { countedAs } from '../../api/quota.ts';
 
-/** Kinds whose objects are counted without `count/` too. */
-const aliases = new Set(['configmaps', 'secrets', 'resourcequotas', 'replicationcontrollers']);
+const evaluators = new WeakMap<Kind, QuotaEvaluator>();
 
-const evaluators = new WeakMap<Kind, Evaluator>();
-
-/** How objects of a kind are counted; undefined: they never are, as in Kubernetes. */
-export function evaluatorOf(kind: Kind): Evaluator | undefined {
-  if (!kind.namespaced || kind === eventKind) return undefined;
-  if (kind === serviceKind) return serviceEvaluator;
-  if (kind === podKind) return podEvaluator;
-  return evaluators.getOrInsertComputed(kind, () => {
-    const names = new Set([countName(kind), ...(aliases.has(countedAs(kind)) ? [kind.plural] : [])]);
-    return { counts: (name) => names.has(name) };
-  });
+/** How objects of a kind are counted; undefined if quotas never count them. */
+export function evaluatorOf(kind: Kind): QuotaEvaluator | undefined {
+  const { namespaced, quota, group, plural } = kind;
+  if (!namespaced || quota === 'none') return undefined;
+  return (
+    quota ??
+    evaluators.getOrInsertComputed(kind, () => countedAs(`count/${group === '' ? plural : `${plural}.${group}`}`))
+  );
 }
 
-const countedAs = ({ group, plural }: Kind): string => (group === '' ? plural : `${plural}.${group}`);
+const one = wholeQuantity(1);
 
-/** The name under which all objects of a kind are counted. */
-const countName = (kind: Kind): string => `count/${countedAs(kind)}`;
+/** What an object uses of the limited names. The object is only decoded if its content matters. */
+export function usageOf(evaluator: QuotaEvaluator, object: () => ApiObject, names: readonly string[]): Amounts {
+  const used = evaluator.usage?.(object());
+  return new Map(
+    names.flatMap((name) => {
+      const amount = used === undefined ? one : used.get(name);
+      return amount === undefined || amount.nano === 0n ? [] : [[name, amount]];
+    }),
+  );
+}

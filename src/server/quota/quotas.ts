@@ -16,7 +16,7 @@ import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
 import type { Change } from './charge.ts';
 import { charge } from './charge.ts';
-import type { Amounts } from './evaluator.ts';
+import type { Amounts } from '../../api/quota.ts';
 import { evaluatorOf } from './evaluators.ts';
 import { QuotaTracker } from './tracker.ts';
 

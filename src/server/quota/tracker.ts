@@ -10,11 +10,8 @@ import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { Watcher } from '../cache/watchers.ts';
 import type { Account } from './charge.ts';
 import { isCounted, limitedNames } from './charge.ts';
-import type { Amounts, Evaluator } from './evaluator.ts';
-import { usageOf } from './evaluator.ts';
-import { evaluatorOf } from './evaluators.ts';
-import type { Scope } from './scopes.ts';
-import { scopesOf } from './scopes.ts';
+import type { Amounts, QuotaEvaluator, QuotaScope } from '../../api/quota.ts';
+import { evaluatorOf, usageOf } from './evaluators.ts';
 
 export interface TrackerListener {
   /** What is used may have changed. */
@@ -34,12 +31,12 @@ const sliceLength = 512 * 1024;
 export class QuotaTracker implements Account, Disposable {
   readonly name: string;
   readonly hard: Amounts;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly QuotaScope[];
   readonly #used = new Map<string, Quantity>();
   /** Resolves when all objects are counted, or the tracker was disposed of. */
   readonly counted: Promise<void>;
   readonly #watchers: readonly (readonly [ResourceCache, Watcher])[];
-  readonly #uncounted: (readonly [items: Iterable<Item>, evaluator: Evaluator, names: readonly string[]])[] = [];
+  readonly #uncounted: (readonly [items: Iterable<Item>, evaluator: QuotaEvaluator, names: readonly string[]])[] = [];
   #isCounted = false;
   #isDisposed = false;
 
@@ -110,8 +107,8 @@ export class QuotaTracker implements Account, Disposable {
 const nothing: Amounts = new Map();
 
 function usageIn(
-  scopes: readonly Scope[],
-  evaluator: Evaluator,
+  scopes: readonly QuotaScope[],
+  evaluator: QuotaEvaluator,
   names: readonly string[],
   item: Item | undefined,
 ): Amounts {
@@ -124,3 +121,9 @@ function usageIn(
 /** Of an object that cannot be decrypted it is known that it is there, and no more. */
 const readable = ({ object, problem }: Item): ApiObject =>
   problem === undefined ? object : ({ metadata: object.metadata, spec: {}, status: {} } as ApiObject);
+
+/** All scopes of a quota; it counts the objects that are in each. */
+const scopesOf = ({ scopes = [], scopeSelector }: ResourceQuota['spec']): readonly QuotaScope[] => [
+  ...scopes.map((scopeName) => ({ scopeName, operator: 'Exists' })),
+  ...(scopeSelector?.matchExpressions ?? []),
+];

@@ -1,9 +1,8 @@
 import type { StatusError } from '../../api/errors.ts';
 import { forbidden, invalid } from '../../api/errors.ts';
 import { forbiddenField } from '../../api/field-errors.ts';
-import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
-import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Write } from '../../store/store.ts';
@@ -12,7 +11,7 @@ import type { ServerContext } from '../context.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
 
-/** What an object claims and releases beside itself, to be committed together with it. Only Services do. */
+/** The claims that are written and released in the commit of an object. */
 export interface Allocation {
   readonly object: ApiObject;
   readonly writes: readonly Write[];
@@ -26,7 +25,7 @@ export function allocateForCreate(
   object: ApiObject,
   dryRun: boolean,
 ): Allocation {
-  if (kind !== serviceKind) return nothing(object);
+  if (kind.allocates === 'nothing') return nothing(object);
   return allocated(context.allocator.planCreate(asService(object), planOptions(context, dryRun)));
 }
 
@@ -36,24 +35,40 @@ export function allocateForUpdate(
   change: { readonly next: ApiObject; readonly old: ApiObject },
   dryRun: boolean,
 ): Allocation {
-  if (kind !== serviceKind) return nothing(change.next);
+  if (kind.allocates === 'nothing') return nothing(change.next);
   return allocated(
     context.allocator.planUpdate(asService(change.next), asService(change.old), planOptions(context, dryRun)),
   );
 }
 
-/** What goes together with an object: a Service's addresses and ports, and the Endpoints of the same name. */
-export function releaseOnDelete(context: ServerContext, { kind }: Resource, old: ApiObject): readonly Write[] {
-  if (kind !== serviceKind) return [];
-  const endpoints = context.watchCache.of(endpointsKind);
-  const item = endpoints.get(endpoints.key(old.metadata.namespace ?? '', old.metadata.name ?? ''));
-  return [
-    ...context.allocator.planDelete(asService(old)),
-    ...(item === undefined ? [] : [{ key: item.key, value: undefined, expect: item.revision }]),
-  ];
-}
+/** The writes that accompany a deletion: released claims, and deletions of the objects it cascades to. */
+export const releaseOnDelete = (context: ServerContext, { kind }: Resource, old: ApiObject): readonly Write[] => [
+  ...(kind.allocates === 'nothing' ? [] : context.allocator.planDelete(asService(old))),
+  ...cascadeDeletions(context, kind, old.metadata),
+];
 
-// `kind === serviceKind` has just been checked, and its schema decoded the object.
+/** The same for an object that cannot be read. */
+export const releaseUnread = (
+  context: ServerContext,
+  { kind }: Resource,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): readonly Write[] => [
+  ...(kind.allocates === 'nothing' ? [] : context.allocator.planRelease({ metadata: { namespace, name } })),
+  ...cascadeDeletions(context, kind, { namespace, name }),
+];
+
+const cascadeDeletions = (
+  { watchCache }: ServerContext,
+  { deletion: { cascadesTo = [] } }: Kind,
+  { namespace = '', name = '' }: ApiObject['metadata'],
+): readonly Write[] =>
+  cascadesTo.flatMap((kind) => {
+    const cache = watchCache.of(kind);
+    const item = cache.get(cache.key(namespace, name));
+    return item === undefined ? [] : [{ key: item.key, value: undefined, expect: item.revision }];
+  });
+
+// Only Services allocate, and their schema decoded the object.
 const asService = (object: ApiObject): Service => object as Service;
 
 const planOptions = (context: ServerContext, dryRun: boolean): PlanOptions => ({

@@ -1,11 +1,10 @@
 // Objects that can only be deleted: those whose record in the store is damaged, which are in no list, and those that
 // cannot be decrypted.
 
+import { releaseUnread } from './allocation.ts';
 import { conflict, internalError } from '../../api/errors.ts';
-import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
-import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { DeleteOptions } from '../../api/options.ts';
-import type { DamagedRecord, Write } from '../../store/store.ts';
+import type { DamagedRecord } from '../../store/store.ts';
 import type { ServerContext } from '../context.ts';
 import type { User } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
@@ -86,20 +85,9 @@ export async function deleteUnread(
       throw conflict(kindSubject(resource, named.name), why);
     }
     if (dryRun.includes('All')) return;
-    const writes = [{ key, value: undefined, expect: revision }, ...belongings(context, resource, named)];
+    const writes = [{ key, value: undefined, expect: revision }, ...releaseUnread(context, resource, named)];
     const commit = await context.store.commit(writes);
     if (commit.ok) return;
     if (!(await context.watchCache.waitForRevision(commit.revision))) refuseDamaged(context, resource, named);
   }
-}
-
-/** What is deleted together with a Service: its claims, and the Endpoints of its name. */
-function belongings(context: ServerContext, { kind }: Resource, { namespace, name }: Named): readonly Write[] {
-  if (kind !== serviceKind) return [];
-  const endpoints = context.watchCache.of(endpointsKind);
-  const item = endpoints.get(endpoints.key(namespace, name));
-  return [
-    ...context.allocator.planRelease({ metadata: { namespace, name } }),
-    ...(item === undefined ? [] : [{ key: item.key, value: undefined, expect: item.revision }]),
-  ];
 }

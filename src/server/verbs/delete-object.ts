@@ -1,6 +1,4 @@
 import { conflict, forbidden, notFound, tryAgain } from '../../api/errors.ts';
-import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
-import { podKind } from '../../api/kinds/core/pod/kind.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { DeleteOptions } from '../../api/options.ts';
@@ -35,9 +33,6 @@ export interface Target {
 /** How often a deletion is tried again after a write came first. */
 const attempts = 64;
 
-/** These hold the cluster itself. */
-const immortalNamespaces = ['default', 'kube-system', 'kube-public'];
-
 /**
  * Deletes an object: at once when nothing holds it, otherwise by marking it, so that whoever put a finalizer on it can
  * do its work and take it off.
@@ -48,8 +43,9 @@ export async function deleteObject(
   target: Target,
   options: DeleteOptions,
 ): Promise<Deleted> {
-  if (resource.kind === namespaceKind && immortalNamespaces.includes(target.name)) {
-    throw forbidden(subjectOf(resource, target.name), 'this namespace may not be deleted');
+  const { deletion, singular } = resource.kind;
+  if (deletion.protectedNames?.includes(target.name) === true) {
+    throw forbidden(subjectOf(resource, target.name), `this ${singular} may not be deleted`);
   }
   const key = resource.cache.key(target.namespace, target.name);
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -109,11 +105,11 @@ function endingOf(context: ServerContext, kind: Kind, old: ApiObject, options: D
   const { finalizers: _, ...kept } = old.metadata;
   const metadata = finalizers.length > 0 ? { ...kept, finalizers } : kept;
   const object = { ...old, metadata };
-  const grace = kind === podKind ? podGrace(object, options) : 0;
-  const gone = grace === 0 && !isHeld(kind, object);
-  // Only what may be given time is seen with its marks when it is given none.
-  if (gone && kind !== podKind) return { object: old, gone };
-  return { object: terminating(context, kind, object, grace), gone };
+  const grace = kind.deletion.gracePeriodSeconds?.(object, options.gracePeriodSeconds);
+  const gone = (grace ?? 0) === 0 && !isHeld(kind, object);
+  // Kinds with graceful deletion return the deletion timestamp even when the grace period is zero.
+  if (gone && grace === undefined) return { object: old, gone };
+  return { object: terminating(context, kind, object, grace ?? 0), gone };
 }
 
 /** The garbage collector's finalizers follow the policy; without one they stay. */
@@ -127,23 +123,6 @@ function finalizersAfter(finalizers: readonly string[], options: DeleteOptions):
   return policy === 'Foreground' ? [...others, 'foregroundDeletion'] : others;
 }
 
-/** Seconds a Pod may take: none when it never ran or has ended. A later, shorter period is honoured. */
-function podGrace(pod: ApiObject, { gracePeriodSeconds }: DeleteOptions): number {
-  const {
-    spec = {},
-    status = {},
-    metadata,
-  } = pod as ApiObject & {
-    readonly spec?: { readonly nodeName?: string; readonly terminationGracePeriodSeconds?: number };
-    readonly status?: { readonly phase?: string };
-  };
-  if ((spec.nodeName ?? '') === '' || status.phase === 'Succeeded' || status.phase === 'Failed') return 0;
-  const asked = gracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 30;
-  const period = asked < 0 ? 1 : asked;
-  const { deletionTimestamp, deletionGracePeriodSeconds = period } = metadata;
-  return deletionTimestamp === undefined ? period : Math.min(period, deletionGracePeriodSeconds);
-}
-
 function terminating(context: ServerContext, kind: Kind, object: ApiObject, grace: number): ApiObject {
   const { deletionTimestamp, deletionGracePeriodSeconds, generation = 0 } = object.metadata;
   const isShorter = deletionGracePeriodSeconds !== undefined && grace < deletionGracePeriodSeconds;
@@ -152,13 +131,11 @@ function terminating(context: ServerContext, kind: Kind, object: ApiObject, grac
       ? {}
       : {
           deletionTimestamp: timestamp(context.clock() + grace * 1000),
-          ...(kind === namespaceKind ? {} : { deletionGracePeriodSeconds: grace }),
+          deletionGracePeriodSeconds: grace,
           ...(generation > 0 && deletionTimestamp === undefined ? { generation: generation + 1 } : {}),
         };
   const marked = { ...object, metadata: { ...object.metadata, ...marks } };
-  if (kind !== namespaceKind) return marked;
-  const { status } = marked as ApiObject & { readonly status?: object };
-  return { ...marked, status: { ...status, phase: 'Terminating' } } as ApiObject;
+  return kind.deletion.markTerminating?.(marked) ?? marked;
 }
 
 async function commitDeletion(

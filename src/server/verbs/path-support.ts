@@ -1,3 +1,4 @@
+import { subresourcesOf } from '../discovery/subresources.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { ResourceRequest } from '../request.ts';
 
@@ -23,9 +24,7 @@ export function pathSupport(kind: Kind, info: ResourceRequest): PathSupport {
 
 function subresourceSupport(kind: Kind, { subresource, verb, namespace }: ResourceRequest): PathSupport {
   if (kind.namespaced && namespace === '') return 'absent';
-  if (subresource === 'status' && kind.hasStatus)
-    return ['get', 'update', 'patch'].includes(verb) ? 'serves' : 'refuses';
-  if (subresource === 'token' && kind.plural === 'serviceaccounts') return verb === 'create' ? 'serves' : 'refuses';
-  if (subresource === 'finalize' && kind.plural === 'namespaces') return verb === 'update' ? 'serves' : 'refuses';
-  return 'absent';
+  const found = subresourcesOf(kind).find(({ name }) => name === subresource);
+  if (found === undefined) return 'absent';
+  return (found.verbs as readonly string[]).includes(verb) ? 'serves' : 'refuses';
 }

@@ -53,6 +53,7 @@ export const tokenRequestKind = defineKind<TokenRequest>({
   schema: tokenRequest,
   verbs: ['create'],
   stored: false,
+  sensitive: true,
   nameErrors: subdomainName,
   applyDefaults: (request) => ({
     ...request,

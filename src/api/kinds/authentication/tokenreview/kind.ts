@@ -36,5 +36,6 @@ export const tokenReviewKind = defineKind<TokenReview>({
   schema: tokenReview,
   verbs: ['create'],
   stored: false,
+  sensitive: true,
   nameErrors: subdomainName,
 });

@@ -1,3 +1,4 @@
+import { countedAs } from '../../../quota.ts';
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue, tooLong } from '../../../field-errors.ts';
@@ -18,6 +19,7 @@ export const configMapKind = defineKind<ConfigMap>({
   shortNames: ['cm'],
   namespaced: true,
   schema: configMap,
+  quota: countedAs('count/configmaps', 'configmaps'),
   columns: [nameColumn, column('Data', 'How many keys there are.', count), ageColumn],
   nameErrors: subdomainName,
   validateCreate: dataErrors,

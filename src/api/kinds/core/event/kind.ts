@@ -13,6 +13,7 @@ export const eventKind = defineKind<Event>({
   shortNames: ['ev'],
   namespaced: true,
   schema: event,
+  quota: 'none',
   createOnUpdate: true,
   columns: eventColumns,
   selectableFields: {

@@ -24,6 +24,13 @@ export const namespaceKind = defineKind<Namespace>({
   hasStatus: true,
   deleteReturns: 'object',
   columns: [nameColumn, column('Status', 'Active or Terminating.', ({ status }) => status.phase ?? ''), ageColumn],
+  subresources: [{ name: 'finalize', verbs: ['update'] }],
+  deletion: {
+    // They contain the objects of the cluster itself.
+    protectedNames: ['default', 'kube-system', 'kube-public'],
+    finalizers: ({ spec }) => spec.finalizers ?? [],
+    markTerminating,
+  },
   selectableFields: { 'status.phase': ({ status }) => status.phase ?? '' },
   applyDefaults: (object) =>
     withNameLabel({ ...object, status: { ...object.status, phase: object.status.phase ?? 'Active' } }),
@@ -45,6 +52,11 @@ function withNameLabel(object: Namespace): Namespace {
   const { name, labels } = object.metadata;
   if (name === undefined || labels?.[nameLabel] === name) return object;
   return { ...object, metadata: { ...object.metadata, labels: { ...labels, [nameLabel]: name } } };
+}
+
+function markTerminating({ metadata, ...namespace }: Namespace): Namespace {
+  const { deletionGracePeriodSeconds: _, ...marked } = metadata;
+  return { ...namespace, metadata: marked, status: { ...namespace.status, phase: 'Terminating' } };
 }
 
 function withFinalizer({ spec: { finalizers = [] } }: Namespace): readonly string[] {

@@ -5,6 +5,7 @@ import { dnsLabelErrors, subdomainName } from '../../../names.ts';
 import { podColumns, podRowConditions } from './columns.ts';
 import { podDefaults } from './defaults.ts';
 import { qosClass } from './quality.ts';
+import { podQuota } from './quota.ts';
 import type { Pod } from './schema.ts';
 import { pod } from './schema.ts';
 import { podUpdateErrors } from './validate-update.ts';
@@ -35,6 +36,8 @@ export const podKind = defineKind<Pod>({
     'status.podIPs': ({ status }) => status.podIP ?? '',
     'status.nominatedNodeName': ({ status }) => status.nominatedNodeName ?? '',
   },
+  deletion: { gracePeriodSeconds: podGracePeriodSeconds },
+  quota: podQuota,
   applyDefaults: podDefaults,
   prepareForCreate: (object) => ({ ...object, status: { phase: 'Pending', qosClass: qosClass(object.spec) } }),
   nameErrors: subdomainName,
@@ -43,6 +46,15 @@ export const podKind = defineKind<Pod>({
   warnings: (object, old) => (old === undefined ? hostnameWarnings(object) : []),
   rowConditions: podRowConditions,
 });
+
+/** None for a Pod that never ran or has terminated. A later request can only shorten the period. */
+function podGracePeriodSeconds({ spec, status, metadata }: Pod, requested: number | undefined): number {
+  if ((spec.nodeName ?? '') === '' || status.phase === 'Succeeded' || status.phase === 'Failed') return 0;
+  const seconds = requested ?? spec.terminationGracePeriodSeconds ?? 30;
+  const period = seconds < 0 ? 1 : seconds;
+  const { deletionTimestamp, deletionGracePeriodSeconds = period } = metadata;
+  return deletionTimestamp === undefined ? period : Math.min(period, deletionGracePeriodSeconds);
+}
 
 /** Ephemeral containers are added to a Pod that runs. */
 const ephemeralErrors = ({ spec: { ephemeralContainers = [] } }: Pod): readonly FieldError[] =>

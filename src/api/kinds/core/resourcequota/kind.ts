@@ -1,3 +1,4 @@
+import { countedAs } from '../../../quota.ts';
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import { defineKind } from '../../../kind.ts';
 import { subdomainName } from '../../../names.ts';
@@ -14,6 +15,7 @@ export const resourceQuotaKind = defineKind<ResourceQuota>({
   shortNames: ['quota'],
   namespaced: true,
   schema: resourceQuota,
+  quota: countedAs('count/resourcequotas', 'resourcequotas'),
   hasStatus: true,
   deleteReturns: 'object',
   columns: [

@@ -1,3 +1,4 @@
+import { countedAs } from '../../../quota.ts';
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue, tooLong } from '../../../field-errors.ts';
@@ -15,6 +16,8 @@ export const secretKind = defineKind<Secret>({
   plural: 'secrets',
   namespaced: true,
   schema: secret,
+  sensitive: true,
+  quota: countedAs('count/secrets', 'secrets'),
   columns: [
     nameColumn,
     column('Type', 'What the values are for.', ({ type }) => type ?? ''),

@@ -1,9 +1,11 @@
 import type { Kind } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
 import { labelName, rfc1035Name } from '../../../names.ts';
+import { endpointsKind } from '../endpoints/kind.ts';
 import { columns } from './columns.ts';
 import { applyDefaults } from './defaults.ts';
 import { dropGatedFields } from './gated.ts';
+import { serviceQuota } from './quota.ts';
 import type { Service } from './schema.ts';
 import { service } from './schema.ts';
 import { validateStatus } from './validate-status.ts';
@@ -29,6 +31,9 @@ export const serviceKind: Kind<Service> = defineKind<Service>({
     'spec.clusterIP': ({ spec }) => spec.clusterIP ?? '',
     'spec.type': ({ spec }) => spec.type ?? '',
   },
+  deletion: { cascadesTo: [endpointsKind] },
+  allocates: 'clusterIpsAndNodePorts',
+  quota: serviceQuota,
   applyDefaults,
   prepareForCreate: (object, context) =>
     withoutUnusedPolicy(dropGatedFields({ ...object, status: { loadBalancer: {} } }, undefined, context)),

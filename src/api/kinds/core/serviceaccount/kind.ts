@@ -1,3 +1,4 @@
+import { tokenRequestKind } from '../../authentication/tokenrequest/kind.ts';
 import { ageColumn, nameColumn } from '../../../columns.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
@@ -32,6 +33,7 @@ export const serviceAccountKind = defineKind<ServiceAccount>({
   shortNames: ['sa'],
   namespaced: true,
   schema: serviceAccount,
+  subresources: [{ name: 'token', verbs: ['create'], body: tokenRequestKind }],
   deleteReturns: 'object',
   columns: [nameColumn, ageColumn],
   nameErrors: subdomainName,

@@ -1,15 +1,14 @@
-import type { Service } from '../../api/kinds/core/service/schema.ts';
-import { wholeQuantity } from '../../api/quantity.ts';
-import type { Evaluator } from './evaluator.ts';
+import type { Service } from './schema.ts';
+import { wholeQuantity } from '../../../quantity.ts';
+import type { QuotaEvaluator } from '../../../quota.ts';
 
 const names = new Set(['count/services', 'services', 'services.nodeports', 'services.loadbalancers']);
 
-/** Node ports are counted as they are asked for: a Service that is new has none yet. */
-export const serviceEvaluator: Evaluator = {
+/** Counts the node ports that a Service requests: they are allocated after the quota is charged. */
+export const serviceQuota: QuotaEvaluator<Service> = {
   counts: (name) => names.has(name),
   checksUpdates: true,
-  usage(object) {
-    const { spec } = object as Service; // an evaluator is given objects of its kind
+  usage({ spec }) {
     const one = wholeQuantity(1);
     return new Map([
       ['count/services', one],

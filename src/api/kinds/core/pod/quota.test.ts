@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
-import type { Pod } from '../../api/kinds/core/pod/schema.ts';
-import { printQuantity } from '../../api/quantity.ts';
-import { podEvaluator } from './pods.ts';
-import { isPodInScope } from './scopes.ts';
+import type { Pod } from './schema.ts';
+import { printQuantity } from '../../../quantity.ts';
+import { podQuota } from './quota.ts';
 
 interface Amounts {
   readonly requests?: Readonly<Record<string, string>>;
@@ -94,16 +93,16 @@ const cases: readonly {
 suite('a quota counts of a Pod', () => {
   for (const { name, spec, want } of cases) {
     test(name, () => {
-      const used = podEvaluator.usage?.(pod(spec)) ?? new Map();
+      const used = podQuota.usage?.(pod(spec)) ?? new Map();
       const printed = Object.fromEntries(Array.from(used, ([each, amount]) => [each, printQuantity(amount)]));
       assert.deepEqual(printed, { 'count/pods': '1', pods: '1', ...want });
-      for (const each of used.keys()) assert.ok(podEvaluator.counts(each), each);
+      for (const each of used.keys()) assert.ok(podQuota.counts(each), each);
     });
   }
 
   test('only that it is there, once it has ended', () => {
     for (const phase of ['Succeeded', 'Failed']) {
-      const used = podEvaluator.usage?.(pod({ containers: [container('a', cpu('1'))] }, { phase }));
+      const used = podQuota.usage?.(pod({ containers: [container('a', cpu('1'))] }, { phase }));
       assert.deepEqual([...(used?.keys() ?? [])], ['count/pods']);
     }
   });
@@ -115,10 +114,10 @@ test('containers must name what a quota limits of cpu and memory', () => {
     initContainers: [container('c', {})],
   });
   assert.equal(
-    podEvaluator.missing?.(given, ['requests.cpu', 'limits.memory', 'pods', 'requests.example.org/gpu']),
+    podQuota.missing?.(given, ['requests.cpu', 'limits.memory', 'pods', 'requests.example.org/gpu']),
     'must specify limits.memory for: b,c; requests.cpu for: a,c',
   );
-  assert.equal(podEvaluator.missing?.(given, ['pods', 'ephemeral-storage']), undefined);
+  assert.equal(podQuota.missing?.(given, ['pods', 'ephemeral-storage']), undefined);
 });
 
 test('scopes select Pods', () => {
@@ -147,6 +146,10 @@ test('scopes select Pods', () => {
   ];
   for (const [scopeName, operator, ...want] of scopes) {
     const scope = { scopeName, operator, values: ['high'] };
-    assert.deepEqual([isPodInScope(plain, scope), isPodInScope(busy, scope)], want, `${scopeName} ${operator}`);
+    assert.deepEqual(
+      [podQuota.isInScope?.(plain, scope), podQuota.isInScope?.(busy, scope)],
+      want,
+      `${scopeName} ${operator}`,
+    );
   }
 });

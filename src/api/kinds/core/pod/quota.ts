@@ -1,15 +1,15 @@
-import type { Container, Pod } from '../../api/kinds/core/pod/schema.ts';
+import type { Container, Pod } from './schema.ts';
 import {
   hugePagesPrefix,
   isExtendedName,
   isExtendedQuotaName,
   requestsPrefix,
   requiredInContainers,
-} from '../../api/kinds/core/resourcequota/names.ts';
-import type { Quantity } from '../../api/quantity.ts';
-import { addQuantities, largerQuantity, parseQuantity, wholeQuantity, zero } from '../../api/quantity.ts';
-import type { Amounts, Evaluator } from './evaluator.ts';
-import { isPodInScope } from './scopes.ts';
+} from '../resourcequota/names.ts';
+import type { Quantity } from '../../../quantity.ts';
+import { addQuantities, largerQuantity, parseQuantity, wholeQuantity, zero } from '../../../quantity.ts';
+import type { Amounts, QuotaEvaluator, QuotaScope } from '../../../quota.ts';
+import { qosClass } from './quality.ts';
 
 const computed = ['cpu', 'memory', 'ephemeral-storage'] as const;
 
@@ -21,26 +21,21 @@ const names: ReadonlySet<string> = new Set([
 
 const one = wholeQuantity(1);
 
-// An evaluator is given objects of its kind.
-const asPod = (object: object): Pod => object as Pod;
-
-/** All Pods are counted; `pods` and compute resources are those of Pods that have not ended. */
-export const podEvaluator: Evaluator = {
+/** Counts every Pod under `count/pods`, and Pods that have not terminated under `pods` and compute resources. */
+export const podQuota: QuotaEvaluator<Pod> = {
   counts: (name) =>
     names.has(name) ||
     name.startsWith(hugePagesPrefix) ||
     name.startsWith(requestsPrefix + hugePagesPrefix) ||
     isExtendedQuotaName(name),
-  usage(object) {
-    const { spec, status } = asPod(object);
+  usage({ spec, status }) {
     const counted: [string, Quantity][] = [['count/pods', one]];
     if (status.phase === 'Failed' || status.phase === 'Succeeded') return new Map(counted);
     const { requests, limits } = podAmounts(spec);
     return new Map([...counted, ['pods', one], ...computeNames(requests, limits)]);
   },
-  isInScope: (object, scope) => isPodInScope(asPod(object), scope),
-  missing(object, limited) {
-    const { spec } = asPod(object);
+  isInScope,
+  missing({ spec }, limited) {
     const lacking = new Map<string, string[]>();
     for (const { name: container, resources } of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
       const given = new Map(computeNames(amounts(resources.requests), amounts(resources.limits)));
@@ -132,4 +127,47 @@ function combine(a: Amounts, b: Amounts, join: (a: Quantity, b: Quantity) => Qua
     all.set(name, other === undefined ? amount : join(other, amount));
   }
   return all;
+}
+
+/** Whether a Pod is in a scope. */
+function isInScope({ spec }: Pod, { scopeName, operator, values = [] }: QuotaScope): boolean {
+  switch (scopeName) {
+    case 'Terminating':
+      return (spec.activeDeadlineSeconds ?? -1) >= 0;
+    case 'NotTerminating':
+      return (spec.activeDeadlineSeconds ?? -1) < 0;
+    case 'BestEffort':
+      return qosClass(spec) === 'BestEffort';
+    case 'NotBestEffort':
+      return qosClass(spec) !== 'BestEffort';
+    case 'PriorityClass':
+      return meets(spec.priorityClassName || undefined, operator, values);
+    case 'CrossNamespacePodAffinity':
+      return namesNamespaces(spec);
+    default:
+      return false;
+  }
+}
+
+function meets(value: string | undefined, operator: string, values: readonly string[]): boolean {
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    default:
+      return value === undefined;
+  }
+}
+
+function namesNamespaces({ affinity }: Pod['spec']): boolean {
+  const terms = [affinity?.podAffinity, affinity?.podAntiAffinity].flatMap((each) => [
+    ...(each?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+    ...(each?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ podAffinityTerm }) => podAffinityTerm),
+  ]);
+  return terms.some(
+    ({ namespaces = [], namespaceSelector }) => namespaces.length > 0 || namespaceSelector !== undefined,
+  );
 }
