@@ -39,7 +39,7 @@ export interface ExportRecord extends ServiceKey {
 
 /** Why a member may not export something. */
 export interface Denial {
-  readonly reason: 'NamespaceNotAllowed' | 'QuotaExceeded' | 'NotApproved';
+  readonly reason: 'NamespaceNotAllowed' | 'QuotaExceeded';
   readonly message: string;
 }
 

@@ -21,7 +21,7 @@ test('F1 a plan tells that an export would be beyond the quota of its cluster', 
   const planOf = (name: string) => showPlan(snapshot, `shop/${name}`, { verb: 'export', cluster: 'east' });
   assert.deepEqual(planOf('web').lines, [
     'shop/web',
-    '  nothing would be exported: cluster east may export 1 services and has older ones: withdraw one, or raise its quota',
+    '  nothing would be exported: cluster east may export 1 services and has older exports: withdraw one, or raise its quota',
   ]);
   assert.equal(planOf('old').isWell, true);
 });

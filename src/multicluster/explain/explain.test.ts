@@ -6,9 +6,9 @@ import { nothingThere, settle } from '../project/testing/actual.ts';
 import { project } from '../project/project.ts';
 import type { ExportRecord } from '../record.ts';
 import { endpoint, headless, http, member, record, service, sourceSlice, web } from '../testing/records.ts';
-import { Ledger } from '../vip/ledger.ts';
+import { AddressAllocator } from '../vip/allocator.ts';
 import { poolOf } from '../vip/pool.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
 import { explain, explanationText } from './explain.ts';
 import type { PlanMember } from './plan.ts';
 import { hypotheticalExport, plan, planText, withExport, withoutExport } from './plan.ts';
@@ -28,7 +28,7 @@ describe('F2 explain', () => {
         'shop/web',
         '  east   counts   since 2026-01-01T00:00:00Z',
         '  west   counts   since 2026-01-02T00:00:00Z',
-        '  north  invalid  since 2026-01-01T00:00:00Z  there is no Service shop/web in cluster north: create it, and the export completes',
+        '  north  invalid  since 2026-01-01T00:00:00Z  there is no Service shop/web in cluster north: create it to complete the export',
         '  ImportedService  withdrawn from all clusters until the conflict is solved',
         '  ServiceImport    with an address: http 80/TCP from east',
         'conflict over spec.ports[http]',
@@ -67,7 +67,7 @@ describe('F1 plan', () => {
   const importer = (id: string, rest: Parameters<typeof member>[1] = {}): PlanMember => ({
     facts: member(id, rest),
     actual: nothingThere,
-    vipFor: ({ views }: Merged) => new Ledger(pool).preview('shop/web', views.current?.families ?? []),
+    vipFor: ({ views }: Merged) => new AddressAllocator(pool).preview('shop/web', views.current?.families ?? []),
   });
   const members = [importer('east'), importer('west'), importer('away', { namespaces: new Set() })];
   const added = hypotheticalExport(web, {
@@ -123,7 +123,7 @@ describe('F1 plan', () => {
     const planned = plan(web, { before: [], after: withExport([], { ...added, service: undefined }), members });
     assert.equal(
       planText(planned),
-      'shop/web\n  nothing would be exported: there is no Service shop/web in cluster west: create it, and the export completes',
+      'shop/web\n  nothing would be exported: there is no Service shop/web in cluster west: create it to complete the export',
     );
   });
 

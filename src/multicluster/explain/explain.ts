@@ -1,6 +1,6 @@
 // A service, who exports it, what each view shows, and every conflict with how to end it: for programs and for people.
 import type { Conflict } from '../merge/conflict.ts';
-import { listText, valueText } from '../merge/conflict-text.ts';
+import { listText, valueText } from '../merge/conflict.ts';
 import type { Exporter, Merged, View } from '../merge/merged.ts';
 import type { ServiceKey, Shape } from '../record.ts';
 import { exportedAt, textOf } from '../record.ts';

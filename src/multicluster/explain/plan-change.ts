@@ -43,7 +43,6 @@ export function planChange(
   );
   const { policy = {} } = options;
   const { record } = guard(added, policy, {
-    incumbents: merged.order,
     quotaDenial: quotaDenial(member, added),
     rules,
   });

@@ -1,7 +1,7 @@
 // What would happen if an export were made or withdrawn: computed by what would do it, and nothing is written.
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Conflict } from '../merge/conflict.ts';
-import { listText } from '../merge/conflict-text.ts';
+import { listText } from '../merge/conflict.ts';
 import { merge } from '../merge/merge.ts';
 import type { Merged, MergeOptions } from '../merge/merged.ts';
 import type { Actual, Desired, Refusal, Write } from '../project/desired.ts';
@@ -9,7 +9,7 @@ import { diff } from '../project/diff.ts';
 import { project } from '../project/project.ts';
 import type { ExportRecord, MemberFacts, ServiceKey } from '../record.ts';
 import { textOf } from '../record.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
 import type { Explanation } from './explain.ts';
 import { conflictLines, explain, viewText } from './explain.ts';
 import { aligned } from './table.ts';
@@ -18,7 +18,7 @@ import { aligned } from './table.ts';
 export interface PlanMember {
   readonly facts: MemberFacts;
   readonly actual: Actual;
-  /** From the ledger of the member, for the families of the merged service; see `Ledger.preview`. */
+  /** From the allocator of the member, for the families of the merged service. */
   readonly vipFor: (merged: Merged) => VipState;
 }
 

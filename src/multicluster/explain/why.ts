@@ -1,7 +1,7 @@
 // Why a service is missing in a cluster: every step from its export to a name that resolves, and the first that is broken.
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
-import { listText } from '../merge/conflict-text.ts';
+import { listText } from '../merge/conflict.ts';
 import type { Exporter, Merged } from '../merge/merged.ts';
 import type { Actual, Desired } from '../project/desired.ts';
 import { diff } from '../project/diff.ts';

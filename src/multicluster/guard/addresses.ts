@@ -1,14 +1,14 @@
-// Endpoints that lead where no endpoint of that member can be: T3, and CVE-2021-25740.
+// Drops endpoints with addresses that an endpoint of their cluster cannot have (threat T3, CVE-2021-25740).
 import type { Cidr } from '../../api/addresses.ts';
 import { contains, parseAddress } from '../../api/addresses.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ExportRecord } from '../record.ts';
 import type { Dropped } from './policy.ts';
 import { endpointRangesOf } from './policy.ts';
-import type { TakenRanges } from './taken.ts';
-import { longestIn } from './taken.ts';
+import type { ReservedRanges } from './reserved-ranges.ts';
+import { longestPrefixContaining } from './reserved-ranges.ts';
 
-/** Nothing of another cluster can be here: this host, this link, many at once, nobody, and the metadata of clouds. */
+/** Ranges that cannot be in another cluster: this host, link-local, multicast, unspecified, and cloud metadata. */
 const neverElsewhere = endpointRangesOf([
   '0.0.0.0/8',
   '127.0.0.0/8',
@@ -20,21 +20,21 @@ const neverElsewhere = endpointRangesOf([
   'fd00:ec2::254/128',
 ]);
 
-/** Where endpoints of a member may be. */
+/** The ranges that decide whether an endpoint address of a member is accepted. */
 export interface AllowedRanges {
-  /** As declared for the member; undefined: nothing is. */
+  /** The ranges declared for the member; undefined: none are. */
   readonly declared: readonly Cidr[] | undefined;
-  /** Where members have addresses; undefined: that is not known. */
-  readonly taken?: TakenRanges | undefined;
+  /** The address ranges of all members; undefined: unknown. */
+  readonly reserved?: ReservedRanges | undefined;
 }
 
-/** Why an address is not accepted; undefined: it is. */
-export function addressProblem(text: string, { declared, taken }: AllowedRanges): string | undefined {
+/** Why an address is rejected; undefined: it is accepted. */
+export function addressProblem(text: string, { declared, reserved }: AllowedRanges): string | undefined {
   const address = parseAddress(text);
   if (address === undefined) return declared === undefined ? undefined : 'is not an IP address and cannot be checked';
-  const other = taken?.find(address);
+  const other = reserved?.find(address);
   if (declared !== undefined) {
-    const own = longestIn(declared, address);
+    const own = longestPrefixContaining(declared, address);
     if (own === undefined) return 'is outside the ranges declared for the cluster';
     return other !== undefined && other.prefixLength > own ? other.problem : undefined;
   }
@@ -42,24 +42,24 @@ export function addressProblem(text: string, { declared, taken }: AllowedRanges)
   return neverElsewhere.some((range) => contains(range, address)) ? 'cannot be in another cluster' : undefined;
 }
 
-/** A slice with the endpoints that are acceptable, and why others are not. */
+/** A slice with its accepted endpoints, and why the others were rejected. */
 export interface AcceptedSlice {
   readonly slice: EndpointSlice;
   readonly problems: readonly string[];
 }
 
 /**
- * Remembers which slices were looked at, so that a change of one costs as much as that one. One for each member and its
- * ranges; without it the results are the same.
+ * Caches the result per slice object, so that the change of one slice costs one check. One cache per member; the results
+ * do not depend on it.
  */
 export class AcceptedSlices {
   #accepted = new WeakMap<EndpointSlice, AcceptedSlice>();
-  #taken: TakenRanges | undefined;
+  #ranges: ReservedRanges | undefined;
 
-  /** The slice as it is acceptable. */
+  /** The slice with its accepted endpoints. */
   of(slice: EndpointSlice, ranges: AllowedRanges): AcceptedSlice {
-    if (ranges.taken !== this.#taken) {
-      this.#taken = ranges.taken;
+    if (ranges.reserved !== this.#ranges) {
+      this.#ranges = ranges.reserved;
       this.#accepted = new WeakMap();
     }
     const known = this.#accepted.get(slice);
@@ -70,11 +70,11 @@ export class AcceptedSlices {
   }
 }
 
-/** The slice with the endpoints that are acceptable; the same object when all are. */
+/** The slice with its accepted endpoints; the same object when all are accepted. */
 function acceptedSlice(slice: EndpointSlice, ranges: AllowedRanges): AcceptedSlice {
   const problems: string[] = [];
   const endpoints = (slice.endpoints ?? []).filter(({ addresses }) =>
-    // One bad address spoils the endpoint: which of them a client uses is not ours to say.
+    // One rejected address drops the endpoint: a client may use any of them.
     (addresses ?? []).every((address) => {
       const problem = addressProblem(address, ranges);
       if (problem !== undefined) problems.push(`endpoint ${address} ${problem}`);
@@ -84,13 +84,13 @@ function acceptedSlice(slice: EndpointSlice, ranges: AllowedRanges): AcceptedSli
   return { slice: problems.length === 0 ? slice : { ...slice, endpoints }, problems };
 }
 
-/** The slices of a record with the endpoints that are acceptable, and what was dropped. */
+/** The slices of a record with their accepted endpoints, and the dropped ones. */
 export function withAcceptedAddresses(
   { cluster, namespace, name, slices }: ExportRecord,
   ranges: AllowedRanges,
-  memory: AcceptedSlices,
+  cache: AcceptedSlices,
 ): { readonly slices: readonly EndpointSlice[]; readonly dropped: readonly Dropped[] } {
-  const accepted = slices.map((slice) => memory.of(slice, ranges));
+  const accepted = slices.map((slice) => cache.of(slice, ranges));
   return {
     slices: accepted.map(({ slice }) => slice),
     dropped: accepted.flatMap(({ problems }) =>

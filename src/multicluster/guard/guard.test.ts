@@ -11,42 +11,28 @@ import type { MemberPolicy } from './policy.ts';
 import { endpointRangesOf } from './policy.ts';
 import { overQuota } from './quotas.ts';
 
-describe('exports', () => {
+describe('guard', () => {
   const rows: readonly {
     readonly name: string;
     readonly policy: MemberPolicy;
     readonly context?: GuardContext;
     readonly denial: string | undefined;
   }[] = [
-    { name: 'MCS-31 no policy: every namespace', policy: {}, denial: undefined },
-    { name: 'T2 an allowed namespace', policy: { namespaces: ['shop'] }, denial: undefined },
-    { name: 'T2 a namespace that is not allowed', policy: { namespaces: ['payments'] }, denial: 'NamespaceNotAllowed' },
+    { name: 'MCS-31 accepts every namespace without a policy', policy: {}, denial: undefined },
+    { name: 'T2 accepts an allowed namespace', policy: { namespaces: ['shop'] }, denial: undefined },
     {
-      name: 'T4 a namespace that is denied',
+      name: 'T2 denies a namespace that is not allowed',
+      policy: { namespaces: ['payments'] },
+      denial: 'NamespaceNotAllowed',
+    },
+    {
+      name: 'T4 denies a denied namespace',
       policy: { deniedNamespaces: ['kube-system', 'shop'] },
       denial: 'NamespaceNotAllowed',
     },
-    { name: 'T2 the first of a name needs no leave', policy: { joinsOnly: () => false }, denial: undefined },
+
     {
-      name: 'T2 a newcomer to an established name needs leave',
-      policy: { joinsOnly: () => false },
-      context: { incumbents: ['east'] },
-      denial: 'NotApproved',
-    },
-    {
-      name: 'T2 a newcomer that has leave',
-      policy: { joinsOnly: ({ name }) => name === 'web' },
-      context: { incumbents: ['east'] },
-      denial: undefined,
-    },
-    {
-      name: 'T2 one that was there before',
-      policy: { joinsOnly: () => false },
-      context: { incumbents: ['east', 'west'] },
-      denial: undefined,
-    },
-    {
-      name: 'T7 beyond the quota',
+      name: 'T7 denies an export over the quota',
       policy: {},
       context: { quotaDenial: { reason: 'QuotaExceeded', message: 'too many' } },
       denial: 'QuotaExceeded',
@@ -95,7 +81,7 @@ describe('T3 addresses', () => {
     });
   }
 
-  test('what is outside is dropped and told, the rest of the slice stays', () => {
+  test('drops and reports endpoints outside the ranges, and keeps the rest of the slice', () => {
     const slices = [
       sourceSlice('a', { endpoints: [endpoint('10.1.0.1'), endpoint('169.254.169.254')] }),
       sourceSlice('b'),
@@ -114,20 +100,20 @@ describe('T3 addresses', () => {
     ]);
   });
 
-  test('what was looked at before is not looked at again, and is told again', () => {
-    const memory = new AcceptedSlices();
+  test('caches the result of a slice, including its problems', () => {
+    const cache = new AcceptedSlices();
     const given = record('west', { slices: [sourceSlice('a', { endpoints: [endpoint('127.0.0.1')] })] });
-    const [first, second] = [guard(given, {}, { memory }), guard(given, {}, { memory })];
+    const [first, second] = [guard(given, {}, { cache }), guard(given, {}, { cache })];
     assert.deepEqual(first, second);
     assert.equal(first.record.slices[0], second.record.slices[0]);
   });
 
-  test('a loopback range that was declared is accepted, as the clusters of one machine have it', () => {
+  test('accepts a declared loopback range', () => {
     assert.equal(addressProblem('127.192.0.5', { declared: endpointRangesOf(['127.192.0.0/16']) }), undefined);
   });
 
-  test('a range that is none is refused with what is wrong', () => {
-    assert.throws(() => endpointRangesOf(['10.0.0.0']), /endpoint range "10.0.0.0" is no CIDR/);
+  test('rejects an invalid range', () => {
+    assert.throws(() => endpointRangesOf(['10.0.0.0']), /endpoint range "10.0.0.0" is not a CIDR/);
   });
 });
 
@@ -149,7 +135,7 @@ describe('T8 labels and annotations', () => {
     test(`${key} is ${isReserved ? '' : 'not '}reserved`, () => assert.equal(isReservedKey(key), isReserved));
   }
 
-  test('reserved ones are dropped and told', () => {
+  test('drops and reports reserved keys', () => {
     const spec = {
       exportedLabels: { team: 'a', 'kubernetes.io/x': 'b' },
       exportedAnnotations: { 'service.kubernetes.io/topology-mode': 'auto' },
@@ -177,9 +163,13 @@ describe('T7 quotas', () => {
   const records = [exported('new', 3, 1), exported('old', 1, 4), exported('middle', 2, 3)];
 
   for (const { name, policy, over } of [
-    { name: 'none', policy: {}, over: [] },
-    { name: 'the oldest exports are within', policy: { maxExports: 2 }, over: ['shop/new'] },
-    { name: 'a service too large leaves room for a smaller', policy: { maxEndpoints: 5 }, over: ['shop/middle'] },
+    { name: 'accepts everything without quotas', policy: {}, over: [] },
+    { name: 'accepts the oldest exports', policy: { maxExports: 2 }, over: ['shop/new'] },
+    {
+      name: 'skips a service that is too large and accepts a smaller one',
+      policy: { maxEndpoints: 5 },
+      over: ['shop/middle'],
+    },
   ]) {
     test(name, () => {
       assert.deepEqual([...overQuota(records, policy).keys()], over);
@@ -187,12 +177,12 @@ describe('T7 quotas', () => {
     });
   }
 
-  test('one that is going does not count', () => {
+  test('does not count an export that is being deleted', () => {
     const going = { ...exported('gone', 1, 1), seedExport: seedExport({ deletionTimestamp: '2026-02-01T00:00:00Z' }) };
     assert.deepEqual([...overQuota([going, ...records], { maxExports: 3 }).keys()], []);
   });
 
-  test('a service has as many slices as it may have endpoints, by name', () => {
+  test('keeps the slices of a service that fit into its quota, in order of their names', () => {
     const slices = ['c', 'a', 'b'].map((name) =>
       sourceSlice(name, { endpoints: [endpoint('10.0.0.1'), endpoint('10.0.0.2')] }),
     );
@@ -212,33 +202,42 @@ describe('T1 MCS-3 identity', () => {
     readonly known?: ReadonlyMap<string, string>;
     readonly problem: RegExp | undefined;
   }[] = [
-    { name: 'all different', members: [member('east'), member('west.eu')], problem: undefined },
+    { name: 'accepts different ids and clusters', members: [member('east'), member('west.eu')], problem: undefined },
     {
-      name: 'one id twice',
+      name: 'rejects an id used twice',
       members: [member('east'), member('east', { uid: 'x' })],
       problem: /2 members have the id east/,
     },
     {
-      name: 'one cluster twice',
+      name: 'rejects one cluster under two ids',
       members: [member('east'), member('west', { uid: 'east-uid' })],
       problem: /are one cluster/,
     },
     {
-      name: 'another cluster under a known id',
+      name: 'rejects another cluster under a known id',
       members: [member('east')],
       known: new Map([['east', 'old-uid']]),
-      problem: /is another than before/,
+      problem: /was replaced/,
     },
     {
-      name: 'the same cluster again',
+      name: 'accepts the same cluster again',
       members: [member('east')],
       known: new Map([['east', 'east-uid']]),
       problem: undefined,
     },
-    { name: 'no uid yet', members: [{ id: 'east' }], known: new Map([['east', 'x']]), problem: undefined },
-    { name: 'no name', members: [{ id: 'East_1' }], problem: /cluster id "East_1" is not possible/ },
-    { name: 'too long for a label', members: [{ id: 'a'.repeat(64) }], problem: /no more than 63/ },
-    { name: 'empty', members: [{ id: '' }], problem: /is not possible/ },
+    {
+      name: 'accepts a cluster whose uid is unknown',
+      members: [{ id: 'east' }],
+      known: new Map([['east', 'x']]),
+      problem: undefined,
+    },
+    { name: 'rejects an invalid id', members: [{ id: 'East_1' }], problem: /cluster id "East_1" is invalid/ },
+    {
+      name: 'rejects an id that is too long for a label',
+      members: [{ id: 'a'.repeat(64) }],
+      problem: /no more than 63/,
+    },
+    { name: 'rejects an empty id', members: [{ id: '' }], problem: /is invalid/ },
   ];
   for (const { name, members, known, problem } of rows) {
     test(name, () => {

@@ -1,16 +1,16 @@
-// Whether a member is who its id says: T1, and a cluster that comes under the id of another (sheet 5.8).
+// Checks that each id belongs to one cluster and stays with it (threat T1).
 import type { MemberFacts } from '../record.ts';
 import { clusterIdErrors } from '../record.ts';
 
-/** Why a member is not taken in, for a person. */
+/** Why a member is not accepted into the set. */
 export interface IdentityProblem {
   readonly id: string;
   readonly message: string;
 }
 
 /**
- * What is wrong with the ids of members. `knownUids`: id → uid of kube-system when the id was first seen. An id whose
- * cluster is another now is refused until it has left the set: its slices would be taken for those of the old one.
+ * Problems with the ids of members. `knownUids`: id → uid of kube-system when the id was first seen. An id whose cluster
+ * was replaced is rejected until it has left the set: its slices would be mistaken for those of the previous cluster.
  */
 export function identityProblems(
   members: readonly Pick<MemberFacts, 'id' | 'uid'>[],
@@ -21,15 +21,14 @@ export function identityProblems(
   const problems: IdentityProblem[] = [];
   for (const { id } of members) ids.set(id, (ids.get(id) ?? 0) + 1);
   for (const [id, count] of ids) {
-    for (const error of clusterIdErrors(id))
-      problems.push({ id, message: `cluster id "${id}" is not possible: ${error}` });
+    for (const error of clusterIdErrors(id)) problems.push({ id, message: `cluster id "${id}" is invalid: ${error}` });
     if (count > 1) problems.push({ id, message: `${count} members have the id ${id}: give each its own` });
   }
   for (const { id, uid } of members) {
     if (uid === undefined) continue;
     const known = knownUids.get(id);
     if (known !== undefined && known !== uid) {
-      const message = `the cluster behind id ${id} is another than before (kube-system ${uid}, not ${known}): remove ${id} from the set before it joins anew`;
+      const message = `the cluster behind id ${id} was replaced (uid of kube-system is ${uid}, was ${known}): remove ${id} from the set before it joins again`;
       problems.push({ id, message });
     }
     const twin = byUid.get(uid);

@@ -1,8 +1,8 @@
-// Labels and annotations that an export may not give to the imports of others: T8.
+// Drops exported labels and annotations with reserved keys (threat T8).
 import type { ExportRecord } from '../record.ts';
 import type { Dropped } from './policy.ts';
 
-/** Domains whose keys mean something to controllers; with all that is below them. */
+/** Domains whose keys controllers act on, including their subdomains. */
 const reservedDomains: readonly string[] = [
   'kubernetes.io',
   'k8s.io',
@@ -21,17 +21,17 @@ const reservedDomains: readonly string[] = [
   'purelb.io',
 ];
 
-/** Whether a key of a label or an annotation is somebody's whom an export may not speak for. */
+/** Whether the key of a label or annotation is in a reserved domain. */
 export function isReservedKey(key: string): boolean {
   const slash = key.indexOf('/');
   if (slash === -1) return false;
   const domain = key.slice(0, slash).toLowerCase();
-  // Cilium writes its own domain backwards.
+  // Cilium uses its reversed domain.
   if (domain === 'io.cilium' || domain.startsWith('io.cilium.')) return true;
   return reservedDomains.some((reserved) => domain === reserved || domain.endsWith(`.${reserved}`));
 }
 
-/** The record with what its export may give to imports, and what was dropped. */
+/** The record without reserved keys in its exported labels and annotations, and the dropped keys. */
 export function withoutReservedKeys(record: ExportRecord): {
   readonly record: ExportRecord;
   readonly dropped: readonly Dropped[];
@@ -55,7 +55,7 @@ export function withoutReservedKeys(record: ExportRecord): {
       namespace,
       name,
       what,
-      message: `exported ${what} ${key} is reserved: give it to the imports where it is meant`,
+      message: `exported ${what} ${key} is reserved: set it on the imports that need it`,
     })),
   };
 }

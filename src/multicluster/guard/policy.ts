@@ -1,39 +1,36 @@
-// What a member may do to the others (sheet 5.7). Without a policy everything sensible is allowed, as in the base model.
+// What a member may export.
 import type { Cidr } from '../../api/addresses.ts';
 import { parseCidr } from '../../api/addresses.ts';
-import type { TakenRanges } from './taken.ts';
+import type { ReservedRanges } from './reserved-ranges.ts';
 
-/** What one member is trusted with. */
+/** The policy of one member. */
 export interface MemberPolicy {
-  /** Namespaces that it may export from; undefined: all (MCS-31). */
+  /** Namespaces it may export from; undefined: all (MCS-31). */
   readonly namespaces?: readonly string[] | undefined;
-  /** Namespaces that it may not export from, though they are allowed above. Worth locking: kube-system, default. */
+  /** Namespaces it may not export from; takes precedence over `namespaces`. */
   readonly deniedNamespaces?: readonly string[] | undefined;
   /**
-   * Where its endpoints may be; others are dropped. undefined: anywhere but loopback, link-local, multicast and the
-   * like, where no endpoint of another cluster can be, and where another member has its addresses. Clusters whose
-   * endpoints are there on purpose declare it; of two ranges that contain an address the smaller one counts.
+   * The ranges of its endpoints; others are dropped. undefined: all addresses except loopback, link-local, multicast and
+   * the ranges of other members. Of two ranges that contain an address the smaller one decides.
    */
   readonly endpointRanges?: readonly Cidr[] | undefined;
-  /** How many services it may export; undefined: any number. */
+  /** Maximum number of exported services; undefined: unlimited. */
   readonly maxExports?: number | undefined;
-  /** How many endpoints it may export, all services together; undefined: any number. */
+  /** Maximum number of endpoints of all exported services; undefined: unlimited. */
   readonly maxEndpoints?: number | undefined;
-  /** How many endpoints a service of it may have; undefined: any number. */
+  /** Maximum number of endpoints per service; undefined: unlimited. */
   readonly maxEndpointsPerService?: number | undefined;
-  /** It joins a service that others export already only if this says so; undefined: it may join all. */
-  readonly joinsOnly?: ((service: { readonly namespace: string; readonly name: string }) => boolean) | undefined;
 }
 
-/** What holds for every member of a set. */
+/** The rules for all members of a set. */
 export interface SetRules {
-  /** Where members have addresses. */
-  readonly taken: TakenRanges;
-  /** Namespaces from which no cluster may export. */
+  /** The address ranges of all members. */
+  readonly reserved: ReservedRanges;
+  /** Namespaces that no cluster may export from. */
   readonly deniedNamespaces: readonly string[];
 }
 
-/** Something of a member that is left out, and why. */
+/** Something that was dropped from a record, and why. */
 export interface Dropped {
   readonly cluster: string;
   readonly namespace: string;
@@ -42,11 +39,11 @@ export interface Dropped {
   readonly message: string;
 }
 
-/** Ranges of addresses. Throws on a text that is none. */
+/** Parses endpoint ranges. Throws if one is invalid. */
 export function endpointRangesOf(cidrs: readonly string[]): readonly Cidr[] {
   return cidrs.map((text) => {
     const cidr = parseCidr(text);
-    if (cidr === undefined) throw new Error(`endpoint range "${text}" is no CIDR, such as 10.244.0.0/16`);
+    if (cidr === undefined) throw new Error(`endpoint range "${text}" is not a CIDR, such as 10.244.0.0/16`);
     return cidr;
   });
 }

@@ -1,4 +1,4 @@
-// How much a member may export: T7.
+// Export quotas per member (threat T7).
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Denial, ExportRecord } from '../record.ts';
 import { exportedAt, isExported, textOf } from '../record.ts';
@@ -8,8 +8,8 @@ const endpointsIn = (slices: readonly EndpointSlice[]): number =>
   slices.reduce((sum, { endpoints }) => sum + (endpoints?.length ?? 0), 0);
 
 /**
- * The services of one member that are beyond its quotas: service, as `namespace/name` → why. The oldest are within, so
- * that what works goes on working whatever is added.
+ * The services of one member that exceed its quotas: `namespace/name` → why. The oldest exports are counted first, so
+ * that new exports never displace existing ones.
  */
 export function overQuota(
   records: readonly ExportRecord[],
@@ -25,9 +25,9 @@ export function overQuota(
     const more = endpointsIn(record.slices);
     const message =
       exports + 1 > maxExports
-        ? `cluster ${record.cluster} may export ${maxExports} services and has older ones: withdraw one, or raise its quota`
+        ? `cluster ${record.cluster} may export ${maxExports} services and has older exports: withdraw one, or raise its quota`
         : endpoints + more > maxEndpoints
-          ? `cluster ${record.cluster} may export ${maxEndpoints} endpoints in all, and these ${more} are too many: raise its quota`
+          ? `cluster ${record.cluster} may export ${maxEndpoints} endpoints in total, and this service has ${more} more: raise its quota`
           : undefined;
     if (message !== undefined) denials.set(key, { reason: 'QuotaExceeded', message });
     else [exports, endpoints] = [exports + 1, endpoints + more];
@@ -37,7 +37,7 @@ export function overQuota(
 
 const compare = (left: string, right: string): number => (left === right ? 0 : left < right ? -1 : 1);
 
-/** As many slices, by name, as a service may have endpoints. */
+/** The slices, in order of their names, that fit into the endpoint quota of a service. */
 export function withinServiceQuota(
   record: ExportRecord,
   max = Infinity,

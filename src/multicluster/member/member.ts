@@ -20,7 +20,7 @@ import { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import { keyFor, nameFor } from '../../client/key.ts';
 import { AcceptedSlices } from '../guard/addresses.ts';
-import type { Territory } from '../guard/taken.ts';
+import type { MemberRanges } from '../guard/reserved-ranges.ts';
 import { lossPolicyOf } from '../loss.ts';
 import { Memory } from '../project/memory.ts';
 import { derivedName } from '../project/marks.ts';
@@ -187,7 +187,7 @@ export class Member implements AsyncDisposable {
   }
 
   /** Where it has addresses, as far as that is known. */
-  get territory(): Territory {
+  get addressRanges(): MemberRanges {
     const { id, policy, vips } = this.options;
     return {
       id,

@@ -4,10 +4,10 @@ import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/s
 import type { View } from '../merge/merged.ts';
 import type { Actual } from '../project/desired.ts';
 import { isOurs } from '../project/marks.ts';
-import { Ledger } from '../vip/ledger.ts';
-import type { LedgerOptions } from '../vip/ledger.ts';
+import { AddressAllocator } from '../vip/allocator.ts';
+import type { AllocatorOptions } from '../vip/allocator.ts';
 import { poolOf } from '../vip/pool.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
 
 const unneeded: VipState = { state: 'unneeded' };
 
@@ -18,15 +18,15 @@ const unneeded: VipState = { state: 'unneeded' };
 export class Vips {
   /** Where they are. */
   readonly cidrs: readonly string[];
-  readonly #ledger: Ledger;
+  readonly #allocator: AddressAllocator;
   /** Services whose address was seen in an import. */
   readonly #confirmed = new Set<string>();
   /** Services that wait for an address. */
   readonly #waiting = new Set<string>();
 
-  constructor(cidrs: readonly string[], options: LedgerOptions = {}) {
+  constructor(cidrs: readonly string[], options: AllocatorOptions = {}) {
     this.cidrs = cidrs;
-    this.#ledger = new Ledger(poolOf(cidrs), options);
+    this.#allocator = new AddressAllocator(poolOf(cidrs), options);
   }
 
   /** Takes over what imports of this controller say, the older ones first. */
@@ -37,7 +37,7 @@ export class Vips {
       since: object.metadata.creationTimestamp ?? '',
     }));
     const stated = claims.filter(({ ips }) => ips.length > 0);
-    const refused = new Set(this.#ledger.adopt(stated).map(({ key }) => key));
+    const refused = new Set(this.#allocator.adopt(stated).map(({ key }) => key));
     for (const { key } of stated) if (!refused.has(key)) this.#confirmed.add(key);
   }
 
@@ -48,13 +48,13 @@ export class Vips {
     );
     const stated = objects.find((object) => ipsOf(object).length > 0);
     if (stated !== undefined && !this.#confirmed.has(key)) {
-      this.#ledger.release(key);
+      this.#allocator.release(key);
       this.adopt([stated]);
     }
     if (view?.type === 'Headless') return unneeded;
     const families = view?.families ?? ipsOf(stated).flatMap((ip) => familyOf(ip) ?? []);
     if (families.length === 0) return unneeded;
-    const vip = this.#ledger.reserve(key, families);
+    const vip = this.#allocator.reserve(key, families);
     if (vip.state === 'exhausted') this.#waiting.add(key);
     else this.#waiting.delete(key);
     return vip;
@@ -62,19 +62,19 @@ export class Vips {
 
   /** What `addressesFor` would give for a service that is not there yet. */
   preview(key: string, view: View | undefined): VipState {
-    return view === undefined || view.type === 'Headless' ? unneeded : this.#ledger.preview(key, view.families);
+    return view === undefined || view.type === 'Headless' ? unneeded : this.#allocator.preview(key, view.families);
   }
 
   /** Whether a service has an address. */
   has(key: string): boolean {
-    return this.#ledger.holds(key);
+    return this.#allocator.holds(key);
   }
 
   /** Gives back the addresses of a service that is gone; the result are services that wait for one (MCS-45). */
   release(key: string): readonly string[] {
     this.#waiting.delete(key);
     const isFreed = this.has(key);
-    this.#ledger.release(key);
+    this.#allocator.release(key);
     this.#confirmed.delete(key);
     return isFreed ? [...this.#waiting] : [];
   }

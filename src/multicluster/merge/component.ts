@@ -1,4 +1,4 @@
-// What one cluster brings to a service: the facts of its Service and its export that merging looks at.
+// One cluster's contribution to a service: the fields of its Service and its export that are merged.
 import { isExternalName, isHeadless } from '../../api/kinds/core/service/facts.ts';
 import { familyOf } from '../../api/addresses.ts';
 import type { IpFamily, Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
@@ -6,12 +6,11 @@ import type { ExportRecord } from '../record.ts';
 import { exportedAt, isExported, textOf } from '../record.ts';
 import type { ClusterSettings, ImportType, MergedPort, Verdict } from './merged.ts';
 import { srvLabels } from './srv-labels.ts';
-import { topologyKeysOf } from './topology-keys.ts';
 
-/** A port as one cluster has it. */
+/** A port of one cluster's Service. */
 export type ComponentPort = Omit<MergedPort, 'clusters'>;
 
-/** One cluster's part of a service. */
+/** One cluster's contribution to a service. */
 export interface Component {
   readonly cluster: string;
   /** When it was exported. */
@@ -22,7 +21,7 @@ export interface Component {
   readonly settings: ClusterSettings;
   readonly internalTrafficPolicy: string | undefined;
   readonly trafficDistribution: string | undefined;
-  /** What the export of the current shape adds; undefined: there is none, and so no opinion. */
+  /** From the export of the current shape; undefined: there is no such export. */
   readonly exported:
     | {
         readonly labels: Readonly<Record<string, string>>;
@@ -31,13 +30,13 @@ export interface Component {
     | undefined;
 }
 
-/** What became of an export, judged by itself. */
-export function verdictOn(record: ExportRecord): Verdict {
+/** Validates one export, independently of other clusters. */
+export function verdictOf(record: ExportRecord): Verdict {
   if (!isExported(record)) return { state: 'leaving' };
   const { service, cluster, denial } = record;
   if (denial !== undefined) return { state: 'invalid', ...denial };
   if (service === undefined) {
-    const message = `there is no Service ${textOf(record)} in cluster ${cluster}: create it, and the export completes`;
+    const message = `there is no Service ${textOf(record)} in cluster ${cluster}: create it to complete the export`;
     return { state: 'invalid', reason: 'NoService', message };
   }
   if (isExternalName(service)) {
@@ -49,7 +48,7 @@ export function verdictOn(record: ExportRecord): Verdict {
   return { state: 'valid' };
 }
 
-/** The part of a cluster whose export is valid. */
+/** The contribution of a valid export. */
 export function componentOf(record: ExportRecord, service: Service): Component {
   const { spec } = service;
   const exportSpec = record.currentExport?.spec;
@@ -69,7 +68,7 @@ export function componentOf(record: ExportRecord, service: Service): Component {
   };
 }
 
-/** A headless Service of old has no families: those of its slices, then. */
+/** A headless Service created by an old API server has no ipFamilies: use those of its slices. */
 function familiesOf({ spec: { ipFamilies = [], clusterIP = '' } }: Service, record: ExportRecord): readonly IpFamily[] {
   if (ipFamilies.length > 0) return ipFamilies;
   const family = familyOf(clusterIP);
@@ -79,7 +78,7 @@ function familiesOf({ spec: { ipFamilies = [], clusterIP = '' } }: Service, reco
   return families.length > 0 ? families : ['IPv4'];
 }
 
-/** Node ports and target ports are the source cluster's own business (MCS-92). */
+/** Without node port and target port, which only matter in the source cluster (MCS-92). */
 function portOf(
   { name = '', protocol = 'TCP', port, appProtocol, srvServiceName }: ServicePort,
   labels: ReadonlyMap<string, string>,
@@ -104,4 +103,25 @@ function settingsOf(cluster: string, service: Service): ClusterSettings {
     ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
     ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
   };
+}
+
+/** The replacement for the field `topologyKeys`, which Kubernetes removed: node labels in order, comma-separated. */
+const topologyKeysAnnotation = 'fairlead.dev/topology-keys';
+
+/** trafficDistribution → the equivalent topology keys. */
+const keysOfDistribution: Readonly<Record<string, readonly string[]>> = {
+  PreferClose: ['topology.kubernetes.io/zone', '*'],
+  PreferSameZone: ['topology.kubernetes.io/zone', '*'],
+  PreferSameNode: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone', '*'],
+};
+
+/** The topology keys of a Service: from the annotation, else from trafficDistribution; undefined: it has none. */
+function topologyKeysOf({ metadata: { annotations }, spec }: Service): readonly string[] | undefined {
+  const annotation = annotations?.[topologyKeysAnnotation];
+  if (annotation === undefined) return keysOfDistribution[spec.trafficDistribution ?? ''];
+  const keys = annotation
+    .split(',')
+    .map((key) => key.trim())
+    .filter((key) => key !== '');
+  return keys.length > 0 ? keys : undefined;
 }

@@ -3,16 +3,24 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { anyRecord, anyRecords, shuffledWithDuplicates } from '../testing/arbitrary-records.ts';
 import { web } from '../testing/records.ts';
-import { combine, merge } from './merge.ts';
-import type { MergeOptions, SeedPolicy } from './merged.ts';
+import { merge } from './merge.ts';
+import type { Merged, MergeOptions, SeedPolicy } from './merged.ts';
 
 const options: fc.Arbitrary<MergeOptions> = fc.record({
   seedPolicy: fc.constantFrom<SeedPolicy>('Withdraw', 'OldestWins', 'Quarantine'),
   incumbents: fc.shuffledSubarray(['a', 'b', 'c', 'd', 'e', 'gone']),
 });
 
-describe('merging, whatever is merged', () => {
-  test('order and duplication of the records do not matter', () => {
+/** Merges the inputs of two merges. */
+const combine = (left: Merged, right: Merged, given: MergeOptions): Merged =>
+  merge(
+    left,
+    [...left.exporters, ...right.exporters].map(({ record }) => record),
+    given,
+  );
+
+describe('merge of arbitrary records', () => {
+  test('does not depend on the order or duplication of records', () => {
     const cases = anyRecords
       .filter((records) => records.length > 0)
       .chain((records) => fc.tuple(fc.constant(records), shuffledWithDuplicates(records), options));
@@ -23,7 +31,7 @@ describe('merging, whatever is merged', () => {
     );
   });
 
-  test('a cluster that was read twice counts as it was read last, whichever came first', () => {
+  test('uses the latest revision of a cluster that was read twice', () => {
     fc.assert(
       fc.property(anyRecord, anyRecord, options, (left, other, given) => {
         const right = { ...other, cluster: left.cluster };
@@ -41,7 +49,7 @@ describe('merging, whatever is merged', () => {
     );
   });
 
-  test('merging the merges of a partition is merging all', () => {
+  test('is associative: merging the merges of a partition equals merging all', () => {
     const partition = fc.tuple(anyRecords, fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 5, maxLength: 5 }));
     fc.assert(
       fc.property(partition, options, ([records, parts], given) => {
@@ -61,7 +69,7 @@ describe('merging, whatever is merged', () => {
     );
   });
 
-  test('a merge that is given its own order gives the same again', () => {
+  test('is idempotent when it receives its own order', () => {
     fc.assert(
       fc.property(anyRecords, options, (records, given) => {
         const merged = merge(web, records, given);
@@ -70,7 +78,7 @@ describe('merging, whatever is merged', () => {
     );
   });
 
-  test('MCS-137 every conflict names all clusters that count or have a say, a winner and a fix', () => {
+  test('MCS-137 every conflict names all compared clusters, a winner and a fix', () => {
     fc.assert(
       fc.property(anyRecords, options, (records, given) => {
         const { conflicts, order } = merge(web, records, given);
@@ -89,7 +97,7 @@ describe('merging, whatever is merged', () => {
     );
   });
 
-  test('the ports of a view are those of one valid Service, and each leads to clusters that have it', () => {
+  test('the ports of a view form a valid Service, and each is routed only to clusters that have it', () => {
     fc.assert(
       fc.property(anyRecords, options, (records, given) => {
         const { views } = merge(web, records, given);
@@ -113,7 +121,7 @@ describe('merging, whatever is merged', () => {
     );
   });
 
-  test('MCS-122 Withdraw hides the seed view just when there is a conflict; Quarantine leaves none in it', () => {
+  test('MCS-122 Withdraw hides the seed view only on a conflict; Quarantine leaves no conflict in it', () => {
     fc.assert(
       fc.property(anyRecords, (records) => {
         const { views, conflicts, order } = merge(web, records);

@@ -35,7 +35,7 @@ describe('merged ports', () => {
     readonly conflicts: readonly string[];
   }[] = [
     {
-      name: 'MCS-15 equal ports are one',
+      name: 'MCS-15 merges equal ports into one',
       east: [http],
       west: [http],
       seed: ['http 80/TCP east+west'],
@@ -43,7 +43,7 @@ describe('merged ports', () => {
       conflicts: [],
     },
     {
-      name: 'MCS-125 the superset is exposed, which today’s API calls a conflict all the same',
+      name: 'MCS-125 exposes the union, which is a conflict in the current shape only',
       east: [http],
       west: [http, at(9090, 'admin')],
       seed: ['http 80/TCP east+west', 'admin 9090/TCP west'],
@@ -51,7 +51,7 @@ describe('merged ports', () => {
       conflicts: ['current spec.ports[admin]'],
     },
     {
-      name: 'MCS-126 different numbers under one name',
+      name: 'MCS-126 reports different numbers under one name',
       east: [http],
       west: [at(8080)],
       seed: undefined,
@@ -59,7 +59,7 @@ describe('merged ports', () => {
       conflicts: ['seed+current spec.ports[http]'],
     },
     {
-      name: 'MCS-126 different protocols under one name',
+      name: 'MCS-126 reports different protocols under one name',
       east: [at(53, 'dns')],
       west: [at(53, 'dns', { protocol: 'UDP' })],
       seed: undefined,
@@ -67,7 +67,7 @@ describe('merged ports', () => {
       conflicts: ['seed+current spec.ports[dns]'],
     },
     {
-      name: 'MCS-127 one number under two names',
+      name: 'MCS-127 reports one number under two names',
       east: [http],
       west: [at(80, 'web')],
       seed: undefined,
@@ -75,7 +75,7 @@ describe('merged ports', () => {
       conflicts: ['seed+current spec.ports[80/TCP].name', 'current spec.ports[http]', 'current spec.ports[web]'],
     },
     {
-      name: 'MCS-127 MCS-160 equal numbers on two protocols are two ports',
+      name: 'MCS-127 MCS-160 keeps equal numbers on two protocols as two ports',
       east: [at(53, 'dns-tcp'), at(53, 'dns-udp', { protocol: 'UDP' })],
       west: [at(53, 'dns-udp', { protocol: 'UDP' }), at(53, 'dns-tcp')],
       seed: ['dns-tcp 53/TCP east+west', 'dns-udp 53/UDP east+west'],
@@ -83,7 +83,7 @@ describe('merged ports', () => {
       conflicts: [],
     },
     {
-      name: 'MCS-120 a port without a name cannot stand beside others',
+      name: 'MCS-120 reports an unnamed port beside other ports',
       east: [at(80, '')],
       west: [at(9090, 'admin')],
       seed: undefined,
@@ -91,7 +91,7 @@ describe('merged ports', () => {
       conflicts: ['seed+current spec.ports', 'current spec.ports[""]', 'current spec.ports[admin]'],
     },
     {
-      name: 'MCS-160 appProtocol may differ in the seed, whose service works with either',
+      name: 'MCS-160 accepts different appProtocol values in the seed shape',
       east: [at(80, 'http', { appProtocol: 'http' })],
       west: [at(80, 'http', { appProtocol: 'kubernetes.io/h2c' })],
       seed: ['http 80/TCP east+west'],
@@ -112,7 +112,7 @@ describe('merged ports', () => {
     });
   }
 
-  test('MCS-161 the SRV name of a port travels, by its field or by annotation', () => {
+  test('MCS-161 carries the SRV name of a port, from the field or the annotation', () => {
     const byField = service({ ports: [at(88, 'kdc', { srvServiceName: 'kerberos' })] });
     const annotations = { 'fairlead.dev/srv-service-names': 'kdc = kerberos,bad=NO_LABEL,=x' };
     const byAnnotation = service({ ports: [at(88, 'kdc')] }, { annotations });
@@ -122,7 +122,7 @@ describe('merged ports', () => {
   });
 });
 
-describe('what must agree', () => {
+describe('settings that must be equal', () => {
   const tables: readonly {
     readonly name: string;
     readonly east: RecordSettings;
@@ -131,84 +131,84 @@ describe('what must agree', () => {
     readonly seed: 'shown' | 'withdrawn';
   }[] = [
     {
-      name: 'MCS-120 headless in one cluster only',
+      name: 'MCS-120 reports a Service that is headless in one cluster only',
       east: {},
       west: { spec: headless },
       reasons: ['seed+current TypeConflict'],
       seed: 'withdrawn',
     },
     {
-      name: 'MCS-128 families without one in common',
+      name: 'MCS-128 reports families without a common one',
       east: {},
       west: { spec: { ipFamilies: ['IPv6'] } },
       reasons: ['seed+current IPFamilyConflict'],
       seed: 'withdrawn',
     },
     {
-      name: 'MCS-128 two families in one cluster and one in the other, the first being the same',
+      name: 'MCS-128 accepts two families and one family with the same first family',
       east: { spec: dual },
       west: {},
       reasons: [],
       seed: 'shown',
     },
     {
-      name: 'MCS-128 the same two families in another order: the seed has one',
+      name: 'MCS-128 reports the same two families in another order in the seed shape only',
       east: { spec: dual },
       west: { spec: { ipFamilies: ['IPv6', 'IPv4'] } },
       reasons: ['seed IPFamilyConflict'],
       seed: 'withdrawn',
     },
     {
-      name: 'MCS-131 session affinity',
+      name: 'MCS-131 reports different session affinity',
       east: {},
       west: { spec: { sessionAffinity: 'ClientIP' } },
       reasons: ['current SessionAffinityConflict'],
       seed: 'shown',
     },
     {
-      name: 'MCS-131 settings of session affinity',
+      name: 'MCS-131 reports different session affinity configs',
       east: { spec: { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } } } },
       west: { spec: { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 20 } } } },
       reasons: ['current SessionAffinityConfigConflict'],
       seed: 'shown',
     },
     {
-      name: 'MCS-130 internal traffic policy',
+      name: 'MCS-130 reports different internal traffic policies',
       east: {},
       west: { spec: { internalTrafficPolicy: 'Local' } },
       reasons: ['current InternalTrafficPolicyConflict'],
       seed: 'shown',
     },
     {
-      name: 'MCS-132 traffic distribution',
+      name: 'MCS-132 reports different traffic distributions',
       east: { spec: { trafficDistribution: 'PreferSameZone' } },
       west: {},
       reasons: ['current TrafficDistributionConflict'],
       seed: 'shown',
     },
     {
-      name: 'MCS-134 publishNotReadyAddresses is each cluster’s own',
+      name: 'MCS-134 accepts different publishNotReadyAddresses',
       east: { spec: { publishNotReadyAddresses: true } },
       west: {},
       reasons: [],
       seed: 'shown',
     },
     {
-      name: 'MCS-10 exported labels and annotations, of exports that can have them',
+      name: 'MCS-10 reports different exported labels and annotations',
       east: { currentExport: currentExport({}, { exportedLabels: { tier: 'a' }, exportedAnnotations: { note: 'a' } }) },
       west: { currentExport: currentExport({ creationTimestamp: '2026-01-02T00:00:00Z' }) },
       reasons: ['current LabelsConflict', 'current AnnotationsConflict'],
       seed: 'shown',
     },
     {
-      name: 'MCS-10 an export of the seed’s shape has no opinion on labels',
+      name: 'MCS-10 ignores exports of the seed shape when it compares labels',
       east: { currentExport: currentExport({}, { exportedLabels: { tier: 'a' } }) },
       west: { currentExport: undefined },
       reasons: [],
       seed: 'shown',
     },
     {
-      name: 'MCS-91 NodePort and LoadBalancer are as ClusterIP',
+      name: 'MCS-91 treats NodePort and LoadBalancer as ClusterIP',
       east: { spec: { type: 'NodePort', ports: [{ ...http, nodePort: 30_080 }] } },
       west: { spec: { type: 'LoadBalancer' } },
       reasons: [],
@@ -227,7 +227,7 @@ describe('what must agree', () => {
     });
   }
 
-  test('the current view shows the families that all have, and what the oldest has of everything else', () => {
+  test('the current view has the common families, and all other settings of the oldest export', () => {
     const east = { exportedLabels: { tier: 'a' } };
     const merged = merge(
       web,
@@ -243,7 +243,7 @@ describe('what must agree', () => {
     );
   });
 
-  test('MCS-106 MCS-130 settings are carried for each cluster, unaltered', () => {
+  test('MCS-106 MCS-130 carries the settings of each cluster unchanged', () => {
     const affinity = {
       sessionAffinity: 'ClientIP',
       sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } },
@@ -274,7 +274,7 @@ describe('conflicts', () => {
     record('west', { day: 3, spec: { ports: [at(8080)] } }),
   ];
 
-  test('MCS-137 a conflict says field, value of each cluster, rule, winner and the smallest fix', () => {
+  test('MCS-137 a conflict contains field, value of each cluster, rule, winner and the smallest fix', () => {
     const [conflict] = merge(web, three).conflicts;
     assert.deepEqual(conflict, {
       field: 'spec.ports[http]',
@@ -292,7 +292,7 @@ describe('conflicts', () => {
     });
   });
 
-  test('MCS-137 all conflicts are told, not just the first', () => {
+  test('MCS-137 reports all conflicts, not only the first', () => {
     const merged = merge(
       web,
       both({}, { spec: { ...headless, ports: [at(81)], sessionAffinity: 'ClientIP', ipFamilies: ['IPv6'] } }),
@@ -313,7 +313,7 @@ describe('conflicts', () => {
     { policy: 'Quarantine', ports: ['http 80/TCP east'], quarantined: ['north', 'west'] },
   ];
   for (const { policy, ports, quarantined } of policies) {
-    test(`MCS-122 the seed view under ${policy}; the current one lets the oldest win whatever it is`, () => {
+    test(`MCS-122 the seed view under ${policy}; in the current view the oldest wins`, () => {
       const merged = merge(web, three, { seedPolicy: policy });
       assert.deepEqual(portsOf(merged, 'seed'), ports);
       assert.deepEqual(merged.quarantined, quarantined);
@@ -325,7 +325,7 @@ describe('conflicts', () => {
     });
   }
 
-  test('MCS-136 a conflict that is solved leaves no trace', () => {
+  test('MCS-136 the merge after a resolved conflict equals one that never had it', () => {
     const solved = three.map((each) => ({ ...each, service: service({ ports: [at(8080)] }) }));
     const before = merge(web, three);
     const after = merge(web, solved, { incumbents: before.order });
@@ -334,8 +334,8 @@ describe('conflicts', () => {
   });
 });
 
-describe('which exports count', () => {
-  test('MCS-13 MCS-11 nothing is exported without an export', () => {
+describe('validation of exports', () => {
+  test('MCS-13 MCS-11 exports nothing without an export', () => {
     const merged = merge(web, []);
     assert.deepEqual([merged.views.seed, merged.views.current, merged.exporters], [undefined, undefined, []]);
   });
@@ -346,17 +346,32 @@ describe('which exports count', () => {
     readonly verdict: string;
     readonly order: readonly string[];
   }[] = [
-    { name: 'MCS-25 MCS-26 no Service', west: { service: undefined }, verdict: 'NoService', order: ['east'] },
     {
-      name: 'MCS-93 ExternalName',
+      name: 'MCS-25 MCS-26 rejects an export without a Service',
+      west: { service: undefined },
+      verdict: 'NoService',
+      order: ['east'],
+    },
+    {
+      name: 'MCS-93 rejects ExternalName',
       west: { spec: { type: 'ExternalName', externalName: 'example.org' } },
       verdict: 'InvalidServiceType',
       order: ['east'],
     },
-    { name: 'MCS-163 no longer ExternalName', west: {}, verdict: 'valid', order: ['east', 'west'] },
-    { name: 'MCS-102 no endpoints at all', west: { slices: [] }, verdict: 'valid', order: ['east', 'west'] },
     {
-      name: 'MCS-104 both exports are being deleted',
+      name: 'MCS-163 accepts a Service that is no longer ExternalName',
+      west: {},
+      verdict: 'valid',
+      order: ['east', 'west'],
+    },
+    {
+      name: 'MCS-102 accepts a Service without endpoints',
+      west: { slices: [] },
+      verdict: 'valid',
+      order: ['east', 'west'],
+    },
+    {
+      name: 'MCS-104 withdraws when both exports are being deleted',
       west: {
         seedExport: seedExport({ deletionTimestamp: '2026-02-01T00:00:00Z' }),
         currentExport: currentExport({ deletionTimestamp: '2026-02-01T00:00:00Z' }),
@@ -365,18 +380,23 @@ describe('which exports count', () => {
       order: ['east'],
     },
     {
-      name: 'MCS-28 one of two exports is being deleted',
+      name: 'MCS-28 keeps the service when one of two exports is being deleted',
       west: { seedExport: seedExport({ deletionTimestamp: '2026-02-01T00:00:00Z' }) },
       verdict: 'valid',
       order: ['east', 'west'],
     },
     {
-      name: 'MCS-12 only the seed’s export',
+      name: 'MCS-12 accepts an export of the seed shape alone',
       west: { currentExport: undefined },
       verdict: 'valid',
       order: ['east', 'west'],
     },
-    { name: 'MCS-12 only today’s export', west: { seedExport: undefined }, verdict: 'valid', order: ['east', 'west'] },
+    {
+      name: 'MCS-12 accepts an export of the current shape alone',
+      west: { seedExport: undefined },
+      verdict: 'valid',
+      order: ['east', 'west'],
+    },
   ];
   for (const { name, west, verdict, order } of verdicts) {
     test(name, () => {
@@ -387,36 +407,64 @@ describe('which exports count', () => {
     });
   }
 
-  test('MCS-94 a headless Service is merged as one, without ports too', () => {
+  test('MCS-94 merges a headless Service, also without ports', () => {
     const merged = merge(web, both({ spec: { ...headless, ports: [] } }, { spec: { ...headless, ports: [] } }));
     assert.equal(merged.views.seed?.type, 'Headless');
     assert.deepEqual(merged.conflicts, []);
   });
 
-  test('a headless Service that has no families takes those of its slices', () => {
+  test('a headless Service without ipFamilies gets those of its slices', () => {
     const spec = { ...headless, ipFamilies: [] };
     const six = sourceSlice('web-six', { addressType: 'IPv6' });
     assert.deepEqual(merge(web, [record('east', { spec, slices: [six] })]).views.seed?.families, ['IPv6']);
     assert.deepEqual(merge(web, [record('east', { spec, slices: [] })]).views.seed?.families, ['IPv4']);
   });
 
-  test('a record of another service is a bug', () => {
-    assert.throws(() => merge({ namespace: 'shop', name: 'cart' }, [record('east')]), /bug: a record of shop\/web/);
+  test('throws on a record of another service', () => {
+    assert.throws(
+      () => merge({ namespace: 'shop', name: 'cart' }, [record('east')]),
+      /bug: merge of shop\/cart received a record of shop\/web/,
+    );
   });
 });
 
 describe('precedence', () => {
   const records = [record('b', { day: 2 }), record('a', { day: 2 }), record('c', { day: 1 })];
 
-  test('the older export first, exports of one second by the id of their cluster', () => {
+  for (const { name, ages, incumbents, want } of [
+    { name: 'newcomers by age', ages: { b: 2, a: 3, c: 1 }, incumbents: [], want: 'cba' },
+    { name: 'equal timestamps by id', ages: { b: 1, a: 1, c: 1 }, incumbents: [], want: 'abc' },
+    { name: 'equal timestamps by id, whichever was read first', ages: { b: 1, a: 1 }, incumbents: ['b'], want: 'ab' },
+    { name: 'equal timestamps of incumbents by id', ages: { b: 1, a: 1 }, incumbents: ['b', 'a'], want: 'ab' },
+    { name: 'an incumbent before an older newcomer', ages: { b: 2, a: 1 }, incumbents: ['b'], want: 'ba' },
+    { name: 'incumbents in their order', ages: { c: 3, b: 1, a: 3 }, incumbents: ['c', 'b', 'a'], want: 'cba' },
+    {
+      name: 'a newcomer equal to the last incumbent only',
+      ages: { c: 1, b: 2, a: 1 },
+      incumbents: ['c', 'b'],
+      want: 'cba',
+    },
+  ]) {
+    test(`orders ${name}`, () => {
+      const records = Object.entries(ages).map(([cluster, day]) => record(cluster, { day }));
+      const { order, views } = merge(web, records, { incumbents });
+      assert.equal(order.join(''), want);
+      assert.deepEqual(
+        views.current?.clusters.map(({ cluster }) => cluster),
+        [...want],
+      );
+    });
+  }
+
+  test('the older export comes first; equal timestamps are ordered by cluster id', () => {
     assert.deepEqual(merge(web, records).order, ['c', 'a', 'b']);
   });
 
-  test('who came first stays first, though its export was created anew or another claims to be older', () => {
+  test('an incumbent keeps its precedence when its export is re-created or another has an older timestamp', () => {
     assert.deepEqual(merge(web, records, { incumbents: ['b', 'gone'] }).order, ['b', 'c', 'a']);
   });
 
-  test('two exports of one cluster are as old as the older', () => {
+  test('two exports of one cluster count with the older timestamp', () => {
     const west = record('west', {
       seedExport: seedExport({ creationTimestamp: '2026-01-01T00:00:00Z' }),
       currentExport: currentExport({ creationTimestamp: '2026-01-09T00:00:00Z' }),

@@ -1,27 +1,26 @@
-// Exports of all clusters → one service, its conflicts, and what each API shape shows of it.
+// Merges the exports of all clusters into one service, its conflicts and one view per API shape.
 import type { ExportRecord, ServiceKey } from '../record.ts';
 import { textOf } from '../record.ts';
-import { canonicalText } from './canonical.ts';
 import type { Component } from './component.ts';
-import { componentOf, verdictOn } from './component.ts';
+import { componentOf, verdictOf } from './component.ts';
 import type { Conflict } from './conflict.ts';
+import { canonicalText } from './conflict.ts';
 import type { Exporter, Merged, MergeOptions, View } from './merged.ts';
-import { havePortsInCommon, portConflicts, unionOfPorts } from './ports.ts';
-import { commonFamilies, globalConflicts, sharedConflicts } from './settings.ts';
+import { havePortsCompatible, portConflicts, unionOfPorts } from './ports.ts';
+import { commonFamilies, globalConflicts, settingConflicts } from './settings.ts';
 
-/** Merges the records of one service. The order of the records does not matter, nor that one is there twice. */
+/** Merges the records of one service. The result does not depend on the order of the records or on duplicates. */
 export function merge(key: ServiceKey, records: readonly ExportRecord[], options: MergeOptions = {}): Merged {
   const { incumbents = [], seedPolicy = 'Withdraw' } = options;
-  const judged = onePerCluster(key, records).map((record): Exporter => ({
+  const validated = onePerCluster(key, records).map((record): Exporter => ({
     cluster: record.cluster,
     record,
-    verdict: verdictOn(record),
+    verdict: verdictOf(record),
   }));
-  const components = judged
-    .flatMap(({ record, verdict }) =>
-      verdict.state === 'valid' && record.service !== undefined ? [componentOf(record, record.service)] : [],
-    )
-    .toSorted(byPrecedence(incumbents));
+  const valid = validated.flatMap(({ record, verdict }) =>
+    verdict.state === 'valid' && record.service !== undefined ? [componentOf(record, record.service)] : [],
+  );
+  const components = inPrecedence(valid, incumbents);
   const order = components.map(({ cluster }) => cluster);
   const conflicts = conflictsAmong(components);
   const isSeedConflict = conflicts.some(({ shapes }) => shapes.includes('seed'));
@@ -29,7 +28,7 @@ export function merge(key: ServiceKey, records: readonly ExportRecord[], options
   return {
     namespace: key.namespace,
     name: key.name,
-    exporters: exportersInOrder(judged, order),
+    exporters: exportersInOrder(validated, order),
     order,
     conflicts,
     quarantined: components.filter((component) => !admitted.includes(component)).map(({ cluster }) => cluster),
@@ -40,47 +39,45 @@ export function merge(key: ServiceKey, records: readonly ExportRecord[], options
   };
 }
 
-/** What comes of merging what two merges began with: the same as one merge of all their records. */
-export const combine = (left: Merged, right: Merged, options: MergeOptions = {}): Merged =>
-  merge(
-    left,
-    [...left.exporters, ...right.exporters].map(({ record }) => record),
-    options,
-  );
-
-/** Everything in which the clusters disagree, not just what is found first. */
 function conflictsAmong(components: readonly Component[]): readonly Conflict[] {
   if (components.length < 2) return [];
-  return [...globalConflicts(components), ...portConflicts(components), ...sharedConflicts(components)];
+  return [...globalConflicts(components), ...portConflicts(components), ...settingConflicts(components)];
 }
 
-/** Who came first stays first; then the older export; exports of one second by the id of their cluster. */
-const byPrecedence =
-  (incumbents: readonly string[]) =>
-  (left: Component, right: Component): number =>
-    rankIn(incumbents, left) - rankIn(incumbents, right) ||
-    compare(left.since, right.since) ||
-    compare(left.cluster, right.cluster);
-
-function rankIn(incumbents: readonly string[], { cluster }: Component): number {
-  const rank = incumbents.indexOf(cluster);
-  return rank === -1 ? incumbents.length : rank;
+/**
+ * Incumbents in their order, then newcomers by age. Of neighbours with equal timestamps the lesser id comes first, also
+ * among incumbents: otherwise the order would depend on which export a controller happened to read first.
+ */
+function inPrecedence(components: readonly Component[], incumbents: readonly string[]): readonly Component[] {
+  const rank = new Map(incumbents.map((cluster, index) => [cluster, index]));
+  const rankOf = ({ cluster }: Component): number => rank.get(cluster) ?? incumbents.length;
+  const ranked = components.toSorted(
+    (left, right) =>
+      rankOf(left) - rankOf(right) || compare(left.since, right.since) || compare(left.cluster, right.cluster),
+  );
+  const order: Component[] = [];
+  for (const component of ranked) {
+    const isBefore = (other: Component): boolean =>
+      other.since !== component.since || compare(other.cluster, component.cluster) < 0;
+    order.splice(order.findLastIndex(isBefore) + 1, 0, component);
+  }
+  return order;
 }
 
 const compare = (left: string, right: string): number => (left === right ? 0 : left < right ? -1 : 1);
 
-/** Each cluster in turn is admitted if it agrees with all that were before it (sheet 5.7, T6). */
+/** Admits clusters in order of precedence, each if it is compatible with all admitted before it. */
 function withoutConflicting(components: readonly Component[]): readonly Component[] {
   const admitted: Component[] = [];
   for (const component of components) {
-    if (admitted.every((other) => canBeOne(other, component))) admitted.push(component);
+    if (admitted.every((other) => isCompatible(other, component))) admitted.push(component);
   }
   return admitted;
 }
 
-/** The rules of the seed, for two clusters. */
-const canBeOne = (left: Component, right: Component): boolean =>
-  left.type === right.type && left.families[0] === right.families[0] && havePortsInCommon(left, right);
+/** Whether two clusters can be merged under the rules of the seed shape. */
+const isCompatible = (left: Component, right: Component): boolean =>
+  left.type === right.type && left.families[0] === right.families[0] && havePortsCompatible(left, right);
 
 function viewOf(components: readonly Component[]): View | undefined {
   const [first] = components;
@@ -101,19 +98,19 @@ function viewOf(components: readonly Component[]): View | undefined {
   };
 }
 
-function exportersInOrder(judged: readonly Exporter[], order: readonly string[]): readonly Exporter[] {
-  const byCluster = new Map(judged.map((exporter) => [exporter.cluster, exporter]));
+function exportersInOrder(validated: readonly Exporter[], order: readonly string[]): readonly Exporter[] {
+  const byCluster = new Map(validated.map((exporter) => [exporter.cluster, exporter]));
   const counting = order.flatMap((cluster) => byCluster.get(cluster) ?? []);
-  const others = judged.filter(({ verdict }) => verdict.state !== 'valid');
+  const others = validated.filter(({ verdict }) => verdict.state !== 'valid');
   return [...counting, ...others];
 }
 
-/** One record a cluster, by the id of the cluster. A cluster that was read twice counts as it was read last. */
+/** One record per cluster, sorted by cluster id; of two records of a cluster the one with the later revision. */
 function onePerCluster(key: ServiceKey, records: readonly ExportRecord[]): readonly ExportRecord[] {
   const byCluster = new Map<string, ExportRecord>();
   for (const record of records) {
     if (textOf(record) !== textOf(key)) {
-      throw new Error(`bug: a record of ${textOf(record)} was given to the merge of ${textOf(key)}`);
+      throw new Error(`bug: merge of ${textOf(key)} received a record of ${textOf(record)}`);
     }
     const other = byCluster.get(record.cluster);
     byCluster.set(record.cluster, other === undefined ? record : laterOf(other, record));
@@ -121,7 +118,7 @@ function onePerCluster(key: ServiceKey, records: readonly ExportRecord[]): reado
   return [...byCluster.values()].toSorted((left, right) => compare(left.cluster, right.cluster));
 }
 
-/** Both are of one server, whose revisions can be compared. */
+/** Both records come from one server, so their revisions are comparable. */
 function laterOf(left: ExportRecord, right: ExportRecord): ExportRecord {
   if (left === right) return left;
   const difference = revisionOf(left) - revisionOf(right);

@@ -1,18 +1,18 @@
-// What the exports of all clusters come to: one service, as each of the two API shapes shows it.
+// The result of a merge: one service with one view per API shape.
 import type { ImportedServiceSpec } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { IpFamily, Protocol } from '../../api/kinds/core/service/schema.ts';
 import type { ServiceImportSpec } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { Denial, ExportRecord, ServiceKey, Shape } from '../record.ts';
 import type { Conflict } from './conflict.ts';
 
-/** Why an export is not taken up, in the words of its condition. */
+/** Why an export is invalid: the reason of its condition. */
 export type InvalidReason = 'NoService' | 'InvalidServiceType' | Denial['reason'];
 
-/** What became of one cluster's export. */
+/** The validation result of one cluster's export. */
 export type Verdict =
   | { readonly state: 'valid' }
   | { readonly state: 'invalid'; readonly reason: InvalidReason; readonly message: string }
-  /** Deleted, and there until it has been withdrawn. */
+  /** It has a deletion timestamp and waits for its finalizer. */
   | { readonly state: 'leaving' };
 
 /** One cluster that exports the service. */
@@ -22,7 +22,7 @@ export interface Exporter {
   readonly verdict: Verdict;
 }
 
-/** A port of the merged service, and the clusters that have it just so. */
+/** A port of the merged service, and the clusters that have exactly this port. */
 export interface MergedPort {
   readonly name: string;
   readonly protocol: Protocol;
@@ -32,18 +32,18 @@ export interface MergedPort {
   readonly clusters: readonly string[];
 }
 
-/** What is each cluster's own, unmerged and unaltered (MCS-130). */
+/** The settings that each cluster keeps for itself, unmerged (MCS-130). */
 export type ClusterSettings = NonNullable<ImportedServiceSpec['clusters']>[number];
 
 export type ImportType = NonNullable<ServiceImportSpec['type']>;
 
-/** The service as one of the shapes shows it. */
+/** The service in one API shape. */
 export interface View {
   readonly type: ImportType;
   readonly ports: readonly MergedPort[];
-  /** The primary one first. */
+  /** The primary family first. */
   readonly families: readonly IpFamily[];
-  /** The clusters whose endpoints it has, by precedence. */
+  /** The clusters whose endpoints it has, in order of precedence. */
   readonly clusters: readonly ClusterSettings[];
   readonly sessionAffinity?: ServiceImportSpec['sessionAffinity'];
   readonly sessionAffinityConfig?: ServiceImportSpec['sessionAffinityConfig'];
@@ -53,29 +53,29 @@ export interface View {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** Everything that follows from the records of one service. */
+/** The merged records of one service. */
 export interface Merged extends ServiceKey {
-  /** Every cluster that exports it, valid or not: those that count by precedence, then the others by id. */
+  /** Every cluster that exports it: valid exporters in order of precedence, then the others by id. */
   readonly exporters: readonly Exporter[];
-  /** The clusters that count, by precedence. Given to the next merge it keeps who came first, first (sheet 5.4). */
+  /** The valid exporters in order of precedence; the next merge takes it as `incumbents`. */
   readonly order: readonly string[];
-  /** All of them, by field. */
+  /** All conflicts, by field. */
   readonly conflicts: readonly Conflict[];
-  /** Clusters that the seed view leaves out because they conflict with those before them. */
+  /** Clusters that the seed view omits because they conflict with clusters of higher precedence. */
   readonly quarantined: readonly string[];
-  /** What each shape shows; undefined: nothing is imported in that shape. */
+  /** undefined: nothing is imported in that shape. */
   readonly views: { readonly [shape in Shape]: View | undefined };
 }
 
-/** What the seed's view does about a conflict; the current one always lets the oldest win. */
+/** How the seed view treats a conflict; in the current view the oldest always wins. */
 export type SeedPolicy = 'Withdraw' | 'OldestWins' | 'Quarantine';
 
 export interface MergeOptions {
-  /** Default: Withdraw, as the KEP first had it (MCS-122, MCS-124). */
+  /** Default: Withdraw (MCS-122, MCS-124). */
   readonly seedPolicy?: SeedPolicy;
   /**
-   * The order of the last merge. Clusters in it come before all others, in that order, whatever the timestamps of their
-   * exports say by now: clocks differ, and a restored backup must not turn a service over.
+   * The order of the previous merge. These clusters keep their precedence whatever the timestamps of their exports:
+   * clocks differ between clusters, and a restored backup must not change the winner.
    */
   readonly incumbents?: readonly string[];
 }

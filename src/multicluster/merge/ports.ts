@@ -1,6 +1,6 @@
-// Which ports a merged service has, and where clusters disagree about them.
-import { listText } from './conflict-text.ts';
-import { disagreement } from './disagreement.ts';
+// Merges the ports of all clusters and finds their conflicts.
+import { listText } from './conflict.ts';
+import { fieldConflict } from './field-conflict.ts';
 import type { Component, ComponentPort } from './component.ts';
 import type { Conflict } from './conflict.ts';
 import type { MergedPort } from './merged.ts';
@@ -10,20 +10,20 @@ const numberOf = ({ port, protocol }: ComponentPort): string => `${port}/${proto
 
 const nameText = (name: string): string => (name === '' ? '""' : name);
 
-/** Whether two ports are one: number, protocol and name. */
+/** Whether number, protocol and name are equal. */
 export const isSamePort = (left: ComponentPort, right: ComponentPort): boolean =>
   left.name === right.name && numberOf(left) === numberOf(right);
 
-/** Whether two ports can stand in one Service. */
-export function canStandTogether(left: ComponentPort, right: ComponentPort): boolean {
+/** Whether one valid Service can have both ports. */
+export function areCompatible(left: ComponentPort, right: ComponentPort): boolean {
   if (left.name === right.name || numberOf(left) === numberOf(right)) return isSamePort(left, right);
-  // As soon as there are two ports each must have a name.
+  // With two or more ports, each needs a name.
   return left.name !== '' && right.name !== '';
 }
 
 /**
- * The ports of all, each with the clusters that have it. Of two that cannot stand together the one of the cluster that
- * comes first is taken, so that the result is a valid Service and a port leads only to clusters that really have it.
+ * The union of all ports, each with the clusters that have it. Of two incompatible ports the one of the cluster with
+ * the higher precedence is kept, so that the result is a valid Service and a port is routed only to clusters that have it.
  */
 export function unionOfPorts(components: readonly Component[]): readonly MergedPort[] {
   const union: { readonly port: ComponentPort; readonly clusters: string[] }[] = [];
@@ -31,17 +31,17 @@ export function unionOfPorts(components: readonly Component[]): readonly MergedP
     for (const port of ports) {
       const same = union.find((each) => isSamePort(each.port, port));
       if (same !== undefined) same.clusters.push(cluster);
-      else if (union.every((each) => canStandTogether(each.port, port))) union.push({ port, clusters: [cluster] });
+      else if (union.every((each) => areCompatible(each.port, port))) union.push({ port, clusters: [cluster] });
     }
   }
   return union.map(({ port, clusters }) => ({ ...port, clusters }));
 }
 
-/** Whether all ports of two clusters can stand in one Service. */
-export const havePortsInCommon = (left: Component, right: Component): boolean =>
-  left.ports.every((port) => right.ports.every((other) => canStandTogether(port, other)));
+/** Whether one valid Service can have all ports of two clusters. */
+export const havePortsCompatible = (left: Component, right: Component): boolean =>
+  left.ports.every((port) => right.ports.every((other) => areCompatible(port, other)));
 
-/** Everything about ports in which clusters disagree. */
+/** All conflicts over ports. */
 export function portConflicts(components: readonly Component[]): readonly Conflict[] {
   const byName = Map.groupBy(
     components.flatMap(({ ports }) => ports),
@@ -52,7 +52,7 @@ export function portConflicts(components: readonly Component[]): readonly Confli
     numberOf,
   );
   const names = [...byName.keys()].toSorted();
-  // Only what can be in conflict is looked at closely: mostly nothing is, and this runs with every change.
+  // Filters cheaply first: this runs on every change, and most services have no conflict.
   const isMixed = (
     ports: readonly ComponentPort[] = [],
     valueOf: (port: ComponentPort) => string | undefined,
@@ -84,51 +84,51 @@ function numberConflict(components: readonly Component[], name: string): readonl
     const port = portNamed(component, name);
     return port && numberOf(port);
   };
-  return disagreement(components, {
+  return fieldConflict(components, {
     field: `spec.ports[${nameText(name)}]`,
     reason: 'PortConflict',
     rule: 'a port of one name has one number and protocol in all clusters',
     shapes: ['seed', 'current'],
     valueOf,
-    isOpinion: (value) => value !== undefined,
-    remedy: (value) => `change port ${nameText(name)} to ${value ?? ''}`,
+    counts: (value) => value !== undefined,
+    fixText: (value) => `change port ${nameText(name)} to ${value ?? ''}`,
   });
 }
 
 /** MCS-127 */
 function nameConflict(components: readonly Component[], number: string): readonly Conflict[] {
-  return disagreement(components, {
+  return fieldConflict(components, {
     field: `spec.ports[${number}].name`,
     reason: 'PortConflict',
     rule: 'a number and protocol has one name in all clusters',
     shapes: ['seed', 'current'],
     valueOf: ({ ports }) => ports.find((port) => numberOf(port) === number)?.name,
-    isOpinion: (value) => value !== undefined,
-    remedy: (value) => `name port ${number} ${nameText(value ?? '')}`,
+    counts: (value) => value !== undefined,
+    fixText: (value) => `name port ${number} ${nameText(value ?? '')}`,
   });
 }
 
-/** One cluster's only port has no name, and others bring more ports: together they are no valid Service. */
+/** The single port of one cluster has no name and other clusters have more ports: the union is not a valid Service. */
 function unnamedConflict(components: readonly Component[], names: readonly string[]): readonly Conflict[] {
   if (!names.includes('') || names.length < 2) return [];
   const unnamed = components.filter((component) => portNamed(component, '') !== undefined);
   const clusters = unnamed.map(({ cluster }) => cluster);
-  return disagreement(components, {
+  return fieldConflict(components, {
     field: 'spec.ports',
     reason: 'PortConflict',
     rule: 'each port has a name as soon as the clusters have several ports together',
     shapes: ['seed', 'current'],
     valueOf: ({ ports }) => ports.map((port) => `${nameText(port.name)} ${numberOf(port)}`).join(', '),
-    isOpinion: (value) => value !== '',
-    remedy: (value) => value,
+    counts: (value) => value !== '',
+    fixText: (value) => value,
   }).map((conflict) => ({
     ...conflict,
-    // Nobody has to take over the ports of another: a name is enough.
+    // Naming the port is enough; the ports of the other clusters need not be copied.
     fix: { clusters, value: conflict.fix.value, text: `in ${listText(clusters)}: give the port a name` },
   }));
 }
 
-/** The union is legal and shown; today's API calls it a conflict all the same, the seed does not (MCS-125). */
+/** The union is served; the current shape also reports a conflict, the seed shape does not (MCS-125). */
 function absenceConflict(components: readonly Component[], name: string): readonly Conflict[] {
   const valueOf = (component: Component): string | undefined => {
     const port = portNamed(component, name);
@@ -136,14 +136,14 @@ function absenceConflict(components: readonly Component[], name: string): readon
   };
   if (components.every((component) => valueOf(component) !== undefined)) return [];
   const present = components.map(valueOf).find((value) => value !== undefined);
-  return disagreement(components, {
+  return fieldConflict(components, {
     field: `spec.ports[${nameText(name)}]`,
     reason: 'PortConflict',
     rule: 'every cluster has the same ports; a port leads only to the clusters that have it',
     shapes: ['current'],
     valueOf: (component) => (valueOf(component) === undefined ? undefined : present),
-    prefersPresence: true,
-    remedy: (value) => (value === undefined ? `remove port ${nameText(name)}` : `add port ${nameText(name)} ${value}`),
+    prefersDefined: true,
+    fixText: (value) => (value === undefined ? `remove port ${nameText(name)}` : `add port ${nameText(name)} ${value}`),
   });
 }
 
@@ -153,13 +153,13 @@ function detailConflict(
   detail: (typeof details)[number],
 ): readonly Conflict[] {
   const having = components.filter((component) => portNamed(component, name) !== undefined);
-  return disagreement(having, {
+  return fieldConflict(having, {
     field: `spec.ports[${nameText(name)}].${detail}`,
     reason: 'PortConflict',
     rule: `a port has one ${detail} in all clusters`,
     shapes: ['current'],
     valueOf: (component) => portNamed(component, name)?.[detail],
-    remedy: (value) =>
+    fixText: (value) =>
       value === undefined ? `remove ${detail} of port ${nameText(name)}` : `set ${detail} to ${value}`,
   });
 }

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { merge } from '../merge/merge.ts';
 import type { MemberFacts } from '../record.ts';
 import { headless, member, record, web } from '../testing/records.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
 import { nothingThere, now, settle } from './testing/actual.ts';
 import { deliveryOf, holdsNothingOf } from './delivery.ts';
 import type { Actual } from './desired.ts';
@@ -47,7 +47,7 @@ describe('deliveries', () => {
     {
       name: 'MCS-109 it has no such namespace',
       facts: { namespaces: new Set() },
-      want: { state: 'acknowledged', hasAddress: true },
+      want: { state: 'acknowledged', hasAddress: true, refusal: 'NamespaceAbsent' },
     },
     {
       name: 'MCS-45 its pool is exhausted',

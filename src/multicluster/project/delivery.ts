@@ -1,7 +1,7 @@
 // How far a service has come in one member, judged by what is there.
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { MemberFacts } from '../record.ts';
-import type { Actual, Desired, Difference } from './desired.ts';
+import type { Actual, Desired, Difference, Refusal } from './desired.ts';
 import type { Delivery } from './export-conditions.ts';
 import { isOurSlice } from './marks.ts';
 
@@ -10,8 +10,7 @@ export function deliveryOf(member: MemberFacts, desired: Desired, difference: Di
   const { id: cluster } = member;
   if (!member.isConnected || !member.isSynced) return { cluster, state: 'unreachable', hasAddress: false };
   const [refusal] = desired.refusals;
-  // To hold nothing is all that is asked of a cluster without the namespace (MCS-109).
-  if (refusal?.reason === 'NamespaceAbsent') return { cluster, state: 'acknowledged', hasAddress: true };
+  if (refusal?.reason === 'NamespaceAbsent') return skippedIn(cluster, desired.namespace);
   const hasAddress = hasAddressIn(desired);
   if (refusal !== undefined) return { cluster, state: 'refused', hasAddress, refusal };
   const [obstacle] = difference.obstacles;
@@ -22,6 +21,20 @@ export function deliveryOf(member: MemberFacts, desired: Desired, difference: Di
   const isDone = difference.writes.length === 0 && desired.slices !== 'later';
   return { cluster, state: isDone ? 'acknowledged' : 'pending', hasAddress };
 }
+
+/** Nothing is imported into a cluster without the namespace, which does not keep the export from being complete (MCS-109). */
+export const skippedIn = (cluster: string, namespace: string): Delivery => ({
+  cluster,
+  state: 'acknowledged',
+  hasAddress: true,
+  refusal: namespaceAbsent(cluster, namespace),
+});
+
+/** Why a service is not imported into a cluster without its namespace. */
+export const namespaceAbsent = (cluster: string, namespace: string): Refusal => ({
+  reason: 'NamespaceAbsent',
+  message: `cluster ${cluster} has no namespace ${namespace}: create it there to import the service`,
+});
 
 function hasAddressIn({ importedService, serviceImport, derivedService, refusals }: Desired): boolean {
   if (refusals.some(({ reason }) => reason === 'NoAddress' || reason === 'FamilyNotSupported')) return false;

@@ -8,7 +8,7 @@ import type { ApiObject } from '../../api/metadata.ts';
 import type { MemberFacts, ServiceKey } from '../record.ts';
 import type { Memory } from './memory.ts';
 import type { Statement } from './statement.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
 
 /** What a member holds of one service. Objects of the right name that are not ours are in it too: see `Obstacle`. */
 export interface Actual {

@@ -4,7 +4,7 @@ import { managedByLabel } from '../../api/kinds/discovery/endpointslice/labels.t
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { merge } from '../merge/merge.ts';
 import { endpoint, http, member, record, sourceSlice, web } from '../testing/records.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
 import { afterWrites, nothingThere, now, settle } from './testing/actual.ts';
 import type { Actual, Difference } from './desired.ts';
 import { diff } from './diff.ts';

@@ -1,5 +1,5 @@
 // What an export is told of itself, in the words of each shape.
-import { conflictsText, listText } from '../merge/conflict-text.ts';
+import { clustersText, conflictsText, listText } from '../merge/conflict.ts';
 import type { Exporter, Merged } from '../merge/merged.ts';
 import type { Shape } from '../record.ts';
 import type { Refusal } from './desired.ts';
@@ -93,7 +93,12 @@ function exported({ views, quarantined }: Merged, cluster: string, deliveries: r
   if (lagging !== '') return { type, status: 'False', reason: 'Pending', message: lagging };
   if (deliveries.length === 0)
     return { type, status: 'Unknown', reason: 'Pending', message: 'no cluster has answered yet' };
-  return { type, status: 'True', reason: 'Exported', message: 'all clusters have the service' };
+  return {
+    type,
+    status: 'True',
+    reason: 'Exported',
+    message: withSkipped('all clusters have the service', deliveries),
+  };
 }
 
 /** A member that is down keeps the export from being complete, not from being ready (decision 5 of the sheet). */
@@ -107,8 +112,17 @@ function ready(deliveries: readonly Delivery[]): Statement {
   if (reachable.length === 0)
     return { type, status: 'Unknown', reason: 'Pending', message: 'no cluster has answered yet' };
   const missing = laggingText(deliveries);
-  const message = `all clusters that can be reached have the service${missing === '' ? '' : `; ${missing}`}`;
-  return { type, status: 'True', reason: 'Exported', message };
+  const message = withSkipped('all clusters that can be reached have the service', deliveries);
+  return { type, status: 'True', reason: 'Exported', message: missing === '' ? message : `${message}; ${missing}` };
+}
+
+/** Appends the clusters that are skipped because they lack the namespace (MCS-109). */
+function withSkipped(message: string, deliveries: readonly Delivery[]): string {
+  const skipped = deliveries
+    .filter(({ refusal }) => refusal?.reason === 'NamespaceAbsent')
+    .map(({ cluster }) => cluster);
+  if (skipped.length === 0) return message;
+  return `${message}, except ${clustersText(skipped)}, which ${skipped.length === 1 ? 'does' : 'do'} not have its namespace`;
 }
 
 /** Which clusters do not have the service, and why; '' when all have. */

@@ -1,7 +1,7 @@
 // What happens to an export, for `kubectl describe`: Events with reasons that stay as they are, listed in docs/multicluster.md.
 import type { PlannedEvent } from '../../client/event-correlator.ts';
 import type { Dropped } from '../guard/policy.ts';
-import { listText } from '../merge/conflict-text.ts';
+import { listText } from '../merge/conflict.ts';
 import type { Delivery } from './export-conditions.ts';
 import type { ReadCondition } from './statement.ts';
 

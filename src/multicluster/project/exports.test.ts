@@ -6,6 +6,7 @@ import type { MergeOptions } from '../merge/merged.ts';
 import type { ExportRecord } from '../record.ts';
 import { currentExport, http, record, seedExport, web } from '../testing/records.ts';
 import type { RecordSettings } from '../testing/records.ts';
+import { skippedIn } from './delivery.ts';
 import type { Delivery } from './export-conditions.ts';
 import { exportStatements } from './export-conditions.ts';
 import type { Progress } from './exports.ts';
@@ -34,6 +35,13 @@ const fineNow = ['Valid True Valid', 'Ready True Exported', 'Conflict False NoCo
 
 const rows: readonly Row[] = [
   { name: 'MCS-19 MCS-20 all is well', seed: fine, current: fineNow, says: /all clusters have the service/ },
+  {
+    name: 'MCS-20 MCS-109 a member without the namespace is named',
+    deliveries: [has('east'), skippedIn('north', 'shop'), skippedIn('south', 'shop')],
+    seed: fine,
+    current: fineNow,
+    says: /have the service, except north and south, which do not have its namespace/,
+  },
   {
     name: 'MCS-25 MCS-26 there is no Service',
     west: { service: undefined },

@@ -1,6 +1,6 @@
 // What a ServiceImport says of itself.
 import type { View } from '../merge/merged.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
 import type { ImportStatus } from './desired.ts';
 import { keptOf } from './imports.ts';
 import type { Statement } from './statement.ts';

@@ -7,7 +7,7 @@ import { srvNamesAnnotation } from '../merge/srv-labels.ts';
 import type { MergedPort, View } from '../merge/merged.ts';
 import type { ServiceKey } from '../record.ts';
 import { textOf } from '../record.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
 import { derivedName, derivedServiceAnnotation, managedBy, objectManagedByLabel } from './marks.ts';
 
 const ourLabel = { [objectManagedByLabel]: managedBy };

@@ -7,7 +7,7 @@ import type { SeedPolicy } from '../merge/merged.ts';
 import type { ExportRecord } from '../record.ts';
 import { anyRecords } from '../testing/arbitrary-records.ts';
 import { member, web } from '../testing/records.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
 import { nothingThere, settle } from './testing/actual.ts';
 import type { Target } from './desired.ts';
 import { Memory } from './memory.ts';

@@ -5,7 +5,7 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { merge } from '../merge/merge.ts';
 import { endpoint, headless, http, member, record, service, sourceSlice, web } from '../testing/records.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
 import { nothingThere, settle } from './testing/actual.ts';
 import { derivedName, importNameLabels, managedBy, sliceName } from './marks.ts';
 import { incumbentsIn, project } from './project.ts';

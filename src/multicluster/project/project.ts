@@ -6,7 +6,8 @@ import { dns1035LabelErrors } from '../../api/names.ts';
 import type { Merged, View } from '../merge/merged.ts';
 import type { MemberFacts } from '../record.ts';
 import { isDeleting } from '../record.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
+import { namespaceAbsent } from './delivery.ts';
 import type { Actual, Desired, Refusal, Target } from './desired.ts';
 import { importStatusFor } from './import-status.ts';
 import { derivedServiceFor, importedServiceFor, serviceImportFor } from './imports.ts';
@@ -92,12 +93,7 @@ function nothing(
 function refusalOf({ namespace, name, order }: Merged, { member }: Target): Refusal | undefined {
   if (order.length === 0) return undefined;
   const { id } = member;
-  if (!member.namespaces.has(namespace)) {
-    return {
-      reason: 'NamespaceAbsent',
-      message: `cluster ${id} has no namespace ${namespace}: create it there to import the service`,
-    };
-  }
+  if (!member.namespaces.has(namespace)) return namespaceAbsent(id, namespace);
   if (!member.acceptsRelaxedNames && dns1035LabelErrors(name).length > 0) {
     return {
       reason: 'NameRefused',

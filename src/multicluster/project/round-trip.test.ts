@@ -23,7 +23,7 @@ import {
   sourceSlice,
   web,
 } from '../testing/records.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
 import { now } from './testing/actual.ts';
 import type { Actual, Target, Write } from './desired.ts';
 import { diff } from './diff.ts';

@@ -13,7 +13,7 @@ import {
   sourceSlice,
   web,
 } from '../testing/records.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
 import { nothingThere, settle } from './testing/actual.ts';
 import type { Actual } from './desired.ts';
 

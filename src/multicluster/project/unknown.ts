@@ -3,7 +3,7 @@ import { familiesOf } from '../../api/addresses.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { ClusterSettings, Merged, MergedPort, View } from '../merge/merged.ts';
-import { canStandTogether, isSamePort } from '../merge/ports.ts';
+import { areCompatible, isSamePort } from '../merge/ports.ts';
 import { isOurs } from './marks.ts';
 import type { Actual } from './desired.ts';
 
@@ -36,7 +36,7 @@ function carriedOver(before: View | undefined, now: View | undefined, unknown: R
     const same = now?.ports.find((other) => isSamePort(other, port));
     return { ...port, ...same, clusters: [...names, ...(same?.clusters ?? [])] };
   });
-  const added = (now?.ports ?? []).filter((port) => before.ports.every((other) => canStandTogether(other, port)));
+  const added = (now?.ports ?? []).filter((port) => before.ports.every((other) => areCompatible(other, port)));
   return {
     ...before,
     ports: [...ports, ...added.filter((port) => !ports.some((other) => isSamePort(other, port)))],

@@ -10,7 +10,7 @@ import { diff } from '../project/diff.ts';
 import type { Delivery } from '../project/export-conditions.ts';
 import type { Memory } from '../project/memory.ts';
 import { project } from '../project/project.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
 
 /** What one member holds of a service once everything is written. */
 export interface Delivered {

@@ -1,8 +1,9 @@
 import { messageOf } from '../../api/error-message.ts';
 import type { Key } from '../../client/key.ts';
+import { nameFor } from '../../client/key.ts';
 import type { Member } from '../member/member.ts';
 import type { Delivery } from '../project/export-conditions.ts';
-import { holdsNothingOf } from '../project/delivery.ts';
+import { holdsNothingOf, skippedIn } from '../project/delivery.ts';
 import { isOurs, isOurSlice } from '../project/marks.ts';
 import type { Delivered } from './deliver.ts';
 
@@ -99,8 +100,8 @@ export class Deliveries {
    */
   of(key: Key, exporter: string, members: readonly Member[]): readonly Delivery[] {
     return members.map((member): Delivery => {
-      // To hold nothing is all that is asked of a cluster without the namespace (MCS-109), also of one that is lost since.
-      if (!member.concerns(key)) return { cluster: member.id, state: 'acknowledged', hasAddress: true };
+      // Also for a cluster that was lost since.
+      if (!member.concerns(key)) return skippedIn(member.id, nameFor(key).namespace ?? '');
       const taken = this.#taken.get(key)?.get(member.id);
       const before = taken?.delivery ?? { cluster: member.id, hasAddress: false };
       // One that is silent for a moment is not away: what it has taken it has.

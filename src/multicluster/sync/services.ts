@@ -4,7 +4,7 @@ import { nameFor } from '../../client/key.ts';
 import { guard } from '../guard/guard.ts';
 import type { Dropped, MemberPolicy, SetRules } from '../guard/policy.ts';
 import { overQuota } from '../guard/quotas.ts';
-import { takenBy } from '../guard/taken.ts';
+import { reservedRangesOf } from '../guard/reserved-ranges.ts';
 import { merge } from '../merge/merge.ts';
 import type { Merged, SeedPolicy } from '../merge/merged.ts';
 import { recordsIn } from '../member/keys.ts';
@@ -45,14 +45,14 @@ export class Services {
 
   constructor(options: ServicesOptions) {
     this.#options = options;
-    this.#rules = { taken: takenBy([]), deniedNamespaces: options.deniedNamespaces ?? [] };
+    this.#rules = { reserved: reservedRangesOf([]), deniedNamespaces: options.deniedNamespaces ?? [] };
   }
 
   /** What holds for every member now. While no range changes this is the same object. */
   get rules(): SetRules {
     if (this.#areRangesStale) {
-      const taken = takenBy(this.#options.members().map(({ territory }) => territory));
-      if (taken.key !== this.#rules.taken.key) this.#rules = { ...this.#rules, taken };
+      const reserved = reservedRangesOf(this.#options.members().map(({ addressRanges }) => addressRanges));
+      if (reserved.key !== this.#rules.reserved.key) this.#rules = { ...this.#rules, reserved };
       this.#areRangesStale = false;
     }
     return this.#rules;
@@ -115,9 +115,8 @@ export class Services {
       const policy = member.options.policy ?? everything;
       return [
         guard(record, policy, {
-          incumbents,
           quotaDenial: this.#quotaDenial(member, key),
-          memory: member.accepted,
+          cache: member.accepted,
           rules: this.rules,
         }),
       ];

@@ -1,22 +1,22 @@
-// Ranges of addresses, and which one a service is to try first.
+// Address ranges, and the search for a free address.
 import { createHash } from 'node:crypto';
 import type { Cidr, IpFamily } from '../../api/addresses.ts';
 import { bitsOf, parseCidr, printAddress } from '../../api/addresses.ts';
 
-/** Addresses of one family that can be handed out, in one piece. */
+/** A contiguous range of allocatable addresses of one family. */
 interface Range {
   readonly first: bigint;
   readonly size: bigint;
 }
 
-/** The addresses that can be handed out, by family. */
+/** The allocatable addresses, by family. */
 export type Pool = { readonly [family in IpFamily]: readonly Range[] };
 
-/** A pool of CIDRs. Throws on a text that is none, and on ranges that overlap: an address would be there twice. */
+/** Parses a pool of CIDRs. Throws if one is invalid or two overlap. */
 export function poolOf(cidrs: readonly string[]): Pool {
   const parsed = cidrs.map((text) => {
     const cidr = parseCidr(text);
-    if (cidr === undefined) throw new Error(`supercluster IP range "${text}" is no CIDR, such as 241.0.0.0/8`);
+    if (cidr === undefined) throw new Error(`supercluster IP range "${text}" is not a CIDR, such as 241.0.0.0/8`);
     return cidr;
   });
   return { IPv4: rangesOf(parsed, 'IPv4'), IPv6: rangesOf(parsed, 'IPv6') };
@@ -36,22 +36,22 @@ function rangesOf(cidrs: readonly Cidr[], family: IpFamily): readonly Range[] {
   return ranges;
 }
 
-/** Without the address of the network and, in IPv4, the one for all its hosts. */
+/** The range without the network address and, in IPv4, the broadcast address. */
 function usableIn({ family, network, prefixLength }: Cidr): Range {
   const size = 1n << BigInt(bitsOf(family) - prefixLength);
   if (size <= 2n) return { first: network, size };
   return { first: network + 1n, size: size - (family === 'IPv4' ? 2n : 1n) };
 }
 
-/** How many addresses of a family there are. */
+/** The number of addresses of a family. */
 export const sizeOf = (pool: Pool, family: IpFamily): bigint => pool[family].reduce((sum, { size }) => sum + size, 0n);
 
-/** A pool can be larger than anybody waits for; one that is taken this far from where one begins to look is full. */
+/** Limits the search in a large pool: it counts as full when this many addresses after the start are in use. */
 const maxTries = 1 << 20;
 
 /**
- * A free address; undefined when there is none. Where to begin depends on the service, so that two controllers that do
- * not know of each other choose the same one, and a service that comes back is likely to get its old one.
+ * A free address, or undefined. The search starts at a hash of the service, so that independent controllers choose the
+ * same address and a re-created service is likely to get its previous one.
  */
 export function freeAddress(
   pool: Pool,
@@ -75,5 +75,5 @@ function addressAt(ranges: readonly Range[], index: bigint): bigint {
     if (left < size) return first + left;
     left -= size;
   }
-  throw new Error(`bug: address ${index} of a pool that is smaller`);
+  throw new Error(`bug: address ${index} is outside the pool`);
 }

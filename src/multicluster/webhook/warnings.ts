@@ -3,7 +3,7 @@ import { exportWarnings } from '../../api/kinds/multicluster/export-warnings.ts'
 import type { ExporterReport } from '../explain/explain.ts';
 import { viewText } from '../explain/explain.ts';
 import type { ExportPlan, ImporterPlan } from '../explain/plan.ts';
-import { conflictText, listText } from '../merge/conflict-text.ts';
+import { conflictText, listText } from '../merge/conflict.ts';
 
 /** More clusters than this are counted, not listed: a header has room for about sixteen lines. */
 const mostImporters = 8;

@@ -6,7 +6,7 @@ import type { ExportPlan } from '../explain/plan.ts';
 import { nothingThere } from '../project/testing/actual.ts';
 import type { ExportRecord } from '../record.ts';
 import { http, member, record, service, web } from '../testing/records.ts';
-import type { VipState } from '../vip/vip.ts';
+import type { VipState } from '../vip/allocator.ts';
 import { configurationOf } from './configuration.ts';
 import { allowed, readReview } from './review.ts';
 import { createWarnings, dryRunWarnings } from './warnings.ts';
@@ -74,7 +74,7 @@ describe('F1 an export is told', () => {
       name: 'in a dry run that its Service is missing',
       plan: planned(absent),
       dryRun: [
-        'plan: nothing would be exported: there is no Service shop/web in cluster west: create it, and the export completes',
+        'plan: nothing would be exported: there is no Service shop/web in cluster west: create it to complete the export',
       ],
       create: [],
     },

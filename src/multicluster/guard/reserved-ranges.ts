@@ -1,30 +1,30 @@
-// Ranges of addresses that belong to a member of the set: endpoints of other members are not accepted there.
+// Address ranges that belong to members: endpoints of other members are rejected there.
 import type { Address, Cidr } from '../../api/addresses.ts';
 import { bitsOf, contains, parseCidr, printCidr } from '../../api/addresses.ts';
 
-/** What is known of the addresses of one member. */
-export interface Territory {
+/** The address ranges of one member. */
+export interface MemberRanges {
   readonly id: string;
-  /** Where its endpoints are, as declared; undefined: that is not known. */
+  /** The declared ranges of its endpoints; undefined: none are declared. */
   readonly endpointRanges: readonly Cidr[] | undefined;
   /** Its ServiceCIDRs. */
   readonly serviceRanges: readonly string[];
-  /** Where imports into it get their addresses. */
+  /** The ranges of its supercluster IPs. */
   readonly importRanges: readonly string[];
 }
 
-/** A range that contains an address, and what it is for. */
-export interface Taken {
+/** A range that contains an address, and why an endpoint may not be in it. */
+export interface ReservedRange {
   readonly prefixLength: number;
   /** `is in 10.96.0.0/16, where cluster east has its Services`. */
   readonly problem: string;
 }
 
-/** Ranges by their length: an address is looked up once for each length that occurs, however many ranges there are. */
-export class TakenRanges {
-  /** The same for the same ranges. */
+/** Ranges grouped by prefix length: a lookup takes one step per length, independent of the number of ranges. */
+export class ReservedRanges {
+  /** Equal for equal ranges. */
   readonly key: string;
-  /** The longest prefixes first. */
+  /** Longest prefixes first. */
   readonly #lengths: readonly (readonly [cidr: Cidr, byNetwork: ReadonlyMap<bigint, string>])[];
 
   constructor(ranges: readonly { readonly cidr: Cidr; readonly use: string }[]) {
@@ -41,8 +41,8 @@ export class TakenRanges {
     });
   }
 
-  /** The smallest range that an address is in. */
-  find(address: Address): Taken | undefined {
+  /** The smallest range that contains an address. */
+  find(address: Address): ReservedRange | undefined {
     for (const [{ family, prefixLength }, byNetwork] of this.#lengths) {
       if (family !== address.family) continue;
       const host = BigInt(bitsOf(family) - prefixLength);
@@ -53,11 +53,11 @@ export class TakenRanges {
   }
 }
 
-/** All ranges that members have. */
-export function takenBy(territories: readonly Territory[]): TakenRanges {
-  return new TakenRanges(
+/** The ranges of all members. */
+export function reservedRangesOf(territories: readonly MemberRanges[]): ReservedRanges {
+  return new ReservedRanges(
     territories.flatMap(({ id, endpointRanges = [], serviceRanges, importRanges }) => [
-      // A range of everything says that endpoints can be anywhere, and claims nothing.
+      // 0.0.0.0/0 and ::/0 accept all addresses and reserve none.
       ...endpointRanges
         .filter(({ prefixLength }) => prefixLength > 0)
         .map((cidr) => ({ cidr, use: `which is declared for endpoints of cluster ${id}` })),
@@ -67,11 +67,11 @@ export function takenBy(territories: readonly Territory[]): TakenRanges {
   );
 }
 
-/** A server checks its ranges itself; what is no range contains no address. */
+/** API servers validate their ranges; an invalid one is ignored. */
 const cidrsOf = (texts: readonly string[]): readonly Cidr[] => texts.flatMap((text) => parseCidr(text) ?? []);
 
-/** The length of the smallest range that an address is in; undefined: it is in none. */
-export function longestIn(ranges: readonly Cidr[], address: Address): number | undefined {
+/** The prefix length of the smallest range that contains an address; undefined: none does. */
+export function longestPrefixContaining(ranges: readonly Cidr[], address: Address): number | undefined {
   const lengths = ranges.filter((range) => contains(range, address)).map(({ prefixLength }) => prefixLength);
   return lengths.length === 0 ? undefined : Math.max(...lengths);
 }

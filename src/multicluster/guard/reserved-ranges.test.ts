@@ -6,9 +6,9 @@ import * as fc from 'fast-check';
 import { contains, parseAddress, parseCidr, printAddress } from '../../api/addresses.ts';
 import { addressProblem } from './addresses.ts';
 import { endpointRangesOf } from './policy.ts';
-import { takenBy } from './taken.ts';
+import { reservedRangesOf } from './reserved-ranges.ts';
 
-const taken = takenBy([
+const reserved = reservedRangesOf([
   {
     id: 'east',
     endpointRanges: endpointRangesOf(['10.1.0.0/16', 'fd00:1::/64', '0.0.0.0/0']),
@@ -47,19 +47,19 @@ const rows: readonly (readonly [
 suite('T3 an endpoint where another member has addresses', () => {
   for (const [address, declared, problem] of rows) {
     test(`${address}${declared === undefined ? '' : ` of a cluster with ${declared.join()}`}`, () => {
-      const ranges = { declared: declared && endpointRangesOf(declared), taken };
+      const ranges = { declared: declared && endpointRangesOf(declared), reserved };
       assert.equal(addressProblem(address, ranges), problem);
     });
   }
 });
 
-test('the smallest range is found, as by looking at all of them', () => {
+test('finds the smallest range, as a linear search does', () => {
   const cidr = fc
     .record({ host: fc.nat({ max: 0xffff }), length: fc.integer({ min: 16, max: 32 }) })
     .map(({ host, length }) => `10.9.${host >> 8}.${host & 255}/${length}`);
   fc.assert(
     fc.property(fc.array(cidr, { maxLength: 8 }), fc.nat({ max: 0xffff }), (cidrs, host) => {
-      const ranges = takenBy([{ id: 'a', endpointRanges: undefined, serviceRanges: cidrs, importRanges: [] }]);
+      const ranges = reservedRangesOf([{ id: 'a', endpointRanges: undefined, serviceRanges: cidrs, importRanges: [] }]);
       const address = parseAddress(printAddress('IPv4', (10n << 24n) + (9n << 16n) + BigInt(host)));
       assert.ok(address);
       const lengths = cidrs.flatMap((text) => {
@@ -80,6 +80,6 @@ test('the key of ranges does not depend on the order of members', () => {
     importRanges: [],
   });
   const [a, b] = [territory('a', '10.1.0.0/16'), territory('b', '10.2.0.0/16')];
-  assert.equal(takenBy([a, b]).key, takenBy([b, a]).key);
-  assert.notEqual(takenBy([a]).key, takenBy([a, b]).key);
+  assert.equal(reservedRangesOf([a, b]).key, reservedRangesOf([b, a]).key);
+  assert.notEqual(reservedRangesOf([a]).key, reservedRangesOf([a, b]).key);
 });

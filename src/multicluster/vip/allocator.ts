@@ -1,44 +1,56 @@
-// Who has which address. There is one for each cluster, or one for all where addresses are supercluster-wide (MCS-41).
+// Allocates supercluster IPs (MCS-40 to MCS-45): one allocator per cluster, or one for all clusters (MCS-41).
 import type { IpFamily } from '../../api/addresses.ts';
 import { canonicalAddress, familyOf } from '../../api/addresses.ts';
 import type { Pool } from './pool.ts';
 import { freeAddress, sizeOf } from './pool.ts';
-import type { VipState } from './vip.ts';
 
-/** What an import says its addresses are. */
+/** The result of an allocation. */
+export type VipState =
+  /** One address per family, in the order of the families. */
+  | { readonly state: 'reserved'; readonly ips: readonly string[]; readonly families: readonly IpFamily[] }
+  /** The range of this family has no free address. */
+  | { readonly state: 'exhausted'; readonly family: IpFamily; readonly message: string }
+  /** None of the families of the service has a range. */
+  | { readonly state: 'unsupported'; readonly message: string }
+  /** The derived Service that provides the address has not been written. */
+  | { readonly state: 'pending' }
+  /** The service is headless or not exported. */
+  | { readonly state: 'unneeded' };
+
+/** The addresses in an existing import. */
 export interface Claim {
   /** The service, as `namespace/name`. */
   readonly key: string;
   readonly ips: readonly string[];
-  /** When the import was created: of two that claim one address, the older has it. */
+  /** When the import was created: of two claims to one address the older wins. */
   readonly since: string;
 }
 
-export interface LedgerOptions {
-  /** Whether somebody else has an address, such as a Service whose range overlaps. Default: nobody has. */
-  readonly isTakenByOthers?: (ip: string) => boolean;
+export interface AllocatorOptions {
+  /** Whether an address is in use outside the allocator, as by a Service whose range overlaps. Default: none is. */
+  readonly isInUse?: (ip: string) => boolean;
 }
 
 /**
- * The addresses of services. It holds no truth of its own: it is filled from the imports that exist (`adopt`), which is
- * why an address outlives a restart (MCS-44).
+ * The addresses of services. The existing imports are the source of truth: `adopt` restores the allocations from them
+ * after a restart (MCS-44).
  */
-export class Ledger {
+export class AddressAllocator {
   readonly #pool: Pool;
-  readonly #isTakenByOthers: (ip: string) => boolean;
-  /** Service → its addresses, in canonical form, at most one a family. */
+  readonly #isInUse: (ip: string) => boolean;
+  /** Service → its addresses in canonical form, at most one per family. */
   readonly #held = new Map<string, ReadonlyMap<IpFamily, string>>();
   /** Address → its service. */
   readonly #holders = new Map<string, string>();
 
-  constructor(pool: Pool, { isTakenByOthers = () => false }: LedgerOptions = {}) {
+  constructor(pool: Pool, { isInUse = () => false }: AllocatorOptions = {}) {
     this.#pool = pool;
-    this.#isTakenByOthers = isTakenByOthers;
+    this.#isInUse = isInUse;
   }
 
   /**
-   * Takes over what imports say. An address outside the pool is kept too: the pool may have been another. Claims that
-   * came second are returned; their services get another address when they ask.
+   * Allocates the addresses of existing imports, also those outside the pool, whose range may have changed. Returns the
+   * claims that lost to an older one; their services get another address from `reserve`.
    */
   adopt(claims: readonly Claim[]): readonly Claim[] {
     const order = claims.toSorted((left, right) => compare(left.since, right.since) || compare(left.key, right.key));
@@ -50,7 +62,7 @@ export class Ledger {
     });
   }
 
-  /** The addresses of a service: those it has, and new ones for families it has none of. The same answer every time. */
+  /** Returns the addresses of a service and allocates one for each family that has none. Idempotent. */
   reserve(key: string, families: readonly IpFamily[]): VipState {
     const supported = families.filter((family) => this.#held.get(key)?.has(family) || sizeOf(this.#pool, family) > 0n);
     if (supported.length === 0) {
@@ -61,7 +73,7 @@ export class Ledger {
       if (this.#held.get(key)?.has(family)) continue;
       const ip = freeAddress(this.#pool, { key, family }, (each) => this.isTaken(each));
       if (ip !== undefined) this.#hold(key, ip);
-      // One that has an address already goes on with it.
+      // A service with an address in another family is served without this one.
       else if (!this.#held.has(key)) return exhausted(family, sizeOf(this.#pool, family));
     }
     const held = this.#held.get(key) ?? new Map<IpFamily, string>();
@@ -69,7 +81,7 @@ export class Ledger {
     return { state: 'reserved', ips: given.flatMap((family) => held.get(family) ?? []), families: given };
   }
 
-  /** What `reserve` would give, without holding it. */
+  /** The result of `reserve`, without allocating. */
   preview(key: string, families: readonly IpFamily[]): VipState {
     const before = this.#held.get(key);
     const vip = this.reserve(key, families);
@@ -78,7 +90,7 @@ export class Ledger {
     return vip;
   }
 
-  /** Gives back what a service has, once its import is gone. */
+  /** Releases the addresses of a service. */
   release(key: string): void {
     this.#releaseExcept(key, []);
   }
@@ -88,9 +100,9 @@ export class Ledger {
     return this.#held.has(key);
   }
 
-  /** Whether an address, in canonical form, cannot be handed out. */
+  /** Whether an address in canonical form cannot be allocated. */
   isTaken(ip: string): boolean {
-    return this.#holders.has(ip) || this.#isTakenByOthers(ip);
+    return this.#holders.has(ip) || this.#isInUse(ip);
   }
 
   #hold(key: string, ip: string): void {
