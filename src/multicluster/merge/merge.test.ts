@@ -451,7 +451,7 @@ describe('precedence', () => {
       assert.equal(order.join(''), want);
       assert.deepEqual(
         views.current?.clusters.map(({ cluster }) => cluster),
-        [...want],
+        want.split(''),
       );
     });
   }

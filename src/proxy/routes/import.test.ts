@@ -121,6 +121,12 @@ for (const { name, lost, given, want } of [
     given: tiers(order, []),
     want: '10.2.0.1:8080 10.4.0.1:8080',
   },
+  {
+    name: 'MCS-133 nearer endpoints of other clusters do not exclude a cluster whose keys are *',
+    lost: 0,
+    given: tiers(order, ['*']),
+    want: '10.2.0.1:8080 10.4.0.1:8080',
+  },
   { name: 'without a star it ends in the region', lost: 2, given: tiers(order.slice(0, 2)), want: 'reject' },
 ]) {
   test(`MCS-142 MCS-144 ${name}`, () => {

@@ -3,7 +3,7 @@ import type { Candidate } from './candidates.ts';
 import { isFallback } from './candidates.ts';
 import type { ThisNode } from './options.ts';
 import type { HintMode } from './topology.ts';
-import { chooseByKeys, distance, hintMode, isHinted } from './topology.ts';
+import { chooseByKeys, hintMode, isHinted } from './topology.ts';
 
 /** What else decides. */
 export interface SelectionRules {
@@ -63,9 +63,9 @@ export const isLocal = ({ nodeName, cluster }: Candidate, node: ThisNode): boole
   nodeName !== undefined && nodeName === node.name && (cluster === undefined || cluster === node.cluster);
 
 /**
- * Each cluster's endpoints are judged by that cluster's keys alone (MCS-133). Keys are an order of preference, so of the
- * clusters that have any those that are reached by the narrowest key are used, and others when these have nobody
- * (MCS-142): `zone, region, *` everywhere is this zone, then this region, then the world.
+ * Each cluster's endpoints are chosen by that cluster's keys alone (MCS-133). A key also ranks the clusters that share it:
+ * a cluster is not used if another one was chosen by a key that it prefers to its own match (MCS-142). With
+ * `zone, region, *` in all clusters that is this zone, then this region, then anywhere; a cluster with `*` is always used.
  */
 function byClusterKeys(
   candidates: readonly Candidate[],
@@ -80,11 +80,13 @@ function byClusterKeys(
       const keys = topologyKeys.get(cluster) ?? [];
       const choice = chooseByKeys(group, keys, node);
       if (keys.length > 0) keyed.set(cluster, choice.key);
-      return choice;
+      return { ...choice, preferred: keys.slice(0, keys.indexOf(choice.key ?? '')) };
     },
   );
-  const nearest = Math.min(...choices.map(({ key }) => (key === undefined ? Infinity : distance(key))));
-  const used = choices.filter(({ key }) => key === undefined || distance(key) === nearest);
+  const matched = new Set(choices.flatMap(({ key }) => key ?? []));
+  const used = choices.filter(
+    ({ key, preferred }) => key === undefined || !preferred.some((each) => matched.has(each)),
+  );
   const chosen = new Set(used.flatMap((choice) => choice.chosen));
   return { chosen: candidates.filter((candidate) => chosen.has(candidate)), keyed };
 }

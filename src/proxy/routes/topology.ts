@@ -6,8 +6,6 @@ import type { ThisNode } from './options.ts';
 const hostnameKey = 'kubernetes.io/hostname';
 export const zoneKey = 'topology.kubernetes.io/zone';
 const regionKey = 'topology.kubernetes.io/region';
-/** Labels of nodes that endpoints can be compared by, the narrowest first. */
-const narrowestFirst: readonly string[] = [hostnameKey, zoneKey, regionKey];
 
 /** What hints say: `PreferSameNode` or `PreferSameZone` if they say so for this node, else nothing. */
 export type HintMode = 'PreferSameNode' | 'PreferSameZone' | 'none';
@@ -60,12 +58,6 @@ export function chooseByKeys(ready: readonly Candidate[], keys: readonly string[
     if (chosen.length > 0) return { key, chosen };
   }
   return { key: undefined, chosen: [] };
-}
-
-/** How near to this node a key brings: the less the nearer. `*` is the farthest, since it is for when nobody is nearer. */
-export function distance(key: string): number {
-  const place = narrowestFirst.indexOf(key);
-  return place === -1 ? narrowestFirst.length : place;
 }
 
 /** An endpoint's value of a topology key. In v1 slices most of what v1beta1 had is in fields of their own. */

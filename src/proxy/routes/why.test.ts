@@ -94,7 +94,8 @@ test('MCS-133 topology keys are told with the cluster they are of', () => {
       clusters: [
         { cluster: 'east', topologyKeys: ['topology.kubernetes.io/zone'] },
         { cluster: 'west', topologyKeys: ['kubernetes.io/hostname'] },
-        { cluster: 'north', topologyKeys: ['*'] },
+        { cluster: 'north', topologyKeys: ['topology.kubernetes.io/zone', '*'] },
+        { cluster: 'south', topologyKeys: ['*'] },
       ],
     },
   };
@@ -102,12 +103,14 @@ test('MCS-133 topology keys are told with the cluster they are of', () => {
     slice([endpoint('10.2.0.1', { zone: 'a' }), endpoint('10.2.0.2', { zone: 'b' })], { cluster: 'east' }),
     slice([endpoint('10.3.0.1', { zone: 'a' })], { cluster: 'west' }),
     slice([endpoint('10.4.0.1', { zone: 'd' })], { cluster: 'north' }),
+    slice([endpoint('10.5.0.1', { zone: 'd' })], { cluster: 'south' }),
   ];
   assert.deepEqual(reasons({ import: { key: 'shop/web', imported, serviceImport: undefined }, slices, node }), [
     "10.2.0.1 clusterIP: shares this node's topology.kubernetes.io/zone",
     "10.2.0.2 unused: its topology.kubernetes.io/zone is b, not this node's a",
     '10.3.0.1 unused: no topology key of cluster west matches this node',
-    '10.4.0.1 unused: there are endpoints in other clusters that are nearer',
+    '10.4.0.1 unused: other clusters have endpoints that match a topology key of cluster north better',
+    '10.5.0.1 clusterIP: topology key *: every endpoint',
   ]);
 });
 

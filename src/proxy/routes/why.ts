@@ -152,7 +152,8 @@ function whyNot(candidate: Candidate, selection: Selection, node: ThisNode): str
     const key = keyed.get(cluster);
     if (key === undefined) return `no topology key of cluster ${cluster} matches this node`;
     const [value, own] = [topologyValue(candidate, key) ?? 'unknown', node.labels?.[key] ?? ''];
-    if (key === '*' || value === own) return 'there are endpoints in other clusters that are nearer';
+    if (key === '*' || value === own)
+      return `other clusters have endpoints that match a topology key of cluster ${cluster} better`;
     return `its ${key} is ${value}, not this node's ${own}`;
   }
   if (hints === 'PreferSameNode') return `hinted to ${names(candidate.endpoint.hints?.forNodes)}, not to this node`;
