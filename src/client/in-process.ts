@@ -9,7 +9,7 @@ export interface LocalRequest {
   readonly url: string;
   header(name: string): string | undefined;
   body(limit: number): Promise<Buffer>;
-  readonly isGone: () => boolean;
+  readonly isAborted: () => boolean;
 }
 
 /** What such a server answers: a body, or a stream that it writes to. */
@@ -34,7 +34,7 @@ export interface LocalSink {
   onDrain(listener: () => void): void;
   onClose(listener: () => void): void;
   end(): void;
-  cut(): void;
+  abort(): void;
 }
 
 /**
@@ -77,7 +77,7 @@ function requestOf(call: ApiRequest, signal: AbortSignal): LocalRequest {
     url: urlOf(call),
     header: (name) => headers[name],
     body: async () => Buffer.from(call.body ?? ''),
-    isGone: () => signal.aborted,
+    isAborted: () => signal.aborted,
   };
 }
 
@@ -127,7 +127,7 @@ class LocalLines implements LocalSink {
     this.#wake();
   }
 
-  cut(): void {
+  abort(): void {
     this.#end = 'cut';
     this.#wake();
   }

@@ -92,7 +92,7 @@ export class Handler {
   }
 
   /** The answer to a request whose credentials are wrong. */
-  refuse(request: ApiRequest): Reply {
+  unauthorized(request: ApiRequest): Reply {
     const { audit, context } = this.#options;
     const info = parseRequest(request.method, request.url);
     const reply = statusReply(unauthorized.status);
@@ -130,29 +130,29 @@ export class Handler {
     const entry = limits.enter(turn, cost);
     // Nothing is awaited when there is no wait: a tick more for everyone would be a cost for everyone.
     if (entry !== 'admitted' && (await entry) !== 'admitted') return tooManyRequests();
-    if (entry !== 'admitted' && request.isGone?.() === true) {
+    if (entry !== 'admitted' && request.isAborted?.() === true) {
       limits.leave(turn, cost);
       return tooManyRequests(); // which nobody reads
     }
     const made = await this.#answer(request, info, asked).catch((error: unknown) => this.#failed(error, request));
     const reply = encodeReply(made, request, info);
-    const answer = turn.isMutating ? limits.answer(turn) : 'now';
+    const answer = turn.isMutating ? limits.startReply(turn) : 'now';
     if (answer !== 'now') await answer;
     if ('stream' in reply) {
       limits.leave(turn, cost);
       return reply;
     }
-    const hold: BodyReply['hold'] = (holder) => context.unsent.open(turn.flow, holder);
+    const openAccount: BodyReply['openAccount'] = (output) => context.unsent.open(turn.flow, output);
     if (typeof reply.body === 'string' || Buffer.isBuffer(reply.body)) {
       limits.leave(turn, cost);
-      return { ...reply, hold };
+      return { ...reply, openAccount };
     }
     let isReleased = false;
     const release = (): void => {
       if (!isReleased) limits.leave(turn, cost);
       isReleased = true;
     };
-    return { ...reply, hold, release, pace: () => context.flusher.turn(turn.flow) };
+    return { ...reply, openAccount, release, pace: () => context.flusher.turn(turn.flow) };
   }
 
   async #answer(

@@ -14,7 +14,7 @@ export interface BodyReply {
   /** Waited for between two pieces, so that others get their turn. */
   readonly pace?: () => Promise<void>;
   /** Counts what the client has not taken yet. */
-  readonly hold?: (holder: BufferedOutput) => OutputAccount;
+  readonly openAccount?: (holder: BufferedOutput) => OutputAccount;
   /** Called when the pieces are sent, or when nobody takes them any more; more than once does no harm. */
   readonly release?: () => void;
 }
@@ -45,7 +45,7 @@ export interface Sink {
   /** Ends the stream once everything is sent; a client that does not take it is cut off after a while. */
   end(): void;
   /** Drops the connection with all that is unsent. */
-  cut(): void;
+  abort(): void;
 }
 
 /** A request, free of the protocol that carried it. */
@@ -64,7 +64,7 @@ export interface ApiRequest {
   /** The address that it came from; undefined in one process. */
   readonly remote?: string | undefined;
   /** Whether nobody waits for the answer any more. */
-  readonly isGone?: () => boolean;
+  readonly isAborted?: () => boolean;
 }
 
 /** Who asks. */

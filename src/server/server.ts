@@ -33,7 +33,7 @@ import type { HealthCheck } from './nonresource/health.ts';
 import { EncryptedStore } from './encryption/encrypted-store.ts';
 import type { Encryption } from './encryption/encryption.ts';
 import { unreadableText } from './encryption/unreadable.ts';
-import type { Incoming } from './http/messages.ts';
+import type { Incoming } from './http/write.ts';
 import { listen } from './http/listener.ts';
 import { ActiveFlows } from './limits/active-flows.ts';
 import { FlowControl } from './limits/flow-control.ts';
@@ -217,8 +217,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         protocols: request.headers['sec-websocket-protocol'],
       }),
     handle: (request) => api.handler.handle(request),
-    unauthorized: (request) => api.handler.refuse(request),
-    onBug: (error) => options.log.error({ err: error }, 'bug: a request was dropped'),
+    unauthorized: (request) => api.handler.unauthorized(request),
+    onUnexpectedError: (error) => options.log.error({ err: error }, 'bug: a request was dropped'),
   }).catch(async (error: unknown) => {
     await api.close();
     throw error;
@@ -299,7 +299,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
       allocatedRanges: [...options.serviceCidrs, ...(options.otherAllocatedCidrs ?? [])],
     },
     activeFlows,
-    flusher: new Flusher((flow) => activeFlows.isAlone(flow)),
+    flusher: new Flusher((flow) => activeFlows.hasOtherFlows(flow)),
     timeSlicer: options.timeSlicer ?? new TimeSlicer(),
     watches: new WatchLimits(limits, unsent),
     unsent,

@@ -1,47 +1,45 @@
 import { setImmediate } from '../../machine/timers.ts';
-import { Joined } from './joined.ts';
 
-/** Something that collects output and can send it in one go. */
+/** A source of output that the flusher sends. */
 export interface Flushable {
-  /** Who it is for: those who have much to be sent wait for those who have little. */
+  /** The flow it belongs to: flows with little output do not wait for flows with much. */
   readonly flow: string;
-  /** Sends, and says how many bytes. */
+  /** Sends what is pending and returns the number of bytes. */
   flush(): number;
 }
 
-/** How much goes out before requests that have come meanwhile get their turn: an eighth of a millisecond's work or so. */
+/** Bytes sent in one turn before waiting requests are handled: about an eighth of a millisecond of work. */
 const turnBytes = 64 << 10;
-/** How many times as much goes to a flow that has the server to itself. */
-const aloneFactor = 8;
-/** What every write costs besides its bytes. */
+/** How many times as much is sent to the only active flow. */
+const exclusiveFactor = 8;
+/** The cost of a write in addition to its bytes. */
 const writeBytes = 8 << 10;
-/** What making a piece of a long answer costs. */
+/** The cost of encoding one piece of a long reply. */
 const pieceBytes = 128 << 10;
 
 /**
- * Sends what watchers collected once per turn of the event loop, so that a burst of changes is one write a watcher. The
- * clients of many watches are served in turn, each flow one at a time, and over several turns if there is much to send.
- * It counts bytes, not time: most of the work of a write is done after the call that asks for it.
+ * Sends what watches have collected once per turn of the event loop, so that a burst of changes is one write per watch.
+ * Serves flows round-robin and spreads much output over several turns. It counts bytes, not time, since most of the work
+ * of a write happens after the call that starts it.
  */
 export class Flusher {
-  /** Makes one chunk of many lines, for all who send the same. */
-  readonly joined = new Joined();
-  /** flow → what waits to be sent, in order; the flow that is next comes first */
+  /** Shared by all watches. */
+  readonly lines = new LineJoiner();
+  /** flow → its pending output, in order; the flow that is served next comes first */
   readonly #waiting = new Map<string, Set<Flushable>>();
-  readonly #isAlone: (flow: string) => boolean;
+  readonly #hasOtherFlows: (flow: string) => boolean;
   #isScheduled = false;
 
-  /** `isAlone`: whether a flow has the server to itself. */
-  constructor(isAlone: (flow: string) => boolean = () => false) {
-    this.#isAlone = isAlone;
+  constructor(hasOtherFlows: (flow: string) => boolean = () => true) {
+    this.#hasOtherFlows = hasOtherFlows;
   }
 
   schedule(item: Flushable): void {
     this.#waiting.getOrInsertComputed(item.flow, () => new Set()).add(item);
-    this.#ask();
+    this.#scheduleFlush();
   }
 
-  /** Resolves when it is the flow's turn to make a piece of a long answer. */
+  /** Resolves when the flow may encode the next piece of a long reply. */
   turn(flow: string): Promise<void> {
     return new Promise((resolve) => {
       const flush = (): number => {
@@ -52,7 +50,7 @@ export class Flusher {
     });
   }
 
-  #ask(): void {
+  #scheduleFlush(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => this.#flushSome());
@@ -64,12 +62,12 @@ export class Flusher {
       const item = this.#takeNext();
       if (item === undefined) return;
       const cost = writeBytes + item.flush();
-      left -= this.#isAlone(item.flow) ? cost / aloneFactor : cost;
+      left -= this.#hasOtherFlows(item.flow) ? cost : cost / exclusiveFactor;
     }
-    if (this.#waiting.size > 0) this.#ask();
+    if (this.#waiting.size > 0) this.#scheduleFlush();
   }
 
-  /** The first item of the first flow, which then is the last. */
+  /** Takes an item of the first flow and moves the flow to the end. */
   #takeNext(): Flushable | undefined {
     for (const [flow, items] of this.#waiting) {
       const [item] = items;
@@ -81,3 +79,25 @@ export class Flusher {
     return undefined;
   }
 }
+
+/**
+ * Joins lines into chunks and keeps the last chunk: watches of the same resource mostly send the same lines, and a separate
+ * chunk for each of hundreds of watches would load the garbage collector.
+ */
+export class LineJoiner {
+  #lines: readonly Buffer[] = [];
+  #chunk: Buffer = Buffer.alloc(0);
+
+  join(lines: readonly Buffer[]): Buffer {
+    const [only] = lines;
+    if (only !== undefined && lines.length === 1) return only;
+    if (!isSame(lines, this.#lines)) {
+      this.#chunk = Buffer.concat(lines);
+      this.#lines = lines;
+    }
+    return this.#chunk;
+  }
+}
+
+const isSame = (one: readonly Buffer[], other: readonly Buffer[]): boolean =>
+  one.length === other.length && one.every((line, index) => line === other[index]);

@@ -20,7 +20,7 @@ const revisions = (events: readonly CacheEvent[] | undefined): number[] | undefi
 
 const limits = { maxEvents: 3, maxBytes: 1 << 20, maxAgeMs: 1000 };
 
-suite('what history still has', () => {
+suite('changes since a revision', () => {
   const filled = (...of: readonly [revision: number, time?: number][]): History => {
     const history = new History(10, limits);
     for (const [revision, time] of of) history.push(event(revision, time));
@@ -29,14 +29,14 @@ suite('what history still has', () => {
   const table: readonly [name: string, history: History, from: number, want: number[] | undefined][] = [
     ['nothing happened', filled(), 10, []],
     ['nothing happened, and the client is ahead', filled(), 99, []],
-    ['before its time', filled([12]), 9, undefined],
+    ['before its floor', filled([12]), 9, undefined],
     ['from its floor', filled([12], [15]), 10, [12, 15]],
     ['from between two changes', filled([12], [15]), 13, [15]],
     ['from a change itself', filled([12], [15]), 12, [15]],
     ['from the last change', filled([12], [15]), 15, []],
-    ['the first was forgotten: too many', filled([12], [13], [14], [15]), 11, undefined],
-    ['the rest is there', filled([12], [13], [14], [15]), 12, [13, 14, 15]],
-    ['the first was forgotten: too old', filled([12, 0], [13, 900], [14, 1001]), 11, undefined],
+    ['the first was dropped: too many', filled([12], [13], [14], [15]), 11, undefined],
+    ['the rest is kept', filled([12], [13], [14], [15]), 12, [13, 14, 15]],
+    ['the first was dropped: too old', filled([12, 0], [13, 900], [14, 1001]), 11, undefined],
     ['age counts from the last change', filled([12, 0], [13, 1000]), 11, [12, 13]],
     ['several keys of one commit', filled([12], [12], [13]), 11, [12, 12, 13]],
   ];
@@ -45,14 +45,14 @@ suite('what history still has', () => {
   }
 });
 
-test('a resource that nobody writes never expires', () => {
+test('keeps the floor of a resource that does not change', () => {
   const history = new History(10, limits);
   history.push(event(11));
   assert.deepEqual(revisions(history.since(1_000_000)), []);
   assert.deepEqual(revisions(history.since(11)), []);
 });
 
-test('big values shorten history', () => {
+test('keeps fewer changes of large values', () => {
   const history = new History(0, { ...limits, maxBytes: 250 });
   history.push(event(1));
   history.push(event(2));
@@ -60,7 +60,7 @@ test('big values shorten history', () => {
   assert.deepEqual(revisions(history.since(1)), [2]);
 });
 
-test('whatever is pushed, everything after the floor is there', () => {
+test('has every change after the floor, whatever is pushed', () => {
   const steps = fc.array(fc.record({ gap: fc.integer({ min: 1, max: 3 }), pause: fc.integer({ min: 0, max: 400 }) }));
   fc.assert(
     fc.property(steps, fc.integer({ min: 1, max: 6 }), (pushes, maxEvents) => {
@@ -81,7 +81,7 @@ test('whatever is pushed, everything after the floor is there', () => {
   );
 });
 
-test('thousands of forgotten events leave no memory behind and change nothing', () => {
+test('frees the memory of thousands of dropped changes', () => {
   const history = new History(0, limits);
   for (let revision = 1; revision <= 5000; revision++) history.push(event(revision));
   assert.equal(history.floor, 4997);

@@ -1,29 +1,29 @@
 import type { Item } from './item.ts';
 
-/** One change of one object. `item` undefined: it was deleted. */
+/** One change of one object; `item` is undefined for a deletion. */
 export interface CacheEvent {
   readonly revision: number;
   readonly key: string;
   readonly item: Item | undefined;
   readonly previous: Item | undefined;
-  /** Milliseconds, to judge the age. */
+  /** When it happened, in milliseconds. */
   readonly time: number;
-  /** Encoded once for all watchers that want the same form: form → line. Kept only while they are told. */
+  /** form → line, encoded once for all watches of that form; kept only while watchers are notified. */
   lines: Map<string, Buffer> | undefined;
 }
 
 export interface HistoryLimits {
   readonly maxEvents: number;
-  /** Superseded values that only history still holds. */
+  /** Size of the superseded values that only the history holds. */
   readonly maxBytes: number;
   readonly maxAgeMs: number;
 }
 
-/** Past changes of one resource, from which a watch can resume. Each resource has its own window. */
+/** Past changes of one resource, from which watches resume. */
 export class History {
   readonly #limits: HistoryLimits;
   #events: CacheEvent[] = [];
-  /** The first event still kept; those before are dropped in blocks. */
+  /** Index of the first event that is kept; earlier ones are removed in blocks. */
   #start = 0;
   #bytes = 0;
   #floor: number;
@@ -33,7 +33,7 @@ export class History {
     this.#limits = limits;
   }
 
-  /** Every change after this revision is here. */
+  /** The history has every change after this revision. */
   get floor(): number {
     return this.#floor;
   }
@@ -44,15 +44,15 @@ export class History {
     this.#evict(event.time);
   }
 
-  /** Drops everything up to `revision`: one of the changes cannot be delivered. */
-  forget(revision: number): void {
+  /** Drops all changes up to `revision`, because one of them cannot be delivered. */
+  reset(revision: number): void {
     this.#events = [];
     this.#start = 0;
     this.#bytes = 0;
     this.#floor = revision;
   }
 
-  /** The changes after `revision`, or undefined when some have been forgotten. */
+  /** The changes after `revision`, or undefined if some of them are no longer kept. */
   since(revision: number): readonly CacheEvent[] | undefined {
     if (revision < this.#floor) return undefined;
     let low = this.#start;

@@ -3,10 +3,10 @@ import type { Entry } from '../../store/store.ts';
 import type { Layout } from './layout.ts';
 import { asListItem, withRevision } from './layout.ts';
 
-/** A stored object as the cache holds it: bytes first, the parsed object only for as long as someone uses it. */
+/** A stored object in the cache: keeps its bytes, and the parsed object only while something references it. */
 export class Item {
   readonly entry: Entry;
-  /** Why it cannot be read; `entry` then has the object's name alone. */
+  /** Why the object cannot be read; `entry` then has only its name. */
   readonly problem: Error | undefined;
   readonly #layout: Layout;
   #parsed: WeakRef<ApiObject> | undefined;
@@ -26,7 +26,7 @@ export class Item {
     return this.entry.revision;
   }
 
-  /** The object with its resourceVersion, which what was never stored (revision 0) has not. Shared: never change it. */
+  /** The object, with its resourceVersion unless it was never stored (revision 0). Shared: must not be modified. */
   get object(): ApiObject {
     const held = this.#parsed?.deref();
     if (held !== undefined) return held;
@@ -37,12 +37,12 @@ export class Item {
     return object;
   }
 
-  /** Its labels, kept from when they are first asked for: who lists by labels asks for those of every object. */
+  /** The labels, kept after the first use: a list with a label selector needs those of every object. */
   get labels(): Labels {
     return (this.#labels ??= this.object.metadata.labels ?? noLabels);
   }
 
-  /** The object as JSON; `revision` differs from its own when it tells of a deletion. */
+  /** The object as JSON; for a deletion `revision` is that of the deletion. */
   json(revision: number = this.entry.revision): string {
     return withRevision(this.#layout, this.entry.value, revision);
   }

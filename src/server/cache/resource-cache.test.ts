@@ -4,10 +4,10 @@ import { suite, test } from 'node:test';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import { cacheOf, changeOf, entryOf, generous, recorder } from './testing/cache.ts';
-import { registryPrefix } from './registry-keys.ts';
+import { registryPrefix } from './layout.ts';
 import { ResourceCache } from './resource-cache.ts';
 
-test('keys have the group, the namespace and the name', () => {
+test('keys contain the group, the namespace and the name', () => {
   assert.equal(registryPrefix(namespaceKind), '/registry/namespaces/');
   assert.equal(registryPrefix(endpointSliceKind), '/registry/discovery.k8s.io/endpointslices/');
   const slices = new ResourceCache(endpointSliceKind, 0, generous);
@@ -18,7 +18,7 @@ test('keys have the group, the namespace and the name', () => {
   assert.equal(namespaces.key('', 'shop'), '/registry/namespaces/shop');
 });
 
-suite('the one key that a namespace and a name leave', () => {
+suite('the only key that a namespace and a name can select', () => {
   const [inNamespaces, inCluster] = [cacheOf(), new ResourceCache(namespaceKind, 0, generous)];
   const table: readonly [ResourceCache, namespace: string, name: string | undefined, want: string | undefined][] = [
     [inNamespaces, 'shop', 'a', '/registry/configmaps/shop/a'],
@@ -29,11 +29,11 @@ suite('the one key that a namespace and a name leave', () => {
     [inCluster, '', undefined, undefined],
   ];
   for (const [cache, namespace, name, want] of table) {
-    test(`${cache.kind.kind} ${namespace}/${name}`, () => assert.equal(cache.onlyKey(namespace, name), want));
+    test(`${cache.kind.kind} ${namespace}/${name}`, () => assert.equal(cache.singleKey(namespace, name), want));
   }
 });
 
-test('changes are taken over, counted and told in order', () => {
+test('applies changes and notifies watchers in order', () => {
   const cache = cacheOf();
   const all = recorder(cache, cache.prefix);
   cache.watchers.add(all);
@@ -41,23 +41,23 @@ test('changes are taken over, counted and told in order', () => {
   cache.apply(changeOf('shop/a', 5, first), 0);
   cache.apply(changeOf('shop/a', 7, second, first), 0);
   assert.equal(cache.get('/registry/configmaps/shop/a')?.revision, 7);
-  assert.equal(cache.changed, 7);
+  assert.equal(cache.lastChangeRevision, 7);
   cache.apply(changeOf('shop/a', 9, undefined, second), 0);
   assert.equal(cache.size, 0);
-  assert.equal(cache.changed, 9);
-  assert.deepEqual(all.heard, ['new shop/a@5', 'changed shop/a@7', 'gone shop/a@9']);
+  assert.equal(cache.lastChangeRevision, 9);
+  assert.deepEqual(all.log, ['new shop/a@5', 'changed shop/a@7', 'gone shop/a@9']);
   assert.deepEqual(
     cache.since(5)?.map(({ revision }) => revision),
     [7, 9],
   );
 });
 
-test('what happened before loading is history, not state', () => {
+test('changes before the load are added to the history only', () => {
   const cache = cacheOf(3);
   const [old, now] = [entryOf('shop/a', 4), entryOf('shop/a', 6)];
   cache.load(now);
-  cache.remember(changeOf('shop/a', 4, old), 0);
-  cache.remember(changeOf('shop/a', 6, now, old), 0);
+  cache.backfill(changeOf('shop/a', 4, old), 0);
+  cache.backfill(changeOf('shop/a', 6, now, old), 0);
   assert.equal(cache.get(now.key)?.revision, 6);
   assert.deepEqual(
     cache.since(3)?.map(({ item }) => item?.revision),
@@ -65,10 +65,10 @@ test('what happened before loading is history, not state', () => {
   );
 });
 
-test('an object deleted before the history begins may have been there at any earlier revision', () => {
+test('the last change is at the start of the history if all objects are older', () => {
   const cache = cacheOf(20);
   cache.load(entryOf('shop/a', 5));
-  assert.equal(cache.changed, 20);
+  assert.equal(cache.lastChangeRevision, 20);
 });
 
 suite('ranges', () => {
@@ -96,7 +96,7 @@ suite('ranges', () => {
   }
 });
 
-test('an item tells its revision, or that of its deletion, and hides its kind in a list', () => {
+test('an item prints its revision, or that of its deletion, and leaves out its kind in a list', () => {
   const item = cacheOf().item(entryOf('shop/a', 5, { k: 'v' }));
   assert.equal(
     item.json(),

@@ -11,11 +11,10 @@ import type { CacheEvent, HistoryLimits } from './history.ts';
 import { History } from './history.ts';
 import { Item } from './item.ts';
 import type { Layout } from './layout.ts';
-import { layoutOf, serialise } from './layout.ts';
-import { registryPrefix } from './registry-keys.ts';
+import { layoutOf, registryPrefix, serialise } from './layout.ts';
 import { Watchers } from './watchers.ts';
 
-/** Everything known about one stored resource: its objects, its recent changes and who follows them. */
+/** The cache of one resource: its objects, its recent changes and its watchers. */
 export class ResourceCache {
   readonly kind: Kind;
   /** All keys of the resource begin with this. */
@@ -24,8 +23,8 @@ export class ResourceCache {
   readonly watchers: Watchers;
   readonly #history: History;
   #items: Tree<Item> = Tree.empty();
-  #changed: number;
-  /** Key → why the object cannot be read. Nearly always empty. */
+  #lastChangeRevision: number;
+  /** key → why the object cannot be read */
   readonly #unreadable = new Map<string, Error>();
 
   constructor(kind: Kind, floor: number, limits: HistoryLimits) {
@@ -34,24 +33,24 @@ export class ResourceCache {
     this.layout = layoutOf(kind);
     this.watchers = new Watchers(this.prefix);
     this.#history = new History(floor, limits);
-    this.#changed = floor; // what was deleted before left no trace
+    this.#lastChangeRevision = floor; // earlier deletions are not in the store
   }
 
   get size(): number {
     return this.#items.size;
   }
 
-  /** Nothing here has changed after this revision. */
-  get changed(): number {
-    return this.#changed;
+  /** The resource has not changed after this revision. */
+  get lastChangeRevision(): number {
+    return this.#lastChangeRevision;
   }
 
-  /** Objects that are stored and cannot be read: key → why. */
+  /** Stored objects that cannot be read: key → why. */
   get unreadable(): ReadonlyMap<string, Error> {
     return this.#unreadable;
   }
 
-  /** Throws Kubernetes' error if an object cannot be read that is in `scope`, or has it as its key. */
+  /** Throws Kubernetes' error if an object in `scope`, or with the key `scope`, cannot be read. */
   requireReadable(scope: string): void {
     for (const [key, problem] of this.#unreadable) {
       if (key === scope || (scope.endsWith('/') && key.startsWith(scope))) throw problem;
@@ -67,13 +66,13 @@ export class ResourceCache {
     return this.kind.namespaced ? `${this.prefix}${namespace}/${name}` : `${this.prefix}${name}`;
   }
 
-  /** The key of the one object that `namespace` and `name` leave; undefined when they leave several. */
-  onlyKey(namespace: string, name: string | undefined): string | undefined {
+  /** The key of the only object that `namespace` and `name` can select; undefined if they can select several. */
+  singleKey(namespace: string, name: string | undefined): string | undefined {
     if (name === undefined || name === '' || (this.kind.namespaced && namespace === '')) return undefined;
     return this.key(namespace, name);
   }
 
-  /** The prefix of the objects in `namespace`; '' means all. */
+  /** The key prefix of the objects in `namespace`; '' means all namespaces. */
   scope(namespace: string): string {
     return this.kind.namespaced && namespace !== '' ? `${this.prefix}${namespace}/` : this.prefix;
   }
@@ -87,51 +86,51 @@ export class ResourceCache {
     return this.#items.range(from, afterPrefix(scope), limit);
   }
 
-  /** The items under `scope` as they are now, from the key `from` on, however long the reader takes. */
+  /** A snapshot of the items under `scope` from the key `from` on, to iterate over at any pace. */
   walk(scope: string, from: string = scope): Iterable<Item> {
     return this.#items.walk(from, afterPrefix(scope));
   }
 
-  /** How many items there are under `scope` from the key `from` on. */
+  /** The number of items under `scope` from the key `from` on. */
   count(scope: string, from: string = scope): number {
     return this.#items.countBelow(afterPrefix(scope) ?? '\uffff') - this.#items.countBelow(from);
   }
 
-  /** The changes after `revision`; undefined when some of them are forgotten. */
+  /** The changes after `revision`; undefined if some of them are no longer kept. */
   since(revision: number): readonly CacheEvent[] | undefined {
     return this.#history.since(revision);
   }
 
-  /** Takes over an entry that was read, not watched. */
+  /** Adds an entry that was read from the store. */
   load(entry: Entry): void {
     const item = this.item(entry);
     this.#items = this.#items.set(item);
-    this.#note(entry.key, item);
-    this.#changed = Math.max(this.#changed, entry.revision);
+    this.#trackReadability(entry.key, item);
+    this.#lastChangeRevision = Math.max(this.#lastChangeRevision, entry.revision);
   }
 
-  /** Records a change that happened before `load`, for those who resume. */
-  remember(change: Change, time: number): void {
+  /** Adds a change that happened before `load` to the history only, for watches that resume. */
+  backfill(change: Change, time: number): void {
     const item = change.entry === undefined ? undefined : this.item(change.entry);
     const previous = change.previous === undefined ? undefined : this.item(change.previous);
     const event = eventOf(change, item, previous, time);
     if (isReadable(event)) this.#history.push(event);
-    else this.#history.forget(change.revision);
-    this.#changed = Math.max(this.#changed, change.revision);
+    else this.#history.reset(change.revision);
+    this.#lastChangeRevision = Math.max(this.#lastChangeRevision, change.revision);
   }
 
-  /** Takes over a change and tells the watchers. */
+  /** Applies a change and notifies the watchers. */
   apply(change: Change, time: number): void {
     const { key, entry } = change;
     const previous = this.#items.get(key) ?? (change.previous === undefined ? undefined : this.item(change.previous));
     const item = entry === undefined ? undefined : this.item(entry);
     this.#items = item === undefined ? this.#items.delete(key) : this.#items.set(item);
-    this.#changed = change.revision;
-    this.#note(key, item);
+    this.#lastChangeRevision = change.revision;
+    this.#trackReadability(key, item);
     const event = eventOf(change, item, previous, time);
     if (!isReadable(event)) {
       // The change cannot be delivered: watches end, and clients list again once every object is readable.
-      this.#history.forget(change.revision);
+      this.#history.reset(change.revision);
       for (const watcher of this.watchers) watcher.end?.();
       return;
     }
@@ -143,18 +142,18 @@ export class ResourceCache {
   item(entry: Entry): Item {
     const problem = entry.problem ?? (entry.value.startsWith(encryptedPrefix) ? readsEncrypted : undefined);
     if (problem === undefined) return new Item(entry, this.layout);
-    return new Item({ ...entry, value: this.#standIn(entry.key) }, this.layout, unreadable(entry.key, problem));
+    return new Item({ ...entry, value: this.#placeholder(entry.key) }, this.layout, unreadable(entry.key, problem));
   }
 
-  /** An object with nothing but the name, for one that cannot be read. */
-  #standIn(key: string): string {
+  /** An object with only the name, in place of one that cannot be read. */
+  #placeholder(key: string): string {
     const path = key.slice(this.prefix.length).split('/');
     const [namespace, name] = this.kind.namespaced ? path : [undefined, ...path];
     const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
     return serialise(this.layout, decode<ApiObject>(this.kind.schema, { metadata }).object);
   }
 
-  #note(key: string, item: Item | undefined): void {
+  #trackReadability(key: string, item: Item | undefined): void {
     if (item?.problem === undefined) this.#unreadable.delete(key);
     else this.#unreadable.set(key, item.problem);
   }

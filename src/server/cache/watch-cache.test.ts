@@ -21,7 +21,7 @@ const put = async (store: Store, path: string): Promise<number> => {
   return (await store.commit([{ key, value }])).revision;
 };
 
-test('what was there is loaded, what happens is followed, and what is foreign is ignored', async () => {
+test('loads the state, follows changes and ignores keys of other resources', async () => {
   await using store = openMemoryStore();
   await put(store, 'shop/old');
   const watchCache = await open(store);
@@ -31,14 +31,14 @@ test('what was there is loaded, what happens is followed, and what is foreign is
   cache.watchers.add(heard);
   const revision = await put(store, 'shop/new');
   await store.commit([{ key: '/registry/unknown/x', value: '{}' }]);
-  assert.deepEqual(heard.heard, [`new shop/new@${revision}`]);
+  assert.deepEqual(heard.log, [`new shop/new@${revision}`]);
   assert.equal(watchCache.revision, revision + 1);
   watchCache.close();
   await put(store, 'shop/late');
   assert.equal(cache.size, 2);
 });
 
-test('history reaches back to what the store has kept', async () => {
+test('the history starts where the store was compacted', async () => {
   await using store = openMemoryStore();
   const [first, second] = [await put(store, 'shop/a'), await put(store, 'shop/b')];
   await store.compact(first);
@@ -50,7 +50,7 @@ test('history reaches back to what the store has kept', async () => {
   );
 });
 
-test('history that is lost while opening is an error, not a gap', async () => {
+test('fails to open if the store is compacted meanwhile', async () => {
   await using store = openMemoryStore();
   const revision = await put(store, 'shop/a');
   const compacting: Store = Object.create(store, {
@@ -68,7 +68,7 @@ test('history that is lost while opening is an error, not a gap', async () => {
   await assert.rejects(open(compacting), CompactedError);
 });
 
-test('a view has the cache of the kind that stores it; an unknown kind is a bug', async () => {
+test('a view shares the cache of the kind that stores it; an unknown kind throws', async () => {
   await using store = openMemoryStore();
   const watchCache = await open(store);
   assert.equal(watchCache.of(newEventKind), watchCache.of(eventKind));
@@ -77,7 +77,7 @@ test('a view has the cache of the kind that stores it; an unknown kind is a bug'
 });
 
 suite('waiting for a revision', () => {
-  test('ends at once, in time, or in vain', async () => {
+  test('ends at once, when the revision is reached, or by a timeout', async () => {
     await using store = openMemoryStore();
     const watchCache = await open(store);
     assert.equal(await watchCache.waitForRevision(watchCache.revision), true);
@@ -88,7 +88,7 @@ suite('waiting for a revision', () => {
   });
 });
 
-test('a store that is lost is told once', async () => {
+test('reports the end of the watch of the store once', async () => {
   const store = openMemoryStore();
   const lost: Error[] = [];
   await open(store, (error) => lost.push(error));

@@ -2,36 +2,35 @@ import type { Kind } from '../../api/kind.ts';
 import { setTimeout } from '../../machine/timers.ts';
 import type { Change, Store } from '../../store/store.ts';
 import type { HistoryLimits } from './history.ts';
-import { forRegistryKey, registryRoot } from './registry-keys.ts';
+import { forRegistryKey, registryRoot } from './layout.ts';
 import { ResourceCache } from './resource-cache.ts';
 
-/** Ten minutes of history, as far as that stays small. */
+/** Ten minutes of history, or less where that is too large. */
 const defaultLimits: HistoryLimits = { maxEvents: 10_000, maxBytes: 16 << 20, maxAgeMs: 600_000 };
 
-/** How long a reader waits for a revision it has heard of elsewhere. */
+/** How long a read waits for a revision that the cache has not reached. */
 const defaultWaitMs = 3000;
 
-/** What may be tuned. */
+/** Settings of the watch cache. */
 export interface CacheTuning {
   /** How much history each resource keeps. */
   readonly limits?: HistoryLimits;
-  /** How long `reached` waits; default 3 s. */
+  /** How long `waitForRevision` waits; default 3 s. */
   readonly waitMs?: number;
 }
 
 export interface WatchCacheOptions extends CacheTuning {
   readonly store: Store;
-  /** The kinds that are served. Views share the cache of the kind that stores them; what is not stored has none. */
+  /** The kinds that are served. A view shares the cache of the kind that stores it. */
   readonly kinds: readonly Kind[];
   readonly clock: () => number;
-  /** The store's watch broke: nothing new will be seen. */
+  /** Called when the watch of the store ended: the cache receives no further changes. */
   readonly onLost: (error: Error) => void;
 }
 
 /**
- * The watch cache: every resource's current state, fed by one watch of the store.
- *
- * `revision` is how far it has come; every change up to it is in the caches and has been told to their watchers.
+ * The current state of every resource, fed by one watch of the store. All changes up to `revision` are in the caches and
+ * were delivered to the watchers.
  */
 export class WatchCache {
   /** prefix → the cache of the keys under it */
@@ -52,7 +51,7 @@ export class WatchCache {
     this.#byKind = new Map(caches.map((cache) => [cache.kind, cache]));
   }
 
-  /** Loads the state and the history that the store still has, and follows from there. */
+  /** Loads the state and the history that the store still has, and watches the store from there. */
   static async open(options: WatchCacheOptions): Promise<WatchCache> {
     const from = options.store.compacted;
     const watchCache = new WatchCache(options, from);
@@ -79,34 +78,34 @@ export class WatchCache {
     return this.#byPrefix.values();
   }
 
-  /** Where the objects of a kind are; those of a view are with the kind that stores them. */
+  /** The cache of a kind; for a view, that of the kind that stores it. */
   of(kind: Kind): ResourceCache {
     const cache = this.#byKind.get(kind.storage?.kind ?? kind);
     if (cache === undefined) throw new Error(`bug: ${kind.kind} has no cache`);
     return cache;
   }
 
-  /** Resolves true once `revision` has been seen, or false when it takes too long. */
+  /** Resolves with true once the cache has reached `revision`, or with false after a timeout. */
   waitForRevision(revision: number): Promise<boolean> {
     if (this.#revision >= revision) return Promise.resolve(true);
     return new Promise((resolve) => {
       const waiter = { revision, resolve: () => finish(true) };
       const timer = setTimeout(() => finish(false), this.#options.waitMs ?? defaultWaitMs);
-      const finish = (seen: boolean): void => {
+      const finish = (isReached: boolean): void => {
         clearTimeout(timer);
         this.#waiting.delete(waiter);
-        resolve(seen);
+        resolve(isReached);
       };
       this.#waiting.add(waiter);
     });
   }
 
-  /** Reads every object again: the store may decrypt others than before. */
+  /** Reads all objects again, because the store may be able to decrypt other ones than before. */
   async reload(): Promise<void> {
     for (const cache of this.caches) {
       const { entries } = await this.#options.store.range(cache.prefix);
       for (const entry of entries) {
-        // A newer one comes by the watch.
+        // The watch delivers newer revisions.
         if (entry.revision === cache.get(entry.key)?.revision) cache.load(entry);
       }
     }
@@ -120,10 +119,10 @@ export class WatchCache {
     const time = this.#options.clock();
     for (const change of changes) {
       const cache = this.#cacheOf(change.key);
-      if (change.revision <= loaded) cache?.remember(change, time);
+      if (change.revision <= loaded) cache?.backfill(change, time);
       else cache?.apply(change, time);
     }
-    // Only now: who asks meanwhile must not be told of a revision it has not seen whole.
+    // Last: a reader must not see a revision before all its changes are applied.
     this.#revision = Math.max(this.#revision, reached);
     for (const waiter of this.#waiting) if (waiter.revision <= this.#revision) waiter.resolve();
   }

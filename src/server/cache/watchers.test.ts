@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { cacheOf, changeOf, entryOf, recorder } from './testing/cache.ts';
 
-test('a change is told to those who follow everything, its namespace or itself, and to nobody else', () => {
+test('notifies watchers of the resource, of the namespace and of the object, and no others', () => {
   const cache = cacheOf();
   const all = recorder(cache, cache.prefix);
   const shop = recorder(cache, cache.scope('shop'));
@@ -12,12 +12,12 @@ test('a change is told to those who follow everything, its namespace or itself, 
   cache.apply(changeOf('shop/a', 1, entryOf('shop/a', 1)), 0);
   cache.apply(changeOf('shop/ab', 2, entryOf('shop/ab', 2)), 0);
   cache.apply(changeOf('shopping/a', 3, entryOf('shopping/a', 3)), 0);
-  assert.deepEqual(all.heard, ['new shop/a@1', 'new shop/ab@2', 'new shopping/a@3']);
-  assert.deepEqual(shop.heard, ['new shop/a@1', 'new shop/ab@2']);
-  assert.deepEqual(one.heard, ['new shop/a@1']);
+  assert.deepEqual(all.log, ['new shop/a@1', 'new shop/ab@2', 'new shopping/a@3']);
+  assert.deepEqual(shop.log, ['new shop/a@1', 'new shop/ab@2']);
+  assert.deepEqual(one.log, ['new shop/a@1']);
 });
 
-test('who has left hears nothing; leaving twice, or without having come, is nothing', () => {
+test('does not notify removed watchers; removing an unknown watcher has no effect', () => {
   const cache = cacheOf();
   const [stays, leaves] = [recorder(cache, cache.prefix), recorder(cache, cache.prefix)];
   cache.watchers.add(stays);
@@ -28,10 +28,10 @@ test('who has left hears nothing; leaving twice, or without having come, is noth
   cache.watchers.remove(leaves);
   assert.equal(cache.watchers.count, 1);
   cache.apply(changeOf('shop/a', 1, entryOf('shop/a', 1)), 0);
-  assert.deepEqual([stays.heard.length, leaves.heard.length], [1, 0]);
+  assert.deepEqual([stays.log.length, leaves.log.length], [1, 0]);
 });
 
-test('all can be asked to leave while they are counted through', () => {
+test('allows removal during iteration', () => {
   const cache = cacheOf();
   for (const scope of [cache.prefix, cache.prefix, cache.scope('shop')]) cache.watchers.add(recorder(cache, scope));
   cache.watchers.add(recorder(cache, cache.key('shop', 'a'), true));

@@ -1,18 +1,18 @@
 import type { CacheEvent } from './history.ts';
 
-/** Someone who follows a resource. */
+/** A receiver of the changes of a resource. */
 export interface Watcher {
-  /** Only keys under this prefix: the resource, one namespace of it, or one object (`exact`). */
+  /** The key prefix to watch: the resource, one of its namespaces, or one object (`exact`). */
   readonly scope: string;
   readonly exact: boolean;
   notify(event: CacheEvent): void;
-  /** All changes up to `revision` have been notified. */
+  /** All changes up to `revision` were delivered. */
   progress(revision: number): void;
-  /** The server stops. */
+  /** Ends the watch, because the server shuts down or cannot deliver a change. */
   end?(): void;
 }
 
-/** The watchers of one resource, found by what they follow so that a change costs nothing to the others. */
+/** The watchers of one resource, indexed by scope so that a change costs nothing for other scopes. */
 export class Watchers {
   readonly #prefix: string;
   /** scope → its watchers */
@@ -56,7 +56,7 @@ export class Watchers {
     for (const watcher of watchers) watcher.notify(event);
   }
 
-  /** All of them; one that is removed on the way is not visited any more. */
+  /** All watchers; one that is removed during the iteration is skipped. */
   *[Symbol.iterator](): Generator<Watcher, void> {
     for (const set of this.#byScope.values()) yield* set;
     for (const set of this.#byKey.values()) yield* set;

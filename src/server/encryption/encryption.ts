@@ -1,5 +1,5 @@
 import type { Kind } from '../../api/kind.ts';
-import { forRegistryKey, registryPrefix } from '../cache/registry-keys.ts';
+import { forRegistryKey, registryPrefix } from '../cache/layout.ts';
 import type { ResourceProviders } from './config.ts';
 import { parseEncryptionConfiguration } from './config.ts';
 import type { TransformationCounts } from './transformer.ts';

@@ -16,9 +16,9 @@ const portOf = (server: Server): number => {
   return address.port;
 };
 
-test('many connections are accepted in one turn of the event loop, and none is lost', async (context) => {
+test('accepts many connections in one turn of the event loop and loses none', async (context) => {
   if ((await loadCLibrary()) === undefined) {
-    context.skip('descriptors cannot be duplicated here');
+    context.skip('native calls are not available');
     return;
   }
   const accepted: Socket[] = [];
@@ -42,7 +42,7 @@ test('many connections are accepted in one turn of the event loop, and none is l
   await Promise.all(closed);
 });
 
-test('a server that is closed has no descriptor to duplicate', async () => {
+test('returns no acceptors for a closed server', async () => {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

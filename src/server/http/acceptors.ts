@@ -3,15 +3,15 @@ import { createServer } from 'node:net';
 
 import { loadCLibrary } from '../../machine/c-library.ts';
 
-/** How many connections may be accepted in one turn of the event loop; their handshakes come in the turns after it. */
+/** Connections accepted in one turn of the event loop; their handshakes run in the following turns. */
 const perTurn = 16;
-/** `fcntl`: another descriptor of the same socket, closed when the process starts another program. */
+/** The `fcntl` command that duplicates a descriptor with close-on-exec set. */
 const F_DUPFD_CLOEXEC = 1030;
 
 /**
- * Further descriptors of a listening socket. libuv accepts one connection of each in a turn of the event loop: with a
- * single one, 2,000 clients that connect at once keep everybody who connects after them waiting for 2,000 turns. Empty
- * where descriptors cannot be duplicated.
+ * Duplicates the descriptor of a listening socket. libuv accepts one connection per descriptor and turn of the event loop:
+ * with a single one, 2,000 clients that connect at once delay later clients by 2,000 turns. Returns no acceptors
+ * where native calls are not available.
  */
 export async function openAcceptors(server: NetServer): Promise<readonly NetServer[]> {
   const library = await loadCLibrary();
@@ -23,15 +23,15 @@ export async function openAcceptors(server: NetServer): Promise<readonly NetServ
   const acceptors: NetServer[] = [];
   for (let count = 1; count < perTurn; count++) {
     const copy = duplicate(fd, F_DUPFD_CLOEXEC, 0);
-    if (copy < 0) break; // no descriptor is left: the others do
+    if (copy < 0) break; // out of descriptors: continue with fewer acceptors
     const acceptor = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000 });
-    acceptor.on('error', () => undefined); // as on the listener: the next attempt may not fail
+    acceptor.on('error', () => undefined); // as on the listener: the next accept may succeed
     acceptor.listen({ fd: copy });
     acceptors.push(acceptor);
   }
   return acceptors;
 }
 
-/** Node has no public name for it; it is gone when the server is closed. */
+/** Node has no public API for the descriptor; it is undefined once the server is closed. */
 const descriptorOf = (server: NetServer): number | undefined =>
   (server as { readonly _handle?: { readonly fd?: number } | null })._handle?.fd;

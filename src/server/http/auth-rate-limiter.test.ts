@@ -3,42 +3,42 @@ import { suite, test } from 'node:test';
 
 import { AuthRateLimiter } from './auth-rate-limiter.ts';
 
-suite('wrong credentials', () => {
+suite('AuthRateLimiter', () => {
   let now = 0;
-  const tries = (attempts: AuthRateLimiter, address: string): number => {
+  const tries = (limiter: AuthRateLimiter, address: string): number => {
     let count = 0;
-    while (count < 1000 && attempts.take(address)) count++;
+    while (count < 1000 && limiter.take(address)) count++;
     return count;
   };
 
-  test('are looked at so often at once, and then so often a second', () => {
-    const attempts = new AuthRateLimiter(() => now);
-    assert.equal(tries(attempts, '192.0.2.1'), 200);
+  test('allows a burst of limiter and refills it over time', () => {
+    const limiter = new AuthRateLimiter(() => now);
+    assert.equal(tries(limiter, '192.0.2.1'), 200);
     now += 1000;
-    assert.equal(tries(attempts, '192.0.2.1'), 20);
+    assert.equal(tries(limiter, '192.0.2.1'), 20);
     now += 60_000;
-    assert.equal(tries(attempts, '192.0.2.1'), 200);
+    assert.equal(tries(limiter, '192.0.2.1'), 200);
   });
 
-  test('of one address take nothing from another', () => {
-    const attempts = new AuthRateLimiter(() => now);
-    tries(attempts, '192.0.2.1');
-    assert.equal(tries(attempts, '192.0.2.2'), 200);
-    assert.equal(tries(attempts, '::ffff:192.0.2.3'), 200);
+  test('counts each address separately', () => {
+    const limiter = new AuthRateLimiter(() => now);
+    tries(limiter, '192.0.2.1');
+    assert.equal(tries(limiter, '192.0.2.2'), 200);
+    assert.equal(tries(limiter, '::ffff:192.0.2.3'), 200);
   });
 
-  test('of a network of IPv6 are those of one client', () => {
-    const attempts = new AuthRateLimiter(() => now);
-    tries(attempts, '2001:db8::1');
-    assert.equal(tries(attempts, '2001:db8::2'), 0);
-    assert.equal(tries(attempts, '2001:db8:0:1::1'), 200);
+  test('counts an IPv6 /64 as one client', () => {
+    const limiter = new AuthRateLimiter(() => now);
+    tries(limiter, '2001:db8::1');
+    assert.equal(tries(limiter, '2001:db8::2'), 0);
+    assert.equal(tries(limiter, '2001:db8:0:1::1'), 200);
   });
 
-  test('do not count when they turn out to be right', () => {
-    const attempts = new AuthRateLimiter(() => now);
+  test('does not count successful limiter', () => {
+    const limiter = new AuthRateLimiter(() => now);
     for (let time = 0; time < 1000; time++) {
-      assert.ok(attempts.take('192.0.2.1'));
-      attempts.refund('192.0.2.1');
+      assert.ok(limiter.take('192.0.2.1'));
+      limiter.refund('192.0.2.1');
     }
   });
 });

@@ -1,32 +1,32 @@
 import { parseAddress } from '../../api/addresses.ts';
 import { Recent } from '../access/identity/recent.ts';
 
-/** How often one address may show wrong credentials: this often at once, and then so often a second. */
-const atOnce = 200;
+/** Failed attempts per address: the burst, and the rate at which it refills. */
+const burst = 200;
 const perSecond = 20;
-/** Addresses that are remembered; who comes back after so many others begins anew. */
-const mostAddresses = 4096;
+/** Addresses that are tracked; the least recently used one is evicted and then starts with a full burst. */
+const maxAddresses = 4096;
 
 interface Allowance {
   readonly left: number;
-  /** When that was, in milliseconds. */
+  /** When `left` was computed, in milliseconds. */
   readonly at: number;
 }
 
 /**
- * Bounds how often each address may have credentials looked at that are not known to be right: a signature costs more to
- * check than to make up. Who is right gets the attempt back, and who is known is never counted.
+ * Limits the attempts per address to authenticate with credentials that are not cached: checking a signature costs more
+ * than sending one. A successful attempt is refunded, and cached credentials are never counted.
  */
 export class AuthRateLimiter {
   readonly #clock: () => number;
-  readonly #byAddress = new Recent<string, Allowance>(mostAddresses);
+  readonly #byAddress = new Recent<string, Allowance>(maxAddresses);
 
-  /** `clock` is in milliseconds and never goes back. */
+  /** `clock` returns monotonic milliseconds. */
   constructor(clock: () => number = () => performance.now()) {
     this.#clock = clock;
   }
 
-  /** Whether an address may try once more. */
+  /** Takes an attempt of the address; false if none is left. */
   take(address: string): boolean {
     const left = this.#add(address, 0);
     if (left < 1) return false;
@@ -34,7 +34,7 @@ export class AuthRateLimiter {
     return true;
   }
 
-  /** The credentials were right. */
+  /** Returns the attempt after the credentials proved valid. */
   refund(address: string): void {
     this.#add(address, 1);
   }
@@ -42,14 +42,14 @@ export class AuthRateLimiter {
   #add(address: string, change: number): number {
     const network = networkOf(address);
     const now = this.#clock();
-    const { left, at } = this.#byAddress.get(network) ?? { left: atOnce, at: now };
-    const next = Math.min(atOnce, left + ((now - at) / 1000) * perSecond + change);
+    const { left, at } = this.#byAddress.get(network) ?? { left: burst, at: now };
+    const next = Math.min(burst, left + ((now - at) / 1000) * perSecond + change);
     this.#byAddress.set(network, { left: next, at: now });
     return next;
   }
 }
 
-/** What one client has: an address, of IPv6 a /64. */
+/** The network of one client: an IPv4 address or an IPv6 /64. */
 function networkOf(text: string): string {
   const address = parseAddress(text);
   return address?.family === 'IPv6' ? String(address.value >> 64n) : text;

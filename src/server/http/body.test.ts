@@ -18,7 +18,7 @@ const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (isStatusError(error) ? error.status.code : error),
   );
 
-test('a body is read whole, up to the limit', async () => {
+test('reads a body up to the limit', async () => {
   const message = incoming();
   const body = readBody(message, 6);
   message.push('abc');
@@ -27,7 +27,7 @@ test('a body is read whole, up to the limit', async () => {
   assert.equal((await body).toString(), 'abcdef');
 });
 
-test('a body past the limit is a 413, whether its length was told or not', async () => {
+test('rejects a body beyond the limit with a 413, with and without a Content-Length', async () => {
   const message = incoming();
   const body = codeOf(readBody(message, 6));
   message.push('abcdefg');
@@ -35,7 +35,7 @@ test('a body past the limit is a 413, whether its length was told or not', async
   assert.equal(await codeOf(readBody(incoming({ 'content-length': '7' }), 6)), 413);
 });
 
-test('a body that does not come is a 504', async () => {
+test('rejects a body that does not arrive with a 504', async () => {
   const message = incoming();
   const body = codeOf(readBody(message, 6, 5));
   message.push('abc');

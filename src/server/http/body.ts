@@ -1,12 +1,12 @@
 import { badRequest, failure } from '../../api/errors.ts';
 import { setTimeout } from '../../machine/timers.ts';
 import { tooLarge } from '../reply.ts';
-import type { Incoming } from './messages.ts';
+import type { Incoming } from './write.ts';
 
-/** How long a client may take to send a body; Node's own limit does not hold for HTTP/2. */
+/** How long a client may take to send a body; Node's own timeout does not apply to HTTP/2. */
 const bodyTimeoutMs = 60_000;
 
-/** The whole body; rejects with a 413 past `limit` bytes, and with a 504 when it takes too long. */
+/** Reads the whole body; rejects with a 413 beyond `limit` bytes and with a 504 after the timeout. */
 export function readBody(incoming: Incoming, limit: number, timeoutMs: number = bodyTimeoutMs): Promise<Buffer> {
   if (Number(incoming.headers['content-length'] ?? 0) > limit) {
     incoming.resume();
@@ -21,7 +21,7 @@ export function readBody(incoming: Incoming, limit: number, timeoutMs: number = 
     if (size <= limit) chunks.push(chunk);
     else {
       chunks.length = 0;
-      reject(tooLarge(limit)); // the rest is read and dropped, so that the client sees the answer
+      reject(tooLarge(limit)); // the rest is read and discarded, so that the client reads the reply
     }
   });
   incoming.on('end', () => resolve(chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks)));

@@ -34,7 +34,7 @@ async function start(connections: Partial<ConnectionLimits> = {}): Promise<Liste
     identify: ({ headers }) => (headers.authorization === 'wrong' ? async () => undefined : someone),
     handle: async ({ url }) => jsonReply(200, url === '/large' ? megabyte.repeat(16) : '{}'),
     unauthorized: () => jsonReply(401, '{}'),
-    onBug: (error) => assert.fail(String(error)),
+    onUnexpectedError: (error) => assert.fail(String(error)),
   });
 }
 
@@ -44,7 +44,7 @@ const open = ({ port }: Listener): TLSSocket =>
 const openSession = ({ port }: Listener): ClientHttp2Session =>
   connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.ca }).on('error', () => undefined);
 
-/** Resolves when it is closed, by an error or without. */
+/** Resolves when the socket is closed, with or without an error. */
 const closed = (emitter: NodeJS.EventEmitter): Promise<void> => new Promise((resolve) => emitter.on('close', resolve));
 
 async function statusOf(session: ClientHttp2Session, headers: Record<string, string>): Promise<number> {
@@ -54,11 +54,11 @@ async function statusOf(session: ClientHttp2Session, headers: Record<string, str
   return answer[':status'] ?? 0;
 }
 
-test('one address has so many connections, and may open another when one is closed', async () => {
+test('limits the connections of one address', async () => {
   const listener = await start({ maxPerAddress: 2 });
   const [first, second] = [open(listener), open(listener)];
   for (const socket of [first, second]) socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-  // The server has finished its handshake, too.
+  // The server has finished the handshake too.
   await Promise.all([once(first, 'data'), once(second, 'data')]);
   const third = open(listener);
   await closed(third);
@@ -76,7 +76,7 @@ for (const [what, limits] of [
   ['in all', { max: 4 }],
   ['of one address', { maxPerAddress: 4 }],
 ] as const) {
-  test(`connections without a handshake give way when there are too many ${what}`, async () => {
+  test(`closes connections without a handshake when there are too many ${what}`, async () => {
     const listener = await start(limits);
     const session = openSession(listener);
     assert.equal(await statusOf(session, { ':path': '/' }), 200);
@@ -92,7 +92,7 @@ for (const [what, limits] of [
     await listener.close();
   });
 
-  test(`established connections do not give way when there are too many ${what}`, async () => {
+  test(`keeps established connections when there are too many ${what}`, async () => {
     const listener = await start(limits);
     const sessions = Array.from({ length: 4 }, () => openSession(listener));
     await Promise.all(sessions.map((session) => statusOf(session, { ':path': '/' })));
@@ -107,7 +107,7 @@ for (const [what, limits] of [
   });
 }
 
-test('a client that asks and does not read is cut off', async () => {
+test('disconnects a client that sends requests and does not read', async () => {
   const listener = await start({ stallMs: 30, sweepMs: 10 });
   const socket = open(listener);
   await once(socket, 'secureConnect');
@@ -117,12 +117,12 @@ test('a client that asks and does not read is cut off', async () => {
   await listener.close(0);
 });
 
-/** Whether the other side has gone; what was received before it went is not read. */
+/** Whether the other side has closed the connection, ignoring received data. */
 async function hasEnded(socket: TLSSocket): Promise<boolean> {
   return new Promise((resolve) => socket.write('x', (error) => resolve(error instanceof Error)));
 }
 
-test('an address that shows wrong credentials without end is no longer looked at, unless it is known', async () => {
+test('rejects further credentials of an address with too many failures, except cached ones', async () => {
   const listener = await start();
   const session = openSession(listener);
   const tries = Array.from({ length: 400 }, () => statusOf(session, { ':path': '/', authorization: 'wrong' }));
@@ -134,7 +134,7 @@ test('an address that shows wrong credentials without end is no longer looked at
   await listener.close();
 });
 
-test('an HTTP/2 connection at rest is closed', async () => {
+test('closes an idle HTTP/2 connection', async () => {
   const listener = await start({ idleMs: 50 });
   const idle = openSession(listener);
   await once(idle, 'connect');
@@ -149,21 +149,21 @@ suite('limits of HTTP/2', () => {
   });
   after(() => listener.close(0));
 
-  test('a URL of 17 KB is too long', async () => {
+  test('rejects a URL of 17 KB', async () => {
     const session = openSession(listener);
     assert.equal(await statusOf(session, { ':path': `/${'a'.repeat(16 * 1024)}` }), 414);
     assert.equal(await statusOf(session, { ':path': `/${'a'.repeat(16 * 1024 - 1)}` }), 200);
     session.close();
   });
 
-  test('more headers than 64 KiB are refused', async () => {
+  test('rejects headers beyond 64 KiB', async () => {
     const session = openSession(listener);
     const headers = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`x-${index}`, 'a'.repeat(2000)]));
     await assert.rejects(statusOf(session, { ':path': '/', ...headers }));
     session.destroy();
   });
 
-  test('CVE-2023-44487 streams that are opened and reset at once end the connection', async () => {
+  test('CVE-2023-44487 closes a connection that opens and resets streams', async () => {
     const session = openSession(listener);
     await once(session, 'connect');
     const isClosed = closed(session);
@@ -179,12 +179,12 @@ suite('limits of HTTP/2', () => {
   });
 });
 
-test('a client that never speaks TLS does not keep a server from closing', async () => {
+test('closes while a client has not started TLS', async () => {
   const listener = await start();
   const silent = connectTcp({ host: '127.0.0.1', port: listener.port }).on('error', () => undefined);
   await once(silent, 'connect');
   const session = openSession(listener);
-  assert.equal(await statusOf(session, { ':path': '/' }), 200); // by then the first has been accepted too
+  assert.equal(await statusOf(session, { ':path': '/' }), 200); // the first connection is accepted by then
   session.close();
   await listener.close(20);
   await closed(silent);

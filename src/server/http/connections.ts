@@ -5,19 +5,19 @@ import type { TLSSocket } from 'node:tls';
 import { setInterval, setTimeout } from '../../machine/timers.ts';
 import { openAcceptors } from './acceptors.ts';
 
-/** From this many connections on, more than one is accepted in a turn of the event loop. */
+/** From this many connections on, several are accepted per turn of the event loop. */
 const manyConnections = 64;
 
-/** What connections may take. */
+/** Limits of the connections of a server. */
 export interface ConnectionLimits {
-  /** Connections open at once, in all and from one address. New ones replace those that do not finish their handshake. */
+  /** Open connections, in total and per address. New ones replace those that have not finished their handshake. */
   readonly max: number;
   readonly maxPerAddress: number;
-  /** A client that takes nothing of what is sent for this long is cut off. */
+  /** A client that reads nothing of what is sent for this long is disconnected. */
   readonly stallMs: number;
   /** An HTTP/2 connection without requests is closed after this long; HTTP/1 has its own timeout. */
   readonly idleMs: number;
-  /** How often to check both. */
+  /** How often stalled clients are looked for. */
   readonly sweepMs: number;
 }
 
@@ -29,56 +29,50 @@ export const defaultConnectionLimits: ConnectionLimits = {
   sweepMs: 5000,
 };
 
-/** When a socket was last seen to take something. */
+/** The bytes that a client had read when it last made progress. */
 interface Progress {
   sent: number;
   since: number;
 }
 
-/** The connections of an address. */
-interface OfAddress {
+/** The connections of one address. */
+interface AddressConnections {
   count: number;
-  /** Address and port of those that have not finished their handshake, the oldest first. */
+  /** Address and port of those that have not finished their handshake, oldest first. */
   readonly handshaking: Set<string>;
 }
 
-/** The open connections of a server: bounds how many there are, and closes those that idle or do not read. */
+/** The open connections of a server: limits their number and closes idle and stalled ones. */
 export class Connections {
   readonly #server: Http2SecureServer;
   readonly #limits: ConnectionLimits;
   /** address → its connections */
-  readonly #byAddress = new Map<string, OfAddress>();
+  readonly #byAddress = new Map<string, AddressConnections>();
   readonly #sockets = new Map<TLSSocket, Progress>();
-  /** The sockets under all connections, also those that never speak TLS. */
+  /** The TCP sockets of all connections, including those that never start TLS. */
   readonly #accepted = new Set<Socket>();
-  /** Address and port → a connection that has not finished its handshake, the oldest first: anybody can open one. */
+  /** address and port → a connection that has not finished its handshake, oldest first */
   readonly #handshaking = new Map<string, Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #timer: NodeJS.Timeout;
   #sweptAt = performance.now();
   #acceptors: readonly NetServer[] | undefined;
-  #refused = 0;
 
   constructor(server: Http2SecureServer, limits: ConnectionLimits = defaultConnectionLimits) {
     this.#server = server;
     this.#limits = limits;
-    server.on('connection', (socket: Socket) => this.#count(socket));
+    server.on('connection', (socket: Socket) => this.#accept(socket));
     server.on('secureConnection', (socket) => {
-      this.#greeted(peerOf(socket), socket.remoteAddress ?? '');
+      this.#handshakeDone(peerOf(socket), socket.remoteAddress ?? '');
       this.#sockets.set(socket, { sent: 0, since: performance.now() });
-      socket.on('error', () => undefined); // a reset connection is the client's affair
+      socket.on('error', () => undefined); // the client reset the connection
       socket.on('close', () => this.#sockets.delete(socket));
     });
     server.on('session', (session) => this.#track(session));
-    this.#timer = setInterval(() => this.#cutStalled(performance.now()), limits.sweepMs).unref();
+    this.#timer = setInterval(() => this.#closeStalled(performance.now()), limits.sweepMs).unref();
   }
 
-  /** Connections refused or closed because there were too many. */
-  get refused(): number {
-    return this.#refused;
-  }
-
-  /** Stops accepting, lets requests finish, and cuts what remains after the grace period. */
+  /** Stops accepting, lets requests finish, and destroys remaining connections after the grace period. */
   async close(graceMs: number): Promise<void> {
     clearInterval(this.#timer);
     const servers: readonly NetServer[] = [this.#server, ...(this.#acceptors ?? [])];
@@ -93,54 +87,52 @@ export class Connections {
     clearTimeout(timer);
   }
 
-  /** Before the handshake, which is the expensive part of a connection. */
-  #count(socket: Socket): void {
+  /** Admits a connection before its handshake, which is the expensive part. */
+  #accept(socket: Socket): void {
     const address = socket.remoteAddress ?? '';
     const peer = peerOf(socket);
-    const own = this.#byAddress.get(address) ?? { count: 0, handshaking: new Set() };
+    const ofAddress = this.#byAddress.get(address) ?? { count: 0, handshaking: new Set() };
     const { max, maxPerAddress } = this.#limits;
     const hasRoom =
-      (own.count < maxPerAddress || this.#giveWay(own.handshaking)) &&
-      (this.#accepted.size < max || this.#giveWay(this.#handshaking.keys()));
+      (ofAddress.count < maxPerAddress || this.#evictHandshake(ofAddress.handshaking)) &&
+      (this.#accepted.size < max || this.#evictHandshake(this.#handshaking.keys()));
     if (!hasRoom) {
-      this.#refused++;
       socket.destroy();
       return;
     }
-    own.count++;
-    own.handshaking.add(peer);
-    this.#byAddress.set(address, own);
+    ofAddress.count++;
+    ofAddress.handshaking.add(peer);
+    this.#byAddress.set(address, ofAddress);
     this.#accepted.add(socket);
     this.#handshaking.set(peer, socket);
-    if (this.#accepted.size >= manyConnections && this.#acceptors === undefined) void this.#acceptFaster();
+    if (this.#accepted.size >= manyConnections && this.#acceptors === undefined) void this.#openAcceptors();
     socket.on('close', () => {
       this.#accepted.delete(socket);
-      if (this.#handshaking.get(peer) === socket) this.#greeted(peer, address);
-      own.count--;
-      if (own.count === 0 && this.#byAddress.get(address) === own) this.#byAddress.delete(address);
+      if (this.#handshaking.get(peer) === socket) this.#handshakeDone(peer, address);
+      ofAddress.count--;
+      if (ofAddress.count === 0 && this.#byAddress.get(address) === ofAddress) this.#byAddress.delete(address);
     });
   }
 
-  #greeted(peer: string, address: string): void {
+  #handshakeDone(peer: string, address: string): void {
     this.#handshaking.delete(peer);
     this.#byAddress.get(address)?.handshaking.delete(peer);
   }
 
-  /** Closes the oldest of these connections that have not finished their handshake; false if there is none. */
-  #giveWay(peers: Iterable<string>): boolean {
+  /** Closes the oldest of the given connections that has not finished its handshake; false if there is none. */
+  #evictHandshake(peers: Iterable<string>): boolean {
     for (const peer of peers) {
       const socket = this.#handshaking.get(peer);
       if (socket === undefined) continue;
-      this.#greeted(peer, socket.remoteAddress ?? '');
-      this.#accepted.delete(socket); // it counts no longer, though closing it takes a turn of the event loop
+      this.#handshakeDone(peer, socket.remoteAddress ?? '');
+      this.#accepted.delete(socket); // at once: its close event comes a turn of the event loop later
       socket.destroy();
-      this.#refused++;
       return true;
     }
     return false;
   }
 
-  async #acceptFaster(): Promise<void> {
+  async #openAcceptors(): Promise<void> {
     this.#acceptors = [];
     const acceptors = await openAcceptors(this.#server);
     for (const acceptor of acceptors) {
@@ -158,15 +150,15 @@ export class Connections {
       open++;
       stream.once('close', () => open--);
     });
-    // Fires when nothing was sent or received for so long. Frames that wait are for a client that reads nothing.
+    // Fires when nothing was sent or received. Queued frames then belong to a client that does not read.
     session.setTimeout(this.#limits.idleMs, () => {
       if (open === 0) session.close();
       else if ((session.state.outboundQueueSize ?? 0) > 0) session.destroy();
     });
   }
 
-  #cutStalled(now: number): void {
-    // While this process was paused nothing could be sent: no client is to blame for it.
+  #closeStalled(now: number): void {
+    // Nothing could be sent while this process was paused, so clients are not stalled.
     const wasPaused = now - this.#sweptAt > 2 * this.#limits.sweepMs;
     this.#sweptAt = now;
     for (const [socket, progress] of this.#sockets) {
@@ -179,5 +171,5 @@ export class Connections {
   }
 }
 
-/** What a socket and the TLS connection over it have in common. */
+/** Identifies both a TCP socket and the TLS socket over it. */
 const peerOf = ({ remoteAddress = '', remotePort = 0 }: Socket): string => `${remoteAddress} ${remotePort}`;

@@ -59,7 +59,7 @@ interface Answered {
   readonly bytes: Buffer;
 }
 
-/** One request over HTTP/1.1 on a connection of its own. */
+/** One request over HTTP/1.1 on its own connection. */
 function ask(path: string, { method = 'GET', headers = {}, body = '', as }: Asked = {}): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const identity = as === undefined ? {} : { cert: as.cert, key: as.key };
@@ -81,14 +81,14 @@ const messageOf = ({ bytes }: Answered): string => (JSON.parse(bytes.toString())
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
 const services = '/api/v1/namespaces/default/services';
 
-suite('who asks', () => {
-  test('a client certificate of our authority, or a token, may do everything', async () => {
+suite('authentication', () => {
+  test('authenticates a client certificate of our authority, and a token', async () => {
     assert.equal((await ask(services, { as: admin })).status, 200);
     assert.equal((await ask(services, { headers: bearer('secret') })).status, 200);
     assert.equal((await ask(services, { headers: { authorization: 'bearer secret' } })).status, 200);
   });
 
-  test('a wrong token, or a certificate of another authority, is nobody', async () => {
+  test('returns 401 for a wrong token and for a certificate of another authority', async () => {
     for (const asked of [{ headers: bearer('wrong') }, { as: stranger }]) {
       const answer = await ask(services, asked);
       assert.equal(answer.status, 401);
@@ -96,18 +96,18 @@ suite('who asks', () => {
     }
   });
 
-  test('what is no bearer token is no credential', async () => {
+  test('ignores Authorization headers without a bearer token', async () => {
     for (const authorization of ['Basic c2VjcmV0', 'Bearer', 'Bearer  secret']) {
       assert.equal((await ask(services, { headers: { authorization } })).status, 403, authorization);
     }
     assert.equal((await ask(services, { as: admin, headers: { authorization: 'Basic c2VjcmV0' } })).status, 200);
   });
 
-  test('a good token makes up for a bad certificate', async () => {
+  test('accepts a valid token beside an invalid certificate', async () => {
     assert.equal((await ask(services, { as: stranger, headers: bearer('secret') })).status, 200);
   });
 
-  test('without credentials there is health and version, and reasons for the rest', async () => {
+  test('serves health and version to anonymous clients, and a reason for every other path', async () => {
     for (const path of ['/healthz', '/livez', '/readyz', '/version']) assert.equal((await ask(path)).status, 200, path);
     const user = 'User "system:anonymous" cannot';
     const table: readonly [method: string, path: string, message: string][] = [
@@ -143,7 +143,7 @@ suite('who asks', () => {
 });
 
 suite('HTTP/1.1', () => {
-  test('a body of three megabytes is taken, a longer one answered with 413', async () => {
+  test('accepts a body of three megabytes and rejects a longer one with a 413', async () => {
     const maps = '/api/v1/namespaces/default/configmaps';
     const map = (length: number): string =>
       JSON.stringify({ metadata: { name: 'big' }, data: { k: 'x'.repeat(length) } });
@@ -155,7 +155,7 @@ suite('HTTP/1.1', () => {
     assert.equal(messageOf(refused), 'Request entity too large: limit is 3145728');
   });
 
-  test('a long answer is compressed for those who can read it, a short one for nobody', async () => {
+  test('compresses long replies for clients that accept gzip', async () => {
     const headers = { 'accept-encoding': 'gzip' };
     const long = await ask('/openapi/v2', { as: admin, headers });
     assert.equal(long.headers['content-encoding'], 'gzip');
@@ -167,12 +167,12 @@ suite('HTTP/1.1', () => {
     assert.equal((await ask(services, { as: admin, headers })).headers['content-encoding'], undefined);
   });
 
-  test('HEAD has no body', async () => {
+  test('returns no body for HEAD', async () => {
     const { status, bytes } = await ask(`${services}/kubernetes`, { method: 'HEAD', as: admin });
     assert.deepEqual([status, bytes.length], [200, 0]);
   });
 
-  test('the headers of a watch come before its first event', async () => {
+  test('sends the headers of a watch before its first event', async () => {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       const url = `${server.url}${services}?watch=1&resourceVersion=${store.revision}`;
       request(url, { ca: ca?.cert, cert: admin?.cert, key: admin?.key, agent: false }, resolve)
@@ -193,7 +193,7 @@ suite('HTTP/1.1', () => {
   });
 });
 
-test('HTTP/2 carries many requests and watches on one connection', async () => {
+test('serves many requests and watches on one HTTP/2 connection', async () => {
   const session = connect(server.url, {
     ca: ca?.cert,
     ...(admin === undefined ? {} : { cert: admin.cert, key: admin.key }),

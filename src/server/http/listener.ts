@@ -9,7 +9,7 @@ import { AuthRateLimiter } from './auth-rate-limiter.ts';
 import { readBody } from './body.ts';
 import type { ConnectionLimits } from './connections.ts';
 import { Connections, defaultConnectionLimits } from './connections.ts';
-import type { Incoming, Outgoing } from './messages.ts';
+import type { Incoming, Outgoing } from './write.ts';
 import { isClosed, writeReply } from './write.ts';
 
 export interface ListenerOptions {
@@ -17,21 +17,21 @@ export interface ListenerOptions {
   /** 0 picks a free one. */
   readonly port: number;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
-  /** Who the request comes from, or what finds out; undefined: credentials were given and none was right. */
+  /** The user of the request, a function that authenticates it, or undefined if no credential is valid. */
   identify(request: Incoming): User | undefined | (() => Promise<User | undefined>);
   /** Must not reject: every failure is a reply. */
   handle(request: ApiRequest): Promise<Reply>;
-  /** Told of what should not be able to happen. */
-  onBug(error: unknown): void;
-  /** The reply to a request whose credentials are wrong; it has no user. */
+  /** Called for errors that are bugs. */
+  onUnexpectedError(error: unknown): void;
+  /** The reply to a request without valid credentials; it has no user. */
   unauthorized(request: ApiRequest): Reply;
   readonly connections?: Partial<ConnectionLimits>;
 }
 
-/** An open port. `close` stops accepting, lets requests finish, and cuts what remains after a grace period. */
+/** An open port. `close` stops accepting, lets requests finish, and closes remaining connections after a grace period. */
 export interface Listener {
   readonly port: number;
-  /** New connections get this certificate; those that are open go on. */
+  /** Uses this certificate for new connections; open ones are not affected. */
   renew(tls: ListenerOptions['tls']): void;
   close(graceMs?: number): Promise<void>;
 }
@@ -49,15 +49,15 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     requestCert: true,
     rejectUnauthorized: false, // a request without a certificate may still carry a token
     minVersion: 'TLSv1.2',
-    maxHeaderSize: maxHeaderBytes, // bearer tokens and impersonation headers outgrow Node's 16 KiB
+    maxHeaderSize: maxHeaderBytes, // bearer tokens and impersonation headers exceed Node's 16 KiB
     maxSessionMemory: 64,
-    // CVE-2023-44487: who opens and resets streams faster than this has its connection closed.
+    // CVE-2023-44487: closes the connection of a client that opens and resets streams faster than this.
     streamResetBurst: 500,
     streamResetRate: 50,
     maxOutstandingSettings: 10,
     handshakeTimeout: 20_000,
-    noDelay: true, // a second small write would wait for the answer to the first, up to 40 ms
-    keepAlive: true, // a client whose machine has gone is noticed, and its watches end
+    noDelay: true, // otherwise a second small write waits up to 40 ms for the acknowledgement of the first
+    keepAlive: true, // detects clients whose machine is gone, to end their watches
     keepAliveInitialDelay: 15_000,
     settings: { maxConcurrentStreams: 1000, initialWindowSize: 256 * 1024, maxHeaderListSize: maxHeaderBytes },
     http1Options: {
@@ -71,18 +71,18 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const limits = { ...defaultConnectionLimits, ...options.connections };
   const connections = new Connections(server, limits);
 
-  const serving = { ...options, attempts: new AuthRateLimiter(), patienceMs: limits.stallMs };
+  const serving = { ...options, authLimiter: new AuthRateLimiter(), stallTimeoutMs: limits.stallMs };
 
   server.on('request', (incoming: Incoming, outgoing: Outgoing) => {
-    // Every failure is a reply; what still gets here is a bug, and costs one connection, not the server.
+    // Failures are replies, so an error here is a bug; it costs one connection, not the server.
     serve(incoming, outgoing, serving).catch((error: unknown) => {
-      options.onBug(error);
+      options.onUnexpectedError(error);
       outgoing.destroy();
     });
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => rejectMalformed(error, socket));
   server.on('sessionError', () => undefined); // the session closes itself
-  server.on('tlsClientError', (_error, socket) => socket.destroy()); // a failed handshake has nobody to tell
+  server.on('tlsClientError', (_error, socket) => socket.destroy());
 
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -91,7 +91,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       resolve();
     });
   });
-  // Accepting fails when descriptors run out; the next attempt may not.
+  // Accepting fails when descriptors run out; a later attempt may succeed.
   server.on('error', () => undefined);
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : options.port;
@@ -102,39 +102,38 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
-type Serving = ListenerOptions & { readonly attempts: AuthRateLimiter; readonly patienceMs: number };
+type Serving = ListenerOptions & { readonly authLimiter: AuthRateLimiter; readonly stallTimeoutMs: number };
 
 async function serve(incoming: Incoming, outgoing: Outgoing, options: Serving): Promise<void> {
   const write = (reply: Reply): Promise<void> =>
-    writeReply(outgoing, reply, { incoming, patienceMs: options.patienceMs });
+    writeReply(outgoing, reply, { incoming, stallTimeoutMs: options.stallTimeoutMs });
   if ((incoming.url ?? '').length > maxUrlBytes) {
     incoming.resume();
     await write(textReply(414, `URI too long: limit is ${maxUrlBytes}\n`));
     return;
   }
   const identified = options.identify(incoming);
-  // Only a token that is new here takes a while; nobody else waits for a tick.
-  const user = typeof identified === 'object' ? identified : await attempt(incoming, identified, options.attempts);
-  if (user === 'too often' || user === undefined) {
+  // Only tokens that are not cached need asynchronous work; other requests continue in the same tick.
+  const user =
+    typeof identified === 'object' ? identified : await authenticate(incoming, identified, options.authLimiter);
+  if (user === 'rate limited' || user === undefined) {
     incoming.resume();
-    const isWrong = user === undefined;
-    const reply = isWrong ? options.unauthorized(requestOf(incoming, outgoing, nobody)) : tooManyRequests();
-    await write(reply);
+    await write(user === undefined ? options.unauthorized(requestOf(incoming, outgoing, nobody)) : tooManyRequests());
     return;
   }
   await write(await options.handle(requestOf(incoming, outgoing, user)));
 }
 
-/** Finds out about credentials that are not known to be right, unless their address has shown too many wrong ones. */
-async function attempt(
+/** Verifies credentials that are not cached, unless their address has failed too often. */
+async function authenticate(
   { socket }: Incoming,
   verify: (() => Promise<User | undefined>) | undefined,
-  attempts: AuthRateLimiter,
-): Promise<User | undefined | 'too often'> {
+  limiter: AuthRateLimiter,
+): Promise<User | undefined | 'rate limited'> {
   const address = socket?.remoteAddress ?? '';
-  if (!attempts.take(address)) return 'too often';
+  if (!limiter.take(address)) return 'rate limited';
   const user = await verify?.();
-  if (user !== undefined) attempts.refund(address);
+  if (user !== undefined) limiter.refund(address);
   return user;
 }
 
@@ -145,7 +144,7 @@ function requestOf(incoming: Incoming, outgoing: Outgoing, user: User): ApiReque
     method: incoming.method ?? 'GET',
     url: incoming.url ?? '/',
     header(name) {
-      if (isCredential(name)) return undefined; // they have served: nothing behind this must see or log them
+      if (isCredential(name)) return undefined; // already used: later stages must not read or log credentials
       const value = incoming.headers[name];
       return Array.isArray(value) ? value.join(',') : value;
     },
@@ -153,20 +152,20 @@ function requestOf(incoming: Incoming, outgoing: Outgoing, user: User): ApiReque
     user,
     impersonation: readImpersonation(incoming.rawHeaders),
     remote: incoming.socket?.remoteAddress,
-    isGone: () => isClosed(outgoing),
+    isAborted: () => isClosed(outgoing),
   };
 }
 
 const isCredential = (header: string): boolean => header === 'authorization' || isImpersonationHeader(header);
 
-/** What Node could not parse as HTTP gets one plain answer, if the socket still takes one. */
+/** Replies to input that Node could not parse as HTTP, if the socket is still writable. */
 function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
-  const status = refusals.get(code) ?? '400 Bad Request';
+  const status = parseFailures.get(code) ?? '400 Bad Request';
   if (socket.writable) socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   else socket.destroy();
 }
 
-const refusals = new Map([
+const parseFailures = new Map([
   ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
   ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
 ]);

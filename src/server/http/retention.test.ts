@@ -1,5 +1,5 @@
-// Watches that have come and gone leave nothing behind: no handle, no counter and no object. Resident memory is another
-// matter, which depends on the allocator: see src/cli/up/idle-memory.ts.
+// Closed watches leave no handle, no counter and no object behind. Resident memory depends on the allocator:
+// see src/cli/process/idle-memory.ts.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -56,7 +56,7 @@ async function metric(server: RunningServer, name: string): Promise<number> {
   return lines.reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
-/** Opens watches over both protocols; what is returned drops their connections. */
+/** Opens watches over both protocols and returns a function that drops their connections. */
 async function openWatches(port: number): Promise<() => void> {
   const tls = { host: '127.0.0.1', port, rejectUnauthorized: false };
   const sockets = Array.from({ length: perRound }, () => connect({ ...tls, ALPNProtocols: ['http/1.1'] }));
@@ -87,7 +87,7 @@ async function heapUsed(): Promise<number> {
   return process.memoryUsage().heapUsed;
 }
 
-test('rounds of watches that are opened and dropped leave nothing behind', async (context) => {
+test('opening and dropping watches leaks nothing', async (context) => {
   await using store = openMemoryStore();
   const server = await start(store);
   context.after(() => server.close());
@@ -99,7 +99,7 @@ test('rounds of watches that are opened and dropped leave nothing behind', async
     drop();
     await until('no watch is left', async () => (await watches()) === 0);
     assert.equal(await metric(server, 'fairlead_unsent_bytes'), 0);
-    // The first round also makes what is made once: compiled code, caches, further acceptors.
+    // The first round also allocates what is allocated once: compiled code, caches, further acceptors.
     const settled = rounds[1]?.handles;
     await until('the handles are as many as before', () => settled === undefined || handles() <= settled);
     rounds.push({ handles: handles(), heap: await heapUsed() });

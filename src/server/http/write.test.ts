@@ -1,4 +1,4 @@
-// A client that does not read must not make the server hold its answer: what is made and what waits is counted here.
+// A client that does not read must not make the server buffer its reply: these tests count encoded and pending bytes.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -27,10 +27,10 @@ before(async () => {
 
 const pieceLength = 128 << 10;
 const pieceCount = 2000;
-/** Compression does not make it much shorter: it repeats at a greater distance than gzip looks back. */
+/** Hardly compressible: it repeats at a greater distance than gzip's window. */
 const noise = randomBytes((pieceLength * 3) / 4).toString('base64');
 
-/** A server whose every answer is 250 MB in pieces, or one piece at /whole. */
+/** A server whose replies are 250 MB in pieces, or one piece at /whole. */
 class LargeServer {
   readonly unsent = new UnsentBytes(defaultLimits);
   made = 0;
@@ -46,7 +46,7 @@ class LargeServer {
       identify: () => ({ name: 'alice', uid: '', groups: [] }),
       handle: async ({ url }) => this.#reply(url),
       unauthorized: () => assert.fail('nobody is refused'),
-      onBug: (error) => assert.fail(String(error)),
+      onUnexpectedError: (error) => assert.fail(String(error)),
     });
     context.after(() => listener.close(0));
     return listener;
@@ -57,7 +57,7 @@ class LargeServer {
       status: 200,
       headers: {},
       body: url === '/whole' ? noise.repeat(128) : this.#pieces(),
-      hold: (holder) => this.unsent.open('alice', holder),
+      openAccount: (holder) => this.unsent.open('alice', holder),
       release: () => void this.released++,
     };
   }
@@ -70,7 +70,7 @@ class LargeServer {
   }
 }
 
-/** Sends a request and reads nothing of the answer; what is returned ends the connection. */
+/** Sends a request, reads nothing of the reply, and returns a function that ends the connection. */
 type Open = (port: number, path: string) => Promise<() => void>;
 
 const http1 =
@@ -99,12 +99,12 @@ const clients: Readonly<Record<string, Open>> = {
 
 suite('a client that does not read', () => {
   for (const [name, open] of Object.entries(clients)) {
-    test(`${name}: little of the answer is made, until it goes`, async (context) => {
+    test(`${name}: encodes little of the reply until the client disconnects`, async (context) => {
       const server = new LargeServer();
       const listener = await server.start(60_000, context);
       const close = await open(listener.port, '/');
       await until('the answer waits for the client', () => server.unsent.bytes > 0);
-      // What the kernel and the compressor take is not the server's to count; it is far less than the answer.
+      // Buffers of the kernel and the compressor are not counted; they are far smaller than the reply.
       assert.ok(server.made < pieceCount / 4, `${server.made} pieces were made`);
       assert.ok(server.unsent.bytes <= pieceLength, `${server.unsent.bytes} bytes are held`);
       close();
@@ -112,7 +112,7 @@ suite('a client that does not read', () => {
       assert.equal(server.unsent.bytes, 0);
     });
 
-    test(`${name}: the server cuts it off`, async (context) => {
+    test(`${name}: is disconnected`, async (context) => {
       const server = new LargeServer();
       const listener = await server.start(50, context);
       const close = await open(listener.port, '/');
@@ -123,19 +123,19 @@ suite('a client that does not read', () => {
     });
 
     if (name.includes('gzip')) continue;
-    test(`${name}: an answer that is one text is counted until the server cuts it off`, async (context) => {
+    test(`${name}: a reply in one piece counts as unsent until the client is disconnected`, async (context) => {
       const server = new LargeServer();
       const listener = await server.start(300, context);
       const closers = await Promise.all(Array.from({ length: 3 }, () => open(listener.port, '/whole')));
       await until('answers wait', () => server.unsent.bytes >= 128 * pieceLength);
-      await until('all are cut off', () => server.released === 3);
+      await until('all are disconnected', () => server.released === 3);
       assert.equal(server.unsent.bytes, 0);
       for (const close of closers) close();
     });
   }
 });
 
-test('a client that reads a little at a time is cut off when its waits add up', async (context) => {
+test('disconnects a client that reads slowly when its waits add up', async (context) => {
   const server = new LargeServer();
   const listener = await server.start(200, context);
   const socket = connect({ host: '127.0.0.1', port: listener.port, ca: tls.ca, ALPNProtocols: ['http/1.1'] });

@@ -1,30 +1,34 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { createGzip, constants } from 'node:zlib';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream';
 
 import { nextTurn, setTimeout } from '../../machine/timers.ts';
+import type { BufferedOutput, OutputAccount } from '../limits/unsent-bytes.ts';
 import type { BodyReply, Headers, Reply, Sink, StreamReply } from '../reply.ts';
-import { Backlog } from './backlog.ts';
-import type { Incoming, Outgoing } from './messages.ts';
 
-/** Bodies past this size are compressed for clients that can take it. */
+/** Requests and responses of either protocol, through Node's compatibility API. */
+export type Incoming = IncomingMessage | Http2ServerRequest;
+export type Outgoing = ServerResponse | Http2ServerResponse;
+
+/** Bodies beyond this size are compressed for clients that accept gzip. */
 const gzipFromBytes = 128 * 1024;
-/** Bodies past this size are counted until an HTTP/1.1 client takes them. It waits for one answer at a time. */
+/** Bodies beyond this size count as unsent until an HTTP/1.1 client has read them; it has one reply at a time. */
 const countFromBytes = 16 * 1024;
-/** How long a client may take to read the end of a watch. */
+/** How long a client may take to read the rest of an ended watch. */
 const lingerMs = 10_000;
 
 /** The client of a reply. */
 export interface Receiver {
   readonly incoming: Incoming;
-  /** How long the server waits in all for the client to read an answer, or for a watch to read what was sent last. */
-  readonly patienceMs: number;
+  /** How long the server waits in total for the client to read a reply, or the last write of a watch. */
+  readonly stallTimeoutMs: number;
 }
 
 /**
- * Sends a reply over either protocol; a client that has gone is not an error. Resolves when the body is made, and
- * rejects only if it could not be made.
+ * Sends a reply over either protocol; a disconnected client is not an error. Resolves when the body is encoded, and
+ * rejects only if encoding failed.
  */
 export async function writeReply(outgoing: Outgoing, reply: Reply, receiver: Receiver): Promise<void> {
   outgoing.on('error', () => undefined); // reset by the client
@@ -33,16 +37,16 @@ export async function writeReply(outgoing: Outgoing, reply: Reply, receiver: Rec
     else outgoing.on('close', reply.release);
   }
   if (isClosed(outgoing)) return;
-  if ('stream' in reply) writeStream(outgoing, reply, receiver.patienceMs);
+  if ('stream' in reply) writeStream(outgoing, reply, receiver.stallTimeoutMs);
   else if (receiver.incoming.method === 'HEAD') writeHead(outgoing, reply.status, reply.headers).end();
   else await writeBody(outgoing, reply, receiver);
 }
 
-/** Whether the client has gone. */
+/** Whether the client has disconnected. */
 export const isClosed = (outgoing: Outgoing): boolean =>
   outgoing.destroyed || ('stream' in outgoing && (outgoing.stream === undefined || outgoing.stream.destroyed));
 
-/** Both classes have this call; their common type lacks a signature TypeScript can call. */
+/** Both response classes have `writeHead`, but TypeScript cannot call it on their union. */
 function writeHead(outgoing: Outgoing, status: number, headers: Headers): Outgoing {
   for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value);
   outgoing.statusCode = status;
@@ -76,39 +80,39 @@ async function writeWhole(
   }
   writeHead(outgoing, reply.status, { ...reply.headers, 'Content-Length': String(body.length) }).end(body);
   if (body.length < countFromBytes && !('stream' in outgoing)) return;
-  const backlog = new Backlog(reply, () => cutOff(outgoing), receiver.patienceMs);
-  backlog.begin(body.length);
-  outgoing.on('finish', () => backlog.close());
-  outgoing.on('close', () => backlog.close());
+  const pending = new PendingReply(reply, () => destroy(outgoing), receiver.stallTimeoutMs);
+  pending.begin(body.length);
+  outgoing.on('finish', () => pending.close());
+  outgoing.on('close', () => pending.close());
 }
 
-/** Sends piece by piece, each when the client has taken the one before and it is this client's turn. */
+/** Sends one piece at a time, each after the client has read the one before and the flow has its turn. */
 async function send(
   outgoing: Outgoing,
   reply: BodyReply,
-  { pieces, incoming, patienceMs }: Receiver & { readonly pieces: Iterator<string | Buffer, unknown> },
+  { pieces, incoming, stallTimeoutMs }: Receiver & { readonly pieces: Iterator<string | Buffer, unknown> },
 ): Promise<void> {
   const target = acceptsGzip(incoming) ? compressed(outgoing, reply) : writeHead(outgoing, reply.status, reply.headers);
-  const backlog = new Backlog(reply, () => cutOff(outgoing), patienceMs);
-  let onTaken = (): void => undefined;
-  target.on('drain', () => onTaken());
+  const pending = new PendingReply(reply, () => destroy(outgoing), stallTimeoutMs);
+  let onRead = (): void => undefined;
+  target.on('drain', () => onRead());
   outgoing.on('close', () => {
-    backlog.close();
-    onTaken();
+    pending.close();
+    onRead();
   });
   const turn = reply.pace ?? nextTurn;
   for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
     const piece = Buffer.from(next.value);
     if (!target.write(piece)) {
-      backlog.begin(piece.length);
-      await new Promise<void>((resolve) => (onTaken = resolve));
-      backlog.end();
+      pending.begin(piece.length);
+      await new Promise<void>((resolve) => (onRead = resolve));
+      pending.end();
     }
-    await turn(); // before the next piece is made, which is the work
+    await turn(); // before the next piece is encoded, which is the expensive part
     if (isClosed(outgoing)) return;
   }
   target.end();
-  backlog.begin(outgoing.writableLength);
+  pending.begin(outgoing.writableLength);
 }
 
 function* chained(head: readonly string[], tail: Iterator<string, unknown>): Generator<string, void> {
@@ -121,41 +125,90 @@ const acceptsGzip = (incoming: Incoming): boolean => /\bgzip\b/.test(String(inco
 function compressed(outgoing: Outgoing, reply: BodyReply): Writable {
   writeHead(outgoing, reply.status, { ...reply.headers, 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' });
   const gzip = createGzip({ level: constants.Z_BEST_SPEED });
-  pipeline(gzip, outgoing, () => undefined); // an early end is the client's choice
+  pipeline(gzip, outgoing, () => undefined); // the client may disconnect early
   return gzip;
 }
 
-/** Drops the stream, or the connection of HTTP/1, with all that is unsent. */
-const cutOff = (outgoing: Outgoing): void => void ('stream' in outgoing ? outgoing.stream : outgoing).destroy();
+/** Destroys the HTTP/2 stream or HTTP/1 connection and discards unsent bytes. */
+const destroy = (outgoing: Outgoing): void => void ('stream' in outgoing ? outgoing.stream : outgoing).destroy();
 
-function writeStream(outgoing: Outgoing, reply: StreamReply, patienceMs: number): void {
+function writeStream(outgoing: Outgoing, reply: StreamReply, stallTimeoutMs: number): void {
   // HTTP/2's response has the calls of HTTP/1's; the types of one lack flushHeaders.
   const response = writeHead(outgoing, reply.status, reply.headers) as ServerResponse;
   response.flushHeaders(); // Go's clients wait for them before anything else
-  const cut = (): void => cutOff(outgoing);
+  const abort = (): void => destroy(outgoing);
   let stalled: NodeJS.Timeout | undefined;
   const clear = (): void => clearTimeout(stalled);
   response.on('drain', clear);
   response.on('close', clear);
   const sink: Sink = {
     write(chunk) {
-      // Node would cork the socket until the next tick, and encrypt what all watches send in one go.
+      // Otherwise Node corks the socket until the next tick and encrypts the writes of all watches at once.
       const socket = 'stream' in outgoing ? undefined : outgoing.socket;
       socket?.cork();
       const isTaken = response.write(chunk);
       socket?.uncork();
       clear();
-      if (!isTaken) stalled = setTimeout(cut, patienceMs);
+      if (!isTaken) stalled = setTimeout(abort, stallTimeoutMs);
       return isTaken;
     },
     onDrain: (listener) => void response.on('drain', listener),
     onClose: (listener) => void response.on('close', listener),
     end() {
       response.end();
-      const timer = setTimeout(cut, lingerMs);
+      const timer = setTimeout(abort, lingerMs);
       response.on('close', () => clearTimeout(timer));
     },
-    cut,
+    abort,
   };
   reply.stream(sink);
+}
+
+/** The bytes of one reply that the client has not read. Aborts the reply when the waits add up to `stallTimeoutMs`. */
+class PendingReply implements BufferedOutput {
+  readonly #account: OutputAccount | undefined;
+  readonly #abort: () => void;
+  #stallTimeoutMs: number;
+  #bytes = 0;
+  #since = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ openAccount }: BodyReply, abort: () => void, stallTimeoutMs: number) {
+    this.#abort = abort;
+    this.#stallTimeoutMs = stallTimeoutMs;
+    this.#account = openAccount?.(this);
+  }
+
+  get pendingBytes(): number {
+    return this.#bytes;
+  }
+
+  /** Starts to wait until the client has read `bytes`. */
+  begin(bytes: number): void {
+    this.#bytes = bytes;
+    this.#since = performance.now();
+    this.#timer = setTimeout(() => this.abort(), Math.max(0, this.#stallTimeoutMs));
+    this.#account?.add(bytes);
+  }
+
+  /** Ends the wait. */
+  end(): void {
+    if (this.#timer === undefined) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#stallTimeoutMs -= performance.now() - this.#since;
+    this.#account?.subtract(this.#bytes);
+    this.#bytes = 0;
+  }
+
+  abort(): void {
+    this.#abort();
+    this.close();
+  }
+
+  /** Ends the accounting, because the reply is sent or aborted. */
+  close(): void {
+    this.end();
+    this.#account?.close();
+  }
 }

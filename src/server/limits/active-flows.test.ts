@@ -3,23 +3,23 @@ import { test } from 'node:test';
 
 import { ActiveFlows } from './active-flows.ts';
 
-test('who is alone: nobody else has asked of late', () => {
+test('another flow is active until it has sent no request for a while', () => {
   let now = 0;
-  const company = new ActiveFlows(() => now);
-  assert.ok(company.isAlone('alice'), 'nobody has asked');
-  company.record('alice');
-  assert.ok(company.isAlone('alice'));
-  assert.ok(!company.isAlone('bob'));
+  const flows = new ActiveFlows(() => now);
+  assert.ok(!flows.hasOtherFlows('alice'), 'no request yet');
+  flows.record('alice');
+  assert.ok(!flows.hasOtherFlows('alice'));
+  assert.ok(flows.hasOtherFlows('bob'));
   now = 100;
-  company.record('bob');
-  for (now = 101; now < 300; now += 10) company.record('alice');
-  assert.ok(!company.isAlone('alice'), 'bob was here a moment ago');
+  flows.record('bob');
+  for (now = 101; now < 300; now += 10) flows.record('alice');
+  assert.ok(flows.hasOtherFlows('alice'), 'bob sent a request a moment ago');
   now = 400;
-  assert.ok(company.isAlone('alice'), 'bob has gone');
-  company.record('carol');
-  company.record('bob');
+  assert.ok(!flows.hasOtherFlows('alice'), 'bob is no longer active');
+  flows.record('carol');
+  flows.record('bob');
   assert.deepEqual(
-    ['alice', 'bob', 'carol'].filter((flow) => company.isAlone(flow)),
+    ['alice', 'bob', 'carol'].filter((flow) => !flows.hasOtherFlows(flow)),
     [],
   );
 });

@@ -1,35 +1,35 @@
-/** How long who has asked counts as being there. */
-const hereMs = 250;
+/** A flow is active for this long after its last request. */
+const activeMs = 250;
 
 /**
- * Who is there. A flow that has the server to itself may use all of it; in company each leaves room for the others, so
- * that who asks seldom is answered as quickly as on an idle server.
+ * The flows that sent requests recently. A flow may use the whole server while no other flow is active; otherwise each flow
+ * leaves capacity for the others, so that a client with few requests is served as quickly as on an idle server.
  */
 export class ActiveFlows {
   readonly #clock: () => number;
   #latest = { flow: '', at: -Infinity };
-  /** The latest of another flow than the latest. */
-  #before = { flow: '', at: -Infinity };
+  /** The latest request of any flow other than `#latest`. */
+  #previous = { flow: '', at: -Infinity };
 
-  /** `clock` is in milliseconds and never goes back. */
+  /** `clock` returns monotonic milliseconds. */
   constructor(clock: () => number = () => performance.now()) {
     this.#clock = clock;
   }
 
-  /** A flow has asked for something. */
+  /** Records a request of the flow. */
   record(flow: string): void {
     if (flow !== this.#latest.flow) {
-      const latest = this.#before;
-      this.#before = this.#latest;
+      const latest = this.#previous;
+      this.#previous = this.#latest;
       this.#latest = latest;
       latest.flow = flow;
     }
     this.#latest.at = this.#clock();
   }
 
-  /** Whether nobody but this flow has asked of late. */
-  isAlone(flow: string): boolean {
-    const other = this.#latest.flow === flow ? this.#before : this.#latest;
-    return this.#clock() - other.at > hereMs;
+  /** Whether any other flow is active. */
+  hasOtherFlows(flow: string): boolean {
+    const other = this.#latest.flow === flow ? this.#previous : this.#latest;
+    return this.#clock() - other.at <= activeMs;
   }
 }

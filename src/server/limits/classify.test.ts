@@ -10,7 +10,7 @@ const users = {
   anonymous: { name: 'system:anonymous', uid: '', groups: ['system:unauthenticated'] },
 } as const;
 
-suite('lanes', () => {
+suite('priority levels', () => {
   const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
   const table: readonly [user: keyof typeof users, request: string, want: string][] = [
     ['alice', 'GET /api/v1/namespaces/default/services/web', 'readOnly alice'],
@@ -23,7 +23,7 @@ suite('lanes', () => {
     ['alice', `GET ${leases}/one`, 'leases alice'],
     ['alice', `PUT ${leases}/one`, 'leases alice'],
     ['alice', `PATCH ${leases}/one`, 'leases alice'],
-    // Leases are renewed one by one; whoever lists them waits with everyone.
+    // Renewals address a single Lease; lists of Leases are ordinary reads.
     ['alice', `GET ${leases}`, 'readOnly alice'],
     ['alice', `GET ${leases}?watch=1&fieldSelector=metadata.name=one`, 'readOnly alice'],
     ['alice', `DELETE ${leases}/one`, 'mutating alice'],
@@ -44,7 +44,7 @@ suite('lanes', () => {
   }
 });
 
-suite('an impersonated request uses the share and the lane of the authenticated user', () => {
+suite('an impersonated request uses the share and the priority level of the authenticated user', () => {
   const table: readonly [by: keyof typeof users, as: keyof typeof users, want: string][] = [
     ['alice', 'admin', 'readOnly alice'],
     ['alice', 'anonymous', 'readOnly alice'],
@@ -59,7 +59,7 @@ suite('an impersonated request uses the share and the lane of the authenticated 
   }
 });
 
-suite('a write costs by the bytes of its body', () => {
+suite('the cost of a write grows with its body', () => {
   const table: readonly [bytes: number, want: number][] = [
     [0, 1],
     [256 * 1024, 1],

@@ -3,46 +3,46 @@ import type { ApiRequest, User } from '../reply.ts';
 import type { RequestInfo, ResourceRequest } from '../request.ts';
 import type { PriorityLevel } from './options.ts';
 
-/** How a request is shared out. */
-export interface Classified {
+/** How flow control treats a request. */
+export interface RequestClass {
   readonly level: PriorityLevel;
-  /** Whose share it comes out of. */
+  /** The flow whose share the request uses. */
   readonly flow: string;
   readonly isMutating: boolean;
 }
 
 const healthPaths = /^\/(?:healthz|livez|readyz)(?:\/|$)/;
 
-/** The part of a request that decides who sent it. */
+/** The fields of a request that identify its sender. */
 export type Sender = Pick<ApiRequest, 'user' | 'impersonator' | 'remote'>;
 
 /**
- * The user whose share a request uses: the authenticated one. The impersonated user would let a client with impersonation
- * rights use a share for every name it can make up.
+ * The user whose share a request uses: the authenticated user, even when the request impersonates another. Otherwise a
+ * client that may impersonate could use one share for each name it invents.
  */
 export const chargedUser = ({ user, impersonator }: Sender): User => impersonator ?? user;
 
-/** Decides which lane a request takes, and whose share it uses. */
-export function classify(sender: Sender, info: RequestInfo): Classified {
+/** The priority level and the flow of a request. */
+export function classify(sender: Sender, info: RequestInfo): RequestClass {
   const isMutating = changes(info);
   return { level: levelOf(chargedUser(sender), info, isMutating), flow: flowOf(sender), isMutating };
 }
 
-/** The flow of a sender: the user name, or for anonymous requests the address, which is all that tells them apart. */
+/** The flow of a sender: the user name, and for anonymous requests the address too. */
 export function flowOf(sender: Sender): string {
   const { name, groups } = chargedUser(sender);
   return groups.includes('system:unauthenticated') ? `${name}@${sender.remote ?? ''}` : name;
 }
 
 function levelOf(user: User, info: RequestInfo, isMutating: boolean): PriorityLevel {
-  // First, so that a Lease does not wait behind what the same administrator does otherwise.
+  // Checked first, so that a Lease does not wait behind other requests of the same administrator.
   if (info.isResource && isLease(info)) return 'leases';
-  if (isMaster(user)) return 'exempt'; // an administrator never waits behind others
+  if (isMaster(user)) return 'exempt'; // an administrator never waits behind other users
   if (info.isResource) return isMutating ? 'mutating' : 'readOnly';
   return healthPaths.test(info.path) ? 'exempt' : 'readOnly';
 }
 
-/** What a part does to stay the leader. */
+/** The requests of leader election. */
 const isLease = ({ group, resource, verb, name }: ResourceRequest): boolean =>
   group === 'coordination.k8s.io' &&
   resource === 'leases' &&
@@ -51,13 +51,13 @@ const isLease = ({ group, resource, verb, name }: ResourceRequest): boolean =>
 const changes = (info: RequestInfo): boolean =>
   info.isResource && info.verb !== 'get' && info.verb !== 'list' && info.verb !== 'watch';
 
-/** Objects that cost a list about as much as an ordinary request costs. */
+/** Listing this many objects costs about as much as an ordinary request. */
 const objectsPerSeat = 200;
-/** Bytes of a body that cost a write about as much as an ordinary one does, and take as much memory. */
+/** Reading a body of this size costs about as much time and memory as an ordinary request. */
 const bytesPerSeat = 256 * 1024;
 const maxSeats = 10;
 
-/** What a request costs, in seats: lists grow with what there is to list, writes with the bytes of their body. */
+/** The cost of a request in seats: that of a list grows with the number of objects, that of a write with its body. */
 export function costOf(
   info: RequestInfo,
   { objects, bytes }: { readonly objects: number; readonly bytes: number },

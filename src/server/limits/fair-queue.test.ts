@@ -2,38 +2,38 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 
-import type { QueueLimits, Refusal } from './fair-queue.ts';
+import type { QueueLimits, RejectionReason } from './fair-queue.ts';
 import { FairQueue } from './fair-queue.ts';
 
 const roomy: QueueLimits = {
   seats: 100,
   seatsPerFlow: 100,
-  seatsPerTurn: { shared: 100, alone: 100, total: Infinity },
+  seatsPerTurn: { shared: 100, exclusive: 100, total: Infinity },
   waiting: 100,
   waitingPerFlow: 100,
 };
 
-/** A queue with a log: `alice1` is alice's first request. */
+/** A queue that logs its decisions: `alice1` is alice's first request. */
 class Run {
   readonly limits: QueueLimits;
   readonly queue: FairQueue;
   readonly log: string[] = [];
-  /** What runs, in the order it started. */
+  /** Running requests in the order in which they started. */
   readonly running: { readonly flow: string; readonly cost: number; readonly name: string }[] = [];
   readonly waiting: { readonly flow: string; readonly cost: number; readonly name: string }[] = [];
   readonly startedInTurn = new Map<string, number>();
   readonly #counts = new Map<string, number>();
-  wantsTurn = false;
+  isTurnScheduled = false;
 
   constructor(limits: Partial<QueueLimits>) {
     this.limits = { ...roomy, ...limits };
     this.queue = new FairQueue(this.limits, {
-      onTurn: () => void (this.wantsTurn = true),
-      isAlone: (flow) => flow === 'solo',
+      scheduleNextTurn: () => void (this.isTurnScheduled = true),
+      hasOtherFlows: (flow) => flow !== 'solo',
     });
   }
 
-  ask(flow: string, cost = 1, now = 0): void {
+  request(flow: string, cost = 1, now = 0): void {
     const count = (this.#counts.get(flow) ?? 0) + 1;
     this.#counts.set(flow, count);
     const request = { flow, cost, name: `${flow}${count}` };
@@ -47,7 +47,7 @@ class Run {
         this.waiting.splice(this.waiting.indexOf(request), 1);
         this.#started(request);
       },
-      refuse: (why: Refusal): void => {
+      reject: (why: RejectionReason): void => {
         this.waiting.splice(this.waiting.indexOf(request), 1);
         this.log.push(`${request.name} ${why}`);
       },
@@ -61,7 +61,7 @@ class Run {
   }
 
   turn(): void {
-    this.wantsTurn = false;
+    this.isTurnScheduled = false;
     this.startedInTurn.clear();
     this.queue.nextTurn();
   }
@@ -73,101 +73,101 @@ class Run {
   }
 }
 
-/** `alice` asks, `alice:5` for five seats, `done` ends the oldest that runs, `turn` is the next turn of the loop. */
+/** `alice` sends a request, `alice:5` one of five seats, `done` ends the oldest running request, `turn` begins a new turn. */
 function play(limits: Partial<QueueLimits>, script: string): string {
   const run = new Run(limits);
   for (const word of script.split(' ')) {
     const [name = '', cost = '1'] = word.split(':');
     if (name === 'done') run.finish();
     else if (name === 'turn') run.turn();
-    else run.ask(name, Number(cost));
+    else run.request(name, Number(cost));
   }
   return run.log.join(' ');
 }
 
-suite('who starts when', () => {
+suite('FairQueue', () => {
   const table: readonly { name: string; limits: Partial<QueueLimits>; given: string; want: string }[] = [
-    { name: 'what has room starts at once', limits: {}, given: 'a a b', want: 'a1 a2 b1' },
+    { name: 'starts requests at once while seats are free', limits: {}, given: 'a a b', want: 'a1 a2 b1' },
     {
-      name: 'without a free seat it waits for one',
+      name: 'queues a request until a seat is free',
       limits: { seats: 1 },
       given: 'a b done',
       want: 'a1 b1',
     },
     {
-      name: 'one with many waiting does not hold up another',
+      name: 'does not delay a flow behind the backlog of another',
       limits: { seats: 1 },
       given: 'a a a a b done done done done',
       want: 'a1 b1 a2 a3 a4',
     },
     {
-      name: 'flows with a backlog take turns',
+      name: 'alternates between flows with a backlog',
       limits: { seats: 1 },
       given: 'a a a a b b b done done done done done done',
       want: 'a1 b1 a2 b2 a3 b3 a4',
     },
     {
-      name: 'who asks for more at once gets its next turn later',
+      name: 'charges a flow for the cost of its requests',
       limits: { seats: 1 },
       given: 'x a:3 a:3 b b b b b done done done done done done done',
       want: 'x1 a1 b1 b2 b3 a2 b4 b5',
     },
     {
-      name: 'one flow never has all seats',
+      name: 'limits the seats of one flow',
       limits: { seats: 4, seatsPerFlow: 2 },
       given: 'a a a a b',
       want: 'a1 a2 b1',
     },
     {
-      name: 'a flow starts so many in one turn of the loop, the rest in the next',
-      limits: { seatsPerTurn: { shared: 2, alone: 2, total: Infinity } },
+      name: 'limits the seats a flow takes in one turn of the event loop',
+      limits: { seatsPerTurn: { shared: 2, exclusive: 2, total: Infinity } },
       given: 'a a a a a b turn turn',
       want: 'a1 a2 b1 a3 a4 a5',
     },
     {
-      name: 'who is alone starts more of them',
-      limits: { seatsPerTurn: { shared: 1, alone: 3, total: Infinity } },
+      name: 'raises that limit for the only active flow',
+      limits: { seatsPerTurn: { shared: 1, exclusive: 3, total: Infinity } },
       given: 'solo solo solo solo a a turn',
       want: 'solo1 solo2 solo3 a1 solo4 a2',
     },
     {
-      name: 'all flows together start so many in one turn, the rest in the next, the one that is due first',
-      limits: { seatsPerTurn: { shared: 2, alone: 2, total: 3 } },
+      name: 'limits the seats all flows take in one turn and continues with the earliest due flow',
+      limits: { seatsPerTurn: { shared: 2, exclusive: 2, total: 3 } },
       given: 'a b a b c a b d turn turn',
       want: 'a1 b1 a2 b2 c1 d1 b3 a3',
     },
     {
-      name: 'a wide request is started in a turn that has room for one seat',
-      limits: { seatsPerTurn: { shared: 9, alone: 9, total: 3 } },
+      name: 'starts a request that exceeds the total of a turn when one seat is left in it',
+      limits: { seatsPerTurn: { shared: 9, exclusive: 9, total: 3 } },
       given: 'a b c:10 d turn turn',
       want: 'a1 b1 c1 d1',
     },
     {
-      name: 'what has been answered in the same turn counts too',
-      limits: { seatsPerTurn: { shared: 1, alone: 1, total: Infinity } },
+      name: 'counts finished requests towards the limit of the turn',
+      limits: { seatsPerTurn: { shared: 1, exclusive: 1, total: Infinity } },
       given: 'a done a b turn',
       want: 'a1 b1 a2',
     },
     {
-      name: 'a request wider than what is free starts all the same',
+      name: 'starts a request that needs more seats than are free',
       limits: { seats: 2 },
       given: 'a b:10 c done done',
       want: 'a1 b1 c1',
     },
     {
-      name: 'a flow has so many places to wait in',
+      name: 'limits the waiting requests of one flow',
       limits: { seats: 1, waitingPerFlow: 1 },
       given: 'a a a b',
       want: 'a1 a3 queue-full',
     },
     {
-      name: 'when all places are taken, the longest queue gives one up',
+      name: 'rejects the newest request of the longest queue when all places are taken',
       limits: { seats: 1, waiting: 3 },
       given: 'a a a a b done done done',
       want: 'a1 a4 queue-full b1 a2 a3',
     },
     {
-      name: 'but not for one that would be as long',
+      name: 'rejects the new request if its flow would then have the longest queue',
       limits: { seats: 1, waiting: 2 },
       given: 'a a b c b',
       want: 'a1 c1 queue-full b2 queue-full',
@@ -176,35 +176,35 @@ suite('who starts when', () => {
   for (const { name, limits, given, want } of table) test(name, () => assert.equal(play(limits, given), want));
 });
 
-test('who has waited too long is refused, the others go on waiting', () => {
+test('expire rejects requests that have waited too long and keeps the others', () => {
   const run = new Run({ seats: 1 });
-  run.ask('a');
-  for (const now of [10, 20, 30]) run.ask('b', 1, now);
-  run.ask('c', 1, 15);
+  run.request('a');
+  for (const now of [10, 20, 30]) run.request('b', 1, now);
+  run.request('c', 1, 15);
   run.queue.expire(21);
   assert.deepEqual(run.log, ['a1', 'b1 time-out', 'b2 time-out', 'c1 time-out']);
   run.finish();
   assert.equal(run.log.at(-1), 'b3');
 });
 
-test('a queue at rest asks for no turns and remembers nobody', () => {
+test('an idle queue schedules no turns and keeps no flows', () => {
   const run = new Run({ seats: 1 });
-  run.ask('a');
-  run.ask('b');
+  run.request('a');
+  run.request('b');
   run.turn();
-  assert.equal(run.wantsTurn, false, 'who waits for a seat is served when one is free');
+  assert.equal(run.isTurnScheduled, false, 'leave serves requests that wait for a seat');
   run.finish();
   run.finish();
-  assert.equal(run.wantsTurn, true);
+  assert.equal(run.isTurnScheduled, true);
   run.turn();
-  assert.deepEqual([run.wantsTurn, run.queue.seats, run.queue.waiting], [false, 0, 0]);
+  assert.deepEqual([run.isTurnScheduled, run.queue.seats, run.queue.waiting], [false, 0, 0]);
 });
 
-suite('whatever happens', () => {
+suite('properties', () => {
   const limits = fc.record({
     seats: fc.integer({ min: 1, max: 8 }),
     seatsPerFlow: fc.integer({ min: 1, max: 8 }),
-    seatsPerTurn: fc.constantFrom(1, 2, 4, Infinity).map((shared) => ({ shared, alone: shared, total: Infinity })),
+    seatsPerTurn: fc.constantFrom(1, 2, 4, Infinity).map((shared) => ({ shared, exclusive: shared, total: Infinity })),
     waiting: fc.integer({ min: 1, max: 20 }),
     waitingPerFlow: fc.integer({ min: 1, max: 10 }),
   });
@@ -218,7 +218,7 @@ suite('whatever happens', () => {
   );
   const apply = (run: Run, given: typeof step extends fc.Arbitrary<infer T> ? T : never): void => {
     if (given === 'turn') run.turn();
-    else if ('ask' in given) run.ask(given.ask, given.cost);
+    else if ('ask' in given) run.request(given.ask, given.cost);
     else if (run.running.length > 0) run.finish(given.finish % run.running.length);
   };
   const seatsOf = (run: Run, flow?: string): number =>
@@ -226,7 +226,7 @@ suite('whatever happens', () => {
   const flows = ['a', 'b', 'c', 'd'];
   const widest = 5;
 
-  test('bounds hold, nobody waits who could run, and order is kept', () => {
+  test('limits hold, no request waits that could run, and requests of a flow start in order', () => {
     fc.assert(
       fc.property(limits, fc.array(step, { maxLength: 200 }), (given, steps) => {
         const run = new Run(given);
@@ -263,15 +263,15 @@ suite('whatever happens', () => {
     );
   });
 
-  test('everyone gets a turn in the end, and a newcomer soon', () => {
+  test('every request starts eventually, and one of a new flow soon', () => {
     fc.assert(
       fc.property(limits, fc.integer({ min: 1, max: 5 }), (given, cost) => {
         const run = new Run({ ...given, waiting: 100, waitingPerFlow: 50 });
-        for (let index = 0; index < 40; index++) run.ask('abuser', cost);
-        run.ask('second');
+        for (let index = 0; index < 40; index++) run.request('heavy', cost);
+        run.request('second');
         let finished = 0;
         while (!run.log.includes('second1')) {
-          assert.ok(finished++ <= given.seats + 2, 'a newcomer is next when a seat is free');
+          assert.ok(finished++ <= given.seats + 2, 'the new flow gets the next free seat');
           run.finish();
           run.turn();
         }
@@ -284,14 +284,14 @@ suite('whatever happens', () => {
     );
   });
 
-  test('flows that always want more get the same share', () => {
+  test('flows with a constant backlog get equal shares', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 }), (costA, costB) => {
-        const run = new Run({ seats: 1, seatsPerTurn: { shared: Infinity, alone: Infinity, total: Infinity } });
+        const run = new Run({ seats: 1, seatsPerTurn: { shared: Infinity, exclusive: Infinity, total: Infinity } });
         const got = { a: 0, b: 0 };
         for (let index = 0; index < 200; index++) {
-          while (run.waiting.filter(({ flow }) => flow === 'a').length < 2) run.ask('a', costA);
-          while (run.waiting.filter(({ flow }) => flow === 'b').length < 2) run.ask('b', costB);
+          while (run.waiting.filter(({ flow }) => flow === 'a').length < 2) run.request('a', costA);
+          while (run.waiting.filter(({ flow }) => flow === 'b').length < 2) run.request('b', costB);
           const [first] = run.running;
           if (first?.flow === 'a') got.a += costA;
           else got.b += costB;

@@ -1,35 +1,35 @@
-/** How much may run and wait in one queue. Costs are in seats; an ordinary request takes one. */
+/** The capacity of one queue, in seats; an ordinary request takes one seat. */
 export interface QueueLimits {
-  /** Nothing starts while this many seats are taken. */
+  /** No request starts while this many seats are in use. */
   readonly seats: number;
-  /** Nothing of a flow starts while the flow has this many. */
+  /** No request of a flow starts while the flow uses this many seats. */
   readonly seatsPerFlow: number;
   /**
-   * Nothing of a flow starts in a turn of the event loop in which it took this many, in company or alone, and nothing at
-   * all in one in which all flows together took `total`: whoever comes next waits for the end of the turn.
+   * Seats that may be taken in one turn of the event loop: by a flow while other flows are active (`shared`), by the only
+   * active flow (`exclusive`), and by all flows together. Further requests wait for the next turn.
    */
-  readonly seatsPerTurn: { readonly shared: number; readonly alone: number; readonly total: number };
-  /** Requests that may wait, in all and of one flow. */
+  readonly seatsPerTurn: { readonly shared: number; readonly exclusive: number; readonly total: number };
+  /** Requests that may wait, in total and per flow. */
   readonly waiting: number;
   readonly waitingPerFlow: number;
 }
 
-/** What a queue asks of its owner. */
+/** What the queue needs from its owner, since it has no event loop of its own. */
 export interface QueueOwner {
-  /** Is to call `nextTurn` at the end of this turn of the event loop. */
-  onTurn(): void;
-  /** Whether a flow has the server to itself. */
-  isAlone(flow: string): boolean;
+  /** Must arrange a call of `nextTurn` at the end of this turn of the event loop. */
+  scheduleNextTurn(): void;
+  /** Whether any other flow is active. */
+  hasOtherFlows(flow: string): boolean;
 }
 
-/** Someone who waits for a turn. One of the two is called, once. */
+/** A waiting request. Exactly one of the two is called, once. */
 export interface Waiter {
   start(): void;
-  refuse(why: Refusal): void;
+  reject(reason: RejectionReason): void;
 }
 
-/** Why a request is not answered: no place to wait in, or waited too long. */
-export type Refusal = 'queue-full' | 'time-out';
+/** Why a request is rejected, in the words of kube-apiserver's metrics. */
+export type RejectionReason = 'queue-full' | 'time-out';
 
 interface Waiting {
   readonly waiter: Waiter;
@@ -40,7 +40,7 @@ interface Waiting {
 interface Flow {
   readonly key: string;
   readonly waiting: Waiting[];
-  /** Seats taken now. */
+  /** Seats in use now. */
   seats: number;
   /** Seats taken in the turn `turn`. */
   started: number;
@@ -50,47 +50,47 @@ interface Flow {
 }
 
 /**
- * Shares seats between flows. Pure: it knows no clock and no event loop; its owner tells it of both.
+ * Shares seats between flows by start-time fair queuing. It has no clock and no timers; its owner supplies both.
  *
- *     enter ──► seat free ─────────────────────────► runs ──► leave
- *        └────► none ──► wait ──► longest-served last ──┘
- *                          └────► refused: no place, or too long
+ *     enter ──► seat free ───────────────────────────► runs ──► leave
+ *        └────► no seat ──► wait ──► earliest due flow ──┘
+ *                             └────► rejected: queue full, or timed out
  *
- * Every start moves its flow's due time on by what the request costs, and of the flows that may start the one that is
- * due first does (start-time fair queuing). So flows that always have something waiting get the same share of seats,
- * and one that has been away is next. Within a flow requests start in order.
+ * Starting a request advances its flow's due time by the cost of the request, and the flow with the earliest due time
+ * starts next. Flows with a constant backlog therefore get equal shares of the seats, and a flow that was idle is next.
+ * Requests of one flow start in order.
  */
 export class FairQueue {
   readonly #limits: QueueLimits;
   readonly #owner: QueueOwner;
   readonly #flows = new Map<string, Flow>();
-  /** Flows that have someone waiting. */
+  /** Flows with waiting requests. */
   readonly #backlogged = new Set<Flow>();
   #seats = 0;
   #waiting = 0;
-  /** The due time of what started last. */
+  /** The due time of the request that started last. */
   #now = 0;
   #turn = 0;
-  /** Seats that all flows took in this turn. */
+  /** Seats taken by all flows in this turn. */
   #startedInTurn = 0;
-  #isTurnAsked = false;
+  #isTurnScheduled = false;
 
   constructor(limits: QueueLimits, owner: QueueOwner) {
     this.#limits = limits;
     this.#owner = owner;
   }
 
-  /** Seats that are taken. */
+  /** Seats in use. */
   get seats(): number {
     return this.#seats;
   }
 
-  /** Requests that wait. */
+  /** Waiting requests. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Takes seats at once if they are free and nobody of the flow waits; false: `wait`. */
+  /** Takes seats if they are free and no request of the flow waits; if it returns false, call `wait`. */
   enter(key: string, cost: number): boolean {
     const flow = this.#flowOf(key);
     if (flow.waiting.length > 0 || !this.#mayStart(flow)) return false;
@@ -98,11 +98,11 @@ export class FairQueue {
     return true;
   }
 
-  /** Waits for seats since `now`; refuses at once if there is no place to wait in. */
+  /** Queues the request; rejects it at once if the queue is full. */
   wait(key: string, cost: number, { waiter, now }: { readonly waiter: Waiter; readonly now: number }): void {
     const flow = this.#flowOf(key);
     if (flow.waiting.length >= this.#limits.waitingPerFlow || !this.#makeRoom(flow)) {
-      waiter.refuse('queue-full');
+      waiter.reject('queue-full');
       return;
     }
     flow.waiting.push({ waiter, cost, since: now });
@@ -110,31 +110,31 @@ export class FairQueue {
     this.#backlogged.add(flow);
   }
 
-  /** Gives seats back; whoever is due next gets them. */
+  /** Returns the seats and starts the requests that are due next. */
   leave(key: string, cost: number): void {
     const flow = this.#flowOf(key);
     flow.seats -= cost;
     this.#seats -= cost;
     if (this.#waiting > 0) this.#serve();
-    // A flow is kept until the turn ends: what it has started in it counts, also when that is done.
-    if (this.#limits.seatsPerTurn.shared === Infinity) this.#forget(flow);
-    else this.#askTurn();
+    // Keep the flow until the turn ends: requests that already finished still count towards its seats per turn.
+    if (this.#limits.seatsPerTurn.shared === Infinity) this.#removeIfIdle(flow);
+    else this.#scheduleTurn();
   }
 
-  /** A new turn of the event loop has begun: every flow may start something again. */
+  /** Called when a new turn of the event loop begins. */
   nextTurn(): void {
     this.#turn++;
     this.#startedInTurn = 0;
-    this.#isTurnAsked = false;
-    // What still waits after this waits for seats, which `leave` gives out; only a start makes another turn matter.
+    this.#isTurnScheduled = false;
+    // Requests that still wait need seats, which `leave` hands out; another turn is scheduled by the next start.
     this.#serve();
-    for (const flow of this.#flows.values()) this.#forget(flow);
+    for (const flow of this.#flows.values()) this.#removeIfIdle(flow);
   }
 
-  /** Refuses whoever has waited since before `time`. */
+  /** Rejects the requests that have waited since before `time`. */
   expire(time: number): void {
     for (const flow of this.#backlogged) {
-      while ((flow.waiting[0]?.since ?? Infinity) < time) this.#remove(flow, 0)?.waiter.refuse('time-out');
+      while ((flow.waiting[0]?.since ?? Infinity) < time) this.#remove(flow, 0)?.waiter.reject('time-out');
     }
   }
 
@@ -158,14 +158,14 @@ export class FairQueue {
   }
 
   /**
-   * Seats are counted before, not after: a request that costs several may take more than are free, and so never waits
-   * behind smaller ones for ever.
+   * Does not count the cost of the request itself: a request may take more seats than are free, so that cheaper requests
+   * cannot starve it.
    */
   #mayStart(flow: Flow): boolean {
     const { seats, seatsPerFlow, seatsPerTurn } = this.#limits;
     if (this.#seats >= seats || flow.seats >= seatsPerFlow || this.#startedInTurn >= seatsPerTurn.total) return false;
     if (flow.turn !== this.#turn || flow.started < seatsPerTurn.shared) return true;
-    return flow.started < seatsPerTurn.alone && this.#owner.isAlone(flow.key);
+    return flow.started < seatsPerTurn.exclusive && !this.#owner.hasOtherFlows(flow.key);
   }
 
   #take(flow: Flow, cost: number): void {
@@ -176,7 +176,7 @@ export class FairQueue {
     this.#startedInTurn += cost;
     this.#now = Math.max(this.#now, flow.due);
     flow.due = this.#now + cost;
-    this.#askTurn();
+    this.#scheduleTurn();
   }
 
   #remove(flow: Flow, index: number): Waiting | undefined {
@@ -186,13 +186,13 @@ export class FairQueue {
     return removed;
   }
 
-  /** When all places are taken, the flow that holds most of them gives one up, its latest. */
+  /** Makes room in a full queue: rejects the newest request of the flow with the most waiting requests. */
   #makeRoom(flow: Flow): boolean {
     if (this.#waiting < this.#limits.waiting) return true;
     let longest = flow;
     for (const other of this.#backlogged) if (other.waiting.length > longest.waiting.length) longest = other;
     if (longest.waiting.length <= flow.waiting.length + 1) return false;
-    this.#remove(longest, longest.waiting.length - 1)?.waiter.refuse('queue-full');
+    this.#remove(longest, longest.waiting.length - 1)?.waiter.reject('queue-full');
     return true;
   }
 
@@ -204,13 +204,13 @@ export class FairQueue {
     return flow;
   }
 
-  #forget(flow: Flow): void {
+  #removeIfIdle(flow: Flow): void {
     if (flow.seats === 0 && flow.waiting.length === 0) this.#flows.delete(flow.key);
   }
 
-  #askTurn(): void {
-    if (this.#isTurnAsked || this.#limits.seatsPerTurn.shared === Infinity) return;
-    this.#isTurnAsked = true;
-    this.#owner.onTurn();
+  #scheduleTurn(): void {
+    if (this.#isTurnScheduled || this.#limits.seatsPerTurn.shared === Infinity) return;
+    this.#isTurnScheduled = true;
+    this.#owner.scheduleNextTurn();
   }
 }

@@ -5,16 +5,16 @@ import type { ApiRequest, Reply } from '../reply.ts';
 import type { TestServer } from '../testing/server.ts';
 import { testServer } from '../testing/server.ts';
 import { ActiveFlows } from './active-flows.ts';
-import type { Entry } from './flow-control.ts';
+import type { Admission } from './flow-control.ts';
 import { FlowControl } from './flow-control.ts';
-import type { Classified } from './classify.ts';
+import type { RequestClass } from './classify.ts';
 import { defaultLimits, levelLimits } from './options.ts';
 
-const write = (flow: string): Classified => ({ level: 'mutating', flow, isMutating: true });
+const write = (flow: string): RequestClass => ({ level: 'mutating', flow, isMutating: true });
 const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 suite('flow control', () => {
-  test('admits at once while there is room, and counts what is under way', () => {
+  test('admits requests at once while seats are free, and counts running requests', () => {
     using control = new FlowControl(defaultLimits);
     assert.equal(control.enter(write('alice'), 1), 'admitted');
     assert.equal(control.enter({ level: 'readOnly', flow: 'alice', isMutating: false }, 1), 'admitted');
@@ -23,39 +23,39 @@ suite('flow control', () => {
     assert.deepEqual({ ...control.inFlight }, { mutating: 0, readOnly: 1 });
   });
 
-  test('lets one wait, and starts it when another leaves', async () => {
+  test('queues a request and starts it when another leaves', async () => {
     using control = new FlowControl({ ...defaultLimits, maxMutatingRequestsInflight: 1 });
     assert.equal(control.enter(write('alice'), 1), 'admitted');
     const entry = control.enter(write('bob'), 1);
     assert.notEqual(entry, 'admitted');
-    assert.equal(control.inFlight.mutating, 1, 'who waits is not under way');
+    assert.equal(control.inFlight.mutating, 1, 'a queued request is not running');
     control.leave(write('alice'), 1);
     assert.equal(await entry, 'admitted');
     const { waits, dispatched } = Array.from(control.levels()).find(({ name }) => name === 'mutating') ?? {};
     assert.deepEqual([waits?.count, dispatched], [1, 2]);
   });
 
-  test('refuses who finds no place to wait in, and everyone when it ends', async () => {
+  test('rejects requests when the queue is full, and all waiting requests when it is disposed', async () => {
     const control = new FlowControl({ ...defaultLimits, maxMutatingRequestsInflight: 1 });
     assert.equal(control.enter(write('alice'), 1), 'admitted');
-    const entries: Entry[] = Array.from({ length: 300 }, () => control.enter(write('bob'), 1));
+    const entries: Admission[] = Array.from({ length: 300 }, () => control.enter(write('bob'), 1));
     assert.equal(await entries[299], 'queue-full');
     control[Symbol.dispose]();
     assert.equal(await entries[0], 'time-out');
   });
 
-  test('an administrator does not wait behind others, and others not behind an administrator', async () => {
+  test('administrators and other users do not wait for each other', async () => {
     using control = new FlowControl({ ...defaultLimits, maxMutatingRequestsInflight: 1 });
-    const admin: Classified = { level: 'exempt', flow: 'admin', isMutating: true };
+    const admin: RequestClass = { level: 'exempt', flow: 'admin', isMutating: true };
     const entries = Array.from({ length: 100 }, () => control.enter(admin, 1));
     assert.equal(control.enter(write('alice'), 1), 'admitted');
     for (const entry of entries) assert.equal(await entry, 'admitted');
     assert.equal(control.enter({ level: 'leases', flow: 'part', isMutating: true }, 1), 'admitted');
   });
 
-  test('starts the requests of an administrator over several turns of the event loop', async () => {
+  test('spreads the requests of an administrator over several turns of the event loop', async () => {
     using control = new FlowControl(defaultLimits);
-    const admin: Classified = { level: 'exempt', flow: 'admin', isMutating: false };
+    const admin: RequestClass = { level: 'exempt', flow: 'admin', isMutating: false };
     let started = 0;
     for (let index = 0; index < 500; index++) {
       void Promise.resolve(control.enter(admin, 1)).then(() => started++); // cannot reject
@@ -67,11 +67,11 @@ suite('flow control', () => {
     }
   });
 
-  test('starts the requests of many users over several turns of the event loop', async () => {
+  test('spreads the requests of many users over several turns of the event loop', async () => {
     using control = new FlowControl(defaultLimits);
     let started = 0;
     for (let index = 0; index < 200; index++) {
-      const request: Classified = { level: 'readOnly', flow: `user-${index}`, isMutating: false };
+      const request: RequestClass = { level: 'readOnly', flow: `user-${index}`, isMutating: false };
       void Promise.resolve(control.enter(request, 1)).then(() => started++); // cannot reject
     }
     const most = levelLimits(defaultLimits).readOnly.seatsPerTurn.total;
@@ -81,18 +81,18 @@ suite('flow control', () => {
     }
   });
 
-  test('in company, answers of one flow go out one in a turn of the event loop', async () => {
-    const company = new ActiveFlows(() => 0); // nobody goes away meanwhile
-    using control = new FlowControl(defaultLimits, company);
-    company.record('bob');
-    assert.equal(control.answer(write('alice')), 'now');
+  test('sends one reply of a flow per turn of the event loop while other flows are active', async () => {
+    const activeFlows = new ActiveFlows(() => 0); // all flows stay active
+    using control = new FlowControl(defaultLimits, activeFlows);
+    activeFlows.record('bob');
+    assert.equal(control.startReply(write('alice')), 'now');
     let answered = 0;
     for (let index = 0; index < 3; index++) {
-      const turn = control.answer(write('alice'));
+      const turn = control.startReply(write('alice'));
       assert.notEqual(turn, 'now');
       void Promise.resolve(turn).then(() => answered++); // cannot reject
     }
-    assert.equal(control.answer(write('bob')), 'now');
+    assert.equal(control.startReply(write('bob')), 'now');
     const seen: number[] = [];
     while (answered < 3) {
       await immediate();
@@ -111,7 +111,7 @@ suite('in a server', () => {
     user: { name: user, uid: '', groups: ['system:authenticated', 'system:masters'] },
   });
 
-  test('a list keeps its place until it is sent', async () => {
+  test('a list keeps its seats until it is sent', async () => {
     await using server = await testServer();
     const inFlight = async (): Promise<string | undefined> =>
       /apiserver_current_inflight_requests\{request_kind="readOnly"\} (\d+)/.exec(
@@ -119,13 +119,13 @@ suite('in a server', () => {
       )?.[1];
     const reply: Reply = await server.handle(request('alice', 'GET', '/api/v1/namespaces'));
     assert.ok('release' in reply);
-    assert.equal(await inFlight(), '2', 'the list and the question');
+    assert.equal(await inFlight(), '2', 'the list and the request for metrics');
     reply.release?.();
     reply.release?.();
     assert.equal(await inFlight(), '1');
   });
 
-  test('who has as many watches as one may have is told to come back', async () => {
+  test('returns 429 to a user with the maximum number of watches', async () => {
     await using server = await testServer({ limits: { maxWatchesPerUser: 1 } });
     await grantAll(server);
     const alice = server.as({ name: 'alice', groups: ['everything'] });
@@ -141,14 +141,14 @@ suite('in a server', () => {
   });
 });
 
-test('a user whose clients do not read gets 429 until they have read, except for Leases', async () => {
+test('returns 429 to a user whose clients do not read, except for Leases', async () => {
   await using server = await testServer({ limits: { maxUnsentBytesPerUser: 1000 } });
   await grantAll(server);
   const [alice, bob] = ['alice', 'bob'].map((name) => server.as({ name, groups: ['everything'] }));
   assert.ok(alice !== undefined && bob !== undefined);
   const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
   await alice.ask('POST', leases, { body: { metadata: { name: 'part' } } });
-  const held = server.context.unsent.open('alice', { pendingBytes: 1000, cut: () => undefined });
+  const held = server.context.unsent.open('alice', { pendingBytes: 1000, abort: () => undefined });
   held.add(1000);
   const refused = await alice.ask('GET', '/api/v1/namespaces');
   assert.deepEqual([refused.status, refused.headers['Retry-After']], [429, '1']);
@@ -197,7 +197,7 @@ suite('impersonation does not widen the share of a user', () => {
     for (const name of names.slice(0, 5)) {
       const reply = await server.handle(impersonated(name, '/api/v1/namespaces?watch=1'));
       statuses.push(reply.status);
-      if ('stream' in reply) reply.stream({ write: () => true, onDrain() {}, onClose() {}, end() {}, cut() {} });
+      if ('stream' in reply) reply.stream({ write: () => true, onDrain() {}, onClose() {}, end() {}, abort() {} });
     }
     assert.deepEqual(statuses, [200, 200, 200, 429, 429]);
   });

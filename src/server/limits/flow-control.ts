@@ -2,24 +2,24 @@ import { setImmediate, setInterval, setTimeout } from '../../machine/timers.ts';
 import type { BodyReply } from '../reply.ts';
 import { textReply } from '../reply.ts';
 import { ActiveFlows } from './active-flows.ts';
-import type { QueueLimits, Refusal, Waiter } from './fair-queue.ts';
+import type { QueueLimits, RejectionReason, Waiter } from './fair-queue.ts';
 import { FairQueue } from './fair-queue.ts';
-import type { Classified } from './classify.ts';
+import type { RequestClass } from './classify.ts';
 import type { LevelLimits, PriorityLevel, LimitOptions } from './options.ts';
 import { levelLimits } from './options.ts';
 
-/** What has happened in a lane since the start, for metrics. */
+/** Counters of a priority level since the start, for metrics. */
 export interface LevelCounts {
   dispatched: number;
-  refused: Record<Refusal, number>;
+  rejected: Record<RejectionReason, number>;
   waits: Waits;
 }
 
-/** How long requests waited that did not run at once: a histogram, in seconds. */
+/** A histogram, in seconds, of the time that queued requests waited. */
 export interface Waits {
   sum: number;
   count: number;
-  /** How many waited at most as long as the bucket of the same place says, and longer than the one before. */
+  /** Requests in each bucket of `waitBuckets`, not cumulative. */
   readonly counts: number[];
 }
 
@@ -28,51 +28,51 @@ export const waitBuckets = [0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 3
 
 interface Level {
   readonly queue: FairQueue;
-  /** Answers that go out: few of a flow in a turn, unless the lane has no turns. */
-  readonly answers: FairQueue;
+  /** Paces the replies to writes: a flow sends few of them in one turn. */
+  readonly replies: FairQueue;
   readonly counts: LevelCounts;
 }
 
-/** Whether a request runs: at once, or after a wait that may end in a refusal. */
-export type Entry = 'admitted' | Promise<'admitted' | Refusal>;
+/** Whether a request may run: at once, or after a wait that may end in a rejection. */
+export type Admission = 'admitted' | Promise<'admitted' | RejectionReason>;
 
-/** Shares the server between users: who may run, who waits, who is told to come back. */
+/** Shares the server between users: decides which requests run, wait or are rejected. */
 export class FlowControl implements Disposable {
   readonly #lanes: Readonly<Record<PriorityLevel, Level>>;
-  readonly #company: ActiveFlows;
+  readonly #activeFlows: ActiveFlows;
   readonly #clock: () => number;
   readonly #inFlight = { mutating: 0, readOnly: 0 };
   readonly #timer: NodeJS.Timeout;
 
-  /** `clock` is in milliseconds and never goes back. */
-  constructor(options: LimitOptions, company = new ActiveFlows(), clock: () => number = () => performance.now()) {
+  /** `clock` returns monotonic milliseconds. */
+  constructor(options: LimitOptions, activeFlows = new ActiveFlows(), clock: () => number = () => performance.now()) {
     const limits = levelLimits(options);
-    this.#company = company;
-    const lane = (name: PriorityLevel): Level => {
+    this.#activeFlows = activeFlows;
+    const level = (name: PriorityLevel): Level => {
       return {
-        queue: queueOf(limits[name], company, limits[name].turnMs),
-        answers: queueOf(answerLimits(limits[name]), company),
+        queue: queueOf(limits[name], activeFlows, limits[name].turnMs),
+        replies: queueOf(replyLimits(limits[name]), activeFlows),
         counts: {
           dispatched: 0,
-          refused: { 'queue-full': 0, 'time-out': 0 },
+          rejected: { 'queue-full': 0, 'time-out': 0 },
           waits: { sum: 0, count: 0, counts: waitBuckets.map(() => 0) },
         },
       };
     };
     this.#lanes = {
-      exempt: lane('exempt'),
-      leases: lane('leases'),
-      mutating: lane('mutating'),
-      readOnly: lane('readOnly'),
+      exempt: level('exempt'),
+      leases: level('leases'),
+      mutating: level('mutating'),
+      readOnly: level('readOnly'),
     };
     this.#clock = clock;
     this.#timer = setInterval(() => this.#expire(options.maxWaitMs), 1000).unref();
   }
 
-  /** A request wants to run. Once admitted it must `leave` exactly once. */
-  enter(request: Classified, cost: number): Entry {
+  /** Asks to run a request. An admitted request must call `leave` exactly once. */
+  enter(request: RequestClass, cost: number): Admission {
     const { queue, counts } = this.#lanes[request.level];
-    this.#company.record(request.flow);
+    this.#activeFlows.record(request.flow);
     if (!queue.enter(request.flow, cost)) return this.#wait(request, cost);
     counts.dispatched++;
     this.#inFlight[request.isMutating ? 'mutating' : 'readOnly']++;
@@ -80,38 +80,38 @@ export class FlowControl implements Disposable {
   }
 
   /**
-   * An answer is ready. Many writes become durable at the same moment; what is then done for each of them is spread over
-   * turns of the event loop too.
+   * Asks to send the reply to a write. Many writes become durable at the same moment; their replies are spread over turns
+   * of the event loop.
    */
-  answer({ level, flow }: Classified): 'now' | Promise<void> {
-    const { answers } = this.#lanes[level];
-    if (answers.enter(flow, 1)) {
-      answers.leave(flow, 1);
+  startReply({ level, flow }: RequestClass): 'now' | Promise<void> {
+    const { replies } = this.#lanes[level];
+    if (replies.enter(flow, 1)) {
+      replies.leave(flow, 1);
       return 'now';
     }
     return new Promise((resolve) => {
       const waiter: Waiter = {
         start: () => {
           resolve();
-          answers.leave(flow, 1);
+          replies.leave(flow, 1);
         },
-        refuse: () => resolve(),
+        reject: () => resolve(),
       };
-      answers.wait(flow, 1, { waiter, now: 0 });
+      replies.wait(flow, 1, { waiter, now: 0 });
     });
   }
 
-  leave(request: Classified, cost: number): void {
+  leave(request: RequestClass, cost: number): void {
     this.#inFlight[request.isMutating ? 'mutating' : 'readOnly']--;
     this.#lanes[request.level].queue.leave(request.flow, cost);
   }
 
-  /** Requests under way. */
+  /** Requests that run. */
   get inFlight(): { readonly mutating: number; readonly readOnly: number } {
     return this.#inFlight;
   }
 
-  /** The lanes and what has happened in them. */
+  /** The priority levels with their counters. */
   *levels(): Generator<LevelCounts & { readonly name: string; readonly seats: number; readonly waiting: number }> {
     for (const [name, { queue, counts }] of Object.entries(this.#lanes)) {
       yield { ...counts, name, seats: queue.seats, waiting: queue.waiting };
@@ -120,17 +120,17 @@ export class FlowControl implements Disposable {
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
-    for (const { queue, answers } of Object.values(this.#lanes)) {
+    for (const { queue, replies } of Object.values(this.#lanes)) {
       queue.expire(Infinity);
-      answers.expire(Infinity);
+      replies.expire(Infinity);
     }
   }
 
-  #wait(request: Classified, cost: number): Promise<'admitted' | Refusal> {
+  #wait(request: RequestClass, cost: number): Promise<'admitted' | RejectionReason> {
     const { queue, counts } = this.#lanes[request.level];
     const since = this.#clock();
     return new Promise((resolve) => {
-      const end = (outcome: 'admitted' | Refusal): void => {
+      const end = (outcome: 'admitted' | RejectionReason): void => {
         record(counts.waits, (this.#clock() - since) / 1000);
         resolve(outcome);
       };
@@ -140,8 +140,8 @@ export class FlowControl implements Disposable {
           this.#inFlight[request.isMutating ? 'mutating' : 'readOnly']++;
           end('admitted');
         },
-        refuse: (why) => {
-          counts.refused[why]++;
+        reject: (why) => {
+          counts.rejected[why]++;
           end(why);
         },
       };
@@ -155,21 +155,21 @@ export class FlowControl implements Disposable {
   }
 }
 
-/** A queue whose turns are those of the event loop, or take some milliseconds. */
-function queueOf(limits: QueueLimits, company: ActiveFlows, turnMs = 0): FairQueue {
+/** A queue whose turns are those of the event loop, or last `turnMs`. */
+function queueOf(limits: QueueLimits, activeFlows: ActiveFlows, turnMs = 0): FairQueue {
   const next = (): void => queue.nextTurn();
   const queue: FairQueue = new FairQueue(limits, {
-    onTurn: () => void (turnMs > 0 ? setTimeout(next, turnMs) : setImmediate(next)),
-    isAlone: (flow) => company.isAlone(flow),
+    scheduleNextTurn: () => void (turnMs > 0 ? setTimeout(next, turnMs) : setImmediate(next)),
+    hasOtherFlows: (flow) => activeFlows.hasOtherFlows(flow),
   });
   return queue;
 }
 
-/** How many wait is bounded by how many requests are under way. */
-const answerLimits = ({ answersPerTurn }: LevelLimits): QueueLimits => ({
+/** Unbounded, since running requests bound the number of replies. */
+const replyLimits = ({ repliesPerTurn }: LevelLimits): QueueLimits => ({
   seats: Infinity,
   seatsPerFlow: Infinity,
-  seatsPerTurn: answersPerTurn,
+  seatsPerTurn: repliesPerTurn,
   waiting: Infinity,
   waitingPerFlow: Infinity,
 });
@@ -181,6 +181,6 @@ function record(waits: Waits, seconds: number): void {
   if (index >= 0) waits.counts[index] = (waits.counts[index] ?? 0) + 1;
 }
 
-/** Kubernetes' answer when it has too much to do: clients wait a second and come back. */
+/** Kubernetes' reply when it is overloaded: clients retry after a second. */
 export const tooManyRequests = (): BodyReply =>
   textReply(429, 'Too many requests, please try again later.\n', { 'Retry-After': '1' });

@@ -1,4 +1,4 @@
-/** Runs the work of each key in the order of the calls, one at a time; different keys do not wait for each other. */
+/** Runs the work of one key one at a time, in the order of the calls; different keys run concurrently. */
 export class KeyedMutex {
   /** Key → the end of its last work. */
   readonly #last = new Map<string, Promise<void>>();

@@ -1,22 +1,22 @@
 import type { QueueLimits } from './fair-queue.ts';
 
-/** What clients may take of the server, in kube-apiserver's words where it has them. */
+/** Limits on what clients may use, named after the flags of kube-apiserver where it has them. */
 export interface LimitOptions {
-  /** Reads under way at once; `--max-requests-inflight`. */
+  /** Concurrent reads; `--max-requests-inflight`. */
   readonly maxRequestsInflight: number;
-  /** Writes under way at once; `--max-mutating-requests-inflight`. */
+  /** Concurrent writes; `--max-mutating-requests-inflight`. */
   readonly maxMutatingRequestsInflight: number;
-  /** Watches open at once, and of one user. */
+  /** Open watches, in total and per user. */
   readonly maxWatches: number;
   readonly maxWatchesPerUser: number;
-  /** Bytes that may wait in memory for clients that do not read: of all answers and watches, and of one user. */
+  /** Bytes that may wait in memory for clients that do not read, in total and per user. */
   readonly maxUnsentBytes: number;
   readonly maxUnsentBytesPerUser: number;
-  /** Connections open at once, of which one client address has half at most. */
+  /** Open connections; one client address may have at most half of them. */
   readonly maxConnections: number;
-  /** Connections open at once from one client address; `--max-connections-per-address`. */
+  /** Open connections from one client address; `--max-connections-per-address`. */
   readonly maxConnectionsPerAddress: number;
-  /** How long a request waits for its turn before it is refused. */
+  /** How long a request may wait before it is rejected. */
   readonly maxWaitMs: number;
 }
 
@@ -32,54 +32,55 @@ export const defaultLimits: LimitOptions = {
   maxWaitMs: 15_000,
 };
 
-/** Requests that are told apart: one kind does not wait for another. */
+/** Requests of one level do not wait for requests of another. */
 export type PriorityLevel = 'exempt' | 'leases' | 'mutating' | 'readOnly';
 
-/** A lane's limits. */
+/** The limits of a priority level. */
 export interface LevelLimits extends QueueLimits {
-  /** How long a turn is; default: one of the event loop. */
+  /** How long a turn lasts; default: one turn of the event loop. */
   readonly turnMs?: number;
-  /** How many answers to writes go out in a turn of the event loop. */
-  readonly answersPerTurn: QueueLimits['seatsPerTurn'];
+  /** How many replies to writes are sent in one turn of the event loop. */
+  readonly repliesPerTurn: QueueLimits['seatsPerTurn'];
 }
 
 /**
- * What each lane allows.
+ * The limits of each priority level.
  *
- * Writes of one user start in groups, with a pause between two: each group is one sync of the disk, and who comes in the
- * pause does not wait for the sync of another. In company 3 in 4 ms are 750 writes a second; alone, 4,000.
+ * Writes of one user start in batches with a pause between them: each batch is one sync of the disk, and a request of
+ * another user that arrives in the pause does not wait for it. Three writes in 4 ms are 750 writes a second; the only
+ * active user gets 4,000.
  */
 export function levelLimits(options: LimitOptions): Readonly<Record<PriorityLevel, LevelLimits>> {
   const { maxRequestsInflight: reads, maxMutatingRequestsInflight: writes } = options;
   return {
-    readOnly: level(reads, { seatsPerTurn: { shared: 2, alone: 8, total: 24 } }),
-    mutating: level(writes, { seatsPerTurn: { shared: 3, alone: 16, total: 32 }, turnMs: 4 }),
+    readOnly: level(reads, { seatsPerTurn: { shared: 2, exclusive: 8, total: 24 } }),
+    mutating: level(writes, { seatsPerTurn: { shared: 3, exclusive: 16, total: 32 }, turnMs: 4 }),
     leases: {
       seats: 64,
       seatsPerFlow: 8,
-      seatsPerTurn: { shared: 4, alone: 4, total: 32 },
+      seatsPerTurn: { shared: 4, exclusive: 4, total: 32 },
       turnMs: 4,
-      answersPerTurn: { shared: 1, alone: 8, total: 24 },
+      repliesPerTurn: { shared: 1, exclusive: 8, total: 24 },
       waiting: 2048,
       waitingPerFlow: 256,
     },
     exempt: {
       seats: reads + writes,
       seatsPerFlow: reads + writes,
-      // No administrator waits for others, but a thousand requests of theirs are not started in one turn.
-      seatsPerTurn: { shared: 16, alone: 32, total: 48 },
-      answersPerTurn: { shared: 16, alone: 32, total: 48 },
+      // Administrators do not wait for other users, but a thousand of their requests do not start in one turn.
+      seatsPerTurn: { shared: 16, exclusive: 32, total: 48 },
+      repliesPerTurn: { shared: 16, exclusive: 32, total: 48 },
       waiting: 4096,
       waitingPerFlow: 4096,
     },
   };
 }
 
-/** One user may take this share of a lane, so that eight must conspire to fill it. */
+/** The share of one user: filling a level takes at least this many users. */
 const usersPerLevel = 8;
 
 const level = (seats: number, turns: Pick<LevelLimits, 'seatsPerTurn' | 'turnMs'>): LevelLimits => ({
-  answersPerTurn: { shared: 1, alone: 8, total: 24 },
+  repliesPerTurn: { shared: 1, exclusive: 8, total: 24 },
   seats,
   seatsPerFlow: Math.ceil(seats / usersPerLevel),
   waiting: 2048,

@@ -5,8 +5,8 @@ import { runToEnd, TimeSlicer, unsliced } from './time-slicer.ts';
 
 const large = 1 << 20;
 
-suite('slices', () => {
-  test('small work runs at once', () => {
+suite('TimeSlicer', () => {
+  test('runs small work at once', () => {
     const work = new TimeSlicer().open(1000);
     assert.equal(work, unsliced);
     assert.equal(
@@ -15,7 +15,7 @@ suite('slices', () => {
     );
   });
 
-  test('requests take turns, a stage each', async () => {
+  test('alternates between requests after each stage', async () => {
     const slices = new TimeSlicer();
     const stages: string[] = [];
     const one = async (name: string): Promise<void> => {
@@ -26,7 +26,7 @@ suite('slices', () => {
     assert.deepEqual(stages, ['a1', 'b1', 'a2', 'b2', 'a3', 'b3']);
   });
 
-  test('a pause follows a long stage', async () => {
+  test('pauses after a long stage', async () => {
     const slices = new TimeSlicer();
     const work = slices.open(large);
     let timers = 0;
@@ -41,7 +41,7 @@ suite('slices', () => {
     assert.ok(timers > 0, 'the loop was free');
   });
 
-  test('a stage that fails does not keep others from theirs', async () => {
+  test('continues with other requests after a stage failed', async () => {
     const slices = new TimeSlicer();
     const fails = slices.open(large).run(() => {
       throw new Error('no');
@@ -51,7 +51,7 @@ suite('slices', () => {
     assert.equal(await next, 'yes');
   });
 
-  test('writes of one key run one after the other, those of others beside them', async () => {
+  test('serializes writes of one key and runs those of other keys concurrently', async () => {
     const slices = new TimeSlicer();
     const events: string[] = [];
     const write = (name: string) => async (): Promise<void> => {
@@ -72,7 +72,7 @@ suite('slices', () => {
     assert.ok(events.indexOf('c begins') < events.indexOf('b begins'));
   });
 
-  test('steps run to their end, and their result comes back', async () => {
+  test('runs all steps and returns their result', async () => {
     function* steps(): Generator<void, number> {
       for (let step = 0; step < 1000; step++) yield;
       return 42;

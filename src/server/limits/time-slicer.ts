@@ -2,27 +2,27 @@ import { entityTooLarge } from '../../api/errors.ts';
 import { setImmediate, setTimeout } from '../../machine/timers.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 
-/** What one request does on the event loop. */
+/** Runs the CPU-bound stages of one request. */
 export interface Work {
-  /** Runs one stage: at once for a small request, in a slice of its own for a large one. */
+  /** Runs one stage: at once for a small request, in its own slice for a large one. */
   run<T>(stage: () => T): T | Promise<T>;
-  /** Runs a stage that can stop between two steps: in as many slices as it needs. */
+  /** Runs a stage that can pause between steps, in as many slices as it needs. */
   runSteps<T>(steps: Generator<void, T>): T | Promise<T>;
 }
 
-/** Work on bodies and objects up to this size, which takes a few milliseconds, is not sliced. */
+/** Work on bodies and objects up to this size takes a few milliseconds and is not sliced. */
 const smallBytes = 64 * 1024;
-/** How long a slice lasts where its stage can stop. */
+/** The length of a slice whose stage can pause. */
 const sliceMs = 10;
-/** Slices that are shorter are followed by a turn of the event loop, longer ones by a pause of the same length. */
+/** A shorter slice is followed by one turn of the event loop, a longer one by a pause as long as the slice. */
 const shortMs = 2;
-/** Processor time that a request may take in all its slices: twenty times what the largest body takes. */
+/** Processor time that all slices of a request may take: twenty times what the largest valid body takes. */
 const defaultMaxCpuMs = 20_000;
 
 /**
- * Shares the event loop between the requests that need much of it: one of them works at a time, a stage at a time, and
- * after each stage the loop is free for as long as the stage took. So however many there are, every other request waits
- * for at most one stage, and then has half of the loop.
+ * Time-slices the event loop between expensive requests. One stage of one request runs at a time, and after it the event
+ * loop is free for as long as the stage took. Other requests therefore wait for at most one stage and get half of the
+ * event loop, however many expensive requests there are.
  */
 export class TimeSlicer {
   readonly #waiting: (() => void)[] = [];
@@ -34,24 +34,24 @@ export class TimeSlicer {
     this.#maxCpuMs = maxCpuMs;
   }
 
-  /** The work of a request on so many bytes, of its body or of the stored object. */
+  /** The work of a request on a body or stored object of this size. */
   open(bytes: number): Work {
     return bytes <= smallBytes ? unsliced : new SlicedWork(this, this.#maxCpuMs);
   }
 
-  /** Runs the large writes of one key one after the other: in parallel, all but one would conflict. */
+  /** Runs large writes of one key one at a time: concurrently, all but one would conflict. */
   serialize<T>(key: string, write: () => Promise<T>): Promise<T> {
     return this.#byKey.run(key, write);
   }
 
-  /** Resolves when nobody else works. Must be followed by `end`. */
+  /** Resolves when no other slice runs. Must be followed by `end`. */
   begin(): Promise<void> {
     if (this.#isBusy) return new Promise((resolve) => this.#waiting.push(resolve));
     this.#isBusy = true;
     return Promise.resolve();
   }
 
-  /** A slice has ended that took so long. */
+  /** Ends a slice that took `ms`. */
   end(ms: number): void {
     const next = (): void => {
       const resolve = this.#waiting.shift();
@@ -63,7 +63,7 @@ export class TimeSlicer {
   }
 }
 
-/** All steps, one after the other. */
+/** Runs all steps without a pause. */
 export function runToEnd<T>(steps: Generator<void, T>): T {
   for (;;) {
     const step = steps.next();
@@ -71,7 +71,7 @@ export function runToEnd<T>(steps: Generator<void, T>): T {
   }
 }
 
-/** Work that is not sliced. */
+/** Runs every stage at once. */
 export const unsliced: Work = { run: (stage) => stage(), runSteps: runToEnd };
 
 class SlicedWork implements Work {

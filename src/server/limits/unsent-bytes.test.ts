@@ -2,63 +2,67 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { defaultLimits } from './options.ts';
-import type { OutputAccount, BufferedOutput } from './unsent-bytes.ts';
+import type { BufferedOutput, OutputAccount } from './unsent-bytes.ts';
 import { UnsentBytes } from './unsent-bytes.ts';
 
-/** An answer whose client reads nothing. */
-class Answer implements BufferedOutput {
-  readonly #held: OutputAccount;
+/** A reply whose client reads nothing. */
+class PendingReply implements BufferedOutput {
+  readonly #account: OutputAccount;
   pendingBytes = 0;
   isCut = false;
 
   constructor(unsent: UnsentBytes, flow: string) {
-    this.#held = unsent.open(flow, this);
+    this.#account = unsent.open(flow, this);
   }
 
   push(bytes: number): void {
     this.pendingBytes += bytes;
-    this.#held.add(bytes);
+    this.#account.add(bytes);
   }
 
-  cut(): void {
+  abort(): void {
     this.isCut = true;
     this.close();
   }
 
   close(): void {
-    this.#held.subtract(this.pendingBytes);
+    this.#account.subtract(this.pendingBytes);
     this.pendingBytes = 0;
-    this.#held.close();
+    this.#account.close();
   }
 }
 
 const unsentWith = (options: Partial<typeof defaultLimits>): UnsentBytes =>
   new UnsentBytes({ ...defaultLimits, ...options });
 
-test('a user who holds too much loses the answer that holds most', () => {
+test('terminates the largest reply of a user over the limit', () => {
   const unsent = unsentWith({ maxUnsentBytesPerUser: 100 });
-  const [small, large, other] = [new Answer(unsent, 'a'), new Answer(unsent, 'a'), new Answer(unsent, 'b')];
+  const [small, large, other] = [
+    new PendingReply(unsent, 'a'),
+    new PendingReply(unsent, 'a'),
+    new PendingReply(unsent, 'b'),
+  ];
   other.push(90);
   large.push(70);
   small.push(30);
   assert.equal(large.isCut, false);
   small.push(1);
   assert.deepEqual([small.isCut, large.isCut, other.isCut], [false, true, false]);
-  assert.deepEqual([unsent.bytes, unsent.cut], [121, 1]);
+  assert.deepEqual([unsent.bytes, unsent.terminated], [121, 1]);
 });
 
-test('when all together hold too much, the user who holds most loses one, not the one who came last', () => {
+test('terminates the largest reply of the largest user when the total is exceeded', () => {
   const unsent = unsentWith({ maxUnsentBytes: 100, maxUnsentBytesPerUser: 80 });
-  const [large, small] = [new Answer(unsent, 'a'), new Answer(unsent, 'b')];
+  const [large, small] = [new PendingReply(unsent, 'a'), new PendingReply(unsent, 'b')];
   large.push(79);
   small.push(22);
   assert.deepEqual([large.isCut, small.isCut], [true, false]);
   assert.equal(unsent.bytes, 22);
 });
 
-test('bytes that are sent are not held any more', () => {
+test('does not count bytes that were sent', () => {
   const unsent = unsentWith({ maxUnsentBytesPerUser: 100 });
-  const answer = new Answer(unsent, 'a');
+  const answer = new PendingReply(unsent, 'a');
   for (let index = 0; index < 10; index++) {
     answer.push(90);
     answer.close();
@@ -67,9 +71,9 @@ test('bytes that are sent are not held any more', () => {
   assert.equal(answer.isCut, false);
 });
 
-test('a user may ask for more once what waits for them is taken', () => {
+test('accepts further requests of a user once the pending bytes are read', () => {
   const unsent = unsentWith({ maxUnsentBytesPerUser: 100 });
-  const answer = new Answer(unsent, 'a');
+  const answer = new PendingReply(unsent, 'a');
   answer.push(100);
   assert.deepEqual([unsent.hasRoom('a'), unsent.hasRoom('b')], [false, true]);
   answer.close();

@@ -1,55 +1,55 @@
 import type { LimitOptions } from './options.ts';
 
-/** An answer or a watch whose client may be behind. */
+/** A reply or a watch whose client may be behind. */
 export interface BufferedOutput {
-  /** Bytes that the client has not taken yet. */
+  /** Bytes that the client has not read yet. */
   readonly pendingBytes: number;
-  /** Ends it and drops its bytes. */
-  cut(): void;
+  /** Terminates the output and drops its bytes. */
+  abort(): void;
 }
 
-/** A holder whose bytes are counted, until it is closed. */
+/** Counts the pending bytes of one output until it is closed. */
 export interface OutputAccount {
-  /** Its pending bytes have grown. May cut off the holder with the most bytes, which may be this one. */
+  /** Adds pending bytes. May terminate the output with the most bytes, which can be this one. */
   add(bytes: number): void;
   subtract(bytes: number): void;
   close(): void;
 }
 
 interface Flow {
-  readonly holders: Set<BufferedOutput>;
+  readonly outputs: Set<BufferedOutput>;
   bytes: number;
 }
 
-/** Bounds the bytes that wait in memory for clients that do not read: of one flow, and of all together. */
+/** Limits the bytes that wait in memory for clients that do not read, per flow and in total. */
 export class UnsentBytes {
   readonly #options: Pick<LimitOptions, 'maxUnsentBytes' | 'maxUnsentBytesPerUser'>;
   readonly #flows = new Map<string, Flow>();
   #bytes = 0;
-  #cut = 0;
+  #terminated = 0;
 
   constructor(options: Pick<LimitOptions, 'maxUnsentBytes' | 'maxUnsentBytesPerUser'>) {
     this.#options = options;
   }
 
-  /** Bytes that wait for clients. */
+  /** Bytes that wait in memory. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Answers and watches that were cut off because too much waited. */
-  get cut(): number {
-    return this.#cut;
+  /** Replies and watches that were terminated because too many bytes waited. */
+  get terminated(): number {
+    return this.#terminated;
   }
 
-  /** Whether the flow may ask for more: its clients have to take what waits for them first. */
+  /** Whether the flow may send another request; if not, its clients must first read what waits for them. */
   hasRoom(flow: string): boolean {
     return (this.#flows.get(flow)?.bytes ?? 0) < this.#options.maxUnsentBytesPerUser;
   }
 
-  open(key: string, holder: BufferedOutput): OutputAccount {
-    const flow = this.#flows.getOrInsertComputed(key, () => ({ holders: new Set(), bytes: 0 }));
-    flow.holders.add(holder);
+  open(key: string, output: BufferedOutput): OutputAccount {
+    const flow = this.#flows.getOrInsertComputed(key, () => ({ outputs: new Set(), bytes: 0 }));
+    flow.outputs.add(output);
     return {
       add: (bytes) => {
         flow.bytes += bytes;
@@ -63,19 +63,19 @@ export class UnsentBytes {
         this.#bytes -= bytes;
       },
       close: () => {
-        if (flow.holders.delete(holder) && flow.holders.size === 0) this.#flows.delete(key);
+        if (flow.outputs.delete(output) && flow.outputs.size === 0) this.#flows.delete(key);
       },
     };
   }
 
-  /** Cuts off the largest of the flow that holds too much; if only the total is too much, the largest of the largest flow. */
+  /** Terminates the largest output of a flow over its limit; if only the total is exceeded, of the largest flow. */
   #cutLargest(flow: Flow): void {
     const isOverShare = flow.bytes > this.#options.maxUnsentBytesPerUser;
     const worst = isOverShare ? flow : largest(this.#flows.values(), ({ bytes }) => bytes);
-    const holder = largest(worst?.holders ?? [], ({ pendingBytes }) => pendingBytes);
-    if (holder === undefined) return;
-    this.#cut++;
-    holder.cut();
+    const output = largest(worst?.outputs ?? [], ({ pendingBytes }) => pendingBytes);
+    if (output === undefined) return;
+    this.#terminated++;
+    output.abort();
   }
 }
 

@@ -6,9 +6,9 @@ import type { OutputAccount } from './unsent-bytes.ts';
 import { UnsentBytes } from './unsent-bytes.ts';
 import { WatchLimits } from './watch-limits.ts';
 
-const silent = { pendingBytes: 0, cut: () => undefined };
+const silent = { pendingBytes: 0, abort: () => undefined };
 
-test('a user has so many watches, all users have so many, administrators only the latter', () => {
+test('limits the watches per user and in total, and those of administrators in total only', () => {
   const limits = new WatchLimits({ ...defaultLimits, maxWatches: 3, maxWatchesPerUser: 2 });
   const first = limits.open('a', silent);
   limits.open('a', silent);
@@ -23,10 +23,10 @@ test('a user has so many watches, all users have so many, administrators only th
   assert.deepEqual([limits.mayOpen('a', false), limits.mayOpen('c', false)], [true, true]);
 });
 
-test('counts the watches that are cut off because they hold too much', () => {
+test('counts the watches that are terminated because they buffer too much', () => {
   const unsent = new UnsentBytes({ maxUnsentBytes: 100, maxUnsentBytesPerUser: 50 });
   const limits = new WatchLimits(defaultLimits, unsent);
-  const held: OutputAccount = limits.open('a', { pendingBytes: 51, cut: () => held.close() });
-  held.add(51);
-  assert.deepEqual([limits.cut, unsent.cut], [1, 1]);
+  const account: OutputAccount = limits.open('a', { pendingBytes: 51, abort: () => account.close() });
+  account.add(51);
+  assert.deepEqual([limits.terminated, unsent.terminated], [1, 1]);
 });

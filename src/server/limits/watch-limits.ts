@@ -2,26 +2,26 @@ import type { LimitOptions } from './options.ts';
 import type { OutputAccount, BufferedOutput } from './unsent-bytes.ts';
 import { UnsentBytes } from './unsent-bytes.ts';
 
-/** Bounds how many watches there are. What they hold for clients that do not read is bounded by `UnsentBytes`. */
+/** Limits the number of watches. `UnsentBytes` limits the bytes that they buffer. */
 export class WatchLimits {
   readonly #options: LimitOptions;
   readonly #unsent: UnsentBytes;
   /** flow → its open watches */
   readonly #open = new Map<string, number>();
   #count = 0;
-  #cut = 0;
+  #terminated = 0;
 
   constructor(options: LimitOptions, unsent = new UnsentBytes(options)) {
     this.#options = options;
     this.#unsent = unsent;
   }
 
-  /** Watches cut off because they held too much. */
-  get cut(): number {
-    return this.#cut;
+  /** Watches that were terminated because they buffered too much. */
+  get terminated(): number {
+    return this.#terminated;
   }
 
-  /** Whether the flow may open another watch; administrators are only bound by what all have. */
+  /** Whether the flow may open another watch. Only the total applies to administrators. */
   mayOpen(flow: string, isAdministrator: boolean): boolean {
     if (this.#count >= this.#options.maxWatches) return false;
     return isAdministrator || (this.#open.get(flow) ?? 0) < this.#options.maxWatchesPerUser;
@@ -30,20 +30,20 @@ export class WatchLimits {
   open(flow: string, watch: BufferedOutput): OutputAccount {
     this.#count++;
     this.#open.set(flow, (this.#open.get(flow) ?? 0) + 1);
-    const held = this.#unsent.open(flow, {
+    const account = this.#unsent.open(flow, {
       get pendingBytes() {
         return watch.pendingBytes;
       },
-      cut: () => {
-        this.#cut++;
-        watch.cut();
+      abort: () => {
+        this.#terminated++;
+        watch.abort();
       },
     });
     let isOpen = true;
     return {
-      ...held,
+      ...account,
       close: () => {
-        held.close();
+        account.close();
         if (!isOpen) return;
         isOpen = false;
         this.#count--;

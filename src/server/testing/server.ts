@@ -198,7 +198,7 @@ function watchOf(reply: Reply): TestWatch {
     end() {
       ended = true;
     },
-    cut() {
+    abort() {
       ended = true;
     },
   };

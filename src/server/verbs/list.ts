@@ -72,7 +72,7 @@ export async function readPage(
   const { cache } = resource;
   const scope = cache.scope(asked.namespace);
   const limit = options.limit > 0 ? options.limit : Infinity;
-  const onlyKey = cache.onlyKey(asked.namespace, selection.name);
+  const onlyKey = cache.singleKey(asked.namespace, selection.name);
   const flow = flowOf(asked.request);
   const turn = (): Promise<void> => context.flusher.turn(flow);
   const base = { scope, from: scope, limit, selection, onlyKey, turn };
@@ -102,7 +102,7 @@ async function atRevision(
 ): Promise<Page> {
   if (source.revision > context.watchCache.revision)
     throw revisionTooLarge(source.revision, context.watchCache.revision);
-  if (resource.cache.changed <= source.revision) return fromCache(resource, source);
+  if (resource.cache.lastChangeRevision <= source.revision) return fromCache(resource, source);
   try {
     return await fromStore(context, resource, source);
   } catch (error) {

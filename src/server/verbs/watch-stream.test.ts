@@ -38,7 +38,7 @@ class Client implements Sink {
     this.ended = true;
   }
 
-  cut(): void {
+  abort(): void {
     this.ended = true;
   }
 

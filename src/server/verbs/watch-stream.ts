@@ -150,9 +150,9 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     return this.#pendingBytes + this.#unsentBytes;
   }
 
-  cut(): void {
+  abort(): void {
     this.close();
-    this.#options.sink.cut();
+    this.#options.sink.abort();
   }
 
   close(): void {
@@ -243,7 +243,7 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     this.#pending.push(line);
     this.#pendingBytes += line.length;
     this.#open?.add(line.length);
-    if (this.#pendingBytes > maxPendingBytes) this.cut();
+    if (this.#pendingBytes > maxPendingBytes) this.abort();
     else if (!this.#isScheduled && !this.#isBlocked && !this.#isBeginning) this.#schedule();
   }
 
@@ -265,7 +265,7 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     this.#pending = lines === this.#pending ? [] : this.#pending.slice(count);
     this.#pendingBytes -= bytes;
     this.#open?.subtract(bytes);
-    return this.#options.flusher.joined.join(lines);
+    return this.#options.flusher.lines.join(lines);
   }
 
   /** False: the client has to take it before more is sent. */

@@ -25,7 +25,7 @@ export function watch(
   if (!context.watches.mayOpen(flow, isMaster(chargedUser(request)))) return tooManyRequests();
   const options = parseWatchOptions(info.query);
   const selection = parseSelection(resource.kind, info.query);
-  const key = resource.cache.onlyKey(info.namespace, info.name || selection.name);
+  const key = resource.cache.singleKey(info.namespace, info.name || selection.name);
   const scope = resource.cache.scope(info.namespace);
   resource.cache.requireReadable(key ?? scope);
   return {

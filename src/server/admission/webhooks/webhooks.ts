@@ -72,8 +72,8 @@ export class Webhooks implements Disposable {
   #current(): readonly ValidatingWebhook[] {
     const cache = this.#cache;
     cache.requireReadable(cache.prefix); // a webhook that nobody can read might refuse the write
-    if (this.#readAt === cache.changed) return this.#webhooks;
-    this.#readAt = cache.changed;
+    if (this.#readAt === cache.lastChangeRevision) return this.#webhooks;
+    this.#readAt = cache.lastChangeRevision;
     // In the order of the names of configurations, which is that of keys.
     this.#webhooks = cache
       .range(cache.prefix)

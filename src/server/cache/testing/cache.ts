@@ -7,11 +7,11 @@ import type { Watcher } from '../watchers.ts';
 
 export const generous: HistoryLimits = { maxEvents: 1000, maxBytes: 1 << 20, maxAgeMs: 60_000 };
 
-/** A cache of ConfigMaps that nothing feeds but the test. */
+/** A cache of ConfigMaps that only the test feeds. */
 export const cacheOf = (floor = 0, limits: HistoryLimits = generous): ResourceCache =>
   new ResourceCache(configMapKind, floor, limits);
 
-/** An entry as the store would hold it; `path` is `namespace/name`. */
+/** An entry as the store holds it; `path` is `namespace/name`. */
 export function entryOf(path: string, revision: number, data: Record<string, string> = {}): Entry {
   const [namespace = '', name = ''] = path.split('/');
   const object = { metadata: { name, namespace }, data };
@@ -19,7 +19,7 @@ export function entryOf(path: string, revision: number, data: Record<string, str
   return { key: `/registry/configmaps/${path}`, value, revision, created: revision };
 }
 
-/** A key's change to `entry`, or away. */
+/** The change of a key to `entry`, or its deletion. */
 export const changeOf = (path: string, revision: number, entry?: Entry, previous?: Entry): Change => ({
   key: `/registry/configmaps/${path}`,
   revision,
@@ -27,17 +27,17 @@ export const changeOf = (path: string, revision: number, entry?: Entry, previous
   previous,
 });
 
-/** A watcher that writes down what it is told: `ADDED shop/a@5` for a new item, and so on. */
-export function recorder(cache: ResourceCache, scope: string, exact = false): Watcher & { readonly heard: string[] } {
-  const heard: string[] = [];
+/** A watcher that records its notifications, such as `new shop/a@5`. */
+export function recorder(cache: ResourceCache, scope: string, exact = false): Watcher & { readonly log: string[] } {
+  const log: string[] = [];
   return {
     scope,
     exact,
-    heard,
+    log,
     notify({ key, revision, item, previous }) {
       const what = item === undefined ? 'gone' : previous === undefined ? 'new' : 'changed';
-      heard.push(`${what} ${key.slice(cache.prefix.length)}@${revision}`);
+      log.push(`${what} ${key.slice(cache.prefix.length)}@${revision}`);
     },
-    progress: (revision) => void heard.push(`@${revision}`),
+    progress: (revision) => void log.push(`@${revision}`),
   };
 }
