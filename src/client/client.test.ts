@@ -13,7 +13,7 @@ import { hasStatusCode, hasStatusReason } from './transport.ts';
 const user = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
 const names = { namespace: 'default', name: 'a' };
 
-test('an object is created, read, updated, patched, applied and deleted', async () => {
+test('creates, reads, updates, patches, applies and deletes an object', async () => {
   await using server = await testServer();
   using client = new Client(inProcess((request) => server.handle({ ...request, user })));
   const made = await client.create(configMapKind, { metadata: names, data: { a: '1' } });
@@ -38,7 +38,7 @@ test('an object is created, read, updated, patched, applied and deleted', async 
   assert.equal(await client.find(configMapKind, names), undefined);
 });
 
-test('status is written apart', async () => {
+test('writes the status through its subresource', async () => {
   await using server = await testServer();
   using client = new Client(inProcess((request) => server.handle({ ...request, user })));
   const spec = { type: 'LoadBalancer', ports: [{ port: 80 }] } as const;
@@ -50,7 +50,7 @@ test('status is written apart', async () => {
   assert.equal(written.status.loadBalancer.ingress?.[0]?.ip, '192.0.2.1');
 });
 
-test('a list reads every page and names the kind of its items', async () => {
+test('a list reads all pages and adds the kind to its items', async () => {
   await using server = await testServer();
   using client = new Client(inProcess((request) => server.handle({ ...request, user })));
   for (const name of ['a', 'b', 'c']) await client.create(configMapKind, { metadata: { name, namespace: 'default' } });
@@ -66,7 +66,7 @@ test('a list reads every page and names the kind of its items', async () => {
   assert.match(list.resourceVersion, /^[1-9]\d*$/);
 });
 
-test('a list whose pages expired is read at once', async () => {
+test('reads a list in one request after its continue token expired', async () => {
   const asked: string[] = [];
   const answers = [
     { status: 200, body: { metadata: { resourceVersion: '1', continue: 'x' }, items: [{ metadata: { name: 'a' } }] } },
@@ -88,7 +88,7 @@ test('a list whose pages expired is read at once', async () => {
   assert.deepEqual(asked, ['{"limit":500}', '{"limit":500,"continue":"x"}', '{}']);
 });
 
-test('a watch gives events, and throws what it is refused with', async () => {
+test('a watch yields events and throws the StatusError of a rejected request', async () => {
   await using server = await testServer();
   using client = new Client(inProcess((request) => server.handle({ ...request, user })));
   const stop = new AbortController();
@@ -110,7 +110,7 @@ test('a watch gives events, and throws what it is refused with', async () => {
   await assert.rejects(next, { message: 'enough' });
 });
 
-test('a refusal that is not a Status becomes one', async () => {
+test('converts an error response without a Status into a StatusError', async () => {
   const client = new Client({
     ...scripted(() => ({ status: 500, body: {} })),
     request: async () => ({ status: 429, headers: { 'retry-after': '3' }, body: 'Too many requests\n' }),

@@ -11,7 +11,7 @@ import { parseJson, stripManagedFields } from './json.ts';
 import type { ApiResponse, ApiRequest, Query, Transport } from './transport.ts';
 import { hasStatusCode, isStatus, statusErrorOf } from './transport.ts';
 
-/** Which object. A namespace is given for kinds that are in one. */
+/** The name of an object, with its namespace if the kind is namespaced. */
 export interface Name {
   readonly namespace?: string | undefined;
   readonly name: string;
@@ -22,29 +22,29 @@ export interface CallOptions {
 }
 
 export interface WriteOptions extends CallOptions {
-  /** Who owns the fields that are written; default: the client's. */
+  /** Default: the field manager of the client. */
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
-  /** Writes this endpoint of the object, such as `status`. */
+  /** The subresource to write, such as `status`. */
   readonly subresource?: string;
-  /** Has the server answer with the metadata alone, for a writer that knows the rest. */
+  /** Requests a response with the metadata only. */
   readonly metadataOnly?: boolean;
 }
 
 export interface PatchOptions extends WriteOptions {
-  /** What the patch is; default `merge`. */
+  /** The patch type; default `merge`. */
   readonly type?: keyof typeof patchTypes;
 }
 
 export interface ApplyOptions extends WriteOptions {
-  /** Takes fields over from other managers; default true, as controllers do. */
+  /** Whether to take fields over from other managers; default true, as for controllers. */
   readonly force?: boolean;
 }
 
 export interface DeleteOptions extends CallOptions {
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
   readonly gracePeriodSeconds?: number;
-  /** Refuses with a conflict when the object is another by now, or has changed. */
+  /** Rejects the request with a conflict if the object does not match. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
@@ -53,42 +53,42 @@ export interface Selection {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
-  /** Asks for the metadata of the objects alone. */
+  /** Requests the metadata of the objects only. */
   readonly metadataOnly?: boolean | undefined;
-  /** Watches without `managedFields`; for kinds of which no other field has that name. */
+  /** Strips `managedFields` from watch events; only for kinds without another field of that name. */
   readonly withoutManagedFields?: boolean | undefined;
 }
 
 export interface ListOptions extends Selection, CallOptions {
-  /** Called with the size of all pages so far; throws when that is too much. Default: more than any cluster has. */
+  /** Called with the size of all pages so far; throws if that is too large. Default: `defaultBudget`. */
   readonly check?: (usage: Usage) => void;
-  /** Objects a page; default 500. All pages are read. */
+  /** Objects per page; default 500. All pages are read. */
   readonly pageSize?: number;
 }
 
 export interface WatchOptions extends Selection, CallOptions {
-  /** Events after this revision; '' begins with what there is now. */
+  /** Starts after this revision; '' starts with the current objects. */
   readonly resourceVersion: string;
-  /** Asks for the present objects, and a bookmark where they end. */
+  /** Requests the current objects first, then a bookmark. */
   readonly sendInitialEvents?: boolean;
   readonly timeoutSeconds?: number;
   /** Called when the server has accepted the watch. */
   readonly onBegin?: (() => void) | undefined;
 }
 
-/** The objects of one moment. */
+/** A consistent list. */
 export interface ObjectList<T> {
   readonly resourceVersion: string;
   readonly items: readonly T[];
-  /** How many the server sent for them. */
+  /** Size on the wire. */
   readonly bytes: number;
 }
 
-/** What a watch says. A bookmark has a kind and a revision only; an ERROR is thrown instead. */
+/** A watch event. A bookmark has only a kind and a revision; ERROR events are thrown. */
 export interface WatchEvent<T> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   readonly object: T;
-  /** How many the server sent for it. */
+  /** Size on the wire. */
   readonly bytes: number;
 }
 
@@ -100,7 +100,7 @@ const patchTypes = {
 
 const applyType = 'application/apply-patch+yaml';
 
-/** Reads and writes objects of any kind. Refusals are thrown as StatusError. */
+/** Reads and writes objects of any kind. Error responses are thrown as StatusError. */
 export class Client implements Disposable {
   readonly #transport: Transport;
   readonly #fieldManager: string;
@@ -110,7 +110,7 @@ export class Client implements Disposable {
     this.#fieldManager = fieldManager;
   }
 
-  /** Whatever is under a path, such as what a server serves; see discovery.ts. */
+  /** Reads any path, such as a discovery document. */
   read(path: string, { accept, signal }: CallOptions & { readonly accept?: string } = {}): Promise<unknown> {
     return this.#json({ method: 'GET', path, ...(accept === undefined ? {} : { accept }), signal });
   }
@@ -119,12 +119,12 @@ export class Client implements Disposable {
     return this.#object(kind, { method: 'GET', path: objectPath(kind, name), signal });
   }
 
-  /** As `get`, but undefined when there is none. */
+  /** Like `get`, but returns undefined if the object does not exist. */
   async find<T extends ApiObject>(kind: Kind<T>, name: Name, options: CallOptions = {}): Promise<T | undefined> {
-    return unlessGone(this.get(kind, name, options));
+    return ignoreNotFound(this.get(kind, name, options));
   }
 
-  /** Everything selected, as of one revision. */
+  /** Lists the selected objects at one revision. */
   async list<T extends ApiObject>(kind: Kind<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
     const { signal, pageSize = 500, check = (usage) => new ObjectBudget(defaultBudget).use(options, usage) } = options;
     const path = collectionPath(kind, options.namespace);
@@ -132,9 +132,9 @@ export class Client implements Disposable {
     const pages = new ListPages<T>(check);
     let query: Query = { limit: pageSize };
     for (;;) {
-      let answer: ApiResponse;
+      let response: ApiResponse;
       try {
-        answer = await this.#answer({
+        response = await this.#request({
           method: 'GET',
           path,
           query: { ...selectors(options), ...query },
@@ -144,16 +144,16 @@ export class Client implements Disposable {
       } catch (error) {
         const [limit, isContinued] = [Number(query['limit'] ?? 0), query['continue'] !== undefined];
         if (error instanceof LimitExceededError && limit > 1) {
-          query = { ...query, limit: Math.ceil(limit / 8) }; // its objects are large
+          query = { ...query, limit: Math.ceil(limit / 8) }; // the objects are large
         } else if (hasStatusCode(error, 410) && isContinued) {
-          // The revision of the first page is forgotten already: everything at once instead.
+          // The revision of the first page is compacted: request everything at once.
           pages.clear();
           query = {};
         } else throw error;
         continue;
       }
-      // A cast where bytes become an object: what the server sends of a kind is trusted to be of it.
-      const token = pages.add(parseJson(answer.body) as ListPage<T>, answer.body.length);
+      // A cast where bytes become an object: the server is trusted to send objects of the requested kind.
+      const token = pages.add(parseJson(response.body) as ListPage<T>, response.body.length);
       if (token === '') break;
       query = { limit: query['limit'] ?? pageSize, continue: token };
     }
@@ -161,7 +161,7 @@ export class Client implements Disposable {
     return { resourceVersion, items: items.map((item) => typed(kind, item)), bytes: usage.bytes };
   }
 
-  /** Events until the server ends the stream, the signal fires, or the loop is left. An ERROR event is thrown. */
+  /** Yields events until the server ends the stream, the signal fires, or the caller leaves the loop. */
   async *watch<T extends ApiObject>(kind: Kind<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>> {
     const { resourceVersion, sendInitialEvents, timeoutSeconds, signal, onBegin } = options;
     const query: Query = {
@@ -175,7 +175,7 @@ export class Client implements Disposable {
     const path = collectionPath(kind, options.namespace);
     const accept = acceptFor('PartialObjectMetadata', options);
     const call: ApiRequest = { method: 'GET', path, query, accept, signal, onBegin };
-    const cut = options.withoutManagedFields === true ? stripManagedFields : asItIs;
+    const cut = options.withoutManagedFields === true ? stripManagedFields : unchanged;
     for await (const line of this.#transport.stream(call)) yield eventOf<T>(cut(line));
   }
 
@@ -186,13 +186,13 @@ export class Client implements Disposable {
     return this.#write(kind, { method: 'POST', path, body: bodyOf(kind, object) }, options);
   }
 
-  /** Replaces the object; refused with a conflict when it carries a revision that is no longer the latest. */
+  /** Replaces the object; fails with a conflict if its revision is not the latest. */
   update<T extends ApiObject>(kind: Kind<T>, object: T, options: WriteOptions = {}): Promise<T> {
     const path = objectPath(kind, nameOf(object), options);
     return this.#write(kind, { method: 'PUT', path, body: bodyOf(kind, object) }, options);
   }
 
-  /** Replaces the status alone. */
+  /** Replaces only the status. */
   updateStatus<T extends ApiObject>(kind: Kind<T>, object: T, options: WriteOptions = {}): Promise<T> {
     return this.update(kind, object, { ...options, subresource: 'status' });
   }
@@ -207,17 +207,17 @@ export class Client implements Disposable {
     return this.#write(kind, { method: 'PATCH', path, type, body: JSON.stringify(body) }, options);
   }
 
-  /** Server-side apply: makes the fields of `object` so, and drops those that this manager applied before. */
+  /** Server-side apply: sets the fields of `object` and removes other fields that this manager applied before. */
   apply<T extends ApiObject>(kind: Kind<T>, object: T, options: ApplyOptions = {}): Promise<T> {
     const path = objectPath(kind, nameOf(object), options);
     const query = { force: options.force ?? true };
     return this.#write(kind, { method: 'PATCH', path, query, type: applyType, body: bodyOf(kind, object) }, options);
   }
 
-  /** Deletes the object; one that is gone already is no error. */
+  /** Deletes the object; succeeds if it does not exist. */
   async delete(kind: Kind, name: Name, { signal, ...options }: DeleteOptions = {}): Promise<void> {
     const body = JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', ...options });
-    await unlessGone(this.#json({ method: 'DELETE', path: objectPath(kind, name), body, signal }));
+    await ignoreNotFound(this.#json({ method: 'DELETE', path: objectPath(kind, name), body, signal }));
   }
 
   [Symbol.dispose](): void {
@@ -231,28 +231,28 @@ export class Client implements Disposable {
   }
 
   async #object<T extends ApiObject>(kind: Kind<T>, call: ApiRequest): Promise<T> {
-    // A cast where bytes become an object: what the server sends of a kind is trusted to be of it.
+    // A cast where bytes become an object: the server is trusted to send objects of the requested kind.
     return typed(kind, (await this.#json(call)) as T);
   }
 
   async #json(call: ApiRequest): Promise<unknown> {
-    return parseJson((await this.#answer(call)).body);
+    return parseJson((await this.#request(call)).body);
   }
 
-  async #answer(call: ApiRequest): Promise<ApiResponse> {
-    const answer = await this.#transport.request(call);
-    if (answer.status < 200 || answer.status > 299) throw statusErrorOf(answer);
-    return answer;
+  async #request(call: ApiRequest): Promise<ApiResponse> {
+    const response = await this.#transport.request(call);
+    if (response.status < 200 || response.status > 299) throw statusErrorOf(response);
+    return response;
   }
 }
 
 const selectors = ({ labelSelector, fieldSelector }: Selection): Query => ({ labelSelector, fieldSelector });
 
-/** The media types of objects as they are, or of their metadata. */
+/** The media type of whole objects or of their metadata. */
 const acceptFor = (as: string, { metadataOnly = false }: Pick<Selection, 'metadataOnly'>): string =>
   metadataOnly ? `application/json;as=${as};g=meta.k8s.io;v=v1` : 'application/json';
 
-/** Items of lists come without their kind; with it, an object can be written as it is. */
+/** Adds the kind, which list items lack, so that every object can be written back. */
 const typed = <T extends ApiObject>(kind: Kind<T>, object: T): T => ({
   ...object,
   kind: kind.kind,
@@ -270,26 +270,26 @@ function collectionPath(kind: Kind, namespace: string | undefined): string {
 }
 
 function objectPath(kind: Kind, { namespace, name }: Name, { subresource }: WriteOptions = {}): string {
-  if (name === '') throw new Error(`a ${kind.kind} without a name was asked for`);
+  if (name === '') throw new Error(`the name of the ${kind.kind} is empty`);
   const path = `${collectionPath(kind, namespace)}/${encodeURIComponent(name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
-async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
+async function ignoreNotFound<T>(response: Promise<T>): Promise<T | undefined> {
   try {
-    return await answer;
+    return await response;
   } catch (error) {
     if (hasStatusCode(error, 404)) return undefined;
     throw error;
   }
 }
 
-const asItIs = (line: string): string => line;
+const unchanged = (line: string): string => line;
 
 const eventTypes: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK']);
 
 function eventOf<T extends ApiObject>(line: string): WatchEvent<T> {
-  // A cast where bytes become an object; what the loop relies on is checked below.
+  // A cast where bytes become an object; the fields that callers need are checked below.
   const event = parseJson(line) as { readonly type?: unknown; readonly object?: T };
   if (event.type === 'ERROR' && isStatus(event.object)) throw new StatusError(event.object);
   if (!eventTypes.has(event.type) || typeof event.object?.metadata?.resourceVersion !== 'string') {

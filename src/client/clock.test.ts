@@ -4,13 +4,13 @@ import { test } from 'node:test';
 import { startWatchdog } from './clock.ts';
 import { ManualClock } from './testing/clocks.ts';
 
-test('it acts when nothing was heard for so long, and again while that helped nothing', async () => {
+test('a watchdog fires after its timeout, and again while the callback returns wait', async () => {
   const clock = new ManualClock();
   const heard: { at?: number } = {};
   const acted: number[] = [];
-  const cancel = startWatchdog({ clock, longestMs: 3000, heardAt: () => heard.at }, () => {
+  const cancel = startWatchdog({ clock, timeoutMs: 3000, lastActivityAt: () => heard.at }, () => {
     acted.push(clock.elapsed());
-    return acted.length < 2 ? 'nothing' : 'done';
+    return acted.length < 2 ? 'wait' : 'done';
   });
   await clock.advance(1000);
   heard.at = 1000;
@@ -19,12 +19,12 @@ test('it acts when nothing was heard for so long, and again while that helped no
   cancel();
 });
 
-test('moments that are no whole milliseconds come to an end too', async () => {
+test('a watchdog fires with fractional milliseconds too', async () => {
   for (let step = 0; step < 200; step++) {
     const clock = new ManualClock(1000 * Math.PI * step);
     let count = 0;
     const heardAt = clock.elapsed() + 1 / 3;
-    startWatchdog({ clock, longestMs: 3000, heardAt: () => heardAt }, () => {
+    startWatchdog({ clock, timeoutMs: 3000, lastActivityAt: () => heardAt }, () => {
       count++;
       return 'done';
     });
@@ -33,11 +33,11 @@ test('moments that are no whole milliseconds come to an end too', async () => {
   }
 });
 
-test('who was held up hears what has come before it acts', async () => {
+test('a watchdog of a blocked process reads pending input before it fires', async () => {
   const clock = new ManualClock();
   const heard: { at?: number } = {};
   let count = 0;
-  const cancel = startWatchdog({ clock, longestMs: 3000, heardAt: () => heard.at }, () => {
+  const cancel = startWatchdog({ clock, timeoutMs: 3000, lastActivityAt: () => heard.at }, () => {
     count++;
     return 'done';
   });

@@ -1,41 +1,41 @@
 import { setInterval, setTimeout } from '../machine/timers.ts';
 
-/** Time, passed in so that tests do not wait. */
+/** A source of time, injected so that tests do not wait. */
 export interface Clock {
-  /** Milliseconds since 1970, for what others read. */
+  /** Wall clock time in milliseconds since 1970, for timestamps and expiry dates. */
   now(): number;
-  /** Milliseconds that never jump, for how long something took. */
+  /** Monotonic time in milliseconds, for durations. */
   elapsed(): number;
-  /** Calls `run` once after `ms`, unless the returned function is called before. */
+  /** Calls `run` once after `ms`; the returned function cancels that. */
   after(ms: number, run: () => void): () => void;
   /**
-   * The end of the last pause of this process, on the clock of `elapsed`; 0: there was none. A process that was stopped, or
-   * whose machine was, has neither read nor seen anything meanwhile: see `silenceMs`.
+   * The end of the last pause of this process in monotonic time; 0: there was none. A process that was paused, for example
+   * with its VM, received nothing during the pause: see `silenceMs`.
    */
   resumedAt(): number;
 }
 
-/** A number from 0 up to 1, as `Math.random`. */
+/** Returns a number from 0 to 1, like `Math.random`. */
 export type Random = () => number;
 
-/** The machine's clock. */
+/** The clock of the system. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
   after(ms, run) {
-    const timer = setTimeout(run, Math.min(ms, longestTimerMs));
+    const timer = setTimeout(run, Math.min(ms, maxTimerMs));
     return () => clearTimeout(timer);
   },
   resumedAt: () => (pauses ??= new PauseDetector()).resumedAt(),
 };
 
-/** A process that ran nothing for this long was paused; less is what a busy one takes. */
+/** A gap of at least this length counts as a pause; shorter ones happen in a busy process. */
 export const shortestPauseMs = 2000;
 
-/** How often a process checks that it runs. */
+/** The interval at which the detector checks for a gap. */
 const beatMs = 500;
 
-/** Detects that this process was paused: more time passed between two runs of its timer than work takes. */
+/** Detects pauses of this process by the time between two runs of its timer. */
 class PauseDetector {
   #beatAt = performance.now();
   #resumedAt = 0;
@@ -44,7 +44,7 @@ class PauseDetector {
     setInterval(() => this.#beat(), beatMs).unref();
   }
 
-  /** Right also in the first callback after a pause, whichever timer that is of. */
+  /** Also correct in the first callback after a pause, before the timer of the detector has run. */
   resumedAt(): number {
     this.#beat();
     return this.#resumedAt;
@@ -57,28 +57,28 @@ class PauseDetector {
   }
 }
 
-/** Begins with the first use: a command that waits for nobody needs no timer. */
+/** Created on first use, so that short commands run without the timer. */
 let pauses: PauseDetector | undefined;
 
 /**
- * How long nothing was heard of another, by a process that could hear it: after a pause of our own the whole time starts
- * again. Everything that judges others by the time since their last sign of life takes it from here.
+ * The time since the last activity of another process, not counting time before the last pause of this process. Use it for
+ * every decision that a peer is unreachable: a paused process could not receive anything.
  */
-export const silenceMs = (clock: Clock, heardAt: number): number =>
-  clock.elapsed() - Math.max(heardAt, clock.resumedAt());
+export const silenceMs = (clock: Clock, lastActivityAt: number): number =>
+  clock.elapsed() - Math.max(lastActivityAt, clock.resumedAt());
 
-/** What a timer of Node can count to; more would fire at once. */
-const longestTimerMs = 2 ** 31 - 1;
+/** The longest delay of a Node timer; longer ones fire immediately. */
+const maxTimerMs = 2 ** 31 - 1;
 
-/** A timer that runs later than this was held up, and so was all that this process had to read. */
+/** If a timer runs later than this, the event loop was blocked and input is pending. */
 const lateMs = 100;
 
-/** What has come meanwhile is read within this. */
+/** The time to read pending input. */
 const readMs = 100;
 
 /**
- * As `clock.after`, for those who act because something has not come. A process that was held up reads first what has come
- * meanwhile; one that was paused waits the whole time again, since the others may have been paused with it.
+ * Like `clock.after`, for timeouts of messages from others. A process whose event loop was blocked first reads pending
+ * input; one that was paused waits the whole time again, since its peers may have been paused too.
  */
 export function afterPendingReads(clock: Clock, ms: number, run: () => void): () => void {
   const [startedAt, resumedAt] = [clock.elapsed(), clock.resumedAt()];
@@ -90,7 +90,7 @@ export function afterPendingReads(clock: Clock, ms: number, run: () => void): ()
   return () => cancel();
 }
 
-/** Resolves after `ms`, or as soon as `signal` fires: look at the signal afterwards. */
+/** Resolves after `ms` or when `signal` fires; the caller checks which. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -106,13 +106,13 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
   });
 }
 
-/** How long to wait after failures in a row. */
+/** Exponential backoff. */
 export interface BackoffOptions {
   readonly baseMs: number;
   readonly maxMs: number;
 }
 
-/** The wait after `failures` in a row: doubled by each, spread over a half to the whole, never above the ceiling. */
+/** The delay after consecutive failures: doubles with each up to `maxMs`, with jitter of one half. */
 export function backoffMs({ baseMs, maxMs }: BackoffOptions, failures: number, random: Random): number {
   const whole = Math.min(maxMs, baseMs * 2 ** Math.min(failures - 1, 60));
   return whole / 2 + (whole / 2) * random();
@@ -120,28 +120,27 @@ export function backoffMs({ baseMs, maxMs }: BackoffOptions, failures: number, r
 
 export interface WatchdogOptions {
   readonly clock: Clock;
-  /** How long it may be quiet. */
-  readonly longestMs: number;
-  /** When something was last heard, on the clock that never jumps; undefined: nothing yet. */
-  readonly heardAt: () => number | undefined;
+  readonly timeoutMs: number;
+  /** Monotonic time of the last activity; undefined: none yet. */
+  readonly lastActivityAt: () => number | undefined;
 }
 
 /**
- * Calls `act` when nothing was heard for too long, counted from now at the earliest, and again as long as it says that it
- * did nothing. The result ends that.
+ * Calls `onTimeout` when there was no activity for `timeoutMs`, counted from now at the earliest. If it returns `wait`, the
+ * watchdog waits as long again. The returned function stops the watchdog.
  */
 export function startWatchdog(
-  { clock, longestMs, heardAt }: WatchdogOptions,
-  act: () => 'done' | 'nothing',
+  { clock, timeoutMs, lastActivityAt }: WatchdogOptions,
+  onTimeout: () => 'done' | 'wait',
 ): () => void {
   const started = clock.elapsed();
   let cancel = (): void => {};
-  const look = (): void => {
-    const leftMs = longestMs - silenceMs(clock, Math.max(started, heardAt() ?? started));
-    // Whole milliseconds: what rounding leaves of one may be too little to move a clock at all.
-    if (leftMs > 0) cancel = afterPendingReads(clock, Math.ceil(leftMs), look);
-    else if (act() === 'nothing') cancel = afterPendingReads(clock, longestMs, look);
+  const check = (): void => {
+    const leftMs = timeoutMs - silenceMs(clock, Math.max(started, lastActivityAt() ?? started));
+    // Whole milliseconds: a fraction may be too small to advance the clock.
+    if (leftMs > 0) cancel = afterPendingReads(clock, Math.ceil(leftMs), check);
+    else if (onTimeout() === 'wait') cancel = afterPendingReads(clock, timeoutMs, check);
   };
-  look();
+  check();
   return () => cancel();
 }

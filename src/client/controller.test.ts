@@ -9,7 +9,7 @@ import { WorkQueue } from './queue.ts';
 import { settled } from './testing/clocks.ts';
 import { Feed } from './testing/feed.ts';
 
-test('a controller starts when its caches are complete, sees every change, and stops when told to', async () => {
+test('a controller starts when its caches have synced, receives every change, and stops with its signal', async () => {
   const feed = new Feed();
   feed.put('a', '1');
   const informer = new Informer(new Client(feed.transport({ hasWatchList: true })), configMapKind);
@@ -35,7 +35,7 @@ test('a controller starts when its caches are complete, sees every change, and s
   await Promise.all([controller, following]);
 });
 
-test('a controller that is stopped before its caches are complete never works', async () => {
+test('a controller that is stopped before its caches have synced never reconciles', async () => {
   const informer = new Informer(new Client(new Feed().transport({ hasWatchList: true })), configMapKind);
   const queue = new WorkQueue({ work: () => assert.fail('nothing was to be done') });
   queue.add('a');

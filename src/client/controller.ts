@@ -4,22 +4,22 @@ import type { WorkQueue } from './queue.ts';
 import { hasStatusCode } from './transport.ts';
 import { retryLevel } from './watch-errors.ts';
 
-/** A cache that a controller reads, such as an Informer; others may read it too. */
+/** A cache that a controller reads, such as an Informer. */
 export interface Syncable {
   synced(signal: AbortSignal): Promise<void>;
 }
 
-/** A running reconciler: its queue, the caches that it reads, and what enqueues keys. */
+/** A reconciler: its queue, the caches that it reads, and its event handlers. */
 export interface Controller {
   readonly queue: WorkQueue;
   readonly caches: readonly Syncable[];
-  /** Subscribes to the caches once they are complete; the functions it returns end that. */
+  /** Subscribes to the caches after they have synced; returns functions that unsubscribe. */
   readonly subscribe?: () => readonly (() => void)[];
 }
 
 /**
- * Reconciles from when every cache is complete until the signal fires, and resolves when nothing runs any more. A cache that
- * has not synced looks like one whose objects are gone, so nothing is decided before. The informers are run elsewhere.
+ * Waits until all caches have synced, then reconciles until the signal fires and all workers have stopped. A cache that has
+ * not synced would look as if its objects had been deleted. The caller runs the informers.
  */
 export async function runController({ queue, caches, subscribe }: Controller, signal: AbortSignal): Promise<void> {
   try {
@@ -40,7 +40,7 @@ export async function runController({ queue, caches, subscribe }: Controller, si
 export const logRetry =
   (log: Pick<Logger, 'debug' | 'warn'>, controller: string) =>
   (error: unknown, key: Key, failures: number): void => {
-    // Another client wrote first: the next plan starts from that.
+    // A conflict is expected: the retry starts from the newer object.
     const level = hasStatusCode(error, 409) ? 'debug' : retryLevel(error);
     log[level]({ controller, key, failures, err: error }, 'could not reconcile, retrying');
   };

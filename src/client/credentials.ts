@@ -8,23 +8,25 @@ import type { Clock } from './clock.ts';
 
 type Source = ServerAccess['credentials'];
 
-/** How the user of a kubeconfig proves who they are, asked anew for every request. */
+/** The source of credentials of a kubeconfig user; the transport calls it before every request. */
 export async function credentialsOf(user: ConfigEntry, context: CredentialsContext): Promise<Source> {
   const { entry } = user;
   if (entry['auth-provider'] !== undefined) {
-    throw new KubeconfigError(`user "${context.userName}": auth-provider is gone from Kubernetes: use exec`);
+    throw new KubeconfigError(
+      `user "${context.userName}": auth-provider is not supported, Kubernetes removed it: use exec`,
+    );
   }
   if (isRecord(entry['exec'])) return execCredentials({ entry: entry['exec'], directory: user.directory }, context);
   const tokenFile = textOf(entry, 'tokenFile');
   if (tokenFile !== undefined) return refreshed(() => tokenIn(pathOf(user, tokenFile)), context.clock);
   const source = refreshed(() => tokenAndCertificateOf(user), context.clock);
-  await source(false); // what is missing is told at once
+  await source(false); // reports missing files now instead of with the first request
   return source;
 }
 
 const tokenIn = async (path: string): Promise<Credentials> => ({ token: (await readBoundedFile(path)).trim() });
 
-/** What the entry holds itself, or the files that it names do. */
+/** Credentials in the entry itself or in the files that it names. */
 async function tokenAndCertificateOf(user: ConfigEntry): Promise<Credentials> {
   const [cert, key] = [await pemOf(user, 'client-certificate'), await pemOf(user, 'client-key')];
   const token = textOf(user.entry, 'token');
@@ -34,7 +36,7 @@ async function tokenAndCertificateOf(user: ConfigEntry): Promise<Credentials> {
   };
 }
 
-/** What a user of a kubeconfig is for. */
+/** The user of a kubeconfig and the cluster that it authenticates to. */
 export interface CredentialsContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -42,16 +44,15 @@ export interface CredentialsContext {
   readonly cluster: Omit<ServerAccess, 'credentials'>;
 }
 
-/** A program may ask a cloud, but not for ever. */
+/** A plugin may call a cloud API, so it gets a minute. */
 const timeoutMs = 60_000;
 
-/** Certificates and a token are shorter by far. */
-const mostOutputBytes = 1 << 20;
+const maxOutputBytes = 1 << 20;
 
-/** Credentials that a program prints, kept until they expire or are refused. */
+/** Runs a credential plugin and caches its output until it expires or the server rejects it. */
 function execCredentials(exec: ConfigEntry, context: CredentialsContext): ServerAccess['credentials'] {
   let latest: { readonly credentials: Credentials; readonly expiresAt: number } | undefined;
-  /** One run serves all who wait for it. */
+  /** Concurrent callers share one run. */
   let running: Promise<Credentials> | undefined;
   const run = async (): Promise<Credentials> => {
     const status = await runProgram(exec, context);
@@ -80,25 +81,26 @@ function fromStatus(status: Readonly<Record<string, unknown>>): Credentials {
 async function runProgram(exec: ConfigEntry, context: CredentialsContext): Promise<Readonly<Record<string, unknown>>> {
   const { entry } = exec;
   const name = textOf(entry, 'command') ?? '';
-  // A name is looked up in PATH; a path is relative to the kubeconfig.
+  // A bare name is resolved through PATH; a path is relative to the kubeconfig.
   const command = name.includes('/') ? pathOf(exec, name) : name;
   const args = Array.isArray(entry['args']) ? entry['args'].map(String) : [];
   try {
     const { stdout } = await promisify(execFile)(command, args, {
       env: environment(entry, context),
       timeout: timeoutMs,
-      maxBuffer: mostOutputBytes,
-      killSignal: 'SIGKILL', // it may not heed another
+      maxBuffer: maxOutputBytes,
+      killSignal: 'SIGKILL', // the plugin may ignore SIGTERM
     });
     const answer: unknown = JSON.parse(stdout);
-    if (!isRecord(answer) || !isRecord(answer['status'])) throw new Error('it printed no ExecCredential with a status');
+    if (!isRecord(answer) || !isRecord(answer['status']))
+      throw new Error('it did not print an ExecCredential with a status');
     return answer['status'];
   } catch (error) {
-    // What the program printed may hold secrets, and is not repeated.
-    const why = error instanceof SyntaxError ? 'it printed no JSON' : reason(error);
+    // The output may contain secrets, so it is not part of the error.
+    const why = error instanceof SyntaxError ? 'it did not print JSON' : reason(error);
     const hint = textOf(entry, 'installHint');
     throw new KubeconfigError(
-      `"${name}" gave user "${context.userName}" no credentials: ${why}${hint === undefined ? '' : `\n${hint}`}`,
+      `credential plugin "${name}" of user "${context.userName}" failed: ${why}${hint === undefined ? '' : `\n${hint}`}`,
       { cause: error },
     );
   }
@@ -107,7 +109,7 @@ async function runProgram(exec: ConfigEntry, context: CredentialsContext): Promi
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return 'it failed';
   const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `it printed more than ${mostOutputBytes} bytes`;
+  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `it printed more than ${maxOutputBytes} bytes`;
   if ('killed' in error && error.killed === true) return `it took longer than ${timeoutMs} ms`;
   if (typeof code === 'string') return code;
   return typeof code === 'number' ? `it exited with ${code as number}` : error.message;
@@ -137,19 +139,18 @@ const clusterInfo = ({ server, ca, tlsServerName, insecureSkipTlsVerify }: Crede
   ...(insecureSkipTlsVerify === true ? { 'insecure-skip-tls-verify': true } : {}),
 });
 
-/** How long what was read is taken for right. */
-const rereadMs = 10_000;
+const refreshMs = 10_000;
 
 /**
- * Reads what others replace while programs run: again when it is a while ago, and at once when what it said was refused.
- * What cannot be read now, being half written or gone for a moment, is as it was; only the first time must go well.
+ * Caches a value that changes at run time, such as a token file. Reads it again after `refreshMs`, and at once if the
+ * server rejected the cached value. If a later read fails, for example on a half-written file, the last value stays.
  */
 export function refreshed<T>(
   read: (last: T | undefined) => Promise<T>,
   clock: Clock,
 ): (isRefused: boolean) => Promise<T> {
   let latest: { readonly value: T; readonly readAt: number } | undefined;
-  /** One reading serves all who wait for it. */
+  /** Concurrent callers share one read. */
   let reading: Promise<T> | undefined;
   const readNow = async (): Promise<T> => {
     const readAt = clock.elapsed();
@@ -162,7 +163,7 @@ export function refreshed<T>(
     return latest.value;
   };
   return async (isRefused) => {
-    if (latest !== undefined && !isRefused && clock.elapsed() - latest.readAt < rereadMs) return latest.value;
+    if (latest !== undefined && !isRefused && clock.elapsed() - latest.readAt < refreshMs) return latest.value;
     reading ??= readNow().finally(() => {
       reading = undefined;
     });

@@ -9,13 +9,13 @@ import type { Transport } from './transport.ts';
 
 const user = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
 
-/** A server from before everything was told in two documents: it takes such a request for a plain one. */
+/** A server without aggregated discovery: it ignores the media type of the request. */
 const older = (transport: Transport): Transport => ({
   ...transport,
   request: (call) => transport.request({ ...call, accept: 'application/json' }),
 });
 
-test('an older server, asked group by group, says the same as one that tells everything at once', async () => {
+test('discovery group by group returns the same kinds as aggregated discovery', async () => {
   await using server = await testServer();
   const transport = inProcess((request) => server.handle({ ...request, user }));
   const atOnce = await discover(new Client(transport));
@@ -27,7 +27,7 @@ test('an older server, asked group by group, says the same as one that tells eve
   assert.ok(pods?.verbs.includes('watch'));
 });
 
-test('of a resource in several versions, one is preferred', async () => {
+test('marks exactly one version of a resource as preferred', async () => {
   await using server = await testServer();
   const found = await discover(new Client(inProcess((request) => server.handle({ ...request, user }))));
   const names = found.filter(({ isPreferred }) => isPreferred).map(({ group, plural }) => `${plural}.${group}`);

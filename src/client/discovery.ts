@@ -1,6 +1,6 @@
 import type { Client } from './client.ts';
 
-/** A kind of objects that a server serves in one version. */
+/** A kind in one version that a server serves. */
 export interface ServedKind {
   readonly group: string;
   readonly version: string;
@@ -8,11 +8,11 @@ export interface ServedKind {
   readonly plural: string;
   readonly namespaced: boolean;
   readonly verbs: readonly string[];
-  /** Whether this is the version of it that the server would rather be asked for. */
+  /** Whether this is the preferred version of the server. */
   readonly isPreferred: boolean;
 }
 
-/** Everything that a server serves, in the order it prefers. Servers before 1.27 are asked group by group. */
+/** All kinds of a server in its order of preference. Servers before 1.27 are queried group by group. */
 export async function discover(client: Client, signal?: AbortSignal): Promise<readonly ServedKind[]> {
   const groups = [...(await groupsAt(client, '/api', signal)), ...(await groupsAt(client, '/apis', signal))];
   return groups.flatMap(({ name, versions }) => {
@@ -39,7 +39,7 @@ const aggregated = ['v2', 'v2beta1'].map(
 );
 const accept = [...aggregated, 'application/json'].join(',');
 
-/** What documents of discovery say; each field is there in one of their forms. */
+/** Any discovery document; each form has some of the fields. */
 interface DiscoveryDocument {
   readonly kind?: string;
   readonly items?: readonly {
@@ -69,7 +69,7 @@ interface AggregatedResource {
 
 async function groupsAt(client: Client, path: '/api' | '/apis', signal?: AbortSignal): Promise<readonly Group[]> {
   const read = async (at: string): Promise<DiscoveryDocument> =>
-    // A cast where bytes become an object: what a server says of itself.
+    // A cast where bytes become an object.
     (await client.read(at, { accept, signal })) as DiscoveryDocument;
   const document = await read(path);
   if (document.kind === 'APIGroupDiscoveryList') {
@@ -87,7 +87,7 @@ async function groupsAt(client: Client, path: '/api' | '/apis', signal?: AbortSi
       const ordered = versions.toSorted((a, b) => Number(b.version === first) - Number(a.version === first));
       const resources = ordered.map(async ({ version }) => {
         const { resources: listed = [] } = await read(name === '' ? `/api/${version}` : `/apis/${name}/${version}`);
-        // Subresources are listed among the rest.
+        // The list includes subresources.
         return { version, resources: listed.filter((each) => !each.name.includes('/')).map(legacyResourceOf) };
       });
       return { name, versions: await Promise.all(resources) };

@@ -1,23 +1,23 @@
-/** A failure that trying again does not help: it waits until the object changes. Told apart by `code`. */
+/** A failure that is not retried until the object changes. Identified by `code`. */
 export class TerminalError extends Error {
   readonly code = 'TERMINAL';
 }
 
-/** Whether trying again does not help. */
+/** Whether an error is a TerminalError. */
 export const isTerminal = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'TERMINAL';
 
-/** A kubeconfig that cannot be used; its message says where and why. Told apart by `code`. */
+/** An invalid kubeconfig. Identified by `code`. */
 export class KubeconfigError extends Error {
   readonly code = 'USAGE';
 }
 
-/** A connection that ended before an answer did. Its code is the system's for that, since it is told apart by it. */
+/** A connection that closed before the response was complete. Has the system's error code for this. */
 export class ConnectionLostError extends Error {
   readonly code = 'ECONNRESET';
 }
 
-/** A server sent more than the client holds, see limits.ts. Identified by `code`. */
+/** A server sent more than limits.ts allows. Identified by `code`. */
 export class LimitExceededError extends Error {
   readonly code = 'TOO_MUCH';
 }

@@ -9,7 +9,7 @@ export interface PlannedEvent {
   readonly message: string;
 }
 
-/** The same thing happening again and again: one Event with a count. */
+/** A repeated event, written as one Event with a count. */
 export interface Series {
   readonly type: PlannedEvent['type'];
   readonly reason: string;
@@ -24,7 +24,7 @@ interface Group {
   readonly lastMs: number;
 }
 
-/** When something happened: on the clock that people read, and on the one that never jumps. */
+/** The time of an event on the wall clock and on the monotonic clock. */
 interface Moment {
   readonly nowMs: number;
   readonly elapsedMs: number;
@@ -35,35 +35,35 @@ interface Bucket {
   readonly atMs: number;
 }
 
-/** What is remembered, and so how much memory it takes. */
-const remembered = 4096;
-/** So many messages of one kind are told apart; more become one. */
-const distinctMessages = 10;
+/** The bound of each map. */
+const maxEntries = 4096;
+/** Distinct messages with the same reason; further ones are combined. */
+const maxDistinctMessages = 10;
 const groupMs = 10 * 60_000;
-/** Events that one object may have at once, and how long it takes to earn another. */
+/** Token bucket per object: its size, and the time to refill one token. */
 const burst = 25;
 const refillMs = 5 * 60_000;
 
 /**
- * Turns what happens into few Events, with the limits of Kubernetes' own controllers: what repeats is counted, what
- * differs only by message is combined after a while, and an object that never stops is left unreported.
+ * Reduces the number of Events, with the limits of client-go's EventCorrelator: identical events are counted, events that
+ * differ only in their message are combined after a while, and events of one object are rate limited.
  */
 export class EventCorrelator {
   readonly #series = new Map<string, Series>();
   readonly #groups = new Map<string, Group>();
   readonly #buckets = new Map<string, Bucket>();
 
-  /** The series that a happening belongs to, counted; undefined: too much happens to this object. */
+  /** The series of an event, with its new count; undefined if the object is over its rate limit. */
   correlate(
     object: string,
-    happening: PlannedEvent,
+    event: PlannedEvent,
     { nowMs, elapsedMs }: Moment,
   ): { readonly key: string; readonly series: Series } | undefined {
     if (!this.#mayReport(object, elapsedMs)) return undefined;
-    const { type, reason } = happening;
+    const { type, reason } = event;
     const group = JSON.stringify([object, type, reason]);
-    const isCombined = this.#isCombined(group, happening.message, elapsedMs);
-    const message = isCombined ? `(combined from similar events): ${happening.message}` : happening.message;
+    const isCombined = this.#isCombined(group, event.message, elapsedMs);
+    const message = isCombined ? `(combined from similar events): ${event.message}` : event.message;
     const key = isCombined ? group : JSON.stringify([group, message]);
     const before = this.#series.get(key);
     const series: Series = {
@@ -74,7 +74,7 @@ export class EventCorrelator {
       lastMs: nowMs,
       count: (before?.count ?? 0) + 1,
     };
-    remember(this.#series, key, series);
+    setBounded(this.#series, key, series);
     return { key, series };
   }
 
@@ -82,38 +82,38 @@ export class EventCorrelator {
     const before = this.#groups.get(key);
     const isFresh = before !== undefined && atMs - before.lastMs <= groupMs;
     const messages = new Set(isFresh ? before.messages : []);
-    // One more than are told apart says that there are too many; the rest need not be kept.
-    if (messages.size <= distinctMessages) messages.add(message);
-    remember(this.#groups, key, { messages, lastMs: atMs });
-    return messages.size > distinctMessages;
+    // One message above the limit is enough to detect that it is exceeded.
+    if (messages.size <= maxDistinctMessages) messages.add(message);
+    setBounded(this.#groups, key, { messages, lastMs: atMs });
+    return messages.size > maxDistinctMessages;
   }
 
   #mayReport(object: string, elapsedMs: number): boolean {
     const { tokens, atMs } = this.#buckets.get(object) ?? { tokens: burst, atMs: elapsedMs };
     const earned = Math.min(burst, tokens + (elapsedMs - atMs) / refillMs);
     const isAllowed = earned >= 1;
-    remember(this.#buckets, object, { tokens: isAllowed ? earned - 1 : earned, atMs: elapsedMs });
+    setBounded(this.#buckets, object, { tokens: isAllowed ? earned - 1 : earned, atMs: elapsedMs });
     return isAllowed;
   }
 }
 
-/** Sets an entry as the youngest, and forgets the eldest when there are too many. */
-function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
+/** Sets an entry and evicts the least recently set one if there are too many. */
+function setBounded<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.delete(key);
   map.set(key, value);
-  if (map.size <= remembered) return;
-  for (const eldest of map.keys()) {
-    map.delete(eldest);
+  if (map.size <= maxEntries) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
     return;
   }
 }
 
-/** Drops events that repeat the last ones of their key: a plan has them as long as their cause lasts. */
+/** Drops events that equal the last ones of their key: every plan repeats them while their cause lasts. */
 export class EventDeduplicator {
   /** Key → its last events. */
   readonly #last = new Map<Key, string>();
 
-  /** The events, or none if they are the same as the last ones of the key. An empty list is not remembered. */
+  /** The events, or none if they equal the last ones of the key. An empty list does not replace the last ones. */
   fresh(key: Key, events: readonly PlannedEvent[]): readonly PlannedEvent[] {
     if (events.length === 0) return [];
     const text = JSON.stringify(events);

@@ -14,7 +14,7 @@ const happening = (message: string) => ({ type: 'Warning', reason: 'Failed', mes
 const minute = 60_000;
 const at = (ms: number) => ({ nowMs: ms, elapsedMs: ms });
 
-test('what repeats is one series with a count', () => {
+test('counts repeated events in one series', () => {
   const series = new EventCorrelator();
   const first = series.correlate('a', happening('no'), at(1000));
   const second = series.correlate('a', happening('no'), at(5000));
@@ -23,7 +23,7 @@ test('what repeats is one series with a count', () => {
   assert.notEqual(series.correlate('b', happening('no'), at(0))?.key, first?.key);
 });
 
-test('more than ten messages for one reason become one, until ten minutes pass', () => {
+test('combines more than ten messages of one reason until ten minutes have passed', () => {
   const series = new EventCorrelator();
   const messages = Array.from({ length: 12 }, (_, index) => series.correlate('a', happening(`no ${index}`), at(index)));
   assert.equal(messages[9]?.series.message, 'no 9');
@@ -32,7 +32,7 @@ test('more than ten messages for one reason become one, until ten minutes pass',
   assert.equal(series.correlate('a', happening('no 99'), at(11 * minute))?.series.message, 'no 99');
 });
 
-test('an object may have 25 at once, and one more every five minutes', () => {
+test('allows an object a burst of 25 events and one more every five minutes', () => {
   const series = new EventCorrelator();
   const noted = Array.from({ length: 30 }, () => series.correlate('a', happening('no'), at(0)) !== undefined);
   assert.equal(noted.filter(Boolean).length, 25);
@@ -42,7 +42,7 @@ test('an object may have 25 at once, and one more every five minutes', () => {
 });
 
 for (const hours of [-5, 5]) {
-  test(`a wall clock that is moved by ${hours} hours neither blocks the Events of an object nor allows more of them`, () => {
+  test(`a wall clock change of ${hours} hours neither blocks the Events of an object nor allows more of them`, () => {
     const series = new EventCorrelator();
     for (let count = 0; count < 30; count++) series.correlate('a', happening('no'), at(0));
     const moved = { nowMs: hours * 60 * minute, elapsedMs: 5 * minute };
@@ -51,7 +51,7 @@ for (const hours of [-5, 5]) {
   });
 }
 
-test('a recorder writes one Event for what repeats, and a new one when that is gone', async () => {
+test('a recorder updates one Event for repeated events, and creates a new one when that was deleted', async () => {
   await using server = await testServer();
   const user = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
   const client = new Client(inProcess((request) => server.handle({ ...request, user })));
@@ -89,7 +89,7 @@ test('a recorder writes one Event for what repeats, and a new one when that is g
   assert.equal((await client.list(eventKind, about)).items.length, 1);
 });
 
-test('a failure is reported, and nobody waits for it', async () => {
+test('reports a failed write to onError without blocking record', async () => {
   const errors: unknown[] = [];
   const client = new Client({
     request: () => Promise.reject(new Error('cut')),

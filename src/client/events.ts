@@ -14,11 +14,11 @@ import { hasStatusCode } from './transport.ts';
 
 export interface RecorderOptions {
   readonly client: Client;
-  /** Who reports, such as `endpoint-slice-controller`. */
+  /** The reporting component, such as `endpoint-slice-controller`. */
   readonly component: string;
   readonly clock?: Clock;
   readonly random?: Random;
-  /** Told of Events that could not be written; they are not written again. */
+  /** Called for Events that could not be written; they are not retried. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -27,14 +27,14 @@ interface Pending {
   readonly series: Series;
 }
 
-/** Writes Events about objects, for `kubectl describe`. Few are made of many, and nobody waits for them. */
+/** Writes Events about objects in the background, after EventCorrelator has reduced their number. */
 export class EventRecorder {
   readonly #options: RecorderOptions;
   readonly #clock: Clock;
   readonly #series = new EventCorrelator();
-  /** Series → what to write of it; a series that goes on before its turn is written once. */
+  /** Series → its unwritten state. A series that changes before it is written is written once. */
   readonly #pending = new Map<string, Pending>();
-  /** Series → the Event it was written as. */
+  /** Series → its Event. */
   readonly #written = new Map<string, Required<Name>>();
   #writing: Promise<void> | undefined;
 
@@ -43,20 +43,20 @@ export class EventRecorder {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Says that something happened to an object. Never throws and never waits. */
-  record<T extends ApiObject>(kind: Kind<T>, object: T, happening: PlannedEvent): void {
+  /** Records an event. Never throws and does not wait for the write. */
+  record<T extends ApiObject>(kind: Kind<T>, object: T, event: PlannedEvent): void {
     const about = referenceTo(kind, object);
-    const noted = this.#series.correlate(
+    const correlated = this.#series.correlate(
       JSON.stringify([about.kind, about.namespace, about.name, about.uid]),
-      happening,
+      event,
       {
         nowMs: this.#clock.now(),
         elapsedMs: this.#clock.elapsed(),
       },
     );
-    if (noted === undefined) return;
-    if (this.#pending.size >= longestQueue && !this.#pending.has(noted.key)) return;
-    this.#pending.set(noted.key, { about, series: noted.series });
+    if (correlated === undefined) return;
+    if (this.#pending.size >= maxPending && !this.#pending.has(correlated.key)) return;
+    this.#pending.set(correlated.key, { about, series: correlated.series });
     this.#writing ??= this.#writeAll();
   }
 
@@ -86,7 +86,7 @@ export class EventRecorder {
         await this.#options.client.patch(eventKind, written, { body, type: 'strategic' });
         return;
       } catch (error) {
-        // Events are kept for an hour; one that goes on longer is written anew.
+        // The server deletes Events after an hour: create a new one.
         if (!hasStatusCode(error, 404)) throw error;
       }
     }
@@ -94,8 +94,8 @@ export class EventRecorder {
     const { metadata } = await this.#options.client.create(eventKind, event);
     this.#written.delete(key);
     this.#written.set(key, { namespace: metadata.namespace, name: metadata.name ?? '' });
-    const [eldest] = this.#written.keys();
-    if (this.#written.size > longestMemory && eldest !== undefined) this.#written.delete(eldest);
+    const [oldest] = this.#written.keys();
+    if (this.#written.size > maxWritten && oldest !== undefined) this.#written.delete(oldest);
   }
 
   #nameFor({ namespace, name = '' }: ObjectReference): { readonly namespace: string; readonly name: string } {
@@ -105,8 +105,8 @@ export class EventRecorder {
   }
 }
 
-const longestQueue = 1000;
-const longestMemory = 4096;
+const maxPending = 1000;
+const maxWritten = 4096;
 
 function referenceTo(kind: Kind, { metadata }: ApiObject): ObjectReference {
   const { namespace, name, uid, resourceVersion } = metadata;
@@ -135,6 +135,6 @@ function eventOf(component: string, metadata: Event['metadata'], { about, series
     reportingComponent: component,
     reportingInstance: '',
   };
-  // A cast since this is the form of Events that counts, and it is told apart by having no eventTime.
+  // A cast because core/v1 Events with a count have no eventTime.
   return event as Event;
 }

@@ -14,7 +14,7 @@ function written(...objects: readonly ApiObject[]): Expectations {
   return writes;
 }
 
-test('a key waits until the cache shows the last of what was written for it', () => {
+test('a key is pending until the cache contains its last write', () => {
   const writes = written(at('5', 'u'), at('6', 'v'));
   assert.equal(writes.isPending('k'), true);
   assert.equal(writes.isPending('other'), false);
@@ -24,19 +24,19 @@ test('a key waits until the cache shows the last of what was written for it', ()
   assert.equal(writes.isPending('k'), false);
 });
 
-test('what nobody waits for is quietly taken in', () => {
+test('does not report caught-up for a key that was not postponed', () => {
   const writes = written(at('5'));
   assert.equal(writes.observe('k', at('5')), 'own');
   assert.equal(writes.isPending('k'), false);
 });
 
-test('what somebody else did is news, after ours and beside it', () => {
+test('classifies writes of other clients as foreign, on our objects and on others', () => {
   assert.equal(new Expectations().observe('k', at('3')), 'foreign');
   assert.equal(written(at('5')).observe('k', at('7')), 'foreign');
   assert.equal(written(at('5')).observe('k', at('5', 'w')), 'foreign');
 });
 
-test('an event that comes before the answer is recognised when the answer is there', () => {
+test('recognizes an event that arrives before the response to the write', () => {
   const writes = new Expectations();
   writes.begin('k');
   assert.equal(writes.observe('k', at('5')), 'own');
@@ -45,7 +45,7 @@ test('an event that comes before the answer is recognised when the answer is the
   assert.equal(writes.isPending('k'), false);
 });
 
-test('somebody else’s event while writes are under way is told when they are over', () => {
+test('end returns whether foreign events arrived during the writes', () => {
   const writes = new Expectations();
   writes.begin('k');
   writes.observe('k', at('9', 'other'));
@@ -53,7 +53,7 @@ test('somebody else’s event while writes are under way is told when they are o
   assert.equal(writes.end('k'), true);
 });
 
-test('a write that changed nothing is not waited for', () => {
+test('does not expect an event of a write that changed nothing', () => {
   const writes = new Expectations();
   writes.begin('k');
   writes.wrote('k', at('4'), at('4'));
@@ -61,7 +61,7 @@ test('a write that changed nothing is not waited for', () => {
   assert.equal(writes.isPending('k'), false);
 });
 
-test('what was removed is waited for until it is gone or about to go', () => {
+test('expects a deletion until the object is gone or has a deletion timestamp', () => {
   for (const isLeaving of [false, true]) {
     const writes = new Expectations();
     writes.begin('k');
@@ -73,7 +73,7 @@ test('what was removed is waited for until it is gone or about to go', () => {
   }
 });
 
-test('what is never heard of is given up after a while', () => {
+test('an expectation without an event expires', () => {
   let now = 0;
   const clock = { now: () => now, elapsed: () => now, after: () => () => undefined, resumedAt: () => 0 };
   const writes = new Expectations(clock);

@@ -3,20 +3,20 @@ import type { Clock } from './clock.ts';
 import { silenceMs, systemClock } from './clock.ts';
 import type { Key } from './key.ts';
 
-/** What a watch event means to a controller that writes objects of the same kind. */
+/** The origin of a watch event, for a controller that writes objects of the same kind. */
 export type Observation =
-  /** Its own write: nothing to do. */
+  /** A write of this controller: nothing to do. */
   | 'own'
-  /** The last of its own writes for a key that waits for it. */
+  /** The last expected write of a key whose reconcile was postponed. */
   | 'caught-up'
   /** A write of another client. */
   | 'foreign';
 
 interface Expected {
-  /** UID → the revision that the cache has yet to show; infinite for an object that was deleted. */
+  /** UID → expected revision; infinite for a deletion. */
   readonly revisions: Map<string, number>;
   lastMs: number;
-  isWaitedFor: boolean;
+  isPostponed: boolean;
 }
 
 interface Observed {
@@ -25,32 +25,32 @@ interface Observed {
 }
 
 /**
- * A controller's own writes that its cache does not show yet. A plan made before that would start from the old state and
- * write a second time: slices get a new generated name each time, so that not even a conflict would prevent it.
+ * The writes of a controller that its cache does not contain yet. A plan from the stale cache would repeat them: created
+ * slices have generated names, so not even a conflict would prevent duplicates.
  *
- *     begin ─► written, deleted ─► end ─► pending ─► all observed ─► forgotten
- *                    └ observed before the answer arrived ┘
+ *     begin ─► wrote, removed ─► end ─► pending ─► all observed
+ *                  └ observed before the response arrived ┘
  */
 export class Expectations {
   readonly #clock: Clock;
   readonly #expected = new Map<Key, Expected>();
-  /** Key → what was observed while its writes were in progress. */
+  /** Key → events observed while its writes are in progress. */
   readonly #inProgress = new Map<Key, Observed[]>();
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
   }
 
-  /** Whether the cache has yet to show a write for a key. If so, `observe` returns `caught-up` once it does. */
+  /** Whether the cache lacks a write of a key. If so, `observe` returns `caught-up` once the cache has all of them. */
   isPending(key: Key): boolean {
     const expected = this.#expected.get(key);
     if (expected === undefined) return false;
-    // There is no event for an object that was deleted before the cache could show it.
+    // An object that was deleted before it reached the cache causes no event.
     if (silenceMs(this.#clock, expected.lastMs) > expiryMs) {
       this.#expected.delete(key);
       return false;
     }
-    expected.isWaitedFor = true;
+    expected.isPostponed = true;
     return true;
   }
 
@@ -59,7 +59,7 @@ export class Expectations {
     this.#inProgress.set(key, []);
   }
 
-  /** Expects the object as the server returned it. A write that changed nothing causes no event. */
+  /** Expects the object that the server returned. A write without a change causes no event. */
   wrote(key: Key, { metadata }: ApiObject, sent: ApiObject): void {
     const revision = Number(metadata.resourceVersion);
     const isChanged = metadata.resourceVersion !== sent.metadata.resourceVersion;
@@ -71,14 +71,14 @@ export class Expectations {
     this.#expect(key, uid, Number.POSITIVE_INFINITY);
   }
 
-  /** Marks the end of the writes; true if events of foreign writes arrived meanwhile. */
+  /** Marks the end of the writes; returns whether events of foreign writes arrived meanwhile. */
   end(key: Key): boolean {
     const events = this.#inProgress.get(key) ?? [];
     this.#inProgress.delete(key);
     return events.map((each) => this.#classify(key, each)).includes('foreign');
   }
 
-  /** Classifies an event about an object that belongs to a key. */
+  /** Classifies an event of an object that belongs to a key. */
   observe(key: Key, { metadata }: ApiObject, isGone = false): Observation {
     const { uid = '', resourceVersion, deletionTimestamp } = metadata;
     const isLeaving = isGone || deletionTimestamp !== undefined;
@@ -95,7 +95,7 @@ export class Expectations {
   }
 
   #expect(key: Key, uid: string, revision: number): void {
-    const expected = this.#expected.get(key) ?? { revisions: new Map(), lastMs: 0, isWaitedFor: false };
+    const expected = this.#expected.get(key) ?? { revisions: new Map(), lastMs: 0, isPostponed: false };
     expected.revisions.set(uid, revision);
     expected.lastMs = this.#clock.elapsed();
     this.#expected.set(key, expected);
@@ -105,11 +105,11 @@ export class Expectations {
     const expected = this.#expected.get(key);
     const ours = expected?.revisions.get(uid);
     if (expected === undefined || ours === undefined) return 'foreign';
-    // Older than ours: our plan started from something newer, or the server rejected it.
+    // Older than our write, so our plan already took it into account.
     if (revision < ours) return 'own';
     expected.revisions.delete(uid);
     if (expected.revisions.size === 0) this.#expected.delete(key);
-    if (expected.revisions.size === 0 && expected.isWaitedFor) return 'caught-up';
+    if (expected.revisions.size === 0 && expected.isPostponed) return 'caught-up';
     return revision > ours ? 'foreign' : 'own';
   }
 }

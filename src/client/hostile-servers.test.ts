@@ -1,4 +1,4 @@
-// No server makes a client hold more than it is meant to, or wait for ever, whatever it answers to whatever it is asked.
+// The memory and time that a client spends on one request are bounded, whatever the server sends.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
@@ -12,11 +12,11 @@ import { maxResponseBytes, ObjectBudget } from './limits.ts';
 import { retrying } from './retry.ts';
 import { hostileAnswers, hostileServer } from './testing/hostile-servers.ts';
 
-/** What a test lets a client hold of one kind, so that it is quick. */
+/** A budget that is small enough for a quick test. */
 const limit = { objects: 5000, bytes: 8 << 20 };
 const name = { namespace: 'default', name: 'a' };
 
-/** What a client is used for; each rejects with why the server is of no use. */
+/** Operations of a client; each rejects with the error that the server caused. */
 const uses: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   get: (client) => client.get(configMapKind, name),
   create: (client) => client.create(configMapKind, { metadata: name }),
@@ -27,7 +27,7 @@ const uses: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
     const { signal } = new AbortController();
     for await (const event of client.watch(configMapKind, { resourceVersion: '', signal })) {
       bytes += event.bytes;
-      if (bytes > limit.bytes) throw new Error('a watch may go on for ever');
+      if (bytes > limit.bytes) throw new Error('a watch need not end');
     }
     throw new Error('the watch ended');
   },
@@ -54,12 +54,12 @@ const uses: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
 };
 
 const answersJson = /page/;
-/** There is nothing to wait for but the end of the client's patience. */
+/** These servers never complete a response, so the request ends with its timeout. */
 const isSilent = /^(nothing|half)/;
 const asksForMany = new Set(['list', 'watch', 'informer']);
 
-/** What the kernel takes of a server beside what we have read. */
-const buffered = 16 << 20;
+/** What the kernel buffers in addition to what the client reads. */
+const kernelBuffers = 16 << 20;
 
 for (const [what, answer] of Object.entries(hostileAnswers)) {
   describe(`a server that sends ${what}`, { concurrency: true }, () => {
@@ -71,18 +71,18 @@ for (const [what, answer] of Object.entries(hostileAnswers)) {
           { timeoutMs: isSilent.test(what) ? 300 : 60_000 },
         );
         const client = new Client(transport);
-        // A page is JSON, and as good an answer as any to those who ask for something else.
+        // A page is valid JSON, which operations other than list accept.
         if (answersJson.test(what) && !asksForMany.has(use)) await run(client);
         else await assert.rejects(run(client), (error) => error instanceof Error && error.message !== '');
         for (const sent of server.sent()) {
-          assert.ok(sent <= maxResponseBytes + buffered, `${sent} bytes were taken over one connection`);
+          assert.ok(sent <= maxResponseBytes + kernelBuffers, `the client received ${sent} bytes over one connection`);
         }
       });
     }
   });
 }
 
-test('a server that asks to come back in a hundred years is asked again in a minute', async () => {
+test('caps a Retry-After of a hundred years at a minute', async () => {
   const waits: number[] = [];
   const clock = {
     now: () => 0,
@@ -102,7 +102,7 @@ test('a server that asks to come back in a hundred years is asked again in a min
   assert.deepEqual(waits, [60_000, 60_000]);
 });
 
-test('an informer over its budget keeps what it had, and follows again when the server behaves', async () => {
+test('an informer over its budget keeps its cache, and recovers when the list fits again', async () => {
   const bookmark = '"annotations":{"k8s.io/initial-events-end":"true"}';
   const events = (names: readonly string[]): string =>
     [
@@ -153,7 +153,7 @@ test('an informer over its budget keeps what it had, and follows again when the 
   );
 });
 
-/** Waits are over at once, but for those that only matter when nothing comes. */
+/** Ends waits immediately, except timeouts that only matter if no data arrives. */
 function soon(ms: number, run: () => void): () => void {
   if (ms > 60_000) return () => {};
   const timer = setImmediate(run);

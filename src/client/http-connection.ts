@@ -3,27 +3,27 @@ import { ConnectionLostError } from './errors.ts';
 import type { ResponseHead, ResponseSink } from './http-response.ts';
 import { ResponseReader } from './http-response.ts';
 
-/** Who waits for an answer. It ends with `end` or `failed`, once. */
+/** Receives the response to one request. Ends with exactly one call of `end` or `failed`. */
 export interface Exchange extends Pick<ResponseSink, 'head' | 'body'> {
   end(): void;
-  /** `isUnanswered`: nothing of an answer arrived, on a connection that had been left idle. */
-  failed(error: unknown, isUnanswered: boolean): void;
+  /** `isStaleConnection`: a connection that had been idle closed before any byte of the response. */
+  failed(error: unknown, isStaleConnection: boolean): void;
 }
 
 /**
- * One connection that carries one request at a time. A connection of Node's own clients costs three times the CPU:
- * 350 µs a request against 120, most of it for streams and events that nobody needs here.
+ * A connection that carries one request at a time. The clients of Node take three times the CPU, 350 µs instead of 120 µs
+ * per request, mostly for streams and events that are not needed here.
  */
 export class HttpConnection {
   readonly #socket: Socket;
-  /** Called when a request is over and the connection can carry another. */
+  /** Called when the connection can carry the next request. */
   readonly #freed: (connection: HttpConnection) => void;
   #exchange: Exchange | undefined;
   #reader: ResponseReader | undefined;
   #isUsed = false;
   #hasAnswered = false;
-  /** How long the server leaves it open while it is idle. */
-  #keptMs = Number.POSITIVE_INFINITY;
+  /** How long the server keeps an idle connection open. */
+  #keepAliveMs = Number.POSITIVE_INFINITY;
   #idleUntilMs = Number.POSITIVE_INFINITY;
   #error: Error | undefined;
 
@@ -31,20 +31,19 @@ export class HttpConnection {
     this.#socket = socket;
     this.#freed = freed;
     socket.setNoDelay(true);
-    // A machine that vanished says nothing: the kernel asks after it.
+    // Detects a peer that disappeared without closing the connection.
     socket.setKeepAlive(true, 30_000);
-    socket.on('data', (bytes: Buffer) => this.#take(bytes));
+    socket.on('data', (bytes: Buffer) => this.#receive(bytes));
     socket.on('end', () => this.#closedByServer());
     socket.on('error', (error) => (this.#error = error));
     socket.on('close', () => this.#fail(this.#error ?? new ConnectionLostError('the connection was closed')));
   }
 
-  /** Whether it can carry a request: it is open, and the server does not close it any moment. */
+  /** Whether it is open and the keep-alive time of the server has not passed. */
   isUsable(nowMs: number): boolean {
     return !this.#socket.destroyed && this.#socket.writable && nowMs < this.#idleUntilMs;
   }
 
-  /** Sends a request, and gives what comes of it to `exchange`. */
   send(request: string, exchange: Exchange): void {
     this.#exchange = exchange;
     this.#hasAnswered = false;
@@ -53,13 +52,13 @@ export class HttpConnection {
     this.#socket.write(request);
   }
 
-  /** Holds back what the server sends, and lets it through again. */
-  hold(isHeld: boolean): void {
-    if (isHeld) this.#socket.pause();
+  /** Pauses or resumes reading. */
+  setPaused(isPaused: boolean): void {
+    if (isPaused) this.#socket.pause();
     else this.#socket.resume();
   }
 
-  /** Drops the connection, and with it what is under way: that fails with `reason`. */
+  /** Closes the connection; a request in progress fails with `reason`. */
   drop(reason: unknown): void {
     this.#fail(reason);
     this.#socket.destroy();
@@ -67,14 +66,14 @@ export class HttpConnection {
 
   readonly #sink: ResponseSink = {
     head: (head) => {
-      this.#keptMs = keptMs(head);
+      this.#keepAliveMs = keepAliveMs(head);
       this.#exchange?.head(head);
     },
     body: (bytes, from, to) => this.#exchange?.body(bytes, from, to),
-    end: (isReusable) => this.#over(isReusable),
+    end: (isReusable) => this.#finish(isReusable),
   };
 
-  #take(bytes: Buffer): void {
+  #receive(bytes: Buffer): void {
     this.#hasAnswered = true;
     try {
       if (this.#reader === undefined) throw new Error('the server sends a response without a request');
@@ -84,14 +83,14 @@ export class HttpConnection {
     }
   }
 
-  #over(isReusable: boolean): void {
+  #finish(isReusable: boolean): void {
     const exchange = this.#exchange;
     this.#exchange = undefined;
     this.#reader = undefined;
     this.#isUsed = true;
     if (isReusable) {
-      this.#idleUntilMs = performance.now() + this.#keptMs;
-      // A connection that nobody uses does not keep the process alive.
+      this.#idleUntilMs = performance.now() + this.#keepAliveMs;
+      // An idle connection does not keep the process running.
       this.#socket.unref();
       this.#freed(this);
     } else this.#socket.destroy();
@@ -115,8 +114,8 @@ export class HttpConnection {
   }
 }
 
-/** How long the server keeps a connection that is idle, as far as it says; a second less, for what is on its way. */
-function keptMs({ headers }: ResponseHead): number {
+/** The idle time from the Keep-Alive header, minus one second for the latency of the network. */
+function keepAliveMs({ headers }: ResponseHead): number {
   const seconds = /timeout=(\d+)/i.exec(headers['keep-alive'] ?? '')?.[1];
   return seconds === undefined ? Number.POSITIVE_INFINITY : Math.max(0, Number(seconds) * 1000 - 1000);
 }

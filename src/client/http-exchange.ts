@@ -3,16 +3,16 @@ import type { HttpConnection } from './http-connection.ts';
 import { maxResponseBytes, maxPieces, limitExceeded } from './limits.ts';
 import type { ApiResponse } from './transport.ts';
 
-/** What became of a request: an answer, or a failure. */
+/** The result of a request. */
 export type Outcome =
-  | { readonly answer: ApiResponse }
+  | { readonly response: ApiResponse }
   | {
       readonly error: unknown;
-      /** The connection had been idle, and nothing came back: the server may have closed it before it was asked. */
-      readonly isUnanswered: boolean;
+      /** An idle connection closed without a response: the server may have closed it before the request. */
+      readonly isStaleConnection: boolean;
     };
 
-/** Sends a request and takes its answer as a whole, up to the longest that there may be. */
+/** Sends a request and buffers its response, up to `maxResponseBytes`. */
 export function exchange(connection: HttpConnection, request: string): Promise<Outcome> {
   return new Promise((resolve) => {
     let head: ResponseHead = { status: 0, headers: {} };
@@ -23,34 +23,34 @@ export function exchange(connection: HttpConnection, request: string): Promise<O
         body.expect(Number(begun.headers['content-length'] ?? 0));
       },
       body: (bytes, from, to) => body.add(bytes.subarray(from, to)),
-      end: () => resolve({ answer: { ...head, body: body.text() } }),
-      failed: (error, isUnanswered) => resolve({ error, isUnanswered }),
+      end: () => resolve({ response: { ...head, body: body.text() } }),
+      failed: (error, isStaleConnection) => resolve({ error, isStaleConnection }),
     });
   });
 }
 
-/** Shorter pieces are copied: each that is kept takes some hundred bytes beside its own. */
+/** Shorter pieces are copied into blocks: a retained Buffer has an overhead of some hundred bytes. */
 const shortPiece = 4096;
 const blockBytes = 64 << 10;
 
-/** The body of an answer, of which the pieces take about as much memory as their bytes. */
+/** A response body that takes about as much memory as its bytes, however small its pieces are. */
 class Body {
   readonly #pieces: Buffer[] = [];
   #length = 0;
   #count = 0;
-  /** Where short pieces are copied to, and how much of it is used. */
+  /** The block for short pieces and its used length. */
   #block = Buffer.alloc(0);
   #used = 0;
 
-  /** Throws when so many bytes would be too many. */
+  /** Throws if a body of this size is too large. */
   expect(bytes: number): void {
-    if (bytes > maxResponseBytes) throw limitExceeded('bytes in an answer', maxResponseBytes);
+    if (bytes > maxResponseBytes) throw limitExceeded('bytes in a response', maxResponseBytes);
   }
 
   add(piece: Buffer): void {
     this.#length += piece.length;
     this.expect(this.#length);
-    if (++this.#count > maxPieces) throw limitExceeded('pieces of an answer', maxPieces);
+    if (++this.#count > maxPieces) throw limitExceeded('pieces of a response', maxPieces);
     if (piece.length >= shortPiece) {
       this.#closeBlock();
       this.#pieces.push(piece);

@@ -5,16 +5,16 @@ import { HttpConnection } from './http-connection.ts';
 import type { OpenSocket } from './http-socket.ts';
 
 /**
- * The connections to one server. Requests share at most `most` of them, and wait their turn where there are more:
- * a handshake costs as much as ten requests. Streams have one each beside these.
+ * The connections to one server. Requests share a limited number of them, because a handshake costs as much as ten
+ * requests; further requests wait in order. Every stream has an additional connection of its own.
  */
 export class HttpPool {
   readonly #open: OpenSocket;
   readonly #maxConnections: number;
   readonly #requests: Semaphore;
-  /** Those that carry nothing; the one that was used last is used next. */
+  /** A stack: the connection used last is used next. */
   readonly #idle: HttpConnection[] = [];
-  /** All that are open and carry something. */
+  /** Connections with a request or a stream. */
   readonly #busy = new Set<HttpConnection>();
   #isRetired = false;
   #isClosed = false;
@@ -27,7 +27,7 @@ export class HttpPool {
 
   /** Resolves when a request may use a connection; the caller must call `release` afterwards. */
   async acquire(deadline: Deadline): Promise<void> {
-    await this.#requests.acquire((cancel) => deadline.guard(cancel));
+    await this.#requests.acquire((cancel) => deadline.onEnd(cancel));
   }
 
   /** Allows the next request. */
@@ -35,7 +35,7 @@ export class HttpPool {
     this.#requests.release();
   }
 
-  /** A connection that carries nothing. */
+  /** Returns an idle or new connection. */
   async connection(deadline: Deadline): Promise<HttpConnection> {
     if (this.#isClosed) throw closed();
     const now = performance.now();
@@ -53,17 +53,17 @@ export class HttpPool {
     }
     const connection = new HttpConnection(socket, (freed) => this.#free(freed));
     this.#busy.add(connection);
-    socket.once('close', () => this.#forget(connection));
+    socket.once('close', () => this.#remove(connection));
     return connection;
   }
 
-  /** Keeps nothing open any more; what is under way may finish. */
+  /** Closes idle connections now and busy ones when their request ends. */
   retire(): void {
     this.#isRetired = true;
     for (const connection of this.#idle.splice(0)) connection.drop(undefined);
   }
 
-  /** Drops everything. */
+  /** Closes all connections. */
   close(): void {
     this.#isClosed = true;
     this.retire();
@@ -76,7 +76,7 @@ export class HttpPool {
     else this.#idle.push(connection);
   }
 
-  #forget(connection: HttpConnection): void {
+  #remove(connection: HttpConnection): void {
     this.#busy.delete(connection);
     const at = this.#idle.indexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);

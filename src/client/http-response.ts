@@ -1,42 +1,42 @@
 import { ConnectionLostError } from './errors.ts';
 
-/** The beginning of an answer. */
+/** Status and headers of a response. */
 export interface ResponseHead {
   readonly status: number;
-  /** Names are in lower case; what stands several times is joined by commas. */
+  /** Names are in lower case; repeated headers are joined by commas. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Who takes an answer in, piece by piece: one `head`, any number of `body`, one `end`. */
+/** Receives a response: one `head`, any number of `body`, one `end`. */
 export interface ResponseSink {
   head(head: ResponseHead): void;
-  /** A piece of the body, which may be kept. */
+  /** A piece of the body, which the sink may retain. */
   body(bytes: Buffer, from: number, to: number): void;
   /** `isReusable`: the connection can carry another request. */
   end(isReusable: boolean): void;
 }
 
-/** More than this of headers or trailers is no API server's. */
-const longestHeadBytes = 64 << 10;
-/** Informational answers before the one that was asked for. */
-const mostHeads = 10;
+/** The limit of headers and of trailers. */
+const maxHeadBytes = 64 << 10;
+/** Informational responses (1xx) before the final one. */
+const maxHeads = 10;
 
-/** A chunk says its size in few digits, with extensions that nobody sends. */
-const longestSizeBytes = 1 << 10;
+/** The limit of a chunk size with its extensions. */
+const maxChunkSizeBytes = 1 << 10;
 
-/** What comes next, and how much of it where that is known. */
-type State = 'head' | 'counted' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'until-close' | 'over';
+/** The next element to parse. */
+type State = 'head' | 'fixed-length' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'until-close' | 'complete';
 
 /**
- * Reads one answer of HTTP/1.x from the pieces it arrives in (RFC 9112). Informational answers are passed over. What is
- * not HTTP throws; so does more than was asked for, since it would be taken for the next answer.
+ * Parses one HTTP/1.x response incrementally (RFC 9112) and skips informational responses. Throws on invalid HTTP, and on
+ * bytes after the response, which would otherwise be taken for the next one.
  */
 export class ResponseReader {
   readonly #sink: ResponseSink;
   #state: State = 'head';
-  /** What arrived of a head, a chunk's size or trailers that are not complete. */
+  /** An incomplete head, chunk size or trailer line. */
   #partial: Buffer | undefined;
-  /** Bytes of the body, or of its present chunk, that are still to come. */
+  /** Remaining bytes of the body or of the current chunk. */
   #left = 0;
   #isReusable = false;
   #heads = 0;
@@ -46,12 +46,12 @@ export class ResponseReader {
     this.#sink = sink;
   }
 
-  /** Whether the answer is complete. */
-  get isOver(): boolean {
-    return this.#state === 'over';
+  /** Whether the response is complete. */
+  get isComplete(): boolean {
+    return this.#state === 'complete';
   }
 
-  /** Takes what arrived. */
+  /** Parses received bytes. */
   push(arrived: Buffer): void {
     let bytes = arrived;
     if (this.#partial !== undefined) {
@@ -68,21 +68,22 @@ export class ResponseReader {
     }
   }
 
-  /** The server closed the connection: for some answers that is how they end. */
+  /** Handles the end of the connection, which completes a response without a length. */
   close(): void {
-    if (this.#state === 'over') return;
-    if (this.#state !== 'until-close') throw new ConnectionLostError('the answer broke off');
+    if (this.#state === 'complete') return;
+    if (this.#state !== 'until-close')
+      throw new ConnectionLostError('the server closed the connection before the response was complete');
     this.#end(false);
   }
 
-  /** Reads one thing from `at` on; where it ends, or -1 if it has not arrived yet. */
+  /** Parses one element at `at`. Returns the index after it, or -1 if it is incomplete. */
   #step(bytes: Buffer, at: number): number {
     switch (this.#state) {
       case 'head':
         return this.#readHead(bytes, at);
-      case 'counted':
+      case 'fixed-length':
       case 'chunk':
-        return this.#readCounted(bytes, at);
+        return this.#readFixedLength(bytes, at);
       case 'chunk-size':
         return this.#readSize(bytes, at);
       case 'chunk-end':
@@ -92,20 +93,20 @@ export class ResponseReader {
       case 'until-close':
         this.#sink.body(bytes, at, bytes.length);
         return bytes.length;
-      case 'over':
-        throw new Error('the server sent more than was asked for');
+      case 'complete':
+        throw new Error('the server sent more than the response');
     }
   }
 
   #readHead(bytes: Buffer, at: number): number {
     const end = bytes.indexOf('\r\n\r\n', at);
-    bounded(end < 0 ? bytes.length - at : end - at, longestHeadBytes, 'headers');
+    bounded(end < 0 ? bytes.length - at : end - at, maxHeadBytes, 'headers');
     if (end < 0) return -1;
     const head = parseHead(bytes.toString('latin1', at, end));
     this.#heads++;
     if (head.status >= 200) this.#begin(head);
-    else if (this.#heads > mostHeads) throw new Error(`the server sends more than ${mostHeads} informational answers`);
-    // An upgrade was never asked for; what else begins with 1 is followed by the answer.
+    else if (this.#heads > maxHeads) throw new Error(`the server sends more than ${maxHeads} informational responses`);
+    // Other 1xx responses precede the final one, but 101 replaces it and was not requested.
     else if (head.status === 101) throw new Error('the server switches protocols without a request to do so');
     return end + 4;
   }
@@ -121,17 +122,18 @@ export class ResponseReader {
     this.#isReusable = isKept && !(coding !== undefined && length !== undefined);
     if (status === 204 || status === 304) return this.#end(this.#isReusable);
     if (coding !== undefined) {
-      if (coding.toLowerCase() !== 'chunked') throw new Error(`the server answers in ${JSON.stringify(coding)}`);
+      if (coding.toLowerCase() !== 'chunked')
+        throw new Error(`the server sends Transfer-Encoding ${JSON.stringify(coding)}, which is not supported`);
       this.#state = 'chunk-size';
     } else if (length === undefined) this.#state = 'until-close';
     else {
       this.#left = parseLength(length);
-      this.#state = 'counted';
+      this.#state = 'fixed-length';
       if (this.#left === 0) this.#end(this.#isReusable);
     }
   }
 
-  #readCounted(bytes: Buffer, at: number): number {
+  #readFixedLength(bytes: Buffer, at: number): number {
     const end = Math.min(bytes.length, at + this.#left);
     this.#left -= end - at;
     this.#sink.body(bytes, at, end);
@@ -144,11 +146,10 @@ export class ResponseReader {
 
   #readSize(bytes: Buffer, at: number): number {
     const end = bytes.indexOf('\r\n', at);
-    bounded(end < 0 ? bytes.length - at : end - at, longestSizeBytes, 'the size of a chunk');
+    bounded(end < 0 ? bytes.length - at : end - at, maxChunkSizeBytes, 'a chunk size');
     if (end < 0) return -1;
     const [digits = ''] = bytes.toString('latin1', at, end).split(';', 1);
-    if (!/^[0-9a-f]{1,12}[ \t]*$/i.test(digits))
-      throw new Error(`${JSON.stringify(digits)} is not the size of a chunk`);
+    if (!/^[0-9a-f]{1,12}[ \t]*$/i.test(digits)) throw new Error(`${JSON.stringify(digits)} is not a chunk size`);
     this.#left = Number.parseInt(digits, 16);
     this.#state = this.#left === 0 ? 'trailers' : 'chunk';
     return end + 2;
@@ -156,15 +157,15 @@ export class ResponseReader {
 
   #readChunkEnd(bytes: Buffer, at: number): number {
     if (bytes.length - at < 2) return -1;
-    if (bytes[at] !== 13 || bytes[at + 1] !== 10) throw new Error('a chunk is longer than it says');
+    if (bytes[at] !== 13 || bytes[at + 1] !== 10) throw new Error('a chunk is longer than its size');
     this.#state = 'chunk-size';
     return at + 2;
   }
 
-  /** Lines that nobody reads, up to an empty one. */
+  /** Skips trailer lines up to the empty one. */
   #readTrailers(bytes: Buffer, at: number): number {
     const end = bytes.indexOf('\r\n', at);
-    bounded(this.#trailerBytes + (end < 0 ? bytes.length : end) - at, longestHeadBytes, 'trailers');
+    bounded(this.#trailerBytes + (end < 0 ? bytes.length : end) - at, maxHeadBytes, 'trailers');
     if (end < 0) return -1;
     this.#trailerBytes += end + 2 - at;
     if (end === at) this.#end(this.#isReusable);
@@ -172,20 +173,20 @@ export class ResponseReader {
   }
 
   #end(isReusable: boolean): void {
-    this.#state = 'over';
+    this.#state = 'complete';
     this.#sink.end(isReusable);
   }
 }
 
 interface ParsedHead extends ResponseHead {
-  /** Whether the server leaves the connection open. */
+  /** Whether the server keeps the connection open. */
   readonly isKept: boolean;
 }
 
 function parseHead(text: string): ParsedHead {
   const [first = '', ...lines] = text.split('\r\n');
   const [, minor, status] = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(first) ?? [];
-  if (status === undefined) throw new Error(`not an answer of HTTP/1.1: ${JSON.stringify(first.slice(0, 100))}`);
+  if (status === undefined) throw new Error(`not an HTTP/1.1 response: ${JSON.stringify(first.slice(0, 100))}`);
   const headers: Record<string, string> = Object.create(null);
   for (const line of lines) {
     const colon = line.indexOf(':');
@@ -200,11 +201,11 @@ function parseHead(text: string): ParsedHead {
   return { status: Number(status), headers, isKept };
 }
 
-/** A length that stands several times must be the same each time. */
+/** Repeated Content-Length headers must be identical. */
 function parseLength(text: string): number {
   const [first = '', ...others] = text.split(',').map((each) => each.trim());
   if (!/^\d{1,15}$/.test(first) || others.some((other) => other !== first)) {
-    throw new Error(`${JSON.stringify(text)} is not the length of an answer`);
+    throw new Error(`${JSON.stringify(text)} is not a valid Content-Length`);
   }
   return Number(first);
 }

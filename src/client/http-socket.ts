@@ -5,30 +5,30 @@ import { checkServerIdentity, connect as connectTls, createSecureContext } from 
 import type { Deadline } from './deadline.ts';
 import { ConnectionLostError } from './errors.ts';
 
-/** What proves who we are: a token, or a certificate with its key, as PEM. */
+/** A bearer token, or a client certificate with its key as PEM. */
 export interface Credentials {
   readonly token?: string;
   readonly cert?: string;
   readonly key?: string;
 }
 
-/** Where a server is, how it is known and who connects. */
+/** The address of a server, how to verify it, and the credentials of the client. */
 export interface ServerAccess {
-  /** Such as `https://192.0.2.1:6443`; a path is kept in front of every request. */
+  /** Such as `https://192.0.2.1:6443`; a path becomes the prefix of every request path. */
   readonly server: string;
-  /** PEM of those who may sign the server's certificate; default: whom the system trusts. */
+  /** CA certificates as PEM; default: those of the system. */
   readonly ca?: string;
   readonly insecureSkipTlsVerify?: boolean;
-  /** The name to expect in the certificate; default: that of `server`. */
+  /** The name that the certificate must contain; default: the host of `server`. */
   readonly tlsServerName?: string;
-  /** Asked before every request. `isRefused`: the last ones were answered with 401. */
+  /** Called before every request. `isRefused`: the server rejected the last credentials with 401. */
   readonly credentials: (isRefused: boolean) => Promise<Credentials>;
 }
 
-/** Opens connections to one server in the name of one certificate. */
+/** Opens a connection to one server with one client certificate. */
 export type OpenSocket = (deadline: Deadline) => Promise<Socket>;
 
-/** How sockets to a server are opened. Certificates are read once, and a session with the server is taken up again. */
+/** Parses the certificates once and resumes the TLS session of earlier connections. */
 export function socketsTo(access: ServerAccess, credentials: Credentials): OpenSocket {
   const { protocol, hostname, port } = new URL(access.server);
   // Brackets around an IPv6 address belong to the URL, not to the address.
@@ -47,7 +47,7 @@ export function socketsTo(access: ServerAccess, credentials: Credentials): OpenS
       ...(session === undefined ? {} : { session }),
     });
     socket.on('session', (latest: Buffer) => (session = latest));
-    // Whatever went wrong, it may be the session's fault.
+    // The session may be the cause of the error.
     socket.on('error', () => (session = undefined));
     return opened(socket, 'secureConnect', deadline);
   };
@@ -64,22 +64,23 @@ function tlsOptions(access: ServerAccess, { cert, key }: Credentials, host: stri
     }),
     rejectUnauthorized: !insecureSkipTlsVerify,
     ALPNProtocols: ['http/1.1'],
-    // An address is never sent as a name (RFC 6066 §3), but expected in the certificate all the same.
+    // SNI must not be an address (RFC 6066 §3), but the certificate must contain it.
     ...(isIP(name) === 0 ? { servername: name } : {}),
     checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate),
   };
 }
 
-/** Resolves when a socket is open, and for TLS when the server is known to be who it says. */
+/** Resolves when the socket is connected and, for TLS, the server is verified. */
 async function opened(socket: Socket, event: 'connect' | 'secureConnect', deadline: Deadline): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  deadline.guard((reason) => {
+  deadline.onEnd((reason) => {
     reject(reason);
     socket.destroy();
   });
   socket.once(event, () => resolve());
   socket.once('error', reject);
-  const closed = (): void => reject(new ConnectionLostError('the server closed the connection before it was asked'));
+  const closed = (): void =>
+    reject(new ConnectionLostError('the server closed the connection before a request was sent'));
   socket.once('close', closed);
   await promise;
   socket.off('error', reject);

@@ -4,110 +4,109 @@ import type { ResponseHead } from './http-response.ts';
 import { limitExceeded } from './limits.ts';
 import { LineSplitter } from './line-splitter.ts';
 
-/** So much may be read and not taken yet; the server waits with the rest. */
-const mostWaiting = 1 << 20;
+/** Unread characters at which reading pauses, so that TCP slows the server down. */
+const highWater = 1 << 20;
 
-/** An answer whose lines are taken while it goes on. Who stops taking them calls `drop`. */
+/** The lines of a response that does not end by itself. A reader that stops early calls `drop`. */
 export class LineStream {
   readonly #connection: HttpConnection;
   readonly #decoder = new StringDecoder('utf8');
-  readonly #cutter = new LineSplitter();
+  readonly #splitter = new LineSplitter();
   readonly #head = Promise.withResolvers<ResponseHead | undefined>();
-  /** The text of a refusal, which is no stream. */
-  #refusal: string | undefined;
+  /** The body of a response that is not 200. */
+  #errorBody: string | undefined;
   #lines: string[] = [];
-  #waitingLength = 0;
-  #isHeld = false;
+  #unreadLength = 0;
+  #isPaused = false;
   #end: { readonly error?: unknown } | undefined;
-  /** Wakes who waits for lines, or the end. */
   #wake: (() => void) | undefined;
 
   constructor(connection: HttpConnection) {
     this.#connection = connection;
   }
 
-  /** What the connection tells. */
+  /** The receiver of the response. */
   get exchange(): Exchange {
     return {
       head: (head) => {
-        if (head.status !== 200) this.#refusal = '';
+        if (head.status !== 200) this.#errorBody = '';
         this.#head.resolve(head);
       },
-      body: (bytes, from, to) => this.#take(this.#decoder.write(bytes.subarray(from, to))),
-      end: () => this.#over({}),
-      failed: (error, isUnanswered) => {
-        if (isUnanswered) this.#head.resolve(undefined);
+      body: (bytes, from, to) => this.#receive(this.#decoder.write(bytes.subarray(from, to))),
+      end: () => this.#finish({}),
+      failed: (error, isStaleConnection) => {
+        if (isStaleConnection) this.#head.resolve(undefined);
         else this.#head.reject(error);
-        this.#over({ error });
+        this.#finish({ error });
       },
     };
   }
 
-  /** How the answer begins; undefined if a connection that had been idle turned out to be closed. */
+  /** The head of the response; undefined if the connection was stale. */
   head(): Promise<ResponseHead | undefined> {
     return this.#head.promise;
   }
 
-  /** The whole text of an answer that refuses. */
-  async refusal(): Promise<string> {
-    while (this.#end === undefined) await this.#more();
+  /** The body of an error response. */
+  async errorBody(): Promise<string> {
+    while (this.#end === undefined) await this.#waitForData();
     if ('error' in this.#end) throw this.#end.error;
-    return this.#refusal ?? '';
+    return this.#errorBody ?? '';
   }
 
-  /** The lines that have arrived since, at least one; undefined at the end. Rejects where the stream broke off. */
+  /** The lines received since the last call, at least one; undefined at the end. Rejects if the connection fails. */
   async next(): Promise<readonly string[] | undefined> {
     while (this.#lines.length === 0) {
       if (this.#end !== undefined) {
         if ('error' in this.#end) throw this.#end.error;
         return undefined;
       }
-      this.#hold(false);
-      await this.#more();
+      this.#setPaused(false);
+      await this.#waitForData();
     }
     const lines = this.#lines;
     this.#lines = [];
-    this.#waitingLength = 0;
+    this.#unreadLength = 0;
     return lines;
   }
 
-  /** Drops the connection, unless the answer is over and it carries another by now. */
+  /** Closes the connection, unless the response is complete: the connection may carry another request by then. */
   drop(reason: unknown): void {
     if (this.#end === undefined) this.#connection.drop(reason);
   }
 
-  #more(): Promise<void> {
+  #waitForData(): Promise<void> {
     return new Promise((resolve) => (this.#wake = resolve));
   }
 
-  #take(text: string): void {
-    if (this.#refusal !== undefined) {
-      this.#refusal += text;
-      if (this.#refusal.length > mostWaiting) throw limitExceeded('characters in a refusal', mostWaiting);
+  #receive(text: string): void {
+    if (this.#errorBody !== undefined) {
+      this.#errorBody += text;
+      if (this.#errorBody.length > highWater) throw limitExceeded('characters in an error response', highWater);
       return;
     }
-    for (const line of this.#cutter.push(text)) this.#lines.push(line);
-    this.#waitingLength += text.length;
-    // A line that has not ended yet is waited for.
+    for (const line of this.#splitter.push(text)) this.#lines.push(line);
+    this.#unreadLength += text.length;
+    // Keep reading until at least one line is complete.
     if (this.#lines.length === 0) return;
-    if (this.#waitingLength > mostWaiting) this.#hold(true);
-    this.#awaken();
+    if (this.#unreadLength > highWater) this.#setPaused(true);
+    this.#wakeReader();
   }
 
-  #hold(isHeld: boolean): void {
-    if (this.#isHeld === isHeld) return;
-    this.#isHeld = isHeld;
-    this.#connection.hold(isHeld);
+  #setPaused(isPaused: boolean): void {
+    if (this.#isPaused === isPaused) return;
+    this.#isPaused = isPaused;
+    this.#connection.setPaused(isPaused);
   }
 
-  #over(end: { readonly error?: unknown }): void {
+  #finish(end: { readonly error?: unknown }): void {
     this.#end = end;
-    // The connection may carry another request by now.
-    this.#hold(false);
-    this.#awaken();
+    // The connection may carry another request next.
+    this.#setPaused(false);
+    this.#wakeReader();
   }
 
-  #awaken(): void {
+  #wakeReader(): void {
     this.#wake?.();
     this.#wake = undefined;
   }

@@ -1,4 +1,4 @@
-// Servers, proxies and load balancers that do what HTTP allows and ours does not.
+// Behaviour of servers, proxies and load balancers that HTTP allows and our server does not have.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
@@ -9,24 +9,24 @@ import type { HttpsOptions } from './https.ts';
 import { overHttps } from './https.ts';
 import type { Transport } from './transport.ts';
 
-interface OddServer extends AsyncDisposable {
-  /** The first lines of what was asked, in order. */
-  readonly asked: readonly string[];
+interface UnusualServer extends AsyncDisposable {
+  /** The request lines, in order. */
+  readonly requests: readonly string[];
   readonly sockets: readonly Socket[];
   open(options?: HttpsOptions): Transport;
 }
 
-/** Answers each request by a script: the how-manieth it is, on which socket. */
-async function oddServer(answer: (number: number, socket: Socket) => void): Promise<OddServer> {
-  const asked: string[] = [];
+/** Calls `answer` for each request with its number and socket. */
+async function unusualServer(answer: (number: number, socket: Socket) => void): Promise<UnusualServer> {
+  const requests: string[] = [];
   const sockets: Socket[] = [];
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.push(socket);
-    socket.on('error', () => {}); // cut by whoever asked
+    socket.on('error', () => {}); // the client closed it
     socket.on('data', (bytes) => {
       for (const [line] of bytes.toString().matchAll(/^[A-Z]+ \S+ HTTP\/1\.1/gm)) {
-        asked.push(line);
-        answer(asked.length, socket);
+        requests.push(line);
+        answer(requests.length, socket);
       }
     });
   });
@@ -35,7 +35,7 @@ async function oddServer(answer: (number: number, socket: Socket) => void): Prom
   // A cast for TCP, which always has a port.
   const { port } = server.address() as AddressInfo;
   return {
-    asked,
+    requests,
     sockets,
     open: (options) => overHttps({ server: `http://127.0.0.1:${port}`, credentials: async () => ({}) }, options),
     async [Symbol.asyncDispose]() {
@@ -51,39 +51,39 @@ const ok = (body: string, headers = ''): string =>
 const get = { method: 'GET', path: '/x' } as const;
 const post = { method: 'POST', path: '/x', body: '{}' } as const;
 
-test('one connection carries one request after the other', async () => {
-  await using server = await oddServer((number, socket) => socket.write(ok(`${number}`)));
+test('reuses one connection for consecutive requests', async () => {
+  await using server = await unusualServer((number, socket) => socket.write(ok(`${number}`)));
   using transport = server.open();
   for (const want of ['1', '2', '3']) assert.equal((await transport.request(post)).body, want);
   assert.equal(server.sockets.length, 1);
 });
 
-test('requests share so many connections and wait their turn; one that is aborted meanwhile is never sent', async () => {
+test('requests wait for one of a limited number of connections; one that is aborted while waiting is never sent', async () => {
   const held: Socket[] = [];
-  await using server = await oddServer((_, socket) => void held.push(socket));
+  await using server = await unusualServer((_, socket) => void held.push(socket));
   using transport = server.open({ connections: 2 });
   const stop = new AbortController();
   const first = [transport.request(get), transport.request(get)];
-  await until('both are asked', () => held.length === 2 || undefined);
+  await until('both requests have arrived', () => held.length === 2 || undefined);
   const third = transport.request({ ...get, signal: stop.signal });
   const fourth = transport.request({ ...get, path: '/last' });
   stop.abort(new Error('enough'));
   await assert.rejects(third, { message: 'enough' });
   for (const socket of held.splice(0)) socket.write(ok('done'));
   await Promise.all(first);
-  await until('the last is asked', () => held.length === 1 || undefined);
+  await until('the last request has arrived', () => held.length === 1 || undefined);
   held[0]?.write(ok('last'));
   assert.equal((await fourth).body, 'last');
   assert.equal(server.sockets.length, 2);
   assert.deepEqual(
-    server.asked.filter((line) => line.includes('/last')),
+    server.requests.filter((line) => line.includes('/last')),
     ['GET /last HTTP/1.1'],
   );
-  assert.equal(server.asked.length, 3);
+  assert.equal(server.requests.length, 3);
 });
 
-test('a connection that the server says it closes is not used again', async () => {
-  await using server = await oddServer((number, socket) => {
+test('does not reuse a connection after Connection: close', async () => {
+  await using server = await unusualServer((number, socket) => {
     socket.end(ok(`${number}`, 'Connection: close\r\n'));
   });
   using transport = server.open();
@@ -91,15 +91,17 @@ test('a connection that the server says it closes is not used again', async () =
   assert.equal(server.sockets.length, 2);
 });
 
-test('a connection that is kept for a second is not used after it', async () => {
-  await using server = await oddServer((number, socket) => socket.write(ok(`${number}`, 'Keep-Alive: timeout=1\r\n')));
+test('does not reuse a connection after its keep-alive time', async () => {
+  await using server = await unusualServer((number, socket) =>
+    socket.write(ok(`${number}`, 'Keep-Alive: timeout=1\r\n')),
+  );
   using transport = server.open();
   for (const want of ['1', '2']) assert.equal((await transport.request(post)).body, want);
   assert.equal(server.sockets.length, 2);
 });
 
-test('a connection that was closed while it was idle is not used', async () => {
-  await using server = await oddServer((number, socket) => socket.write(ok(`${number}`)));
+test('does not use a connection that was closed while idle', async () => {
+  await using server = await unusualServer((number, socket) => socket.write(ok(`${number}`)));
   using transport = server.open();
   await transport.request(post);
   const [socket] = server.sockets;
@@ -108,21 +110,21 @@ test('a connection that was closed while it was idle is not used', async () => {
   assert.equal((await transport.request(post)).body, '2');
 });
 
-/** Closes a connection when it is asked the second time, as servers do whose patience ended in the same moment. */
-const impatient = (number: number, socket: Socket): void => {
+/** Closes a connection on its second request, like a server whose idle timeout expires at that moment. */
+const closingOnReuse = (number: number, socket: Socket): void => {
   if (number === 2) socket.destroy();
   else socket.write(ok(`${number}`));
 };
 
-test('a read that met the end of an idle connection is sent again', async () => {
-  await using server = await oddServer(impatient);
+test('retries a read on a stale connection', async () => {
+  await using server = await unusualServer(closingOnReuse);
   using transport = server.open();
   await transport.request(get);
   assert.equal((await transport.request(get)).body, '3');
 });
 
-test('a stream likewise', async () => {
-  await using server = await oddServer((number, socket) => {
+test('retries a stream on a stale connection', async () => {
+  await using server = await unusualServer((number, socket) => {
     if (number === 2) socket.destroy();
     else socket.write(ok('a line\n'));
   });
@@ -131,45 +133,49 @@ test('a stream likewise', async () => {
   const lines: string[] = [];
   for await (const line of transport.stream(get)) lines.push(line);
   assert.deepEqual(lines, ['a line']);
-  assert.equal(server.asked.length, 3);
+  assert.equal(server.requests.length, 3);
 });
 
-test('a write that met it fails, since it may have been done', async () => {
-  await using server = await oddServer(impatient);
+test('does not retry a write on a stale connection, which may have been executed', async () => {
+  await using server = await unusualServer(closingOnReuse);
   using transport = server.open();
   await transport.request(post);
   await assert.rejects(transport.request(post));
-  assert.equal(server.asked.length, 2);
+  assert.equal(server.requests.length, 2);
 });
 
-test('a read on a new connection is not sent again, or it would be for ever', async () => {
-  await using server = await oddServer((_, socket) => socket.destroy());
+test('does not retry a read on a new connection, to avoid an endless loop', async () => {
+  await using server = await unusualServer((_, socket) => socket.destroy());
   using transport = server.open();
   await assert.rejects(transport.request(get));
-  assert.equal(server.asked.length, 1);
+  assert.equal(server.requests.length, 1);
 });
 
-test('an answer in HTTP/1.0 without a length is whole when the connection ends', async () => {
-  await using server = await oddServer((_, socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nall of it'));
+test('accepts an HTTP/1.0 response that ends with the connection', async () => {
+  await using server = await unusualServer((_, socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nall of it'));
   using transport = server.open();
   assert.equal((await transport.request(get)).body, 'all of it');
 });
 
-test('an answer that breaks off fails', async () => {
-  await using server = await oddServer((_, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel'));
+test('fails on a response that is cut off', async () => {
+  await using server = await unusualServer((_, socket) =>
+    socket.end('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel'),
+  );
   using transport = server.open();
-  await assert.rejects(transport.request(get), { message: 'the answer broke off' });
+  await assert.rejects(transport.request(get), {
+    message: 'the server closed the connection before the response was complete',
+  });
 });
 
-test('what is not HTTP fails, and does not end the process', async () => {
-  await using server = await oddServer((_, socket) => socket.write('220 mail.example.org ESMTP\r\n\r\n'));
+test('fails on data that is not HTTP without ending the process', async () => {
+  await using server = await unusualServer((_, socket) => socket.write('220 mail.example.org ESMTP\r\n\r\n'));
   using transport = server.open();
-  await assert.rejects(transport.request(get), { message: /not an answer of HTTP/ });
+  await assert.rejects(transport.request(get), { message: /not an HTTP/ });
 });
 
-test('nobody gets the answer to what another asked', async () => {
-  // The server answers the first request twice.
-  await using server = await oddServer((number, socket) => {
+test('never assigns a response to another request', async () => {
+  // The server sends two responses to the first request.
+  await using server = await unusualServer((number, socket) => {
     socket.write(number === 1 ? ok('1') + ok('stray') : ok(`${number}`));
   });
   using transport = server.open();
@@ -177,9 +183,9 @@ test('nobody gets the answer to what another asked', async () => {
   assert.equal((await transport.request(post)).body, '2');
 });
 
-test('a stream is read no faster than its lines are taken', async () => {
+test('applies backpressure to a stream whose lines are not read', async () => {
   const line = `${'x'.repeat(99_999)}\n`;
-  await using server = await oddServer((_, socket) => {
+  await using server = await unusualServer((_, socket) => {
     socket.write('HTTP/1.1 200 OK\r\n\r\n');
     for (let count = 0; count < 300; count++) socket.write(line);
     socket.end();
@@ -188,15 +194,15 @@ test('a stream is read no faster than its lines are taken', async () => {
   let count = 0;
   for await (const taken of transport.stream(get)) {
     assert.equal(taken.length, 99_999);
-    // The server's own buffer does not empty while nobody reads.
+    // The send buffer of the server stays full while the client does not read.
     if (count === 0) await until('the server waits', () => (server.sockets[0]?.writableLength ?? 0) > 0 || undefined);
     count++;
   }
   assert.equal(count, 300);
 });
 
-test('a stream that ended while it was held back leaves a connection that can be used', async () => {
-  await using server = await oddServer((number, socket) => {
+test('reuses the connection of a stream that ended while reading was paused', async () => {
+  await using server = await unusualServer((number, socket) => {
     socket.write(ok(number === 1 ? `${'x'.repeat(2 << 20)}\n` : `${number}`));
   });
   using transport = server.open();
@@ -205,30 +211,32 @@ test('a stream that ended while it was held back leaves a connection that can be
   assert.equal(server.sockets.length, 1);
 });
 
-test('nothing is sent after the transport was closed', async () => {
-  await using server = await oddServer((_, socket) => socket.write(ok('')));
+test('sends nothing after the transport was closed', async () => {
+  await using server = await unusualServer((_, socket) => socket.write(ok('')));
   const transport = server.open({ connections: 1 });
   await transport.request(get);
   transport[Symbol.dispose]();
   await assert.rejects(transport.request(get), { code: 'ECONNRESET' });
-  assert.equal(server.asked.length, 1);
+  assert.equal(server.requests.length, 1);
 });
 
-test('what would be read as another request is not sent', async () => {
-  await using server = await oddServer((_, socket) => socket.write(ok('')));
+test('rejects values that would inject a request', async () => {
+  await using server = await unusualServer((_, socket) => socket.write(ok('')));
   using transport = server.open();
   await assert.rejects(transport.request({ method: 'GET', path: '/x HTTP/1.1\r\nX: y' }), TypeError);
   await assert.rejects(transport.request({ ...get, accept: 'a\r\nX: y' }), TypeError);
   using liar = overHttps({ server: 'http://127.0.0.1:1', credentials: async () => ({ token: 'a\nb' }) });
-  await assert.rejects(liar.request(get), { message: 'the token has characters that cannot be sent' });
-  assert.equal(server.asked.length, 0);
+  await assert.rejects(liar.request(get), {
+    message: 'the token contains characters that are not allowed in a header',
+  });
+  assert.equal(server.requests.length, 0);
 });
 
-test('closing the transport ends what is under way', async () => {
-  await using server = await oddServer(() => {});
+test('closing the transport aborts requests in progress', async () => {
+  await using server = await unusualServer(() => {});
   const transport = server.open();
   const waiting = transport.request(get);
-  await until('it is asked', () => server.asked.length === 1 || undefined);
+  await until('the request has arrived', () => server.requests.length === 1 || undefined);
   transport[Symbol.dispose]();
   await assert.rejects(waiting, { message: 'the connection to the server was closed' });
 });

@@ -17,7 +17,7 @@ interface Peer extends AsyncDisposable {
   readonly asked: readonly IncomingMessage[];
 }
 
-/** A server on a port of its own that answers by a script. */
+/** A server with a scripted handler. */
 async function peer(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<Peer> {
   const asked: IncomingMessage[] = [];
   const server = createServer((request, response) => {
@@ -40,7 +40,7 @@ async function peer(answer: (request: IncomingMessage, response: ServerResponse)
 
 const anonymous = async (): Promise<Credentials> => ({});
 
-test('a request carries method, path, body, types and the token, behind a path if the server has one', async () => {
+test('a request carries method, path, body, media types and token, and the path of the server URL as prefix', async () => {
   await using server = await peer((_, response) => void response.end('{"metadata":{}}'));
   using transport = overHttps({ server: `${server.server}/k8s/`, credentials: async () => ({ token: 't' }) });
   await new Client(transport).create(configMapKind, { metadata: { name: 'ä', namespace: 'n' } });
@@ -51,7 +51,7 @@ test('a request carries method, path, body, types and the token, behind a path i
   assert.equal(request?.headers['content-type'], 'application/json');
 });
 
-test('a token that is refused is read anew, once', async () => {
+test('refreshes a rejected token once', async () => {
   await using server = await peer((request, response) => {
     response.statusCode = request.headers.authorization === 'Bearer new' ? 200 : 401;
     response.end('{"metadata":{}}');
@@ -67,7 +67,7 @@ test('a token that is refused is read anew, once', async () => {
   );
 });
 
-test('a stream gives whole lines however they were cut, and ends with the signal', async () => {
+test('a stream yields whole lines however they were split, and ends with the signal', async () => {
   const ö = Buffer.from('"ö"\n');
   await using server = await peer((_, response) => {
     response.write('1\n2');
@@ -87,7 +87,7 @@ test('a stream gives whole lines however they were cut, and ends with the signal
   assert.deepEqual(lines, ['1', '22', '"ö"']);
 });
 
-test('a stream that the server ends is over, without what was left unfinished', async () => {
+test('drops an incomplete last line when the server ends a stream', async () => {
   await using server = await peer((_, response) => void response.end('1\n\n2\n3'));
   using transport = overHttps({ server: server.server, credentials: anonymous });
   const lines: string[] = [];
@@ -95,7 +95,7 @@ test('a stream that the server ends is over, without what was left unfinished', 
   assert.deepEqual(lines, ['1', '2']);
 });
 
-test('a stream that is cut throws, so that nobody takes it for an end', async () => {
+test('throws if the connection of a stream is lost', async () => {
   await using server = await peer((request, response) => {
     response.write('1\n2', () => request.socket.destroy());
   });
@@ -108,7 +108,7 @@ test('a stream that is cut throws, so that nobody takes it for an end', async ()
   assert.deepEqual(lines, ['1']);
 });
 
-test('a server that does not answer is given up', async () => {
+test('times out if the server does not respond', async () => {
   await using server = await peer(() => {});
   using transport = overHttps({ server: server.server, credentials: anonymous }, { timeoutMs: 20 });
   await assert.rejects(transport.request({ method: 'GET', path: '/' }), { name: 'TimeoutError' });
@@ -116,7 +116,7 @@ test('a server that does not answer is given up', async () => {
   await assert.rejects(stream[Symbol.asyncIterator]().next(), { name: 'TimeoutError' });
 });
 
-test('a busy server is asked again when it says when, and only then', async () => {
+test('retries a busy server only with Retry-After', async () => {
   const statuses = [429, 503, 500];
   await using server = await peer((_, response) => {
     const status = statuses.shift() ?? 200;

@@ -9,13 +9,13 @@ import { headersOf, statusErrorOf, urlOf } from './transport.ts';
 
 export interface HttpsOptions {
   readonly userAgent?: string;
-  /** How long an answer, or the beginning of a stream, may take; default 60 s. */
+  /** Timeout of a response or of the start of a stream; default 60 s. */
   readonly timeoutMs?: number;
-  /** How many connections requests share; default 16. Every stream has one of its own beside them. */
+  /** Connections that requests share; default 16. Every stream has an additional connection of its own. */
   readonly connections?: number;
 }
 
-/** A transport over TLS with connections that are kept. Every stream has a connection of its own. */
+/** A transport over TLS with keep-alive connections. */
 export function overHttps(access: ServerAccess, options: HttpsOptions = {}): Transport {
   const server = new HttpServer(access, options);
   const timeoutMs = options.timeoutMs ?? 60_000;
@@ -29,7 +29,7 @@ export function overHttps(access: ServerAccess, options: HttpsOptions = {}): Tra
       }
     },
     async *stream(call) {
-      // A stream may last for ever, but not take for ever to begin.
+      // The deadline applies only until the stream starts.
       const deadline = new Deadline(call, timeoutMs);
       let lines: LineStream | undefined;
       try {
@@ -40,14 +40,14 @@ export function overHttps(access: ServerAccess, options: HttpsOptions = {}): Tra
         }
       } finally {
         deadline.clear();
-        lines?.drop(new Error('nobody reads the stream any more'));
+        lines?.drop(new Error('the reader closed the stream'));
       }
     },
     [Symbol.dispose]: () => server.close(),
   };
 }
 
-/** A server and the connections to it; they are made anew when the client certificate changes. */
+/** A server and its connection pool, which is replaced when the client certificate changes. */
 class HttpServer {
   readonly #access: ServerAccess;
   readonly #writer: RequestWriter;
@@ -62,21 +62,23 @@ class HttpServer {
     this.#connections = connections;
   }
 
-  /** Sends a call; one that is answered with 401 is sent once more, with credentials that are read anew. */
+  /** Sends a request. After a 401 it is sent once more with refreshed credentials. */
   async request(call: ApiRequest, deadline: Deadline): Promise<ApiResponse> {
-    const answer = await this.#requestAs(call, deadline, await this.#access.credentials(false));
-    if (answer.status !== 401) return answer;
+    const response = await this.#requestAs(call, deadline, await this.#access.credentials(false));
+    if (response.status !== 401) return response;
     return this.#requestAs(call, deadline, await this.#access.credentials(true));
   }
 
-  /** Begins a stream likewise; throws when it is refused. */
+  /** Starts a stream in the same way; throws if the server rejects it. */
   async stream(call: ApiRequest, deadline: Deadline): Promise<LineStream> {
     const first = await this.#streamAs(call, deadline, await this.#access.credentials(false));
     if ('lines' in first) return first.lines;
     const again =
-      first.refused.status === 401 ? await this.#streamAs(call, deadline, await this.#access.credentials(true)) : first;
+      first.rejected.status === 401
+        ? await this.#streamAs(call, deadline, await this.#access.credentials(true))
+        : first;
     if ('lines' in again) return again.lines;
-    throw statusErrorOf(again.refused);
+    throw statusErrorOf(again.rejected);
   }
 
   close(): void {
@@ -92,12 +94,12 @@ class HttpServer {
       for (;;) {
         deadline.throwIfEnded();
         const connection = await pool.connection(deadline);
-        deadline.guard((reason) => connection.drop(reason));
+        deadline.onEnd((reason) => connection.drop(reason));
         deadline.throwIfEnded();
         const outcome = await exchange(connection, text);
-        if ('answer' in outcome) return outcome.answer;
-        // Only what changes nothing is sent twice: the server may have acted, and only its answer be lost.
-        if (!outcome.isUnanswered || call.method !== 'GET') throw outcome.error;
+        if ('response' in outcome) return outcome.response;
+        // Only reads are sent again: the server may have executed a write before the connection closed.
+        if (!outcome.isStaleConnection || call.method !== 'GET') throw outcome.error;
       }
     } finally {
       pool.release();
@@ -108,24 +110,24 @@ class HttpServer {
     call: ApiRequest,
     deadline: Deadline,
     credentials: Credentials,
-  ): Promise<{ readonly lines: LineStream } | { readonly refused: ApiResponse }> {
+  ): Promise<{ readonly lines: LineStream } | { readonly rejected: ApiResponse }> {
     const text = this.#writer.write(call, credentials.token);
     const pool = this.#poolFor(credentials);
     for (;;) {
       deadline.throwIfEnded();
       const connection = await pool.connection(deadline);
-      deadline.guard((reason) => connection.drop(reason));
+      deadline.onEnd((reason) => connection.drop(reason));
       deadline.throwIfEnded();
       const lines = new LineStream(connection);
       connection.send(text, lines.exchange);
       const head = await lines.head();
       if (head === undefined) continue;
-      // A refusal has to come to its end in time; a stream need not.
+      // The deadline still applies to the body of an error, but not to a stream.
       if (head.status === 200) {
-        deadline.begun();
+        deadline.clearTimeout();
         return { lines };
       }
-      return { refused: { ...head, body: await lines.refusal() } };
+      return { rejected: { ...head, body: await lines.errorBody() } };
     }
   }
 
@@ -137,11 +139,11 @@ class HttpServer {
     try {
       pool = new HttpPool(socketsTo(this.#access, credentials), this.#connections);
     } catch (error) {
-      // A certificate whose key is not replaced yet, or the other way round: the last pair may still do.
+      // The certificate and its key do not match while they are being replaced: keep the last pair.
       if (this.#pool !== undefined) return this.#pool;
       throw error;
     }
-    // What is under way with the last certificate may finish; what is older yet is cut.
+    // Requests with the previous certificate may finish; older ones are aborted.
     this.#retired?.close();
     this.#retired = this.#pool;
     this.#retired?.retire();
@@ -151,28 +153,25 @@ class HttpServer {
   }
 }
 
-/** Writes requests to one server as they are sent. Throws for what would be read as more than one line. */
+/** Serializes requests to one server. Throws if a value contains characters that could inject a header or a request. */
 class RequestWriter {
-  /** In front of every path. */
-  readonly #prefix: string;
-  /** The headers of every request. */
+  readonly #pathPrefix: string;
   readonly #headers: string;
 
   constructor(server: string, userAgent: string) {
     const { host, pathname } = new URL(server);
-    this.#prefix = pathname.replace(/\/$/, '');
+    this.#pathPrefix = pathname.replace(/\/$/, '');
     this.#headers = `Host: ${host}\r\n${line('User-Agent', userAgent)}`;
   }
 
-  /** The text of a request, in the name of whom the token is. */
   write(call: ApiRequest, token: string | undefined): string {
-    const url = this.#prefix + urlOf(call);
-    if (!/^[\x21-\x7e]+$/.test(url)) throw new TypeError(`a path that must be escaped: ${JSON.stringify(url)}`);
+    const url = this.#pathPrefix + urlOf(call);
+    if (!/^[\x21-\x7e]+$/.test(url)) throw new TypeError(`the path is not escaped: ${JSON.stringify(url)}`);
     let text = `${call.method} ${url} HTTP/1.1\r\n${this.#headers}`;
     for (const [name, value] of Object.entries(headersOf(call))) text += line(name, value);
     if (token !== undefined) {
-      // Not told: a token does not belong into a log.
-      if (!isPrintable(token)) throw new TypeError('the token has characters that cannot be sent');
+      // The token is a secret, so the error does not quote it.
+      if (!isPrintable(token)) throw new TypeError('the token contains characters that are not allowed in a header');
       text += `Authorization: Bearer ${token}\r\n`;
     }
     if (call.body === undefined) return `${text}\r\n`;
@@ -183,6 +182,7 @@ class RequestWriter {
 const isPrintable = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
 
 function line(name: string, value: string): string {
-  if (!isPrintable(value)) throw new TypeError(`a header that cannot be sent: ${name}: ${JSON.stringify(value)}`);
+  if (!isPrintable(value))
+    throw new TypeError(`header ${name} contains characters that are not allowed: ${JSON.stringify(value)}`);
   return `${name}: ${value}\r\n`;
 }

@@ -3,7 +3,7 @@ import { LineSplitter } from './line-splitter.ts';
 import type { ResponseHeaders, ApiResponse, ApiRequest, Transport } from './transport.ts';
 import { headersOf, statusErrorOf, urlOf } from './transport.ts';
 
-/** A request as a server in this process takes it. */
+/** The request type of a server in this process. */
 export interface LocalRequest {
   readonly method: string;
   readonly url: string;
@@ -12,7 +12,7 @@ export interface LocalRequest {
   readonly isAborted: () => boolean;
 }
 
-/** What such a server answers: a body, or a stream that it writes to. */
+/** The response of such a server: a body, or a stream that it writes to. */
 export type LocalReply = LocalBody | LocalStream;
 
 interface LocalBody {
@@ -53,11 +53,11 @@ export function inProcess(handle: (request: LocalRequest) => Promise<LocalReply>
       const reply = await send(call);
       if ('stream' in reply) throw new Error(`${call.method} ${call.path} is a stream: use stream()`);
       call.signal?.throwIfAborted();
-      return answerOf(reply);
+      return responseOf(reply);
     },
     async *stream(call) {
       const reply = await send(call);
-      if (!('stream' in reply)) throw statusErrorOf(answerOf(reply));
+      if (!('stream' in reply)) throw statusErrorOf(responseOf(reply));
       call.onBegin?.();
       const lines = new LocalLines(withClosed(call.signal, closed.signal));
       reply.stream(lines);
@@ -81,20 +81,20 @@ function requestOf(call: ApiRequest, signal: AbortSignal): LocalRequest {
   };
 }
 
-function answerOf({ status, headers, body, release }: LocalBody): ApiResponse {
+function responseOf({ status, headers, body, release }: LocalBody): ApiResponse {
   const text = typeof body === 'string' || Buffer.isBuffer(body) ? body.toString() : [...body].join('');
   release?.();
   const lowered = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   return { status, headers: Object.fromEntries(lowered), body: text };
 }
 
-/** How many unread lines make the writer wait. */
+/** Unread lines at which the writer has to wait. */
 const highWater = 1024;
 
-/** A sink whose lines are read by a loop. */
+/** A sink whose lines a loop reads. */
 class LocalLines implements LocalSink {
   readonly #signal: AbortSignal;
-  readonly #cutter = new LineSplitter();
+  readonly #splitter = new LineSplitter();
   readonly #decoder = new StringDecoder('utf8');
   readonly #drained: (() => void)[] = [];
   readonly #closed: (() => void)[] = [];
@@ -108,7 +108,7 @@ class LocalLines implements LocalSink {
   }
 
   write(chunk: Buffer): boolean {
-    this.#lines.push(...this.#cutter.push(this.#decoder.write(chunk)));
+    this.#lines.push(...this.#splitter.push(this.#decoder.write(chunk)));
     this.#wake();
     return this.#lines.length < highWater;
   }
@@ -150,7 +150,7 @@ class LocalLines implements LocalSink {
         if (this.#end === 'ended') return;
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
-          // What came while the promise was made must not be slept through.
+          // Do not wait if something changed before #wake was set.
           if (this.#lines.length > 0 || this.#end !== 'open' || this.#signal.aborted) resolve();
         });
       }

@@ -84,7 +84,7 @@ function start(transport: Transport, options: Partial<InformerOptions<ConfigMap>
   };
 }
 
-test('a handler that throws is reported, and neither others nor later changes are lost', async () => {
+test('reports a handler that throws and delivers the change to the other handlers', async () => {
   const feed = new Feed();
   feed.put('a', '1');
   await using started = start(feed.transport({ hasWatchList: true }));
@@ -103,7 +103,7 @@ test('a handler that throws is reported, and neither others nor later changes ar
   assert.deepEqual(errors.map(String), ['Error: no a', 'Error: no b']);
 });
 
-test('who subscribes late is told of what there is, and who left of nothing', async () => {
+test('a late subscriber receives the cached objects, and an unsubscribed one nothing', async () => {
   const feed = new Feed();
   feed.put('a', '1');
   await using started = start(feed.transport({ hasWatchList: true }));
@@ -119,7 +119,7 @@ test('who subscribes late is told of what there is, and who left of nothing', as
   assert.deepEqual(seen, ['a', 'b']);
 });
 
-test('nothing is told and nothing counts as synced before the beginning is complete', async () => {
+test('delivers nothing and is not synced before the initial events are complete', async () => {
   const steps = Promise.withResolvers<void>();
   const line = (type: string, metadata: object): string => JSON.stringify({ type, object: { metadata } });
   await using started = start({
@@ -141,7 +141,7 @@ test('nothing is told and nothing counts as synced before the beginning is compl
   assert.equal(informer.list().length, 1);
 });
 
-test('a watch goes on from the last bookmark', async () => {
+test('resumes a watch from the last bookmark', async () => {
   const asked: unknown[] = [];
   await using started = start({
     request: () => assert.fail('no list was expected'),
@@ -161,7 +161,7 @@ test('a watch goes on from the last bookmark', async () => {
   assert.deepEqual(asked, [undefined, '5', '9']);
 });
 
-test('waits grow to a ceiling, are spread, heed the server, and start over when it is well', async () => {
+test('backoff grows to a maximum, has jitter, respects Retry-After, and resets after a success', async () => {
   const waits: number[] = [];
   let seconds = 0;
   let isWell = false;
@@ -198,17 +198,17 @@ test('waits grow to a ceiling, are spread, heed the server, and start over when 
   assert.ok(started.errors.length > 0);
 });
 
-test('a stream that outlives its time is dropped', async () => {
+test('drops a watch that exceeds its duration', async () => {
   const clock = new ManualClock();
   const feed = new Feed();
   const transport = new FaultyTransport(feed.transport({ hasWatchList: true }));
   await using started = start(transport, { clock, random: () => 0 });
   await started.informer.synced();
   await clock.advance(330_000);
-  assert.deepEqual(started.errors.map(String), ['Error: the watch did not end']);
+  assert.deepEqual(started.errors.map(String), ['Error: the watch exceeded its duration']);
 });
 
-test('a watch whose bookmarks stop is dropped, and what was missed is found by comparing', async () => {
+test('drops a watch without bookmarks and finds missed changes with a new list', async () => {
   const clock = new ManualClock();
   const asked: unknown[] = [];
   const items = ['a'];
@@ -224,7 +224,7 @@ test('a watch whose bookmarks stop is dropped, and what was missed is found by c
       }
       yield bookmark({ 'k8s.io/initial-events-end': 'true' });
       if (asked.length === 1) yield bookmark();
-      // From here on it is dead, and nothing says so.
+      // From here on the connection is dead but not closed.
       await new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
     },
     [Symbol.dispose]: () => {},
@@ -237,7 +237,7 @@ test('a watch whose bookmarks stop is dropped, and what was missed is found by c
   assert.equal(asked.length, 1);
   await clock.advance(1000);
   await clock.advance(400);
-  assert.deepEqual(started.errors.map(String), ['Error: the watch went silent: everything is compared anew']);
+  assert.deepEqual(started.errors.map(String), ['Error: the watch received no bookmarks, listing again']);
   assert.deepEqual(asked, [
     [undefined, true],
     [undefined, true],
@@ -248,7 +248,7 @@ test('a watch whose bookmarks stop is dropped, and what was missed is found by c
   );
 });
 
-test('it is known how long the server has been silent', async () => {
+test('reports how long the server has been silent', async () => {
   const clock = new ManualClock();
   const feed = new Feed();
   await using started = start(feed.transport({ hasWatchList: true }), { clock, random: () => 0 });
@@ -262,7 +262,7 @@ test('it is known how long the server has been silent', async () => {
   assert.equal(started.informer.silentMs, 0);
 });
 
-test('a server that never says where the beginning ends is asked for a list instead', async () => {
+test('lists if the server does not mark the end of the initial events', async () => {
   const clock = new ManualClock();
   const feed = new Feed();
   feed.put('a', '1');
@@ -280,10 +280,10 @@ test('a server that never says where the beginning ends is asked for a list inst
   assert.equal(started.informer.hasSynced, false);
   await clock.advance(1000);
   assert.equal(started.informer.list().length, 1);
-  assert.deepEqual(started.errors.map(String), ['Error: the watch never said that its beginning was over']);
+  assert.deepEqual(started.errors.map(String), ['Error: the server did not mark the end of the initial events']);
 });
 
-test('a server that breaks off the beginning, as Kubernetes over an old etcd does, is asked for a list at once', async () => {
+test('lists at once if the server aborts the initial events, as Kubernetes over an old etcd does', async () => {
   const feed = new Feed();
   feed.put('a', '1');
   const real = feed.transport({ hasWatchList: true });
@@ -300,7 +300,7 @@ test('a server that breaks off the beginning, as Kubernetes over an old etcd doe
   assert.deepEqual(started.errors.map(String), ['Error: RequestWatchProgress is disabled']);
 });
 
-test('a beginning that is long but never quiet is waited for', async () => {
+test('waits for initial events as long as they arrive', async () => {
   const clock = new ManualClock();
   const feed = new Feed();
   for (const name of ['a', 'b', 'c']) feed.put(name, '1');
@@ -322,7 +322,7 @@ test('a beginning that is long but never quiet is waited for', async () => {
   assert.deepEqual(started.errors, []);
 });
 
-test('who waits for the first sync stops waiting when told to', async () => {
+test('synced rejects when its signal fires', async () => {
   const informer = new Informer(new Client(new Feed().transport({ hasWatchList: true })), configMapKind);
   const stop = new AbortController();
   const waiting = informer.synced(stop.signal);

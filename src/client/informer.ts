@@ -14,7 +14,7 @@ import { LimitExceededError } from './errors.ts';
 import { hasStatusCode } from './transport.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
-/** Who is told of changes. Each is told once, in order, after the cache has it. What a handler throws is reported. */
+/** Receives each change once, in order, after the cache was updated. What a handler throws goes to `onError`. */
 export interface Handler<T> {
   added?(object: T): void;
   updated?(object: T, old: T): void;
@@ -23,21 +23,21 @@ export interface Handler<T> {
 
 export interface InformerOptions<T extends ApiObject, Index extends string = never> extends Selection {
   /**
-   * The version of the kind to ask for, where servers differ; asked before every list and watch. Versions are views of the
-   * same objects with the same fields, so that one goes on where another ended. Default: that of the kind.
+   * The version to request where servers differ, evaluated before every list and watch. All versions must have the same
+   * objects and fields, so that a watch can resume in another version. Default: the version of the kind.
    */
   readonly servedAs?: () => Kind<T>;
-  /** Ways to find objects beside their key. They run on every change: keep them cheap. */
+  /** Index functions. They run on every change and must be cheap. */
   readonly indexes?: Indexes<T, Index>;
-  /** Makes an object smaller before it is kept; name, namespace, uid and revision must stay. */
+  /** Removes fields before an object is cached; name, namespace, UID and revision must stay. */
   readonly trim?: (object: T) => T;
-  /** What it may hold, together with others; default: of its own, more than any cluster has. */
+  /** The memory budget, which may be shared; default: a budget of its own above the size of any cluster. */
   readonly budget?: ObjectBudget;
-  /** Told of whatever went wrong; the informer goes on regardless. */
+  /** Called for every error; the informer continues. */
   readonly onError?: (error: unknown) => void;
-  /** Called when the server begins to send more than is held, see `excess`, and when it no longer does. */
+  /** Called when `excess` is set and when it is cleared. */
   readonly onExcess?: () => void;
-  /** Told whenever the server has accepted a watch: what went wrong before is over. */
+  /** Called when the server has accepted a watch, so earlier errors are resolved. */
   readonly onBegin?: () => void;
   readonly clock?: Clock;
   readonly random?: Random;
@@ -46,13 +46,13 @@ export interface InformerOptions<T extends ApiObject, Index extends string = nev
 }
 
 /**
- * The objects of a kind, kept as they are on the server:
+ * A cache of the objects of a kind:
  *
- *     list, or watch from the beginning ─► synced ─► watch from the last revision ─┐
- *                  ▲                                  ▲ ended, broken: again ──────┤
- *                  └──────────── 410: forgotten, compare with a new list ──────────┘
+ *     list, or watch with initial events ─► synced ─► watch from the last revision ─┐
+ *                  ▲                                   ▲ ended or failed: resume ───┤
+ *                  └──────────── 410 Expired: compare with a new list ──────────────┘
  *
- * A broken connection never loses a change and never tells one twice. `run` ends only because its signal fires.
+ * Reconnecting neither loses nor repeats a change. `run` ends only when its signal fires.
  */
 export class Informer<T extends ApiObject, Index extends string = never> implements Lister<T, Index> {
   readonly #client: Client;
@@ -65,18 +65,17 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   readonly #synced = Promise.withResolvers<void>();
   #hasSynced = false;
   readonly #budget: ObjectBudget;
-  /** Key → the bytes that the server sent for an object of the cache, and their sum. */
+  /** Key → size of a cached object on the wire, and the sum of the sizes. */
   #sizes = new Map<Key, number>();
   #bytes = 0;
-  /** Why the cache is not as the server has it: that is more than we hold. */
   #excess: LimitExceededError | undefined;
-  /** Everything up to here is in the cache; undefined: begin anew. */
+  /** The revision of the cache; undefined: start with a list. */
   #revision: string | undefined;
-  /** When the server last said anything, on the clock that never jumps. */
-  #heardAt: number | undefined;
-  /** Whether the server begins a watch with what there is; most do, and then no list is needed. */
+  /** Monotonic time of the last event of the server. */
+  #lastActivityAt: number | undefined;
+  /** Whether the server supports `sendInitialEvents`, so that no list is needed. */
   #hasWatchList = true;
-  /** Whether the server says every minute or so where it is, although nothing changes. */
+  /** Whether the server sends bookmarks, about one per minute. */
   #hasBookmarks = false;
 
   constructor(client: Client, kind: Kind<T>, options: InformerOptions<T, Index> = {}) {
@@ -86,7 +85,7 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#budget = options.budget ?? new ObjectBudget(defaultBudget);
-    // A cast for no indexes at all, which is what `Index` says when none are given.
+    // A cast because `Index` is `never` if there are no indexes.
     this.#cache = new ObjectCache<T, Index>(options.indexes ?? ({} as Indexes<T, Index>));
   }
 
@@ -102,43 +101,44 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     return this.#cache.by(index, value);
   }
 
-  /** Whether the cache was complete once. From then on it is right, if at times late. */
+  /** Whether the first sync is complete. From then on the cache may be stale but never partial. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
 
-  /** The server sends more than is held, since the cache was last right; undefined: it does not. It is asked again. */
+  /** Set while the objects of the server exceed the budget and the cache is stale; the list is retried. */
   get excess(): LimitExceededError | undefined {
     return this.#excess;
   }
 
-  /** Milliseconds since the server last sent anything, bookmarks included, see `silenceMs`; undefined: it never did. */
+  /** Milliseconds since the last event or bookmark of the server, see `silenceMs`; undefined: there was none. */
   get silentMs(): number | undefined {
-    return this.#heardAt === undefined ? undefined : silenceMs(this.#clock, this.#heardAt);
+    return this.#lastActivityAt === undefined ? undefined : silenceMs(this.#clock, this.#lastActivityAt);
   }
 
-  /** Resolves when the cache is complete for the first time; rejects when the signal fires before. */
+  /** Resolves when the first sync is complete; rejects if the signal fires first. */
   async synced(signal?: AbortSignal): Promise<void> {
     await unlessAborted(this.#synced.promise, this.#hasSynced ? undefined : signal);
   }
 
-  /** Tells of everything there is as added, then of every change, until the returned function is called. */
+  /** Delivers all cached objects as added, then every change. The returned function unsubscribes. */
   subscribe(handler: Handler<T>): () => void {
     this.#handlers.add(handler);
-    for (const object of this.#cache.list()) this.#tellOne(handler, { type: 'added', object });
+    for (const object of this.#cache.list()) this.#notifyHandler(handler, { type: 'added', object });
     return () => void this.#handlers.delete(handler);
   }
 
-  /** Keeps the cache right until the signal fires. Never rejects. */
+  /** Follows the server until the signal fires. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
       const started = this.#clock.elapsed();
       const end = await this.#follow(signal);
       if (signal.aborted) return;
-      // Servers end watches every few minutes; one that ends at once, every time, is not to be asked at full speed.
+      // Servers end watches every few minutes. If they end immediately, the informer backs off.
       const isHealthy =
-        !(end.error instanceof LimitExceededError) && (end.told > 0 || this.#clock.elapsed() - started >= shortWatchMs);
+        !(end.error instanceof LimitExceededError) &&
+        (end.delivered > 0 || this.#clock.elapsed() - started >= shortWatchMs);
       failures = isHealthy ? 0 : failures + 1;
       if (end.error !== undefined) this.#report(end.error);
       if (isHealthy && (end.error === undefined || hasStatusCode(end.error, 410))) continue;
@@ -149,62 +149,62 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   #delayMs(error: unknown, failures: number): number {
     const isExcess = error instanceof LimitExceededError;
     const backoff = isExcess ? excessBackoff : (this.#options.backoff ?? defaultBackoff);
-    const own = backoffMs(backoff, Math.max(failures, 1), this.#random);
-    const asked = error instanceof StatusError ? (error.status.details?.retryAfterSeconds ?? 0) * 1000 : 0;
-    return Math.max(own, Math.min(asked, longestRetryAfterMs));
+    const delayMs = backoffMs(backoff, Math.max(failures, 1), this.#random);
+    const retryAfterMs = error instanceof StatusError ? (error.status.details?.retryAfterSeconds ?? 0) * 1000 : 0;
+    return Math.max(delayMs, Math.min(retryAfterMs, maxRetryAfterMs));
   }
 
-  /** One list or watch, to its end; `told` counts what came after the cache was complete. */
-  async #follow(signal: AbortSignal): Promise<{ readonly told: number; readonly error?: unknown }> {
-    let told = 0;
+  /** Runs one list or watch to its end; `delivered` counts the events after the cache was complete. */
+  async #follow(signal: AbortSignal): Promise<{ readonly delivered: number; readonly error?: unknown }> {
+    let delivered = 0;
     const own = new AbortController();
     const timeoutSeconds = Math.round(300 * (1 + this.#random()));
     const cancel = this.#deadlines(own, timeoutSeconds);
     const scope = AbortSignal.any([signal, own.signal]);
     try {
       if (this.#revision === undefined && !this.#hasWatchList) await this.#list(scope);
-      const initial = new Beginning<T>();
+      const initial = new InitialEvents<T>();
       for await (const event of this.#watch(scope, timeoutSeconds)) {
         if (scope.aborted) break;
         if (this.#revision === undefined) this.#collect(initial, event);
         else {
-          this.#take(event);
-          told++;
+          this.#apply(event);
+          delivered++;
         }
       }
-      // It ended before it was complete: this server may not know what a complete beginning is.
+      // The watch ended before the initial events were complete: the server may not support them.
       if (this.#revision === undefined && !scope.aborted) this.#hasWatchList = false;
-      return { told };
+      return { delivered };
     } catch (error) {
-      if (signal.aborted) return { told };
+      if (signal.aborted) return { delivered };
       this.#recover(error);
-      return { told, error };
+      return { delivered, error };
     } finally {
       cancel();
     }
   }
 
-  /** Drops a stream that nobody serves any more: it lasts too long, went silent, or its beginning did. */
+  /** Starts the timeouts of a watch: total duration, silence, and silence during the initial events. */
   #deadlines(own: AbortController, timeoutSeconds: number): () => void {
     const drop = (why: string): 'done' => {
       own.abort(new Error(why));
       return 'done';
     };
-    const heard = { clock: this.#clock, heardAt: () => this.#heardAt };
+    const activity = { clock: this.#clock, lastActivityAt: () => this.#lastActivityAt };
     const cancels = [
-      afterPendingReads(this.#clock, (timeoutSeconds + 30) * 1000, () => drop('the watch did not end')),
-      // A watch can die without an end. Bookmarks that stop tell; since nobody knows what was missed, and whether the
-      // server does, all there is is compared then.
-      startWatchdog({ ...heard, longestMs: longestSilenceMs }, () => {
-        if (!this.#hasBookmarks) return 'nothing';
+      afterPendingReads(this.#clock, (timeoutSeconds + 30) * 1000, () => drop('the watch exceeded its duration')),
+      // A connection can die without being closed. Missing bookmarks reveal that. Events may have been lost, so the
+      // cache is compared with a new list.
+      startWatchdog({ ...activity, timeoutMs: maxSilenceMs }, () => {
+        if (!this.#hasBookmarks) return 'wait';
         this.#revision = undefined;
-        return drop('the watch went silent: everything is compared anew');
+        return drop('the watch received no bookmarks, listing again');
       }),
-      // Some servers take `sendInitialEvents` for nothing, and never say that the beginning is over: a list is read instead.
-      startWatchdog({ ...heard, longestMs: quietBeginningMs }, () => {
+      // Some servers ignore `sendInitialEvents` and never send the bookmark that ends them: use a list instead.
+      startWatchdog({ ...activity, timeoutMs: initialEventsTimeoutMs }, () => {
         if (this.#revision !== undefined || !this.#hasWatchList) return 'done';
         this.#hasWatchList = false;
-        return drop('the watch never said that its beginning was over');
+        return drop('the server did not mark the end of the initial events');
       }),
     ];
     return () => {
@@ -235,13 +235,13 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     });
   }
 
-  /** What to do differently next time. */
+  /** Adapts the next attempt to the error. */
   #recover(error: unknown): void {
     if ([400, 422, 500].some((code) => hasStatusCode(error, code))) {
-      // Servers without it refuse it as invalid; Kubernetes over an etcd that cannot tell how far a watch is, as it fails.
+      // Servers without the feature reject it as invalid; Kubernetes over an old etcd fails with 500.
       if (this.#revision === undefined) this.#hasWatchList = false;
     }
-    // Forgotten by the server, or unreadable to us: only a new beginning helps.
+    // The revision is compacted, or the stream is invalid: list again.
     if (hasStatusCode(error, 410) || error instanceof SyntaxError) this.#revision = undefined;
     if (!(error instanceof LimitExceededError)) return;
     this.#revision = undefined;
@@ -249,9 +249,9 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     this.#budget.use(this, { objects: this.#sizes.size, bytes: this.#bytes });
   }
 
-  /** Objects of the beginning are kept aside until they are all there: a part of them is nothing to act upon. */
-  #collect(initial: Beginning<T>, { type, object, bytes }: WatchEvent<T>): void {
-    this.#heardAt = this.#clock.elapsed();
+  /** Collects initial events until they are complete, because a controller must not act on a partial cache. */
+  #collect(initial: InitialEvents<T>, { type, object, bytes }: WatchEvent<T>): void {
+    this.#lastActivityAt = this.#clock.elapsed();
     if (type === 'BOOKMARK') {
       if (object.metadata.annotations?.[initialEventsEnd] !== 'true') return;
       this.#replace([...initial.objects.values()], object.metadata.resourceVersion ?? '', initial.sizes);
@@ -266,8 +266,8 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     this.#bytes = sizes.values().reduce((sum, bytes) => sum + bytes, 0);
     const changes = this.#cache.replace(objects);
     this.#revision = revision;
-    this.#heardAt = this.#clock.elapsed();
-    this.#tell(changes);
+    this.#lastActivityAt = this.#clock.elapsed();
+    this.#notify(changes);
     this.#setExcess(undefined);
     this.#hasSynced = true;
     this.#synced.resolve();
@@ -279,19 +279,19 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
     if (hasChanged) this.#options.onExcess?.();
   }
 
-  #take({ type, object, bytes }: WatchEvent<T>): void {
+  #apply({ type, object, bytes }: WatchEvent<T>): void {
     if (type !== 'BOOKMARK') this.#resize(keyOf(object), type === 'DELETED' ? undefined : bytes);
     this.#revision = object.metadata.resourceVersion;
-    this.#heardAt = this.#clock.elapsed();
+    this.#lastActivityAt = this.#clock.elapsed();
     if (type === 'BOOKMARK') {
       this.#hasBookmarks = true;
       return;
     }
     const trimmed = this.#trimmed(object);
-    this.#tell(type === 'DELETED' ? this.#cache.delete(trimmed) : this.#cache.set(trimmed));
+    this.#notify(type === 'DELETED' ? this.#cache.delete(trimmed) : this.#cache.set(trimmed));
   }
 
-  /** Notes the size of an object; undefined: it is gone. Throws when there is too much. */
+  /** Records the size of an object; undefined: it was deleted. Throws if the budget is exceeded. */
   #resize(key: Key, bytes: number | undefined): void {
     const before = this.#sizes.get(key);
     const objects = this.#sizes.size + (bytes === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
@@ -304,15 +304,15 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
 
   readonly #trimmed = (object: T): T => this.#options.trim?.(object) ?? object;
 
-  #tell(changes: readonly Change<T>[]): void {
-    // Who subscribes while changes are told sees them in the cache already.
+  #notify(changes: readonly Change<T>[]): void {
+    // A handler that subscribes during delivery has already received these changes from the cache.
     const handlers = [...this.#handlers];
     for (const change of changes) {
-      for (const handler of handlers) if (this.#handlers.has(handler)) this.#tellOne(handler, change);
+      for (const handler of handlers) if (this.#handlers.has(handler)) this.#notifyHandler(handler, change);
     }
   }
 
-  #tellOne(handler: Handler<T>, change: Change<T>): void {
+  #notifyHandler(handler: Handler<T>, change: Change<T>): void {
     try {
       if (change.type === 'added') handler.added?.(change.object);
       else if (change.type === 'updated') handler.updated?.(change.object, change.old);
@@ -327,13 +327,13 @@ export class Informer<T extends ApiObject, Index extends string = never> impleme
   }
 }
 
-/** The objects that a watch begins with, and the bytes that the server sent for them. */
-class Beginning<T> {
+/** The initial objects of a watch and their sizes on the wire. */
+class InitialEvents<T> {
   readonly objects = new Map<Key, T>();
   readonly sizes = new Map<Key, number>();
   bytes = 0;
 
-  /** Notes an object; undefined: it is gone. */
+  /** Sets an object; undefined: it was deleted. */
   set(key: Key, object: T | undefined, bytes: number): void {
     this.bytes -= this.sizes.get(key) ?? 0;
     this.objects.delete(key);
@@ -346,11 +346,11 @@ class Beginning<T> {
 }
 
 const initialEventsEnd = 'k8s.io/initial-events-end';
-/** It costs much to read so much again. */
+/** Longer than the default, because listing so many objects again is expensive. */
 const excessBackoff: BackoffOptions = { baseMs: 5000, maxMs: 300_000 };
 const defaultBackoff: BackoffOptions = { baseMs: 800, maxMs: 30_000 };
 const shortWatchMs = 1000;
-const quietBeginningMs = 3000;
-/** Three bookmarks of Kubernetes, or of ours. */
-const longestSilenceMs = 180_000;
-const longestRetryAfterMs = 60_000;
+const initialEventsTimeoutMs = 3000;
+/** Three bookmark intervals. */
+const maxSilenceMs = 180_000;
+const maxRetryAfterMs = 60_000;

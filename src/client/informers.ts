@@ -16,7 +16,7 @@ export interface InformersOptions {
   readonly clock?: Clock;
 }
 
-/** An informer of a set, whether every server has its kind or not. */
+/** An Informer or an OptionalInformer. */
 export type AnyInformer = Pick<Informer<ApiObject>, 'run'>;
 
 interface Entry {
@@ -28,8 +28,8 @@ interface Entry {
 }
 
 /**
- * The informers of a part: they stop together, report the errors of their watches in one place, and list what has not been
- * read yet. managedFields are left out of what they keep.
+ * The informers of a part. They stop together, share the reporting of watch errors and of readiness, and do not cache
+ * managedFields.
  */
 export class Informers {
   readonly #options: InformersOptions;
@@ -44,7 +44,7 @@ export class Informers {
     this.#errors = new WatchErrors(options.log, this.#clock);
   }
 
-  /** An informer of a kind that every server has. It is empty until it is started. */
+  /** Creates an informer of a kind that every server serves. */
   of<T extends ApiObject, Index extends string = never>(
     kind: Kind<T>,
     options: Omit<InformerOptions<T, Index>, 'clock' | 'onBegin' | 'onError'> = {},
@@ -60,7 +60,7 @@ export class Informers {
     return this.#add(informer, kind.plural, (signal) => informer.synced(signal));
   }
 
-  /** An informer of a kind that a server may lack, in the first of several versions that it serves. */
+  /** Creates an informer of a kind that a server may lack, given as versions in order of preference. */
   optional<T extends ApiObject, Index extends string = never>(
     kinds: readonly Kind<T>[],
     options: Omit<OptionalInformerOptions<T, Index>, 'clock' | 'onError'> = {},
@@ -75,7 +75,7 @@ export class Informers {
     return this.#add(informer, plural, (signal) => informer.settled(signal));
   }
 
-  /** Fills some informers from now on; all of them if none are named. */
+  /** Starts the given informers; all of them if none are given. */
   start(...informers: readonly AnyInformer[]): void {
     for (const informer of informers.length === 0 ? this.#entries.keys() : informers) {
       const entry = this.#entries.get(informer);
@@ -83,12 +83,12 @@ export class Informers {
     }
   }
 
-  /** Resolves when every informer that was started is complete; rejects when the signal fires before. */
+  /** Resolves when all started informers have synced; rejects if the signal fires first. */
   async synced(signal?: AbortSignal): Promise<void> {
     await Promise.all(this.#started().map((entry) => entry.synced(signal)));
   }
 
-  /** A sentence for each informer that was started and has not read everything yet. */
+  /** A sentence for each started informer that has not synced. */
   unsynced(): readonly string[] {
     return this.#started()
       .filter(({ isSynced }) => !isSynced)
@@ -98,7 +98,7 @@ export class Informers {
       });
   }
 
-  /** Milliseconds since the server last sent anything, bookmarks included, for each kind that it has sent something of. */
+  /** Milliseconds since the last event or bookmark of the server, for each kind that received one. */
   silence(): readonly { readonly plural: string; readonly silentMs: number }[] {
     return [...this.#entries.values()].flatMap((entry) => {
       const silentMs = entry.silentMs();
@@ -106,12 +106,12 @@ export class Informers {
     });
   }
 
-  /** A sentence for each watch that failed recently. What was read before is still there. */
+  /** A sentence for each watch that failed recently. The cached objects remain available. */
   failing(): readonly string[] {
     return this.#errors.recent();
   }
 
-  /** Stops all of them, and resolves when none runs any more. */
+  /** Stops all informers and waits for their end. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#started().map(async ({ running }) => running));
@@ -136,7 +136,7 @@ export class Informers {
 
 const watchOf = (plural: string): string => `the watch of ${plural}`;
 
-/** For informers that cannot leave managedFields out before they parse an object. */
+/** For informers that cannot strip managedFields before parsing. */
 function withoutManagedFields<T extends ApiObject>(object: T): T {
   if (object.metadata.managedFields === undefined) return object;
   const { managedFields: _, ...metadata } = object.metadata;

@@ -17,10 +17,10 @@ const cases: readonly (readonly [name: string, given: string, want: string])[] =
 ];
 
 for (const [name, given, want] of cases) {
-  test(`managed fields: ${name}`, () => assert.equal(stripManagedFields(given), want));
+  test(`strips managed fields: ${name}`, () => assert.equal(stripManagedFields(given), want));
 }
 
-test('only the managed fields are missing, whatever else an object says', () => {
+test('strips nothing but the managed fields of any object', () => {
   const words = fc.oneof(fc.string(), fc.constant('"managedFields":['), fc.constant('\\"managedFields":[{"'));
   const labels = fc.dictionary(words, words);
   const tree = fc.letrec((tie) => ({

@@ -1,28 +1,28 @@
 import { LimitExceededError } from './errors.ts';
 
-/** Texts of this length are looked at before they are parsed; nothing that fits in shorter ones does harm. */
-const longText = 256 << 10;
+/** Shorter texts are parsed without a check: even the maxDepth nesting that fits in them is harmless. */
+const longTextLength = 256 << 10;
 
-/** The deepest nesting of JSON that is read, as deep as API servers read it. */
-const deepest = 10_000;
+/** The limit of Kubernetes API servers. */
+const maxDepth = 10_000;
 
-/** As JSON.parse, but for a text that is nested so deeply that its values would take a hundred times its bytes. */
+/** JSON.parse that rejects very deep nesting: the parsed value would take a hundred times the memory of the text. */
 export function parseJson(text: string): unknown {
-  if (text.length > longText && isDeeperThan(text, deepest)) {
-    throw new LimitExceededError(`the server sends JSON that is nested more than ${deepest} levels deep`);
+  if (text.length > longTextLength && isDeeperThan(text, maxDepth)) {
+    throw new LimitExceededError(`the server sends JSON that is nested more than ${maxDepth} levels deep`);
   }
   return JSON.parse(text);
 }
 
 function isDeeperThan(text: string, most: number): boolean {
   let depth = 0;
-  let isInText = false;
+  let isInString = false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (isInText) {
+    if (isInString) {
       if (code === backslash) at++;
-      else if (code === quote) isInText = false;
-    } else if (code === quote) isInText = true;
+      else if (code === quote) isInString = false;
+    } else if (code === quote) isInString = true;
     else if (code === openBrace || code === openBracket) {
       depth++;
       if (depth > most) return true;
@@ -32,9 +32,9 @@ function isDeeperThan(text: string, most: number): boolean {
 }
 
 /**
- * The text of an object without its `metadata.managedFields`, as far as it has the form that servers write. They are half
- * of what a Pod says, and nobody but the server needs them: passing over them costs a tenth of reading them. Only for kinds
- * that have no other list of that name: a text in quotes cannot be mistaken for one, since its own quotes are escaped.
+ * Removes `metadata.managedFields` from the JSON text of an object. They are half of a Pod, only the server needs them, and
+ * skipping them costs a tenth of parsing them. Only for kinds without another list of that name. A string value cannot
+ * match, because its quotes are escaped.
  */
 export function stripManagedFields(json: string): string {
   const at = json.indexOf(begin);
@@ -45,13 +45,13 @@ export function stripManagedFields(json: string): string {
   return json.slice(0, at) + json.slice(json.charCodeAt(end) === comma ? end + 1 : end);
 }
 
-/** Where the list that begins at `at` is over; -1 if it never is. */
+/** The index after the list that starts at `at`; -1 if it does not end. */
 function endOfList(json: string, at: number): number {
   let depth = 0;
   for (let index = at; index < json.length; index++) {
     const code = json.charCodeAt(index);
     if (code === quote) {
-      index = endOfText(json, index);
+      index = endOfString(json, index);
       if (index < 0) return -1;
     } else if (code === openBrace || code === openBracket) depth++;
     else if (code === closeBrace || code === closeBracket) {
@@ -62,8 +62,8 @@ function endOfList(json: string, at: number): number {
   return -1;
 }
 
-/** Where the text that begins at `at` has its closing quote; -1 if it has none. */
-function endOfText(json: string, at: number): number {
+/** The index of the closing quote of the string that starts at `at`; -1 if there is none. */
+function endOfString(json: string, at: number): number {
   for (let index = at + 1; index < json.length; index++) {
     const code = json.charCodeAt(index);
     if (code === quote) return index;

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../api/metadata.ts';
 import type { Name } from './client.ts';
 
-/** Which object, as one text: `namespace/name`, or `name` outside namespaces. */
+/** `namespace/name`, or `name` for cluster-scoped objects. */
 export type Key = string;
 
 /** The key of an object. */
@@ -10,7 +10,7 @@ export const keyOf = ({ metadata: { namespace, name = '' } }: ApiObject): Key =>
 /** The key of a name. */
 export const keyFor = ({ namespace = '', name }: Name): Key => (namespace === '' ? name : `${namespace}/${name}`);
 
-/** What a key names. */
+/** The name of a key. */
 export function nameFor(key: Key): Name {
   const slash = key.indexOf('/');
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };

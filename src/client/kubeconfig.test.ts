@@ -41,7 +41,7 @@ users:
   user: ${user}
 `;
 
-test('a context is its server, whom to trust, who we are and the namespace; paths are relative to the file', async () => {
+test('reads server, CA, credentials and namespace of a context; paths are relative to the file', async () => {
   await using home = await folder();
   await home.write('pki/ca.crt', 'CA');
   await home.write('me.key', 'KEY');
@@ -62,7 +62,7 @@ test('a context is its server, whom to trust, who we are and the namespace; path
   assert.deepEqual(await bare.credentials(false), {});
 });
 
-test('files are merged: the first to name something is right, and a missing one is skipped', async () => {
+test('merges files: the first definition wins, and missing files are skipped', async () => {
   await using home = await folder();
   await home.write('pki/ca.crt', 'CA');
   const first = await home.write('first', 'users: [{ name: me, user: { token: first } }]');
@@ -72,12 +72,12 @@ test('files are merged: the first to name something is right, and a missing one 
   assert.equal(access.context, 'main');
 });
 
-test('the files are those of KUBECONFIG, or the one at home', () => {
+test('uses the files in KUBECONFIG or the one in the home directory', () => {
   assert.deepEqual(kubeconfigPaths({ KUBECONFIG: 'a::b' }, '/home/me'), ['a', 'b']);
   assert.deepEqual(kubeconfigPaths({}, '/home/me'), [join('/home/me', '.kube', 'config')]);
 });
 
-test('a token file is read again after ten seconds, and when its token is refused', async () => {
+test('reads a token file again after ten seconds and after its token was rejected', async () => {
   await using home = await folder();
   await home.write('pki/ca.crt', 'CA');
   await home.write('token', '1\n');
@@ -93,7 +93,7 @@ test('a token file is read again after ten seconds, and when its token is refuse
   assert.equal(await token(false), '3');
 });
 
-test('credentials follow the kubeconfig, whatever else becomes of it', async () => {
+test('reloads credentials from the kubeconfig and ignores other changes', async () => {
   await using home = await folder();
   await home.write('pki/ca.crt', 'CA');
   const clock = new ManualClock();
@@ -126,7 +126,7 @@ test('credentials follow the kubeconfig, whatever else becomes of it', async () 
   assert.deepEqual(await soon(), { token: 'third' }, 'another context is current, which is not ours');
 });
 
-test('a program is asked once for all who wait, again when its credentials expire or are refused', async () => {
+test('runs a credential plugin once for concurrent callers, and again when its credentials expire or are rejected', async () => {
   await using home = await folder();
   await home.write('pki/ca.crt', 'CA');
   const count = await home.write('count', '');
@@ -158,15 +158,19 @@ test('a program is asked once for all who wait, again when its credentials expir
 
 const failing: readonly { readonly name: string; readonly exec: object; readonly want: RegExp }[] = [
   {
-    name: 'is not there',
+    name: 'does not exist',
     exec: { command: 'no-such-program', installHint: 'Install it.' },
-    want: /^"no-such-program" gave user "me" no credentials: ENOENT\nInstall it\.$/,
+    want: /^credential plugin "no-such-program" of user "me" failed: ENOENT\nInstall it\.$/,
   },
   { name: 'fails', exec: { command: process.execPath, args: ['-e', 'process.exit(3)'] }, want: /: it exited with 3$/ },
-  { name: 'prints no JSON', exec: { command: process.execPath, args: ['-e', '0'] }, want: /: it printed no JSON$/ },
+  {
+    name: 'does not print JSON',
+    exec: { command: process.execPath, args: ['-e', '0'] },
+    want: /: it did not print JSON$/,
+  },
 ];
 for (const { name, exec, want } of failing) {
-  test(`a program that ${name} is an error that names it`, async () => {
+  test(`a credential plugin that ${name} causes an error with its name`, async () => {
     await using home = await folder();
     await home.write('pki/ca.crt', 'CA');
     const path = await home.write('config', config(JSON.stringify({ exec })));
@@ -184,11 +188,14 @@ const wrong: readonly { readonly content: string; readonly context?: string; rea
   },
   { content: '- 1', want: /is not a kubeconfig$/ },
   { content: 'a: [', want: /is not YAML/ },
-  { content: config('{ auth-provider: {} }'), want: /^user "me": auth-provider is gone from Kubernetes: use exec$/ },
+  {
+    content: config('{ auth-provider: {} }'),
+    want: /^user "me": auth-provider is not supported, Kubernetes removed it: use exec$/,
+  },
   { content: config('{}').replace('https:', ''), want: /^cluster "east" has no server that is a URL/ },
 ];
 for (const { content, context, want } of wrong) {
-  test(`a kubeconfig is refused: ${want.source}`, async () => {
+  test(`rejects a kubeconfig: ${want.source}`, async () => {
     await using home = await folder();
     await home.write('pki/ca.crt', 'CA');
     const path = await home.write('config', content);
@@ -196,12 +203,12 @@ for (const { content, context, want } of wrong) {
   });
 }
 
-test('no file at all names where it was looked for', () =>
+test('names the searched paths if there is no kubeconfig', () =>
   assert.rejects(readKubeconfig({ paths: ['/nowhere/config'] }), {
     message: 'there is no kubeconfig at /nowhere/config',
   }));
 
-test('a program in a Pod uses what the kubelet mounted', async () => {
+test('uses the service account volume in a Pod', async () => {
   await using home = await folder();
   await home.write('ca.crt', 'CA');
   await home.write('token', 'T');
@@ -213,7 +220,7 @@ test('a program in a Pod uses what the kubelet mounted', async () => {
   await assert.rejects(inCluster({}), { code: 'USAGE' });
 });
 
-test('a program that prints without an end, and a file that does not end, are not held', async () => {
+test('bounds the output of a credential plugin and the size of a file', async () => {
   await using directory = await folder();
   const user = (entry: object) => ({
     'current-context': 'c',

@@ -15,46 +15,46 @@ import type { ServerAccess } from './http-socket.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface KubeconfigOptions {
-  /** Files, merged: who says something first is right. Those that are missing are skipped. */
+  /** Files to merge; the first definition of a name wins. Missing files are skipped. */
   readonly paths: readonly string[];
   /** Default: the `current-context` of the files. */
   readonly context?: string | undefined;
-  /** For programs that give credentials. */
+  /** The environment of credential plugins. */
   readonly env?: Environment;
   readonly clock?: Clock;
 }
 
-/** A server, and which namespace is meant when none is given. */
+/** The server and default namespace of a kubeconfig context. */
 export interface ClusterAccess extends ServerAccess {
   readonly context: string;
   readonly namespace: string;
 }
 
-/** The files that `kubectl` would read: those of the variable KUBECONFIG, or the one in the home directory. */
+/** The files that `kubectl` reads: those in KUBECONFIG, or the one in the home directory. */
 export function kubeconfigPaths(env: Environment, home: string, separator = ':'): readonly string[] {
   const paths = (env['KUBECONFIG'] ?? '').split(separator).filter((path) => path !== '');
   return paths.length > 0 ? paths : [join(home, '.kube', 'config')];
 }
 
 /**
- * How to reach the cluster of a context. Throws a KubeconfigError that says what is missing where. Credentials follow the
- * files for as long as these say the same server.
+ * How to reach the cluster of a context. Throws a KubeconfigError that names the file or entry at fault. Credentials are
+ * reloaded when the files change, unless the server of the context changed too.
  */
 export async function readKubeconfig(options: KubeconfigOptions): Promise<ClusterAccess> {
   const { env = {}, clock = systemClock } = options;
   const first = await readContext(options);
   const access = await clusterOf(first.cluster, first.clusterName);
   const sourceOf = async ({ user, userName }: Context) => ({
-    said: JSON.stringify(user),
+    entry: JSON.stringify(user),
     credentials: await credentialsOf(user, { env, clock, userName, cluster: access }),
   });
   const source = refreshed<Awaited<ReturnType<typeof sourceOf>>>(async (last) => {
     if (last === undefined) return sourceOf(first);
-    // Another context may be current by now; this is still who asks.
+    // The current context may have changed: stay with the one that was selected first.
     const now = await readContext({ ...options, context: first.name });
-    // Credentials for another server are not for this one.
-    const isForUs = textOf(now.cluster.entry, 'server') === access.server;
-    return isForUs && JSON.stringify(now.user) !== last.said ? sourceOf(now) : last;
+    // Never send the credentials of another server to this one.
+    const isSameServer = textOf(now.cluster.entry, 'server') === access.server;
+    return isSameServer && JSON.stringify(now.user) !== last.entry ? sourceOf(now) : last;
   }, clock);
   await source(false);
   return {
@@ -65,7 +65,7 @@ export async function readKubeconfig(options: KubeconfigOptions): Promise<Cluste
   };
 }
 
-/** A context, and what it names. */
+/** A context with its cluster and user. */
 interface Context {
   readonly name: string;
   readonly namespace: string;
@@ -150,7 +150,7 @@ function parseConfig(content: string, path: string): ConfigFile {
   const section = (name: Section, field: string): ReadonlyMap<string, ConfigEntry> => {
     const items = Array.isArray(document[name]) ? document[name].filter(isRecord) : [];
     const named = items.map((item) => [String(item['name']), recordOf(item[field])] as const);
-    // The first of two that have the same name is right, as between files.
+    // The first of two entries with the same name wins, as between files.
     return new Map(named.toReversed().map(([key, entry]) => [key, { entry, directory }]));
   };
   return {
@@ -161,13 +161,14 @@ function parseConfig(content: string, path: string): ConfigFile {
   };
 }
 
-/** How a program in a Pod reaches its own cluster, by what the kubelet gives it. */
+/** How a program in a Pod reaches its own cluster, from the service account volume that the kubelet mounts. */
 export async function inCluster(
   env: Environment,
   { directory = '/var/run/secrets/kubernetes.io/serviceaccount', clock = systemClock }: InClusterOptions = {},
 ): Promise<ClusterAccess> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
-  if (!host || !port) throw new KubeconfigError('this is no Pod: KUBERNETES_SERVICE_HOST and _PORT are not set');
+  if (!host || !port)
+    throw new KubeconfigError('not running in a Pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set');
   const user: ConfigEntry = { entry: { tokenFile: 'token' }, directory };
   const server = `https://${joinHostPort(host, port)}`;
   const access = { server, ca: await readBoundedFile(join(directory, 'ca.crt')) };
@@ -180,7 +181,7 @@ export async function inCluster(
 }
 
 export interface InClusterOptions {
-  /** Where the kubelet mounts token, namespace and authorities. */
+  /** The directory with `token`, `namespace` and `ca.crt`. */
   readonly directory?: string;
   readonly clock?: Clock;
 }

@@ -17,7 +17,7 @@ import type { ApiResponse, Transport } from './transport.ts';
 const lease = { namespace: 'kube-system', name: 'controllers' };
 const subject = { group: 'coordination.k8s.io', resource: 'leases', name: lease.name };
 
-/** One lease, with revisions as the API server has them. */
+/** An API server with one lease. */
 class LeaseServer {
   stored: Lease | undefined;
   writes = 0;
@@ -80,13 +80,13 @@ function candidate(server: LeaseServer, clock: ManualClock, options: Partial<Ele
     async [Symbol.asyncDispose]() {
       stop.abort();
       await settled();
-      await clock.advance(60_000); // for those who wait for an answer that never comes
+      await clock.advance(60_000); // for requests whose response never arrives
       await running;
     },
   };
 }
 
-test('the first to come leads, renews every two seconds, and gives the lease up when it stops', async () => {
+test('the first candidate leads, renews every two seconds, and releases the lease when it stops', async () => {
   const server = new LeaseServer();
   const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
   await using first = candidate(server, clock);
@@ -113,7 +113,7 @@ test('the first to come leads, renews every two seconds, and gives the lease up 
   assert.equal(server.stored?.spec.leaseTransitions, 1);
 });
 
-test('who is cut off stops after ten seconds, and the other takes over after fifteen, not before', async () => {
+test('a leader without connection stops after ten seconds, and another takes over after fifteen', async () => {
   const server = new LeaseServer();
   const clock = new ManualClock();
   const leaders: string[] = [];
@@ -140,7 +140,7 @@ test('who is cut off stops after ten seconds, and the other takes over after fif
   assert.equal(first.state.isActing, true);
 });
 
-test('who sees another in the lease stops at once', async () => {
+test('a leader that reads another holder in the lease stops at once', async () => {
   const server = new LeaseServer();
   const clock = new ManualClock();
   await using first = candidate(server, clock);
@@ -151,7 +151,7 @@ test('who sees another in the lease stops at once', async () => {
   assert.equal(first.state.isActing, false);
 });
 
-test('work that ends or fails by itself ends the election and frees the lease', async () => {
+test('ends the election and releases the lease when the work ends or fails', async () => {
   const server = new LeaseServer();
   const options = { client: new Client(server.transport(() => false)), lease, identity: 'a', clock: new ManualClock() };
   const signal = new AbortController().signal;
@@ -162,15 +162,15 @@ test('work that ends or fails by itself ends the election and frees the lease', 
   assert.equal(server.stored?.spec.holderIdentity, '');
 });
 
-test('times that are not safe are refused', () => {
+test('rejects unsafe durations', () => {
   const client = new Client(new LeaseServer().transport(() => false));
   const wrong = [{ renewDeadlineMs: 15_000 }, { retryPeriodMs: 9000 }];
   for (const times of wrong) {
-    assert.throws(() => new LeaderElection({ client, lease, identity: 'a', ...times }), /must last longer/);
+    assert.throws(() => new LeaderElection({ client, lease, identity: 'a', ...times }), /must be greater than/);
   }
 });
 
-test('whoever is cut off whenever, there are never two leaders, and in the end there is one', async () => {
+test('with any sequence of lost connections there are never two leaders, and finally one', async () => {
   const step = fc.record({ who: fc.nat(2), isCut: fc.boolean(), pass: fc.integer({ min: 1, max: 12_000 }) });
   const property = fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
     const server = new LeaseServer();
@@ -195,7 +195,7 @@ test('whoever is cut off whenever, there are never two leaders, and in the end t
   await fc.assert(property, { numRuns: 15 });
 });
 
-test('two candidates on a real server take turns', async () => {
+test('a second candidate takes over on a real server', async () => {
   await using server = await testServer();
   const user = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
   const client = new Client(inProcess((request) => server.handle({ ...request, user })));

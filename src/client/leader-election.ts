@@ -10,25 +10,25 @@ import { hasStatusCode } from './transport.ts';
 export interface ElectionOptions {
   readonly client: Client;
   readonly lease: { readonly namespace: string; readonly name: string };
-  /** Who we are; different for every candidate. */
+  /** The holder identity; unique per candidate. */
   readonly identity: string;
-  /** How long others wait after our last sign of life; default 15 s. */
+  /** How long other candidates wait after the last renewal; default 15 s. */
   readonly leaseDurationMs?: number;
-  /** How long we lead without a sign of life of ours getting through; less than the lease lasts. Default 10 s. */
+  /** How long the leader continues without a successful renewal; less than the lease duration. Default 10 s. */
   readonly renewDeadlineMs?: number;
-  /** Between two signs of life, and between two looks at somebody else's; default 2 s. */
+  /** The interval of renewals and of attempts to acquire; default 2 s. */
   readonly retryPeriodMs?: number;
   readonly clock?: Clock;
   readonly random?: Random;
-  /** Told of requests that failed; they are made again. */
+  /** Called for failed requests, which are retried. */
   readonly onError?: (error: unknown) => void;
-  /** Told who leads now, when that changes. */
+  /** Called with the holder identity when the leader changes. */
   readonly onLeader?: (identity: string) => void;
 }
 
 type Attempt = 'held' | 'lost' | 'failed';
 
-/** A claim to be the only one of several candidates who acts, kept as a Lease as Kubernetes' own controllers do. */
+/** Leader election by Lease, compatible with client-go. */
 export class LeaderElection {
   readonly #options: ElectionOptions;
   readonly #clock: Clock;
@@ -36,7 +36,7 @@ export class LeaderElection {
   readonly #renewDeadlineMs: number;
   readonly #retryPeriodMs: number;
   #observed: Observation | undefined;
-  /** The lease as we last wrote it, while we lead. */
+  /** The lease as last written, while this candidate is the leader. */
   #held: Lease | undefined;
   #leader = '';
 
@@ -48,7 +48,10 @@ export class LeaderElection {
     this.#retryPeriodMs = options.retryPeriodMs ?? 2000;
     const isSafe =
       this.#leaseDurationMs > this.#renewDeadlineMs && this.#renewDeadlineMs > jitterFactor * this.#retryPeriodMs;
-    if (!isSafe) throw new Error('the lease must last longer than the deadline, and that longer than 1.2 retries');
+    if (!isSafe)
+      throw new Error(
+        'leaseDurationMs must be greater than renewDeadlineMs, and that greater than 1.2 × retryPeriodMs',
+      );
   }
 
   get isLeader(): boolean {
@@ -56,9 +59,8 @@ export class LeaderElection {
   }
 
   /**
-   * Stands for election until the signal fires. Each time it is won, `lead` is called; its signal fires when the
-   * lease is lost or the election stops, and nothing is claimed or given up before it has ended. When `lead` ends by
-   * itself the lease is given up and `run` ends likewise.
+   * Takes part in the election until the signal fires. Calls `lead` for each term; its signal fires when the lease is lost
+   * or the election stops. The lease is released only after `lead` has ended. If `lead` ends by itself, `run` ends too.
    */
   async run(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     while (await this.#acquire(signal)) {
@@ -68,13 +70,13 @@ export class LeaderElection {
       const [outcome] = await Promise.allSettled([leading, this.#renew(term, lost)]);
       const wasLost = this.#held === undefined;
       await this.#release();
-      // What `lead` throws because it was told to stop is no failure.
+      // An error after `lead` was told to stop is no failure.
       if (outcome.status === 'rejected' && !wasLost && !signal.aborted) throw outcome.reason;
       if (!wasLost) return;
     }
   }
 
-  /** True when the lease is ours; false when the signal fires first. */
+  /** Resolves with true when the lease is acquired, with false if the signal fires first. */
   async #acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
       if ((await this.#attempt(signal, this.#renewDeadlineMs)) === 'held') return true;
@@ -84,7 +86,7 @@ export class LeaderElection {
     return false;
   }
 
-  /** Signs of life until the signal fires, or until none has got through for too long. */
+  /** Renews until the signal fires or the renew deadline passes. */
   async #renew(signal: AbortSignal, lost: AbortController): Promise<void> {
     let renewedAt = this.#clock.elapsed();
     for (;;) {
@@ -93,7 +95,7 @@ export class LeaderElection {
       const startedAt = this.#clock.elapsed();
       const leftMs = renewedAt + this.#renewDeadlineMs - startedAt;
       const attempt = leftMs <= 0 ? 'lost' : await this.#attempt(signal, leftMs);
-      // Counted from when it was sent: others count from when they see it, which is later.
+      // Counted from when the request was sent; other candidates count from when they observe it, which is later.
       if (attempt === 'held') renewedAt = startedAt;
       if (signal.aborted) return;
       if (attempt === 'lost' || this.#clock.elapsed() - renewedAt >= this.#renewDeadlineMs) {
@@ -103,14 +105,14 @@ export class LeaderElection {
     }
   }
 
-  /** One try to take the lease or to hold it on. */
+  /** One attempt to acquire or renew the lease. */
   async #attempt(signal: AbortSignal, timeoutMs: number): Promise<Attempt> {
     const late = new AbortController();
-    const cancel = this.#clock.after(timeoutMs, () => late.abort(new Error(`no answer in ${timeoutMs} ms`)));
+    const cancel = this.#clock.after(timeoutMs, () => late.abort(new Error(`no response within ${timeoutMs} ms`)));
     try {
       return await this.#claim(AbortSignal.any([signal, late.signal]));
     } catch (error) {
-      // A conflict is a race that another won: the next look tells who.
+      // A conflict means that another candidate was faster; the next attempt reads the new holder.
       if (!signal.aborted && !hasStatusCode(error, 409)) this.#options.onError?.(error);
       return 'failed';
     } finally {
@@ -123,7 +125,7 @@ export class LeaderElection {
       try {
         return this.#hold(await this.#update(this.#held, signal));
       } catch {
-        // Whatever it was, what the server has now decides.
+        // Read the lease below: it decides.
         if (signal.aborted) return 'failed';
       }
     }
@@ -135,7 +137,7 @@ export class LeaderElection {
       );
     }
     this.#observed = observe(this.#observed, found.spec, this.#clock.elapsed());
-    this.#tell(found.spec.holderIdentity ?? '');
+    this.#setLeader(found.spec.holderIdentity ?? '');
     const silentMs = silenceMs(this.#clock, this.#observed.atMs);
     if (isHeldByOther(found.spec, { identity: this.#options.identity, silentMs })) return 'lost';
     return this.#hold(await this.#update(found, signal));
@@ -149,25 +151,27 @@ export class LeaderElection {
   #hold(lease: Lease): Attempt {
     this.#held = lease;
     this.#observed = { spec: lease.spec, atMs: this.#clock.elapsed() };
-    this.#tell(this.#options.identity);
+    this.#setLeader(this.#options.identity);
     return 'held';
   }
 
-  /** Lets others take over at once, rather than when the lease runs out. */
+  /** Releases the lease, so that another candidate need not wait until it expires. */
   async #release(): Promise<void> {
     if (this.#held === undefined) return;
     this.#held = undefined;
     const { client, lease, identity } = this.#options;
     const late = new AbortController();
-    const cancel = this.#clock.after(this.#retryPeriodMs, () => late.abort(new Error('giving up the lease took long')));
+    const cancel = this.#clock.after(this.#retryPeriodMs, () =>
+      late.abort(new Error('timeout while releasing the lease')),
+    );
     try {
-      // Read anew: a sign of life may have got through whose answer nobody waited for.
+      // Read it again, because an aborted renewal may have been written.
       const found = await client.find(leaseKind, lease, { signal: late.signal });
       if (found?.spec.holderIdentity !== identity) return;
       const spec = released(found.spec, this.#clock.now());
       await client.update(leaseKind, { ...found, spec }, { signal: late.signal });
     } catch (error) {
-      this.#options.onError?.(error); // it runs out by itself
+      this.#options.onError?.(error); // the lease expires
     } finally {
       cancel();
     }
@@ -178,7 +182,7 @@ export class LeaderElection {
     return { identity, leaseDurationMs: this.#leaseDurationMs, nowMs: this.#clock.now() };
   }
 
-  #tell(identity: string): void {
+  #setLeader(identity: string): void {
     if (identity === this.#leader) return;
     this.#leader = identity;
     if (identity !== '') this.#options.onLeader?.(identity);

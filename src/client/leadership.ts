@@ -11,12 +11,12 @@ import { LeaderElection } from './leader-election.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { retryLevel } from './watch-errors.ts';
 
-/** How one of several processes is elected; durations as in client-go. */
+/** Options of leader election; durations as in client-go. */
 export interface LeaderElectionOptions {
-  /** The Lease that they share. */
+  /** The namespace and name of the Lease. */
   readonly namespace: string;
   readonly name: string;
-  /** Different for every process; default: the host's name and something unique. */
+  /** Must be unique; default: the host name and a UUID. */
   readonly identity?: string | undefined;
   /** Default 15 s. */
   readonly leaseDurationMs?: number | undefined;
@@ -29,19 +29,19 @@ export interface LeaderElectionOptions {
 export interface LeadershipOptions {
   readonly client: Client;
   readonly log: Logger;
-  /** Where `leader_election_master_status` is registered. */
+  /** Registry of `leader_election_master_status`. */
   readonly metrics: Registry;
-  /** undefined: this is the only process. */
+  /** undefined: this is the only replica. */
   readonly election: LeaderElectionOptions | undefined;
   readonly clock?: Clock | undefined;
 }
 
-/** Whether this process acts: because it is the only one, or because it is elected leader of several. */
+/** Decides whether this process is the leader: it is the only replica, or it holds the Lease. */
 export class Leadership {
   readonly #options: LeadershipOptions;
   readonly #decided = Promise.withResolvers<void>();
   readonly #status: Gauge<'name'>;
-  /** The identity of this process in the Lease. */
+  /** The holder identity of this process. */
   readonly identity: string;
   #isDecided = false;
   #failure: string | undefined;
@@ -58,25 +58,25 @@ export class Leadership {
     if (options.election !== undefined) this.#status.set({ name: options.election.name }, 0);
   }
 
-  /** Calls `act` for each term until the signal fires. The signal of `act` fires when the term ends. */
-  async run(act: (term: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+  /** Calls `lead` for each term until the signal fires. `term` fires when leadership is lost. */
+  async run(lead: (term: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     const { election } = this.#options;
     if (election === undefined) {
       this.#decide();
-      return act(signal);
+      return lead(signal);
     }
     const { name } = election;
     await this.#electionOf(election).run(async (term) => {
       this.#status.set({ name }, 1);
       try {
-        await act(term);
+        await lead(term);
       } finally {
         this.#status.set({ name }, 0);
       }
     }, signal);
   }
 
-  /** Resolves when there is a leader; rejects when the signal fires before. */
+  /** Resolves when a leader is elected; rejects if the signal fires first. */
   async decided(signal: AbortSignal): Promise<void> {
     await unlessAborted(this.#decided.promise, this.#isDecided ? undefined : signal);
   }

@@ -1,38 +1,38 @@
 import type { LeaseSpec } from '../api/kinds/coordination/lease/kind.ts';
 
-/** What was last read of a lease, and when by our own clock: the holder's clock may be wrong by any amount. */
+/** The last observed change of a lease in our own monotonic time, because the clock of the holder may be wrong. */
 export interface Observation {
   readonly spec: LeaseSpec;
   readonly atMs: number;
 }
 
-/** What the one who claims a lease knows. */
+/** A candidate that claims a lease. */
 export interface Candidate {
   readonly identity: string;
   readonly leaseDurationMs: number;
-  /** For the times that are written, and only read by people. */
+  /** Wall clock time for the timestamps in the lease, which no candidate evaluates. */
   readonly nowMs: number;
 }
 
-/** The observation after reading a lease: one that says the same as before is as old as before. */
+/** Updates the observation after a read. An unchanged lease keeps its time. */
 export function observe(before: Observation | undefined, spec: LeaseSpec, atMs: number): Observation {
   const isSame = before !== undefined && JSON.stringify(before.spec) === JSON.stringify(spec);
   return isSame ? before : { spec, atMs };
 }
 
-/** Whether another process holds the lease and has not renewed it for so long. */
+/** Whether the lease belongs to another candidate and has not expired. */
 export function isHeldByOther({ holderIdentity = '', leaseDurationSeconds = 0 }: LeaseSpec, held: Held): boolean {
   if (holderIdentity === '' || holderIdentity === held.identity) return false;
   return held.silentMs < leaseDurationSeconds * 1000;
 }
 
-/** The observer of a lease, and how long the lease has been the same. */
+/** The observing candidate, and the time since the lease last changed. */
 interface Held {
   readonly identity: string;
   readonly silentMs: number;
 }
 
-/** The lease as it is when the claimant takes it, or holds it on. */
+/** The lease after the candidate acquires or renews it. */
 export function claimed(old: LeaseSpec | undefined, claimant: Candidate): LeaseSpec {
   const { identity, leaseDurationMs, nowMs } = claimant;
   const isOurs = old?.holderIdentity === identity;
@@ -46,7 +46,7 @@ export function claimed(old: LeaseSpec | undefined, claimant: Candidate): LeaseS
   };
 }
 
-/** The lease as it is when its holder gives it up: anybody may take it at once. */
+/** The lease after its holder releases it, so that another candidate can acquire it at once. */
 export const released = (old: LeaseSpec, nowMs: number): LeaseSpec => ({
   ...old,
   holderIdentity: '',
@@ -55,5 +55,5 @@ export const released = (old: LeaseSpec, nowMs: number): LeaseSpec => ({
   renewTime: microTime(nowMs),
 });
 
-/** A time with six digits after the second, as leases have it. */
+/** A MicroTime, which has six fractional digits. */
 const microTime = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');

@@ -1,26 +1,26 @@
-// What a server may make us hold. More than this comes from a server that is broken, or hostile: the largest object of an
-// API server is some 3 MiB, and a page of a list is asked for in fewer objects when it is too long.
+// Bounds on the memory that a broken or hostile server can make the client use. The largest object of an API server has
+// about 3 MiB, and the client requests smaller pages if a page of a list is too large.
 import { LimitExceededError } from './errors.ts';
 
-/** The longest answer that is held as a whole: an object, a page of a list, a document of discovery. */
+/** The largest response that is buffered: an object, a page of a list, a discovery document. */
 export const maxResponseBytes = 32 << 20;
 
-/** The longest line of a stream, which is one event with its object. */
+/** The longest line of a watch stream; a line is one event with its object. */
 export const maxLineBytes = 8 << 20;
 
-/** Pieces in which an answer, or a line, may come: a server that sends it byte by byte costs us more than it. */
+/** The most pieces that one response or line may arrive in: every piece has a fixed cost, however small it is. */
 export const maxPieces = 1 << 18;
 
-/** Objects, and the bytes that a server sent for them. */
+/** Objects and their size on the wire. */
 export interface Usage {
   readonly objects: number;
   readonly bytes: number;
 }
 
-/** What the objects of one kind may come to, by default: more than the largest clusters have. */
+/** The default budget of one kind, above the size of the largest clusters. */
 export const defaultBudget: Usage = { objects: 1_000_000, bytes: 4 * 2 ** 30 };
 
-/** What several readers of a server may hold in all. */
+/** A budget that several readers of a server share. */
 export class ObjectBudget {
   readonly #limit: Usage;
   readonly #used = new Map<object, Usage>();
@@ -31,7 +31,7 @@ export class ObjectBudget {
     this.#limit = limit;
   }
 
-  /** A reader holds so much now. Throws, and leaves what it held before, when that is too much. */
+  /** Records the usage of a reader. Throws, and keeps the previous usage, if the total exceeds the budget. */
   use(reader: object, { objects, bytes }: Usage): void {
     const before = this.#used.get(reader) ?? { objects: 0, bytes: 0 };
     const all = { objects: this.#objects + objects - before.objects, bytes: this.#bytes + bytes - before.bytes };
@@ -45,6 +45,5 @@ export class ObjectBudget {
   }
 }
 
-/** The error for a server that sends more of something than the client accepts. */
-export const limitExceeded = (what: string, most: number): LimitExceededError =>
-  new LimitExceededError(`the server sends more than ${most} ${what}`);
+export const limitExceeded = (what: string, limit: number): LimitExceededError =>
+  new LimitExceededError(`the server sends more than ${limit} ${what}`);

@@ -12,11 +12,11 @@ import type { ApiRequest, Transport } from './transport.ts';
 const group = 'multicluster.x-k8s.io';
 const missing = (path: string): Error => failure({ code: 404, reason: 'NotFound', message: `no ${path}` });
 
-/** A server that has some versions of ServiceImports, each with the same object and one of its own, and nothing else. */
+/** A server of some versions of ServiceImports, each with a common object and one of its own. */
 class Server implements Transport {
   versions: readonly string[];
-  /** Whether it says that it has what it does not have yet. */
-  promises: readonly string[] = [];
+  /** Versions that discovery lists but that return 404. */
+  announced: readonly string[] = [];
   isForbidden = false;
   readonly #streams = new Set<() => void>();
 
@@ -24,14 +24,14 @@ class Server implements Transport {
     this.versions = versions;
   }
 
-  /** Has other versions from now on; whoever follows one that is gone is cut off. */
+  /** Changes the served versions and ends all watches. */
   serve(...versions: readonly string[]): void {
     this.versions = versions;
     for (const cut of this.#streams) cut();
   }
 
   async request({ path }: ApiRequest): ReturnType<Transport['request']> {
-    const version = [...this.versions, ...this.promises].find((each) => path === `/apis/${group}/${each}`);
+    const version = [...this.versions, ...this.announced].find((each) => path === `/apis/${group}/${each}`);
     if (version === undefined) throw missing(path);
     return { status: 200, headers: {}, body: JSON.stringify({ resources: [{ name: 'serviceimports' }] }) };
   }
@@ -55,7 +55,7 @@ class Server implements Transport {
   [Symbol.dispose](): void {}
 }
 
-/** An informer at such a server; `log` has what its handler is told. */
+/** Starts an informer; `log` contains the calls of its handler. */
 function start(server: Server) {
   const stop = new AbortController();
   const clock = new ManualClock();
@@ -85,9 +85,9 @@ function start(server: Server) {
 }
 
 for (const { name, versions, want } of [
-  { name: 'the newest version is followed', versions: ['v1beta1', 'v1alpha1'], want: ['both', 'v1beta1'] },
-  { name: 'an older one where there is no other', versions: ['v1alpha1'], want: ['both', 'v1alpha1'] },
-  { name: 'a cluster without the kind has none, and nobody waits for it', versions: [], want: [] },
+  { name: 'follows the first version', versions: ['v1beta1', 'v1alpha1'], want: ['both', 'v1beta1'] },
+  { name: 'follows an older version if there is no other', versions: ['v1alpha1'], want: ['both', 'v1alpha1'] },
+  { name: 'settles with an empty cache in a cluster without the kind', versions: [], want: [] },
 ]) {
   test(name, async () => {
     await using started = start(new Server(...versions));
@@ -102,7 +102,7 @@ for (const { name, versions, want } of [
   });
 }
 
-test('a kind that comes later is found within a minute', async () => {
+test('finds a kind within a minute after it is added', async () => {
   const server = new Server();
   await using started = start(server);
   await started.informer.settled();
@@ -111,7 +111,7 @@ test('a kind that comes later is found within a minute', async () => {
   assert.deepEqual(started.log, ['+both', '+v1alpha1']);
 });
 
-test('a version that goes is left for another; what both have is never gone', async () => {
+test('switches to another version without deleting objects that both have', async () => {
   const server = new Server('v1alpha1');
   await using started = start(server);
   await started.informer.settled();
@@ -121,7 +121,7 @@ test('a version that goes is left for another; what both have is never gone', as
   assert.equal(started.errors.length, 1, 'it is said once');
 });
 
-test('a kind that goes takes its objects along, and may come again', async () => {
+test('deletes the objects of a kind that is removed, and finds it again', async () => {
   const server = new Server('v1beta1');
   await using started = start(server);
   await started.informer.settled();
@@ -134,9 +134,9 @@ test('a kind that goes takes its objects along, and may come again', async () =>
   assert.deepEqual(started.log.slice(4), ['+both', '+v1beta1']);
 });
 
-test('a kind that is only announced is asked for ever more rarely', async () => {
+test('backs off while a kind in discovery returns 404', async () => {
   const server = new Server();
-  server.promises = ['v1beta1'];
+  server.announced = ['v1beta1'];
   await using started = start(server);
   await started.informer.settled();
   await started.clock.advance(5000);
@@ -145,7 +145,7 @@ test('a kind that is only announced is asked for ever more rarely', async () => 
   assert.deepEqual(started.log, ['+both', '+v1beta1']);
 });
 
-test('what is not ours to read is empty until it is, and what was read stays', async () => {
+test('a forbidden kind is empty until access is granted, and its objects stay when access is revoked', async () => {
   const server = new Server('v1beta1');
   server.isForbidden = true;
   await using started = start(server);
@@ -160,7 +160,7 @@ test('what is not ours to read is empty until it is, and what was read stays', a
   assert.deepEqual(started.log, ['+both', '+v1beta1']);
 });
 
-test('who waits for it stops waiting when told to', async () => {
+test('settled rejects when its signal fires', async () => {
   const informer = new OptionalInformer<ServiceImport>(new Client(new Server()), [serviceImportKind]);
   const stop = new AbortController();
   const waiting = informer.settled(stop.signal);

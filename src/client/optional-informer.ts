@@ -14,19 +14,19 @@ export interface OptionalInformerOptions<T extends ApiObject, Index extends stri
   InformerOptions<T, Index>,
   'indexes' | 'trim' | 'clock'
 > {
-  /** Told of whatever went wrong; that a kind is not served is nothing wrong. */
+  /** Called for every error. A kind that is not served is no error. */
   readonly onError?: (error: unknown) => void;
-  /** How long to wait before looking again for a kind that is not served; a minute by default. */
+  /** The interval of discovery while the kind is not served; default one minute. */
   readonly retryMs?: number;
 }
 
 /**
- * An informer of a kind that a cluster need not have, in the first of several versions that it has. What is not served,
- * or not ours to read, is as good as empty, and is looked for again from time to time.
+ * An informer of a kind that a cluster may lack, such as a CRD. It follows the first of several versions that the server
+ * serves. While no version is served or access is forbidden, the cache is empty and discovery is retried.
  *
- *     look which version is served ─► none: settled, nothing is there; wait, look again
- *              ▲                   └► one: follow it ─► complete, or refused: settled
- *              └──────────── not found any more ◄─┘
+ *     discover the served version ─► none: settled with an empty cache; wait, discover again
+ *              ▲                  └► one: follow it ─► synced or forbidden: settled
+ *              └──────────── 404 Not Found ◄─┘
  */
 export class OptionalInformer<T extends ApiObject, Index extends string = never> implements Lister<T, Index> {
   readonly #client: Client;
@@ -34,23 +34,23 @@ export class OptionalInformer<T extends ApiObject, Index extends string = never>
   readonly #options: OptionalInformerOptions<T, Index>;
   readonly #handlers = new Set<Handler<T>>();
   readonly #settled = Promise.withResolvers<void>();
-  /** The one that is complete. While its kind is looked for in another version, what it knows still counts. */
+  /** The last synced informer. Its objects stay valid while another version is being synced. */
   #informer: Informer<T, Index> | undefined;
-  #wasRefused = false;
+  #wasRejected = false;
 
-  /** `kinds`: the versions of a kind, the one that is liked best first. */
+  /** `kinds`: the versions of a kind in order of preference. */
   constructor(client: Client, kinds: readonly Kind<T>[], options: OptionalInformerOptions<T, Index> = {}) {
     this.#client = client;
     this.#kinds = kinds;
     this.#options = options;
   }
 
-  /** Resolves when it is known what there is, if anything; rejects when the signal fires before. */
+  /** Resolves when the cache is synced or the kind is known to be unavailable; rejects if the signal fires first. */
   async settled(signal?: AbortSignal): Promise<void> {
     await unlessAborted(this.#settled.promise, signal);
   }
 
-  /** As of an informer; undefined while nothing is followed, which is nothing to wait for. */
+  /** See Informer; undefined while the kind is not served. */
   get silentMs(): number | undefined {
     return this.#informer?.silentMs;
   }
@@ -67,13 +67,13 @@ export class OptionalInformer<T extends ApiObject, Index extends string = never>
     return this.#informer?.by(index, value) ?? [];
   }
 
-  /** As of an informer. An object that is found in another version of its kind is told as added once more. */
+  /** See Informer. After a change of version all objects are delivered as added again. */
   subscribe(handler: Handler<T>): void {
     this.#handlers.add(handler);
     this.#informer?.subscribe(handler);
   }
 
-  /** Follows the kind as soon as it is served, until the signal fires. Never rejects. */
+  /** Follows the kind while it is served, until the signal fires. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock = systemClock, retryMs = 60_000 } = this.#options;
     let failures = 0;
@@ -81,7 +81,7 @@ export class OptionalInformer<T extends ApiObject, Index extends string = never>
       try {
         const kind = await this.#served(signal);
         if (kind !== undefined) {
-          // One that is said to be served and is not found may be on its way.
+          // A kind that discovery lists but that returns 404 is not served yet.
           failures = (await this.#follow(kind, signal)) ? 0 : failures + 1;
           await sleep(clock, backoffMs(backoff, Math.max(1, failures), Math.random), signal);
           continue;
@@ -90,7 +90,7 @@ export class OptionalInformer<T extends ApiObject, Index extends string = never>
         this.#use(undefined);
         await sleep(clock, retryMs, signal);
       } catch (error) {
-        // A server that cannot be asked says nothing of what it has.
+        // A failed discovery request does not mean that the kind is gone.
         if (signal.aborted) return;
         this.#report(error);
         await sleep(clock, backoffMs(backoff, ++failures, Math.random), signal);
@@ -105,7 +105,7 @@ export class OptionalInformer<T extends ApiObject, Index extends string = never>
 
   async #isServed({ group, version, plural }: Kind<T>, signal: AbortSignal): Promise<boolean> {
     try {
-      // A cast where bytes become an object: what a server says of one group in one version.
+      // A cast where bytes become an object.
       const document = (await this.#client.read(`/apis/${group}/${version}`, { signal })) as ResourceList;
       return document.resources?.some(({ name }) => name === plural) ?? false;
     } catch (error) {
@@ -114,39 +114,39 @@ export class OptionalInformer<T extends ApiObject, Index extends string = never>
     }
   }
 
-  /** Follows a version of the kind until the signal fires or it is not found; returns whether it was. */
+  /** Follows a version of the kind until the signal fires or the server returns 404; returns whether it synced. */
   async #follow(kind: Kind<T>, signal: AbortSignal): Promise<boolean> {
     const gone = new AbortController();
     const scope = AbortSignal.any([signal, gone.signal]);
     const informer = new Informer<T, Index>(this.#client, kind, {
       ...this.#options,
       onError: (error) => {
-        this.#reportRefusalOnce(error);
+        this.#reportRejectionOnce(error);
         if (hasStatusCode(error, 404)) gone.abort();
       },
     });
     const complete = informer.synced(scope).then(
       () => this.#use(informer),
       () => {
-        // It ended before it was complete: nobody waits for it any more.
+        // The scope ended before the first sync.
       },
     );
     await Promise.all([informer.run(scope), complete]);
     return informer.hasSynced;
   }
 
-  /** From now on this one says what there is. */
+  /** Switches to another informer, or to an empty cache. */
   #use(informer: Informer<T, Index> | undefined): void {
     const before = this.#informer?.list() ?? [];
     this.#informer = informer;
     for (const handler of this.#handlers) {
       informer?.subscribe(handler);
-      for (const object of before) if (this.get(keyOf(object)) === undefined) this.#tellDeleted(handler, object);
+      for (const object of before) if (this.get(keyOf(object)) === undefined) this.#notifyDeleted(handler, object);
     }
     this.#settled.resolve();
   }
 
-  #tellDeleted(handler: Handler<T>, object: T): void {
+  #notifyDeleted(handler: Handler<T>, object: T): void {
     try {
       handler.deleted?.(object);
     } catch (error) {
@@ -154,12 +154,12 @@ export class OptionalInformer<T extends ApiObject, Index extends string = never>
     }
   }
 
-  /** A refusal is said once: it stays so until somebody changes the cluster. */
-  #reportRefusalOnce(error: unknown): void {
-    const isRefused = hasStatusCode(error, 403) || hasStatusCode(error, 404);
-    if (!isRefused || !this.#wasRefused) this.#report(error);
-    this.#wasRefused = isRefused;
-    if (isRefused) this.#settled.resolve();
+  /** Reports 403 and 404 once: they persist until somebody changes the cluster. */
+  #reportRejectionOnce(error: unknown): void {
+    const isRejected = hasStatusCode(error, 403) || hasStatusCode(error, 404);
+    if (!isRejected || !this.#wasRejected) this.#report(error);
+    this.#wasRejected = isRejected;
+    if (isRejected) this.#settled.resolve();
   }
 
   #report(error: unknown): void {

@@ -7,46 +7,46 @@ import type { Informers } from './informers.ts';
 import type { LeaderElectionOptions } from './leadership.ts';
 import { Leadership } from './leadership.ts';
 
-/** What a part of the control plane is given: a cluster to work on, and where to tell what it does. */
+/** The dependencies of a part of the control plane. */
 export interface PartContext {
   readonly client: Client;
   readonly log: Logger;
   readonly metrics: Registry;
 }
 
-/** A part at work. Disposing of it stops it, after what it is in the middle of. */
+/** A running part. Disposing of it waits for work in progress and stops it. */
 export interface RunningPart extends AsyncDisposable {
-  /** Resolves when it has seen everything there is, and does its work. Rejects when it cannot, and never will. */
+  /** Resolves when the part has synced and works. Rejects if it cannot start. */
   readonly ready: Promise<void>;
-  /** What keeps it from its work now, each a sentence; none when all is well. `/readyz` tells them. */
+  /** Sentences about current problems, which `/readyz` reports; empty if the part is ready. */
   problems(): readonly string[];
-  /** Where clients of its own reach it; left out: it has none. */
+  /** The addresses that it listens on for clients. */
   readonly listens?: readonly { readonly address: string; readonly port: number }[];
-  /** Rejects when it has stopped by itself, with why; it is disposed of and started again. Left out: it never does. */
+  /** Rejects if the part fails at run time; its runner then disposes of it and starts it again. */
   readonly failed?: Promise<never>;
 }
 
-/** A part of which several processes may run and one acts. */
+/** A part that runs in several replicas, of which an elected leader acts. */
 export interface ElectedPart {
   readonly context: PartContext;
-  /** What it reads. Those that were started are complete before the part is ready; all are stopped at the end. */
+  /** The part is ready when the started informers have synced. All of them are stopped at the end. */
   readonly informers: Informers;
-  /** undefined: this is the only process, and it acts at once. */
+  /** undefined: this is the only replica, and it acts at once. */
   readonly election: LeaderElectionOptions | undefined;
   readonly clock?: Clock | undefined;
-  /** Everything that only the leader does, until the signal of its term fires. */
+  /** The work of the leader. `term` fires when the leadership ends. */
   readonly lead: (term: AbortSignal) => Promise<void>;
-  /** What every process does, leader or not, until the signal fires. */
+  /** Work that every replica does. */
   readonly onEveryReplica?: (signal: AbortSignal) => Promise<void>;
-  /** What the part waits for before it is ready, besides its informers and a leader. */
+  /** Additional condition of readiness. */
   readonly synced?: (signal: AbortSignal) => Promise<void>;
-  /** What else keeps it from its work now. */
+  /** Additional problems. */
   readonly problems?: () => readonly string[];
-  /** The recorders whose events are sent before it ends. */
+  /** Recorders to flush before the part ends. */
   readonly recorders?: () => Iterable<EventRecorder>;
 }
 
-/** Runs a part until it is disposed of. Informers fill whether or not this process leads, so that a takeover is quick. */
+/** Runs a part until it is disposed of. Informers run on every replica, so that a new leader starts quickly. */
 export function runElectedPart(part: ElectedPart): RunningPart {
   const { context, informers, election, clock } = part;
   const stop = new AbortController();
@@ -55,13 +55,13 @@ export function runElectedPart(part: ElectedPart): RunningPart {
   const leadership = new Leadership({ ...context, election, clock });
   const running = Promise.all([part.onEveryReplica?.(signal), leadership.run(part.lead, signal)]).catch(
     (error: unknown) => {
-      failure.reject(error); // whoever runs the part reports it and starts the part again
+      failure.reject(error); // the runner of the part reports it and restarts the part
     },
   );
   const ready = (async (): Promise<void> => {
     await Promise.all([informers.synced(signal), part.synced?.(signal), leadership.decided(signal)]);
   })();
-  // Nobody has to wait for either: `problems` reports the same.
+  // Callers need not await either promise: `problems` reports the same.
   ready.catch(() => undefined);
   failure.promise.catch(() => undefined);
   return {

@@ -8,7 +8,7 @@ import type { QueueObserver } from './queue.ts';
 const labelNames = ['name'] as const;
 const buckets = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10];
 
-/** Observers of queues, by the name that a queue has in the metrics; all of them write to one registry. */
+/** Registers the `workqueue_…` metrics and returns a factory of observers by queue name. */
 export function queueMetrics(registry: Registry, clock: Clock = systemClock): (name: string) => QueueObserver {
   const registers = [registry];
   const depth = new Gauge({ name: 'workqueue_depth', help: 'Current depth of workqueue', labelNames, registers });
@@ -39,7 +39,7 @@ export function queueMetrics(registry: Registry, clock: Clock = systemClock): (n
     registers,
   });
   return (name) => {
-    // Bound to the name once: looking it up costs more than counting. A counter exists before its first event.
+    // Label lookups cost more than increments, so they are done once. Counters exist before their first event.
     const [added, retried, waiting] = [adds.labels(name), retries.labels(name), depth.labels(name)];
     const [waited, worked] = [waits.labels(name), works.labels(name)];
     added.inc(0);

@@ -26,7 +26,7 @@ function start(options: QueueOptions): Started {
   };
 }
 
-test('a key added many times is worked on once, and once more when added while it runs', async () => {
+test('deduplicates a key, and runs it again if it is added during its run', async () => {
   const runs: string[] = [];
   let gate = Promise.withResolvers<void>();
   await using started = start({
@@ -48,7 +48,7 @@ test('a key added many times is worked on once, and once more when added while i
   gate.resolve();
 });
 
-test('a failing key waits twice as long each time, up to a ceiling, and starts over after a success', async () => {
+test('backoff of a key doubles up to a maximum and resets after a success', async () => {
   const times: number[] = [];
   let isBroken = true;
   const told: number[] = [];
@@ -74,7 +74,7 @@ test('a failing key waits twice as long each time, up to a ceiling, and starts o
   assert.deepEqual(told, [1, 2, 3, 4, 5, 6, 1, 2]);
 });
 
-test('a terminal error is reported once and waits for the key to be added', async () => {
+test('does not retry a terminal error until the key is added', async () => {
   let runs = 0;
   const told: unknown[] = [];
   await using started = start({
@@ -93,7 +93,7 @@ test('a terminal error is reported once and waits for the key to be added', asyn
   assert.deepEqual([runs, told.length], [2, 2]);
 });
 
-test('of several waits the shortest counts, and adding at once ends them all', async () => {
+test('the shortest of several delays wins, and add cancels all of them', async () => {
   const times: number[] = [];
   await using started = start({ work: async () => void times.push(started.clock.now()) });
   const { queue, clock } = started;
@@ -107,7 +107,7 @@ test('of several waits the shortest counts, and adding at once ends them all', a
   assert.deepEqual(times, [50, 200]);
 });
 
-test('work can ask to be run again', async () => {
+test('runs a key again after requeueAfterMs', async () => {
   const times: number[] = [];
   await using started = start({
     work: async () => {
@@ -121,7 +121,7 @@ test('work can ask to be run again', async () => {
   assert.deepEqual(times, [0, 30, 60]);
 });
 
-test('stopping begins nothing new, waits for what runs, and leaves no timer', async () => {
+test('stopping starts nothing new, waits for running work, and leaves no timer', async () => {
   const clock = new ManualClock();
   const gate = Promise.withResolvers<void>();
   const runs: string[] = [];
@@ -153,7 +153,7 @@ test('stopping begins nothing new, waits for what runs, and leaves no timer', as
   assert.deepEqual([runs, clock.nextMs], [['a'], undefined]);
 });
 
-test('whatever is added when, no key runs twice at once, workers are bounded, and every add is seen by a later run', async () => {
+test('with any sequence of adds, no key runs concurrently, workers are bounded, and a run follows every add', async () => {
   const step = fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e'), delay: fc.nat(20), pass: fc.nat(10) });
   await fc.assert(
     fc.asyncProperty(
@@ -161,7 +161,7 @@ test('whatever is added when, no key runs twice at once, workers are bounded, an
       fc.array(fc.boolean(), { minLength: 1 }),
       async (steps, fails) => {
         const running = new Set<string>();
-        /** Key → adds that no run has begun after. */
+        /** Key → adds since the start of its last run. */
         const unseen = new Map<string, number>();
         let runs = 0;
         let most = 0;

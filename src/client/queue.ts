@@ -3,31 +3,31 @@ import { backoffMs, systemClock } from './clock.ts';
 import { isTerminal } from './errors.ts';
 import type { Key } from './key.ts';
 
-/** What a run of the work asks for: nothing more, or another run after a while. */
+/** The result of reconciling a key: done, or reconcile again after a delay. */
 export type Outcome = void | { readonly requeueAfterMs: number };
 
-/** Told what a queue does, for metrics; see queue-metrics.ts. */
+/** Observes a queue for metrics; see queue-metrics.ts. */
 export interface QueueObserver {
-  /** A key waits that did not wait before. */
+  /** A key was added that was not waiting. */
   added(key: Key): void;
   started(key: Key): void;
   finished(key: Key): void;
   retried(key: Key): void;
-  /** The queue stopped, and what waited does no longer. */
+  /** The queue stopped and dropped the waiting keys. */
   stopped(): void;
 }
 
 export interface QueueOptions {
   /**
-   * Does what a key needs, from scratch. Resolves: done. Rejects: tried again after a wait that doubles, but for a
-   * terminal error, which waits for the key to be added again. Never called twice at once for one key.
+   * Reconciles a key. If it rejects, the key is retried with exponential backoff; after a TerminalError the key waits
+   * until it is added again. Never called concurrently for one key.
    */
   readonly work: (key: Key, signal: AbortSignal) => Promise<Outcome>;
-  /** How many keys are worked on at once; default 4. */
+  /** Concurrent runs; default 4. */
   readonly workers?: number;
-  /** Waits of one key after failures; default 5 ms to 5 min. */
+  /** Backoff per key; default 5 ms to 5 min. */
   readonly backoff?: BackoffOptions;
-  /** Told of every failure, and how often in a row the key has failed. */
+  /** Called for every failure with the number of consecutive failures of the key. */
   readonly onError?: (error: unknown, key: Key, failures: number) => void;
   readonly observer?: QueueObserver;
   readonly clock?: Clock;
@@ -35,26 +35,25 @@ export interface QueueOptions {
 }
 
 /**
- * Keys that need work, each once however often it is added:
+ * A deduplicating work queue:
  *
  *     add ─► waiting ─► running ─► done
- *              ▲           │ added meanwhile, failed, again later
- *              └── later ◄─┘
+ *              ▲            │ added during the run, failed, requeueAfterMs
+ *              └── delayed ◄┘
  *
- * It holds at most one entry a key in each place, so what bounds the keys bounds the queue.
+ * Each place holds at most one entry per key, so the number of keys bounds the queue.
  */
 export class WorkQueue {
   readonly #options: QueueOptions;
   readonly #clock: Clock;
   readonly #random: Random;
-  /** In the order they are worked on. */
   readonly #waiting = new Set<Key>();
   readonly #running = new Set<Key>();
-  /** Added while they ran. */
-  readonly #again = new Set<Key>();
-  /** Key → when it is due, and how to forget that. */
-  readonly #later = new Map<Key, { readonly at: number; readonly cancel: () => void }>();
-  /** Key → failures in a row. */
+  /** Keys added while they run. */
+  readonly #dirty = new Set<Key>();
+  /** Key → timer of its delayed add. */
+  readonly #delayed = new Map<Key, { readonly at: number; readonly cancel: () => void }>();
+  /** Key → consecutive failures. */
   readonly #failures = new Map<Key, number>();
   readonly #idle = new Set<() => void>();
   #signal: AbortSignal | undefined;
@@ -65,46 +64,45 @@ export class WorkQueue {
     this.#random = options.random ?? Math.random;
   }
 
-  /** How many keys wait to be worked on now. */
+  /** The number of waiting keys. */
   get length(): number {
-    return this.#waiting.size + this.#again.size;
+    return this.#waiting.size + this.#dirty.size;
   }
 
-  /** Puts a key to work, now or when its present run is over. */
+  /** Enqueues a key. If it is running, it runs again afterwards. */
   add(key: Key): void {
-    this.#forget(key);
-    if (this.#running.has(key)) this.#again.add(key);
+    this.#cancelDelayed(key);
+    if (this.#running.has(key)) this.#dirty.add(key);
     else if (!this.#waiting.has(key)) {
       this.#waiting.add(key);
       this.#options.observer?.added(key);
     }
-    this.#next();
+    this.#startWaiting();
   }
 
-  /** Adds a key after a while; of several waits the shortest counts. */
+  /** Adds a key after a delay; the shortest of several delays wins. */
   addAfter(key: Key, ms: number): void {
     if (this.#signal?.aborted === true) return;
     const at = this.#clock.elapsed() + ms;
-    const planned = this.#later.get(key);
+    const planned = this.#delayed.get(key);
     if (planned !== undefined && planned.at <= at) return;
     planned?.cancel();
-    this.#later.set(key, { at, cancel: this.#clock.after(ms, () => this.add(key)) });
+    this.#delayed.set(key, { at, cancel: this.#clock.after(ms, () => this.add(key)) });
   }
 
-  /** Works until the signal fires, then begins nothing new and resolves when what runs is over. */
+  /** Works until the signal fires, then waits for running work. */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#signal !== undefined) throw new Error('bug: the queue runs already');
+    if (this.#signal !== undefined) throw new Error('bug: the queue is already running');
     this.#signal = signal;
-    this.#next();
+    this.#startWaiting();
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-    for (const { cancel } of this.#later.values()) cancel();
-    this.#later.clear();
+    for (const { cancel } of this.#delayed.values()) cancel();
+    this.#delayed.clear();
     while (this.#running.size > 0) await new Promise<void>((resolve) => this.#idle.add(resolve));
     this.#options.observer?.stopped();
   }
 
-  /** Starts what may start. */
-  #next(): void {
+  #startWaiting(): void {
     const signal = this.#signal;
     if (signal === undefined || signal.aborted) return;
     for (const key of this.#waiting) {
@@ -126,15 +124,15 @@ export class WorkQueue {
     }
     this.#running.delete(key);
     this.#options.observer?.finished(key);
-    if (this.#again.delete(key)) this.add(key);
-    this.#next();
+    if (this.#dirty.delete(key)) this.add(key);
+    this.#startWaiting();
     if (this.#running.size > 0) return;
     for (const resolve of this.#idle) resolve();
     this.#idle.clear();
   }
 
   #fail(key: Key, error: unknown, signal: AbortSignal): void {
-    if (signal.aborted) return; // it was told to stop, and did
+    if (signal.aborted) return; // interrupted, not failed
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#options.onError?.(error, key, failures);
     if (isTerminal(error)) {
@@ -146,9 +144,9 @@ export class WorkQueue {
     this.addAfter(key, backoffMs(this.#options.backoff ?? defaultBackoff, failures, this.#random));
   }
 
-  #forget(key: Key): void {
-    this.#later.get(key)?.cancel();
-    this.#later.delete(key);
+  #cancelDelayed(key: Key): void {
+    this.#delayed.get(key)?.cancel();
+    this.#delayed.delete(key);
   }
 }
 

@@ -4,23 +4,23 @@ import type { ApiResponse, Transport } from './transport.ts';
 
 export interface RetryOptions {
   readonly clock?: Clock;
-  /** How often a request is sent at most; default 10. */
+  /** The most times that a request is sent; default 10. */
   readonly attempts?: number;
 }
 
 /**
- * Sends a request again when the server is too busy for it and says when to come back: 429 or 5xx with a
- * `Retry-After`. Without that header the server may have acted already. Streams are left to who reads them.
+ * Retries requests that the server rejects with 429 or 5xx and a `Retry-After` header. Without that header the server may
+ * have executed the request. Streams are not retried here; their readers do.
  */
 export function retrying(transport: Transport, { clock = systemClock, attempts = 10 }: RetryOptions = {}): Transport {
   return {
     async request(call) {
       const never = new AbortController().signal;
       for (let attempt = 1; ; attempt++) {
-        const answer = await transport.request(call);
-        const seconds = secondsToWait(answer);
-        if (seconds === undefined || attempt === attempts) return answer;
-        await sleep(clock, Math.min(seconds, longestWaitSeconds) * 1000, call.signal ?? never);
+        const response = await transport.request(call);
+        const seconds = secondsToWait(response);
+        if (seconds === undefined || attempt === attempts) return response;
+        await sleep(clock, Math.min(seconds, maxWaitSeconds) * 1000, call.signal ?? never);
         call.signal?.throwIfAborted();
       }
     },
@@ -29,8 +29,8 @@ export function retrying(transport: Transport, { clock = systemClock, attempts =
   };
 }
 
-/** A server may be busy for a while, but may not keep a request open for ever. */
-const longestWaitSeconds = 60;
+/** The upper limit of `Retry-After`. */
+const maxWaitSeconds = 60;
 
 function secondsToWait({ status, headers }: ApiResponse): number | undefined {
   if (status !== 429 && status < 500) return undefined;

@@ -19,7 +19,7 @@ import { Informer } from './informer.ts';
 import { hasStatusCode } from './transport.ts';
 import { transportContract } from './testing/transport-contract.ts';
 
-/** The next of a watch; undefined when it is over. */
+/** The next event of a watch; undefined at its end. */
 async function nextOf<T>(events: AsyncGenerator<T>): Promise<T | undefined> {
   const { value, done } = await events.next();
   return done === true ? undefined : value;
@@ -70,7 +70,7 @@ suite('over TLS', () => {
 
   transportContract('over TLS', () => overHttps(adminAccess()));
 
-  test('a token is as good as a certificate, and neither is nobody', async () => {
+  test('authenticates with a token or a certificate; without both the user is anonymous', async () => {
     const access = { server: server.url, ca: ca.cert };
     using robot = new Client(overHttps({ ...access, credentials: async () => ({ token: 'secret' }) }));
     assert.ok((await robot.list(configMapKind)).items.length > 0);
@@ -80,7 +80,7 @@ suite('over TLS', () => {
     await assert.rejects(liar.list(configMapKind), (error) => hasStatusCode(error, 401));
   });
 
-  test('a server that nobody vouches for is not spoken to, unless that is asked for', async () => {
+  test('rejects a server with an unknown CA unless insecureSkipTlsVerify is set', async () => {
     const credentials = async () => ({ token: 'secret' });
     using careful = new Client(overHttps({ server: server.url, credentials }));
     await assert.rejects(careful.list(configMapKind), { code: /SELF_SIGNED|UNABLE_TO_VERIFY/ });
@@ -90,7 +90,7 @@ suite('over TLS', () => {
     assert.ok((await careless.list(configMapKind)).items.length > 0);
   });
 
-  test('another certificate is used from the next request on, and does not end a stream', async () => {
+  test('uses a replaced client certificate from the next request on and keeps streams open', async () => {
     const validity = { now: new Date(), days: 1 };
     const next = await issue(ca, { use: 'client', commonName: 'next', groups: ['system:masters'] }, validity);
     let identity = admin;
@@ -109,7 +109,7 @@ suite('over TLS', () => {
     await events.return(undefined);
   });
 
-  test('an informer follows over TLS', async () => {
+  test('an informer works over TLS', async () => {
     using client = new Client(overHttps(adminAccess()));
     const informer = new Informer(client, configMapKind, { namespace: 'default' });
     const stop = new AbortController();

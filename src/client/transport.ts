@@ -4,23 +4,23 @@ import { StatusError, failure } from '../api/errors.ts';
 /** One request to an API server. */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Without query, each segment already escaped. */
+  /** Without query; every segment is escaped. */
   readonly path: string;
   readonly query?: Query;
   readonly body?: string;
   /** The media type of `body`; default JSON. */
   readonly type?: string;
-  /** The media type that is wanted; default JSON. */
+  /** The requested media type; default JSON. */
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
   /** Called when the server has accepted a stream, before its first line. */
   readonly onBegin?: (() => void) | undefined;
 }
 
-/** Parameter → value; what is undefined is left out. */
+/** Parameter → value; undefined values are omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** What came back, whatever its status. */
+/** A response with any status. */
 export interface ApiResponse {
   readonly status: number;
   /** Names are in lower case. */
@@ -30,25 +30,25 @@ export interface ApiResponse {
 
 export type ResponseHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A way to an API server: over TLS, or in the same process. Closing it drops what is under way. */
+/** A connection to an API server, over TLS or in the same process. Disposing of it aborts all requests. */
 export interface Transport extends Disposable {
-  /** Resolves with the answer, also when it is a refusal; rejects when there is none. */
+  /** Resolves with the response, whatever its status; rejects if there is none. */
   request(call: ApiRequest): Promise<ApiResponse>;
   /**
-   * The lines of an answer that does not end by itself, each without its line feed. Throws a StatusError when the
-   * server refuses, and the signal's reason when that fires. Leaving the loop drops the stream.
+   * The lines of a streaming response without their line feeds. Throws a StatusError if the server rejects the request,
+   * and the signal's reason when that fires. Leaving the loop closes the stream.
    */
   stream(call: ApiRequest): AsyncIterable<string>;
 }
 
-/** Path and query as they are sent. */
+/** Path and query of a request. */
 export function urlOf({ path, query = {} }: Pick<ApiRequest, 'path' | 'query'>): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
   return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
 }
 
-/** The headers that a call needs. */
+/** The headers of a request. */
 export const headersOf = ({ body, type = jsonType, accept = jsonType }: ApiRequest): Record<string, string> => ({
   accept,
   ...(body === undefined ? {} : { 'content-type': type }),
@@ -56,7 +56,7 @@ export const headersOf = ({ body, type = jsonType, accept = jsonType }: ApiReque
 
 const jsonType = 'application/json';
 
-/** The refusal that an answer is. One without a Status, such as a proxy's page, gets one made of its code and text. */
+/** The error of a response. A body that is no Status, such as an error page of a proxy, becomes the message of one. */
 export function statusErrorOf({ status: code, headers, body }: ApiResponse): StatusError {
   const status = parseStatus(body);
   if (status !== undefined) return new StatusError({ code, ...status });
@@ -64,12 +64,12 @@ export function statusErrorOf({ status: code, headers, body }: ApiResponse): Sta
   return failure({
     code,
     reason: reasons[code] ?? (code >= 500 ? 'InternalError' : 'Unknown'),
-    message: body.trim().slice(0, 1024) || `the server answered ${code}`,
+    message: body.trim().slice(0, 1024) || `the server returned ${code}`,
     ...(seconds > 0 ? { details: { retryAfterSeconds: seconds } } : {}),
   });
 }
 
-/** Code → reason, where a code has only one. */
+/** Status code → reason, for codes with a single reason. */
 const reasons: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -96,14 +96,14 @@ function parseStatus(body: string): Status | undefined {
   }
 }
 
-/** Whether an object is a Status: an answer, or what an ERROR event carries. */
+/** Whether a value is a Status, as in error responses and ERROR events. */
 export const isStatus = (value: unknown): value is Status =>
   typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status';
 
-/** Whether an error is a refusal with this code. */
+/** Whether an error is a StatusError with this code. */
 export const hasStatusCode = (error: unknown, code: number): error is StatusError =>
   error instanceof StatusError && error.status.code === code;
 
-/** Whether an error is a refusal for this reason, such as AlreadyExists. */
+/** Whether an error is a StatusError with this reason, such as AlreadyExists. */
 export const hasStatusReason = (error: unknown, reason: string): error is StatusError =>
   error instanceof StatusError && error.status.reason === reason;

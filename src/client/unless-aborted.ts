@@ -1,4 +1,4 @@
-/** What a promise gives; rejects with the signal's reason when it fires before. Leaves no listener behind. */
+/** Settles as `promise` does, or rejects with the reason of `signal` if that fires first. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   signal.throwIfAborted();

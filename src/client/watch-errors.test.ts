@@ -7,7 +7,7 @@ import { WatchErrors } from './watch-errors.ts';
 
 const silent = pino({ level: 'silent' });
 
-test('what failed is told until it works again, or did not fail for a while', () => {
+test('reports a failed watch until it recovers or has not failed for a while', () => {
   let now = 0;
   const clock: Clock = { now: () => now, elapsed: () => now, after: () => () => {}, resumedAt: () => 0 };
   const complaints = new WatchErrors(silent, clock);
@@ -21,7 +21,7 @@ test('what failed is told until it works again, or did not fail for a while', ()
   assert.deepEqual(complaints.recent(), []);
 });
 
-test('a revision that the server forgot is no complaint', () => {
+test('does not report an expired revision', () => {
   const complaints = new WatchErrors(silent);
   complaints.failed('the watch of pods', failure({ code: 410, reason: 'Expired', message: 'too old' }));
   assert.deepEqual(complaints.recent(), []);

@@ -4,11 +4,11 @@ import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import { hasStatusCode } from './transport.ts';
 
-/** What failed recently of what is retried for ever, such as watches: for the log and for readiness. */
+/** Recent errors of operations that are retried without end, such as watches, for logs and readiness. */
 export class WatchErrors {
   readonly #log: Pick<Logger, 'debug' | 'warn'>;
   readonly #clock: Clock;
-  /** What failed → when it last did, and why. */
+  /** Operation → its last failure. */
   readonly #last = new Map<string, { readonly atMs: number; readonly why: string }>();
 
   constructor(log: Pick<Logger, 'debug' | 'warn'>, clock: Clock = systemClock) {
@@ -27,13 +27,13 @@ export class WatchErrors {
     if (this.#last.delete(what)) this.#log.debug(`${what} works again`);
   }
 
-  /** Why something failed last; undefined if it did not fail recently. */
+  /** The last error of an operation; undefined if it did not fail recently. */
   why(what: string): string | undefined {
     this.#expire();
     return this.#last.get(what)?.why;
   }
 
-  /** A sentence for each thing that failed recently. */
+  /** A sentence for each operation that failed recently. */
   recent(): readonly string[] {
     this.#expire();
     return Array.from(this.#last, ([what, { why }]) => `${what} failed: ${why}`);
@@ -45,12 +45,12 @@ export class WatchErrors {
   }
 }
 
-/** Longer than the longest wait between two tries of an informer. */
+/** Longer than the longest backoff of an informer. */
 const expiryMs = 35_000;
 
 /**
- * The level at which a failure that is retried is logged. A server that cannot be reached makes everything fail again and
- * again: the process that runs the part logs that once.
+ * The log level of an error that is retried. An unreachable server makes every request fail, and the process that runs the
+ * part logs that once.
  */
 export const retryLevel = (error: unknown): 'warn' | 'debug' => (isUnreachable(error) ? 'debug' : 'warn');
 

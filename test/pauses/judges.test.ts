@@ -79,7 +79,7 @@ const judges: Readonly<Record<string, (clock: ManualClock) => Promise<Judge>>> =
       isOver = true;
       return 'done';
     };
-    return running(180_000, () => isOver, startWatchdog({ clock, longestMs: 180_000, heardAt: () => 0 }, act));
+    return running(180_000, () => isOver, startWatchdog({ clock, timeoutMs: 180_000, lastActivityAt: () => 0 }, act));
   },
   async 'how long an informer has heard nothing, by which DNS calls its answers old'(clock) {
     const server = await served();

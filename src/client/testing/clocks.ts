@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { shortestPauseMs } from '../clock.ts';
 
-/** A clock on which a wait of up to a minute is over at once, and a longer one never. */
+/** A clock on which delays of up to a minute end immediately and longer ones never end. */
 export const hastyClock: Clock = {
   now: () => 0,
   elapsed: () => 0,
@@ -13,7 +13,7 @@ export const hastyClock: Clock = {
   resumedAt: () => 0,
 };
 
-/** A clock that moves when told to. */
+/** A clock that a test advances. */
 export class ManualClock implements Clock {
   #now: number;
   #resumedAt = 0;
@@ -37,7 +37,7 @@ export class ManualClock implements Clock {
     return () => void this.#timers.delete(timer);
   }
 
-  /** How long until the next timer; undefined: there is none. */
+  /** Milliseconds until the next timer; undefined: there is none. */
   get nextMs(): number | undefined {
     const [first] = this.#due(Infinity);
     return first === undefined ? undefined : first.at - this.#now;
@@ -47,20 +47,20 @@ export class ManualClock implements Clock {
     return this.#resumedAt;
   }
 
-  /** Lets `ms` pass in which nothing gets its turn, as where a process is held up, or paused. */
+  /** Advances the time without running timers, like a blocked or paused process. */
   stall(ms: number): void {
     this.#now += ms;
     if (ms >= shortestPauseMs) this.#resumedAt = this.#now;
   }
 
-  /** Lets `ms` pass: timers run in their order, and what waits for them gets its turn after each. */
+  /** Advances the time, runs due timers in order, and lets promises settle after each. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await settled();
-    let inPlace = 0;
+    let atOneTime = 0;
     for (let [timer] = this.#due(end); timer !== undefined; [timer] = this.#due(end)) {
-      inPlace = timer.at > this.#now ? 0 : inPlace + 1;
-      if (inPlace > mostInPlace) throw new Error(`timers run again and again at ${this.#now} ms: time stands still`);
+      atOneTime = timer.at > this.#now ? 0 : atOneTime + 1;
+      if (atOneTime > maxAtOneTime) throw new Error(`more than ${maxAtOneTime} timers ran at ${this.#now} ms`);
       this.#timers.delete(timer);
       this.#now = Math.max(this.#now, timer.at);
       timer.run();
@@ -74,10 +74,10 @@ export class ManualClock implements Clock {
   }
 }
 
-/** More timers at one moment than any test has. */
-const mostInPlace = 10_000;
+/** More timers at one time than any test has. */
+const maxAtOneTime = 10_000;
 
-/** Resolves when all that can go on without time passing has gone on. */
+/** Waits until pending promises have settled. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,14 +1,14 @@
 import { failure } from '../../api/errors.ts';
 import type { ApiRequest, Transport } from '../transport.ts';
 
-/** What goes wrong on the way to a server. */
+/** A fault of the connection to a server. */
 export type Fault = 'cut' | 'end' | 'expire' | 'garble' | 'refuse';
 
-/** A transport on which things go wrong when told to. */
+/** A transport that injects faults. */
 export class FaultyTransport implements Transport {
   readonly #inner: Transport;
   readonly #streams = new Set<AbortController>();
-  /** What becomes of the next requests, one each. */
+  /** Faults of the next requests, one each. */
   readonly #next: Fault[] = [];
 
   constructor(inner: Transport) {

@@ -1,4 +1,4 @@
-// The smallest API server: one kind, one namespace, every revision kept until it is compacted.
+// A minimal API server with one kind, one namespace and all revisions until compaction.
 
 import { failure } from '../../api/errors.ts';
 import type { ConfigMap } from '../../api/kinds/core/configmap/schema.ts';
@@ -10,7 +10,7 @@ interface Logged {
   readonly revision: number;
 }
 
-/** A server of ConfigMaps in memory, for tests of what follows one. */
+/** An in-memory server of ConfigMaps for tests of informers. */
 export class Feed {
   readonly #objects = new Map<string, ConfigMap>();
   readonly #log: Logged[] = [];
@@ -43,7 +43,7 @@ export class Feed {
     this.#append({ type: 'DELETED', object, revision });
   }
 
-  /** Forgets how it came to be what it is. */
+  /** Drops old revisions. */
   compact(): void {
     this.#oldest = this.#revision;
     this.#log.length = 0;
@@ -69,7 +69,7 @@ export class Feed {
   #page({ limit = Infinity, continue: token = 0 }: Query): unknown {
     const items = this.items();
     const end = Number(token) + Number(limit);
-    // Pages are of different moments here; the informer must only ever be given one.
+    // Pages are not consistent here, so tests must use a single page.
     const more = end < items.length && token === 0 ? { continue: String(end) } : {};
     return { metadata: { resourceVersion: String(this.#revision), ...more }, items: items.slice(Number(token), end) };
   }

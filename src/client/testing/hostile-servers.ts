@@ -8,19 +8,19 @@ export type Answer = (request: string) => Iterable<string>;
 /** A server that is broken, or means harm. */
 export interface HostileServer extends AsyncDisposable {
   readonly url: string;
-  /** The bytes that it got rid of over each connection. */
+  /** The bytes sent over each connection. */
   readonly sent: () => readonly number[];
 }
 
-/** More than any client may take over one connection: there a server that is read without an end stops. */
-const mostSent = 160 << 20;
+/** The server stops here; this is more than any client may read over one connection. */
+const maxSent = 160 << 20;
 
-/** Sends what `answer` gives for each request, as fast as it is taken. */
-export async function hostileServer(answer: Answer, most = mostSent): Promise<HostileServer> {
+/** Sends the result of `answer` for each request as fast as the client reads. */
+export async function hostileServer(answer: Answer, most = maxSent): Promise<HostileServer> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket.setNoDelay(true));
-    socket.on('error', () => {}); // cut by whoever had enough
+    socket.on('error', () => {}); // the client closed it
     socket.on('data', (request) => send(socket, answer(request.toString())[Symbol.iterator](), most));
   });
   server.listen(0, '127.0.0.1');
@@ -70,19 +70,19 @@ const page = (token: string, items: readonly string[]): string[] =>
 const event = (type: string, object: string): string => chunk(`{"type":"${type}","object":${object}}\n`);
 const isWatch = (request: string): boolean => request.includes('watch=true');
 
-/** Name → what such a server answers to every request. */
+/** Description → responses to every request. */
 export const hostileAnswers: Readonly<Record<string, Answer>> = {
   'a body without an end': () =>
     after(
       chunked,
       forEver(() => chunk(filler)),
     ),
-  'a body that ends with the connection, which it never does': () =>
+  'a body that ends with a connection that stays open': () =>
     after(
       'HTTP/1.0 200 OK\r\n\r\n',
       forEver(() => filler),
     ),
-  'a body of a terabyte, as it says': () =>
+  'a Content-Length of a terabyte': () =>
     after(
       'HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n',
       forEver(() => filler),
@@ -102,7 +102,7 @@ export const hostileAnswers: Readonly<Record<string, Answer>> = {
       'HTTP/1.1 200 OK\r\n',
       forEver((number) => `A-${number}: ${'b'.repeat(1000)}\r\n`),
     ),
-  'informational answers without an end': () => forEver(() => 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000)),
+  'informational responses without an end': () => forEver(() => 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000)),
   'trailers without an end': () =>
     after(
       `${chunked}${chunk('{}')}0\r\n`,
@@ -114,13 +114,13 @@ export const hostileAnswers: Readonly<Record<string, Answer>> = {
       forEver(() => chunk(filler)),
     ),
   'JSON that is nested a million deep': () => whole(`${'['.repeat(1 << 20)}\n`),
-  'a compressed body that nobody asked for': () => whole('\x1f\x8b\x08', 'Content-Encoding: gzip\r\n'),
+  'a compressed body that was not requested': () => whole('\x1f\x8b\x08', 'Content-Encoding: gzip\r\n'),
   'a redirect to itself': (request) => [
     `HTTP/1.1 302 Found\r\nLocation: ${request.split(' ')[1] ?? '/'}\r\nContent-Length: 0\r\n\r\n`,
   ],
   'nothing at all': () => [],
   'half a status line': () => ['HTTP/1.1 2'],
-  'the same page again and again': (request) => (isWatch(request) ? whole('') : page('again', [objectNamed('a')])),
+  'the same page repeatedly': (request) => (isWatch(request) ? whole('') : page('again', [objectNamed('a')])),
   'empty pages without an end': (request) => (isWatch(request) ? whole('') : page(`${Math.random()}`, [])),
   'pages without an end': (request) =>
     isWatch(request)
@@ -129,7 +129,7 @@ export const hostileAnswers: Readonly<Record<string, Answer>> = {
           `${Math.random()}`,
           Array.from({ length: 500 }, () => objectNamed(`a${Math.random()}`, 'x'.repeat(200))),
         ),
-  'a beginning of a watch without an end': () =>
+  'initial events of a watch without an end': () =>
     after(
       chunked,
       forEver((number) => event('ADDED', objectNamed(`a${number}`, 'x'.repeat(1000)))),

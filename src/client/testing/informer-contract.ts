@@ -12,12 +12,12 @@ import type { Fault } from './faulty.ts';
 import { FaultyTransport } from './faulty.ts';
 import type { Transport } from '../transport.ts';
 
-/** A server that an informer follows, and a way to write to it that nothing disturbs. */
+/** A server for the informer and direct write access that faults do not affect. */
 export interface Source {
   readonly transport: Transport;
   put(name: string, value: string): Promise<void> | void;
   remove(name: string): Promise<void> | void;
-  /** Forgets old revisions, where a server can be told to. */
+  /** Drops old revisions, if the server supports that. */
   compact(): void;
   items(): Promise<readonly ConfigMap[]> | readonly ConfigMap[];
 }
@@ -44,7 +44,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), turns: fc.integer({ min: 1, max: 5 }) }) },
 );
 
-/** What every informer must hold over every server: the cache ends as the server, and what was told adds up to it. */
+/** Property of an informer over any server: the cache and the delivered changes converge to the state of the server. */
 export function informerContract(title: string, open: () => Source, runs: number): void {
   test(`${title}: writes, broken streams, 410s and restarts in any order end in the same state`, async () => {
     const property = fc.asyncProperty(fc.array(step, { maxLength: 40 }), (steps) => holds(open(), steps));
@@ -77,7 +77,7 @@ async function holds(source: Source, steps: readonly Step[]): Promise<void> {
       running = informer.run(stop.signal);
     }
   }
-  // A last write that was never made before: who has it has all that came before it.
+  // A cache that contains this unique last write also contains all earlier ones.
   await source.put('last', String(++writes));
   const want = stateOf(await source.items());
   const deadline = performance.now() + 30_000;
@@ -110,7 +110,7 @@ interface Replay {
   readonly mistakes: string[];
 }
 
-/** The state that the handler calls add up to, and the calls that do not fit what was told before. */
+/** The state that results from the handler calls, and calls that contradict earlier ones. */
 function replayOf(informer: Informer<ConfigMap, 'value'>): Replay {
   const objects = new Map<Key, ConfigMap>();
   const mistakes: string[] = [];

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import type { Transport } from '../transport.ts';
 import { hasStatusCode } from '../transport.ts';
 
-/** What every transport to an API server must do alike. `open` gives an administrator's. */
+/** Tests that every transport must pass. `open` returns a transport with administrator credentials. */
 export function transportContract(title: string, open: () => Transport): void {
   const path = '/api/v1/namespaces/default/configmaps';
 
-  test(`${title}: an answer has status, headers in lower case and body, also when it is a refusal`, async () => {
+  test(`${title}: a response has status, lower-case headers and body, also for an error`, async () => {
     using transport = open();
     const body = JSON.stringify({ metadata: { name: 'ä' } });
     const refused = await transport.request({ method: 'POST', path, body });
@@ -20,7 +20,7 @@ export function transportContract(title: string, open: () => Transport): void {
     assert.match(list.body, /"continue":/);
   });
 
-  test(`${title}: the types of body and answer are sent`, async () => {
+  test(`${title}: sends the media types of request and response`, async () => {
     using transport = open();
     const type = 'application/apply-patch+yaml';
     const query = { fieldManager: 'test', force: true };
@@ -30,7 +30,7 @@ export function transportContract(title: string, open: () => Transport): void {
     assert.match(applied.body, /"kind":"PartialObjectMetadata"/);
   });
 
-  test(`${title}: a stream gives one event a line, and is refused by throwing`, async () => {
+  test(`${title}: a stream yields one event per line, and throws if it is rejected`, async () => {
     using transport = open();
     const query = { watch: true, fieldSelector: 'metadata.name=kube-root-ca.crt' };
     let begun = 0;
@@ -44,7 +44,7 @@ export function transportContract(title: string, open: () => Transport): void {
     await assert.rejects(refused[Symbol.asyncIterator]().next(), (error) => hasStatusCode(error, 400));
   });
 
-  test(`${title}: a signal ends a stream that is silent, and nothing starts after it`, async () => {
+  test(`${title}: a signal ends a silent stream, and no request starts after it`, async () => {
     using transport = open();
     const stop = new AbortController();
     const call = {
