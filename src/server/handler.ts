@@ -1,7 +1,7 @@
 import { messageOf } from '../api/error-message.ts';
 import { failure, internalError, isStatusError } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
-import { actingAs } from './access/identity/impersonation.ts';
+import { impersonate } from './access/identity/impersonation.ts';
 import { issuerReply } from './access/identity/issuer-documents.ts';
 import type { Auditor } from './audit/auditor.ts';
 import type { ServerContext } from './context.ts';
@@ -107,7 +107,7 @@ export class Handler {
     if (impersonation === undefined) return request;
     const { access } = this.#options.context;
     try {
-      return actingAs(request, impersonation, (user, thing) =>
+      return impersonate(request, impersonation, (user, thing) =>
         access.requireAttributes(user, { isResource: true, verb: 'impersonate', ...thing }),
       );
     } catch (error) {

@@ -32,7 +32,7 @@ import { Handler } from './handler.ts';
 import type { HealthCheck } from './nonresource/health.ts';
 import { EncryptedStore } from './encryption/encrypted-store.ts';
 import type { Encryption } from './encryption/encryption.ts';
-import { unreadableText } from './encryption/unreadable.ts';
+import { unreadableText } from './encryption/encryption.ts';
 import type { Incoming } from './http/write.ts';
 import { listen } from './http/listener.ts';
 import { ActiveFlows } from './limits/active-flows.ts';
@@ -169,7 +169,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       state.started = true;
     },
     trust(ca) {
-      loops?.trust(ca);
+      loops?.publishCa(ca);
     },
     async drain() {
       state.closing = true;

@@ -7,7 +7,7 @@ import type { StaticToken } from '../../server/access/identity/static-tokens.ts'
 import type { KeyPair } from '../../server/pki/issue.ts';
 import type { AdmissionPlugins } from '../../server/admission/plugins.ts';
 import type { AuditOptions } from '../../server/audit/options.ts';
-import { pathForCluster } from '../../server/audit/paths.ts';
+import { auditPathOfCluster } from '../../server/audit/options.ts';
 import type { Encryption } from '../../server/encryption/encryption.ts';
 import type { LimitOptions } from '../../server/limits/options.ts';
 import type { TimeSlicer } from '../../server/limits/time-slicer.ts';
@@ -138,7 +138,7 @@ export async function startCluster(
 const tlsOf = ({ serving, ca }: Pki): KeyPair & { readonly ca: string } => ({ ...serving, ca });
 
 const auditOf = ({ name }: ClusterOptions, { audit, clusters }: ServerSetup): AuditOptions | undefined =>
-  audit === undefined || clusters.length === 1 ? audit : { ...audit, path: pathForCluster(audit.path, name) };
+  audit === undefined || clusters.length === 1 ? audit : { ...audit, path: auditPathOfCluster(audit.path, name) };
 
 /** How clients reach a server. */
 function urlOf({ advertise, listen: { host } }: ClusterOptions, port: number): string {

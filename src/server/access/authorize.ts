@@ -11,7 +11,7 @@ import { Policy } from './rbac/policy.ts';
 const mastersGroup = 'system:masters';
 
 /** Probes have no credentials; these paths tell them nothing but `ok`. */
-const openPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);
+const alwaysAllowedPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);
 
 /** What was decided, and why as far as there is something to say. */
 export interface Decision {
@@ -55,7 +55,7 @@ export class Authorizer {
 
 export const isMaster = ({ groups }: User): boolean => groups.includes(mastersGroup);
 
-const isOpen = (attributes: Attributes): boolean => !attributes.isResource && openPaths.has(attributes.path);
+const isOpen = (attributes: Attributes): boolean => !attributes.isResource && alwaysAllowedPaths.has(attributes.path);
 
 /** Several errors as Kubernetes prints them. */
 const aggregate = (texts: readonly string[]): string =>

@@ -16,7 +16,7 @@ const web = (externalIPs: readonly string[]): object => ({
   spec: { ports: [{ port: 80 }], externalIPs },
 });
 
-/** A server over a store in which `default/web` was created with external IPs by a server that allows all. */
+/** A server over a store with the Service `default/web`, created with external IPs by a server that allows all. */
 async function serverWith(externalIPs: readonly string[], options: Parameters<typeof testServer>[0]) {
   const store = openMemoryStore();
   {
@@ -44,7 +44,7 @@ const set = async (server: TestServer, externalIPs: readonly string[] | null): P
 suite('DenyServiceExternalIPs', () => {
   const denied = '403 services "web" is forbidden: Use of external IPs is denied by admission control';
 
-  test('refuses a new Service with external IPs, and one without is created', async () => {
+  test('rejects only new Services with external IPs', async () => {
     await using server = await testServer({ admissionPlugins: denying });
     const { status, body } = await server.ask('POST', services, { body: web(['192.0.2.1']) });
     assert.equal(`${status} ${body.message}`, denied);
@@ -53,13 +53,13 @@ suite('DenyServiceExternalIPs', () => {
     assert.equal(await set(server, ['192.0.2.1']), denied);
   });
 
-  test('lets a Service keep or drop those it has, and have no others', async () => {
+  test('accepts updates that keep or remove external IPs and rejects new ones', async () => {
     await using stand = await serverWith(['192.0.2.1', '192.0.2.2'], { admissionPlugins: denying });
     const { server } = stand;
     assert.equal(await set(server, ['192.0.2.2', '192.0.2.1']), 'ok');
     assert.equal(await set(server, ['192.0.2.2', '192.0.2.3']), denied);
     assert.equal(await set(server, ['192.0.2.2']), 'ok');
-    assert.equal(await set(server, ['192.0.2.1', '192.0.2.2']), denied, 'what was dropped is new again');
+    assert.equal(await set(server, ['192.0.2.1', '192.0.2.2']), denied, 'a removed address is new again');
     const labelled = await server.ask('PATCH', `${services}/web`, {
       type: merge,
       body: { metadata: { labels: { a: 'b' } } },
@@ -79,7 +79,7 @@ suite('external IPs in ranges of allocated addresses', () => {
   const refusal = (index: number, ip: string, range: string): string =>
     `422 Service "web" is invalid: spec.externalIPs[${index}]: Invalid value: "${ip}": must not be in ${range}, where addresses are allocated to Services and imports`;
 
-  test('are refused in a new Service and in an update', async () => {
+  test('are rejected in new and updated Services', async () => {
     await using server = await testServer(ranges);
     const { status, body } = await server.ask('POST', services, { body: web(['192.0.2.1', '10.250.0.9']) });
     assert.equal(`${status} ${body.message}`, refusal(1, '10.250.0.9', '10.250.0.0/24'));
@@ -89,7 +89,7 @@ suite('external IPs in ranges of allocated addresses', () => {
     assert.equal(await set(server, ['10.252.0.1']), 'ok');
   });
 
-  test('stay in a Service that has them, and can be dropped', async () => {
+  test('can be kept and removed in a Service that has them', async () => {
     await using stand = await serverWith(['10.251.0.1', '10.251.0.2'], ranges);
     const { server } = stand;
     assert.equal(await set(server, ['10.251.0.2', '10.251.0.1']), 'ok');

@@ -7,7 +7,7 @@ import type { ServerContext } from '../context.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
 
-/** Throws a 403 for a Service with an external IP that it did not have before, where the plugin is enabled. */
+/** Throws a 403 for a Service with a new external IP, if the plugin is enabled. */
 export function denyExternalIps(
   { plugins }: ServerContext,
   resource: Resource,
@@ -19,5 +19,5 @@ export function denyExternalIps(
   throw forbidden(subjectOf(resource, next.metadata.name ?? ''), 'Use of external IPs is denied by admission control');
 }
 
-// Only called with objects that the schema of Services decoded.
+// Only called with Services.
 const externalIpsOf = (object: ApiObject): readonly string[] => (object as Service).spec.externalIPs ?? [];

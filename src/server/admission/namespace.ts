@@ -4,7 +4,7 @@ import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 
-/** New content needs a namespace that exists and is not going away. Throws the 404 or 403 of Kubernetes. */
+/** Throws the 404 or 403 of Kubernetes unless the namespace of a new object exists and is not terminating. */
 export function checkNamespace(context: ServerContext, resource: Resource, namespace: string, name: string): void {
   if (!resource.kind.namespaced) return;
   const cache = context.watchCache.of(namespaceKind);
@@ -24,7 +24,7 @@ export function checkNamespace(context: ServerContext, resource: Resource, names
   );
 }
 
-/** Throws a 404 about the namespace, if the resource is in one and it does not exist. */
+/** Throws a 404 if the namespace of a namespaced resource does not exist. */
 export function requireNamespace(context: ServerContext, resource: Resource, namespace: string): void {
   if (!resource.kind.namespaced) return;
   const cache = context.watchCache.of(namespaceKind);

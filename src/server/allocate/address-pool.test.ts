@@ -22,21 +22,21 @@ const bands = [
 ] as const;
 
 for (const { cidr, usable, dynamic } of bands) {
-  test(`${cidr} hands out ${dynamic.join(' to ')} first`, () => {
+  test(`${cidr} allocates ${dynamic.join(' to ')} first`, () => {
     const pool = new AddressPool(cidr);
     assert.equal(pool.free, usable);
-    assert.deepEqual([pool.take(least), pool.take(greatest)], dynamic);
+    assert.deepEqual([pool.allocateNext(least), pool.allocateNext(greatest)], dynamic);
     assert.equal(pool.used, 2);
     assert.equal(pool.free, usable - 2);
   });
 }
 
-test('the lower band is used only when the upper one is full', () => {
+test('allocates from the static band only when the rest is full', () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })), (choices) => {
       const pool = new AddressPool('10.0.0.0/24');
       const random = (): number => choices.pop() ?? 0.5;
-      const taken = Array.from({ length: 254 }, () => Number(pool.take(random)?.split('.')[3]));
+      const taken = Array.from({ length: 254 }, () => Number(pool.allocateNext(random)?.split('.')[3]));
       const numbers = (from: number, to: number): number[] =>
         Array.from({ length: to - from + 1 }, (_, index) => from + index);
       assert.deepEqual(
@@ -47,7 +47,7 @@ test('the lower band is used only when the upper one is full', () => {
         taken.slice(238).toSorted((a, b) => a - b),
         numbers(1, 16),
       );
-      assert.equal(pool.take(random), undefined);
+      assert.equal(pool.allocateNext(random), undefined);
       assert.equal(pool.free, 0);
     }),
     { numRuns: 30 },
@@ -55,14 +55,14 @@ test('the lower band is used only when the upper one is full', () => {
 });
 
 const claims = [
-  { name: 'an address of the lower band', cidr: '10.0.0.0/24', ip: '10.0.0.1', usable: true },
+  { name: 'an address of the static band', cidr: '10.0.0.0/24', ip: '10.0.0.1', usable: true },
   { name: 'the last address', cidr: '10.0.0.0/24', ip: '10.0.0.254', usable: true },
   { name: 'the network address', cidr: '10.0.0.0/24', ip: '10.0.0.0', usable: false },
   { name: 'the broadcast address', cidr: '10.0.0.0/24', ip: '10.0.0.255', usable: false },
   { name: 'an address of the next network', cidr: '10.0.0.0/24', ip: '10.0.1.1', usable: false },
   { name: 'an address of the network before', cidr: '10.0.1.0/24', ip: '10.0.0.254', usable: false },
   { name: 'an address of the other family', cidr: '10.0.0.0/24', ip: 'fd00::1', usable: false },
-  { name: 'what is no address', cidr: '10.0.0.0/24', ip: 'web', usable: false },
+  { name: 'a name', cidr: '10.0.0.0/24', ip: 'web', usable: false },
   { name: 'the first IPv6 address', cidr: 'fd00::/64', ip: 'fd00::1', usable: true },
   { name: 'the last IPv6 address', cidr: 'fd00::/64', ip: 'fd00::ffff:ffff:ffff:ffff', usable: true },
   { name: 'the one before', cidr: 'fd00::/64', ip: 'fd00::ffff:ffff:ffff:fffe', usable: true },
@@ -71,13 +71,13 @@ const claims = [
 ] as const;
 
 for (const { name, cidr, ip, usable } of claims) {
-  test(`${name} can${usable ? '' : 'not'} be claimed`, () => {
+  test(`${name} can${usable ? '' : 'not'} be allocated`, () => {
     const pool = new AddressPool(cidr);
     const free = pool.free;
     assert.equal(pool.contains(ip), usable);
-    assert.equal(pool.claim(ip), usable);
+    assert.equal(pool.allocate(ip), usable);
     assert.equal(pool.has(ip), usable);
-    assert.equal(pool.claim(ip), false);
+    assert.equal(pool.allocate(ip), false);
     assert.equal(pool.used, usable ? 1 : 0);
     assert.equal(pool.release(ip), usable);
     assert.equal(pool.release(ip), false);
@@ -85,7 +85,7 @@ for (const { name, cidr, ip, usable } of claims) {
   });
 }
 
-test('the ends of a range are not to be had', () => {
+test('never allocates the ends of a range', () => {
   const pool = new AddressPool('10.0.0.77/24');
   assert.equal(pool.cidr, '10.0.0.0/24');
   assert.equal(pool.networkAddress, '10.0.0.0');
@@ -104,7 +104,7 @@ const refused = [
 ];
 
 for (const { cidr, want } of refused) {
-  test(`${cidr} is refused as a range`, () => {
+  test(`${cidr} is rejected as a range`, () => {
     assert.throws(() => new AddressPool(cidr), want);
   });
 }

@@ -3,10 +3,10 @@ import type { Cidr, IpFamily } from '../../api/addresses.ts';
 import { BandedPool, staticBand } from './banded-pool.ts';
 import type { Random } from './banded-pool.ts';
 
-/** Addresses further than this from the start of an IPv6 range are given to those who ask for them, but to no others. */
+/** Addresses beyond this offset in an IPv6 range are allocated only on request. */
 const nearby = 2 ** 48;
 
-/** The addresses of one service CIDR. The first is never handed out, nor is the last of an IPv4 range. */
+/** The addresses of one service CIDR, without the first address and without the last one of an IPv4 range. */
 export class AddressPool {
   /** In canonical form. */
   readonly cidr: string;
@@ -14,13 +14,13 @@ export class AddressPool {
   /** The first address of the range. */
   readonly networkAddress: string;
   readonly #range: Cidr;
-  /** The first address to hand out, and how many there are. */
+  /** The first address that can be allocated, and the number of such addresses. */
   readonly #first: bigint;
   readonly #usable: number;
   readonly #near: BandedPool;
   readonly #far = new Set<string>();
 
-  /** Throws a `RangeError` that says what is wrong with `cidr`. */
+  /** Throws a `RangeError` if `cidr` cannot be a service CIDR. */
   constructor(cidr: string) {
     this.#range = parseServiceCidr(cidr);
     const { family, network, prefixLength } = this.#range;
@@ -41,41 +41,41 @@ export class AddressPool {
     return this.#usable - this.used;
   }
 
-  /** Whether `ip` is an address of the CIDR that can be handed out. */
+  /** Whether `ip` is in the CIDR and can be allocated. */
   contains(ip: string): boolean {
     return this.#indexOf(ip) !== undefined;
   }
 
-  /** Whether somebody has `ip`. */
+  /** Whether `ip` is allocated. */
   has(ip: string): boolean {
     const index = this.#indexOf(ip);
     return index !== undefined && (index < this.#near.size ? this.#near.has(index) : this.#far.has(ip));
   }
 
-  /** Takes a certain address, given in canonical form; false when somebody has it or it is outside the range. */
-  claim(ip: string): boolean {
+  /** Allocates a specific address in canonical form; false if it is allocated or outside the range. */
+  allocate(ip: string): boolean {
     const index = this.#indexOf(ip);
     if (index === undefined) return false;
-    if (index < this.#near.size) return this.#near.claim(index);
+    if (index < this.#near.size) return this.#near.allocate(index);
     if (this.#far.has(ip)) return false;
     this.#far.add(ip);
     return true;
   }
 
-  /** Gives an address back; false when nobody had it. */
+  /** Releases an address; false if it was not allocated. */
   release(ip: string): boolean {
     const index = this.#indexOf(ip);
     if (index === undefined) return false;
     return index < this.#near.size ? this.#near.release(index) : this.#far.delete(ip);
   }
 
-  /** Takes any free address; undefined when there is none. */
-  take(random: Random): string | undefined {
-    const index = this.#near.take(random);
+  /** Allocates any free address; undefined if the range is full. */
+  allocateNext(random: Random): string | undefined {
+    const index = this.#near.allocateNext(random);
     return index === undefined ? undefined : printAddress(this.family, this.#first + BigInt(index));
   }
 
-  /** The place of an address among those to hand out. Above 2^53 it is not exact, but only compared with `nearby`. */
+  /** The offset of an address in the pool. Above 2^53 it is not exact, but is only compared with `nearby`. */
   #indexOf(ip: string): number | undefined {
     const address = parseAddress(ip);
     if (address === undefined || address.family !== this.family) return undefined;
@@ -86,7 +86,7 @@ export class AddressPool {
   }
 }
 
-/** Kubernetes has no room for longer IPv6 ranges, and a range needs an address to hand out. */
+/** Kubernetes limits the size of IPv6 ranges, and every range needs an address to allocate. */
 const prefixLimits = { IPv4: { min: 8, max: 30 }, IPv6: { min: 64, max: 127 } } as const;
 
 function parseServiceCidr(text: string): Cidr {

@@ -5,15 +5,15 @@ import { numberSet } from './number-set.ts';
 export type Random = () => number;
 
 /**
- * How many numbers at the start of a range are kept for those who ask for a certain one, as KEP-3070 and KEP-3668
- * have it: a share of `size`, at least 16 and at most `most`; none of a range that is itself not larger than that.
+ * The size of the static band (KEP-3070, KEP-3668), from which numbers are allocated on request: a share of `size`, at
+ * least 16 and at most `most`. A range of up to 16 numbers has none.
  */
 export const staticBand = (size: number, share: number, most: number): number =>
   size <= 16 ? 0 : Math.min(Math.max(Math.floor(size / share), 16), most);
 
 /**
- * Numbers in [0, size) to hand out. Whoever does not care gets a random one from above the static band, and from
- * within it only when nothing else is left.
+ * Allocates numbers in [0, size). Without a request it chooses a random number above the static band, or in the band if
+ * the rest is full.
  */
 export class BandedPool {
   readonly size: number;
@@ -34,18 +34,18 @@ export class BandedPool {
     return this.#taken.has(number);
   }
 
-  /** Takes a certain number; false when somebody has it. */
-  claim(number: number): boolean {
+  /** Allocates a specific number; false if it is allocated. */
+  allocate(number: number): boolean {
     return this.#taken.add(number);
   }
 
-  /** Gives a number back; false when nobody had it. */
+  /** Releases a number; false if it was not allocated. */
   release(number: number): boolean {
     return this.#taken.delete(number);
   }
 
-  /** Takes any free number; undefined when there is none. */
-  take(random: Random): number | undefined {
+  /** Allocates any free number; undefined if the pool is full. */
+  allocateNext(random: Random): number | undefined {
     const upper = this.#findFree(this.#band, this.size, random);
     const found = upper === -1 ? this.#findFree(0, this.#band, random) : upper;
     if (found === -1) return undefined;

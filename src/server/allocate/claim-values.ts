@@ -1,14 +1,14 @@
-// A claim is a key of its own: whoever creates it has the address or the port, on however many servers.
+// A claim is a key in the store that gives one address or node port to a Service. The server that creates the key owns it.
 import type { Entry } from '../../store/store.ts';
 import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
 
-/** Where the IPAddress objects are kept, each under its canonical address. */
+/** The prefix of the IPAddress objects; the rest of a key is the canonical address. */
 export const addressPrefix = '/registry/networking.k8s.io/ipaddresses/';
 
-/** Where the node ports are kept, each under its number. */
+/** The prefix of the node port claims; the rest of a key is the port. */
 export const portPrefix = '/registry/nodeports/';
 
-/** What a claim on an address needs beside the Service. */
+/** The fields of an address claim that do not come from the Service. */
 export interface AddressClaim {
   readonly ip: string;
   readonly family: IpFamily;
@@ -17,9 +17,9 @@ export interface AddressClaim {
   readonly now: string;
 }
 
-/** The IPAddress object that gives `ip` to a Service, as it is stored. */
+/** Returns the stored IPAddress object that gives `ip` to a Service. */
 export function addressClaim({ metadata }: Service, { ip, family, uid, now }: AddressClaim): string {
-  // Assembled by hand: this is on the path of every create, and only the two names of the Service need care.
+  // Built as text, since every create of a Service runs it. Only the two names need escaping.
   return (
     `{"kind":"IPAddress","apiVersion":"networking.k8s.io/v1","metadata":{"name":"${ip}","uid":"${uid}",` +
     `"creationTimestamp":"${now}","labels":{"ipaddress.kubernetes.io/ip-family":"${family}",` +
@@ -28,7 +28,7 @@ export function addressClaim({ metadata }: Service, { ip, family, uid, now }: Ad
   );
 }
 
-/** The claim that gives a node port to a Service. */
+/** Returns the claim that gives a node port to a Service. */
 export const portClaim = ({ metadata }: Service): string =>
   JSON.stringify({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' });
 
@@ -38,9 +38,9 @@ interface Parent {
   readonly spec?: { readonly parentRef?: Parent & { readonly resource?: string } };
 }
 
-/** Whether a claim is one of this Service: somebody else may have got it after it was deleted by hand. */
+/** Whether a claim belongs to the Service. Another Service may own the key after somebody deleted the claim by hand. */
 export function isClaimOf({ metadata }: Pick<Service, 'metadata'>, { key, value }: Entry): boolean {
-  const parsed = JSON.parse(value) as Parent; // what the two functions above or the IPAddress kind have written
+  const parsed = JSON.parse(value) as Parent; // written by the two functions above or as an IPAddress
   const parent = key.startsWith(addressPrefix) ? parsed.spec?.parentRef : parsed;
   return parent?.namespace === metadata.namespace && parent?.name === metadata.name;
 }

@@ -11,7 +11,7 @@ const entryOf = (name: string): Entry => ({ key: prefix + name, value: '{}', rev
 
 const actions = ['reserve', 'drop', 'put', 'delete', 'replace'] as const;
 
-test('the pool has as taken what is reserved or in the store, whatever comes first', () => {
+test('the pool marks reserved and stored names as allocated, in any order of events', () => {
   const step = fc.tuple(fc.constantFrom(...actions), fc.constantFrom('a', 'b', 'c'));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
@@ -25,7 +25,7 @@ test('the pool has as taken what is reserved or in the store, whatever comes fir
       for (const [action, name] of steps) {
         const key = prefix + name;
         if (action === 'reserve' && !taken.has(name)) {
-          taken.add(name); // the pool has just given it out
+          taken.add(name); // the pool has just allocated it
           claims.reserve(key);
           reserved.add(name);
         } else if (action === 'drop' && reserved.delete(name)) {

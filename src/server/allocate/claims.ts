@@ -2,15 +2,15 @@ import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Change, Entry } from '../../store/store.ts';
 import { isClaimOf } from './claim-values.ts';
 
-/** The pool that hands out what is claimed, told of every claim by the last part of its key. */
+/** The pool behind a set of claims. A name is the last part of the key of a claim. */
 export interface ClaimedPool {
   claim(name: string): void;
   release(name: string): void;
 }
 
 /**
- * All claims under one prefix: those that are in the store, and those that plans have reserved until their commit is
- * decided. The pool always has both marked as taken.
+ * All claims under one prefix: those in the store, and those that plans reserve until their commit succeeds or fails.
+ * The pool marks both as allocated.
  */
 export class Claims {
   readonly prefix: string;
@@ -23,28 +23,28 @@ export class Claims {
     this.#pool = pool;
   }
 
-  /** The claim as the store has it, as far as it is known here. */
+  /** The claim in the store, as far as its change has arrived here. */
   held(key: string): Entry | undefined {
     return this.#held.get(key);
   }
 
-  /** The claims of a Service that are in the store. */
+  /** The stored claims of a Service. */
   of(service: Pick<Service, 'metadata'>): readonly Entry[] {
     return [...this.#held.values()].filter((entry) => isClaimOf(service, entry));
   }
 
-  /** Keeps what the pool has just given out for a plan. */
+  /** Reserves a key that the pool has just allocated for a plan. */
   reserve(key: string): void {
     this.#reserved.add(key);
   }
 
-  /** Ends a reservation: from now on only the store's claim counts. */
+  /** Ends a reservation. The pool releases the name unless the store has the claim. */
   drop(key: string): void {
     this.#reserved.delete(key);
     if (!this.#held.has(key)) this.#pool.release(key.slice(this.prefix.length));
   }
 
-  /** Takes over what has changed in the store. */
+  /** Applies changes of the store. */
   apply(changes: readonly Change[]): void {
     for (const { key, entry } of changes) {
       if (entry === undefined) this.#remove(key);
@@ -52,7 +52,7 @@ export class Claims {
     }
   }
 
-  /** Takes over everything there is in the store. */
+  /** Replaces all claims with those in the store. */
   replace(entries: readonly Entry[]): void {
     const keys = new Set(entries.map(({ key }) => key));
     for (const key of this.#held.keys()) if (!keys.has(key)) this.#remove(key);

@@ -1,15 +1,15 @@
 import { canonicalAddress, familyOf } from '../../api/addresses.ts';
 import type { IpFamily } from '../../api/kinds/core/service/schema.ts';
 import type { Write } from '../../store/store.ts';
-import type { Operation, Wording } from './operation.ts';
+import type { AllocationOperation, ErrorBuilder } from './operation.ts';
 import { addressOutOfRange, alreadyAllocated, portOutOfRange } from './operation.ts';
 import type { Resources } from './resources.ts';
 
-/** The node port before the first that a dry run makes up: those are outside the usual range, so nobody relies on them. */
+/** A dry run returns node ports above this one. They are outside the default range, so clients cannot rely on them. */
 const lastRealPort = 32_768;
 
-/** An operation that takes nothing: it checks what a client asked for, and makes up the rest as Kubernetes does. */
-export class DryRunOperation implements Operation {
+/** An operation that allocates nothing. It checks requested values and makes up the others, as Kubernetes does. */
+export class DryRunOperation implements AllocationOperation {
   readonly writes: readonly Write[] = [];
   readonly #resources: Resources;
   readonly #ports = new Set<number>();
@@ -19,25 +19,25 @@ export class DryRunOperation implements Operation {
     this.#resources = resources;
   }
 
-  /** Only the range counts: whether the address is free may change until the real request. */
-  claimAddress(ip: string, wording: Wording): void {
+  /** Checks only the range: whether the address is free may change before the real request. */
+  allocateAddress(ip: string, wording: ErrorBuilder): void {
     const canonical = canonicalAddress(ip) ?? ip;
     const pool = this.#resources.ranges.get(familyOf(ip) ?? 'IPv4')?.pool;
     if (pool?.contains(canonical) !== true) throw wording(addressOutOfRange(canonical, pool?.cidr ?? ''));
   }
 
-  takeAddress(family: IpFamily): string | undefined {
+  allocateNextAddress(family: IpFamily): string | undefined {
     return this.#resources.ranges.get(family)?.pool.networkAddress;
   }
 
-  claimPort(port: number, wording: Wording): void {
+  allocatePort(port: number, wording: ErrorBuilder): void {
     const { ports } = this.#resources;
     if (!ports.contains(port)) throw wording(portOutOfRange(ports.range));
     if (ports.has(port) || this.#ports.has(port)) throw wording(alreadyAllocated.port);
     this.#take(port);
   }
 
-  takePort(): number {
+  allocateNextPort(): number {
     const port = this.#highestPort + 1;
     this.#take(port);
     return port;

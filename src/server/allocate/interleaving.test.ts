@@ -11,7 +11,7 @@ import type { Commit, Write } from '../../store/store.ts';
 import { options, serviceWith } from './testing/cluster.ts';
 import { ServiceAllocator } from './service-allocator.ts';
 
-// Two servers over one store, small ranges, and clients that plan, commit, fail and give up in any order.
+// Two servers over one store with small ranges, and clients that plan, commit, fail and abort in any order.
 
 const specs: readonly ServiceSpec[] = [
   { type: 'ClusterIP', ports: [{ port: 80 }] },
@@ -98,7 +98,7 @@ class Model implements AsyncDisposable {
         old === undefined ? allocator?.planCreate(next, options) : allocator?.planUpdate(next, old.service, options);
       if (plan === undefined) return;
       const { service, writes } = plan;
-      // The server validates next; all that matters here is that an address cannot be exchanged.
+      // The server validates next; here it only matters that an address cannot be exchanged.
       if (old !== undefined && validateClusterIpChange(service, old.service).length > 0) {
         plan.settle();
         return;
@@ -179,7 +179,7 @@ class Model implements AsyncDisposable {
   }
 }
 
-test('nothing is ever handed out twice, and everything comes back, in any order of events', async () => {
+test('never allocates twice and releases everything, in any order of events', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { maxLength: 80, size: 'max' }),

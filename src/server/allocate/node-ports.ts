@@ -2,16 +2,16 @@ import { failure, internalError, invalid } from '../../api/errors.ts';
 import { invalidValue } from '../../api/field-errors.ts';
 import { getsNodePorts, mayUseNodePorts, needsHealthCheck } from '../../api/kinds/core/service/linked.ts';
 import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
-import type { PortOperation, Wording } from './operation.ts';
+import type { PortOperation, ErrorBuilder } from './operation.ts';
 
-/** The new Service with its node ports, and with its health check port if it needs one. */
+/** Returns the new Service with its node ports, and with its health check port if it needs one. */
 export function allocateNodePorts(service: Service, operation: PortOperation): Service {
   if (!mayUseNodePorts(service)) return service;
   const withPorts = withChosenPorts(service, operation);
   return needsHealthCheck(service) ? withHealthCheckPort(withPorts, operation) : withPorts;
 }
 
-/** The changed Service with the node ports it gains; those it loses are released. */
+/** Returns the updated Service with added node ports, and releases removed ones. */
 export function updateNodePorts(service: Service, old: Service, operation: PortOperation): Service {
   const held = nodePortsOf(old);
   const updated = mayUseNodePorts(service) ? withUpdatedPorts(service, held, operation) : service;
@@ -24,13 +24,13 @@ export function updateNodePorts(service: Service, old: Service, operation: PortO
   return needs && !needed ? withHealthCheckPort(updated, operation) : updated;
 }
 
-/** Gives up all node ports of a Service that is going. */
+/** Releases all node ports of a deleted Service. */
 export function releaseNodePorts(service: Service, operation: PortOperation): void {
   for (const port of nodePortsOf(service)) operation.releasePort(port);
   if (needsHealthCheck(service)) releaseHealthCheckPort(service, operation);
 }
 
-/** The node ports a Service holds: numbers in a Service of another type were never given to it. */
+/** The node ports that a Service holds. Those of a type without node ports were never allocated. */
 function nodePortsOf(service: Service): ReadonlySet<number> {
   const held = new Set<number>();
   if (!mayUseNodePorts(service)) return held;
@@ -38,12 +38,12 @@ function nodePortsOf(service: Service): ReadonlySet<number> {
   return held;
 }
 
-/** On create, ports with the same number (of different protocols) share a node port where they do not ask otherwise. */
+/** On create, ports with the same number and different protocols share a node port unless they request others. */
 function withChosenPorts(service: Service, operation: PortOperation): Service {
   const { ports } = service.spec;
   if (ports === undefined) return service;
   const allocates = getsNodePorts(service);
-  const askedFor = new Map<number, number>(); // port → the first node port that is asked for it
+  const askedFor = new Map<number, number>(); // port → the first node port requested for it
   for (const { port, nodePort = 0 } of ports) if (nodePort !== 0) askedFor.getOrInsert(port, nodePort);
   const byPort = new Map<number, number>(); // port → node port
   const chosen = ports.map((port, index): ServicePort => {
@@ -52,19 +52,19 @@ function withChosenPorts(service: Service, operation: PortOperation): Service {
     const shared = byPort.get(port.port);
     if (shared === undefined) {
       const asked = askedFor.get(port.port);
-      if (asked !== undefined) operation.claimPort(asked, wording(service, index, asked));
+      if (asked !== undefined) operation.allocatePort(asked, wording(service, index, asked));
       const given = asked ?? takeNodePort(operation);
       byPort.set(port.port, given);
       return { ...port, nodePort: given };
     }
     if (nodePort === 0) return { ...port, nodePort: shared };
-    if (nodePort !== shared) operation.claimPort(nodePort, wording(service, index, nodePort));
+    if (nodePort !== shared) operation.allocatePort(nodePort, wording(service, index, nodePort));
     return port;
   });
   return { ...service, spec: { ...service.spec, ports: chosen } };
 }
 
-/** On update every port is looked at alone: only a number that is new to the Service is claimed, and only once. */
+/** On update, only node ports that are new to the Service are allocated, each once. */
 function withUpdatedPorts(service: Service, held: ReadonlySet<number>, operation: PortOperation): Service {
   const { ports } = service.spec;
   if (ports === undefined) return service;
@@ -75,12 +75,12 @@ function withUpdatedPorts(service: Service, held: ReadonlySet<number>, operation
     const { nodePort: asked = 0, protocol = 'TCP' } = port;
     if (asked === 0 && !allocates) return port;
     if (asked !== 0 && !held.has(asked) && !claimed.has(asked)) {
-      operation.claimPort(asked, wording(service, index, asked));
+      operation.allocatePort(asked, wording(service, index, asked));
       claimed.add(asked);
     }
     const nodePort = asked === 0 ? takeNodePort(operation) : asked;
     const pair = `${protocol} ${nodePort}`;
-    // Kubernetes answers with a bare error here, which has neither reason nor details.
+    // Kubernetes returns an error without reason and details here.
     if (seen.has(pair)) throw failure({ code: 500, message: `duplicate nodePort: {${pair}}` });
     seen.add(pair);
     return asked === 0 ? { ...port, nodePort } : port;
@@ -91,12 +91,12 @@ function withUpdatedPorts(service: Service, held: ReadonlySet<number>, operation
 function withHealthCheckPort(service: Service, operation: PortOperation): Service {
   const asked = service.spec.healthCheckNodePort ?? 0;
   if (asked !== 0) {
-    operation.claimPort(asked, (problem) =>
+    operation.allocatePort(asked, (problem) =>
       internalError(`failed to allocate requested HealthCheck NodePort ${asked}: ${problem}`),
     );
     return service;
   }
-  const healthCheckNodePort = operation.takePort();
+  const healthCheckNodePort = operation.allocateNextPort();
   if (healthCheckNodePort === undefined) {
     throw internalError('failed to allocate a HealthCheck NodePort 0: range is full');
   }
@@ -108,13 +108,13 @@ function releaseHealthCheckPort({ spec }: Service, operation: PortOperation): vo
 }
 
 function takeNodePort(operation: PortOperation): number {
-  const port = operation.takePort();
+  const port = operation.allocateNextPort();
   if (port === undefined) throw internalError('failed to allocate a nodePort: range is full');
   return port;
 }
 
 const wording =
-  ({ metadata }: Service, index: number, port: number): Wording =>
+  ({ metadata }: Service, index: number, port: number): ErrorBuilder =>
   (problem) =>
     invalid({ group: '', resource: 'Service', name: metadata.name ?? '' }, [
       invalidValue(`spec.ports[${index}].nodePort`, port, problem),

@@ -8,7 +8,7 @@ import { numberSet } from './number-set.ts';
 const sizes = [1, 31, 32, 33, 100, 2 ** 20, 2 ** 20 + 1];
 
 for (const size of sizes) {
-  test(`a set of ${size} numbers behaves like a Set, and finds the first absent number`, () => {
+  test(`a set of ${size} numbers behaves like a Set and finds the first absent number`, () => {
     const low = Math.min(size, 100);
     const number = fc.oneof(fc.nat({ max: low - 1 }), fc.integer({ min: Math.max(0, size - low), max: size - 1 }));
     const step = fc.tuple(fc.constantFrom('add', 'delete', 'next'), number);

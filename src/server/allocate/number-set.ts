@@ -1,23 +1,23 @@
-/** A set of whole numbers below a bound that can look for a number it lacks. */
+/** A set of whole numbers below a bound, with a search for absent numbers. */
 export interface NumberSet {
-  /** How many numbers it holds. */
+  /** The number of members. */
   readonly count: number;
   has(number: number): boolean;
-  /** False when it was there already. */
+  /** Returns false if the set already has the number. */
   add(number: number): boolean;
-  /** False when it was not there. */
+  /** Returns false if the set does not have the number. */
   delete(number: number): boolean;
   /** The first number in [from, to) that is not in the set, or -1. */
   nextAbsent(from: number, to: number): number;
 }
 
-/** A set of whole numbers below 2^20 costs at most this many bits; above, only what is in it is kept. */
+/** The largest set that is a bitmap, of 128 KiB. A larger set keeps only its members. */
 const largestBitmap = 2 ** 20;
 
 /** An empty set for numbers in [0, size). */
 export const numberSet = (size: number): NumberSet => (size <= largestBitmap ? new Bitmap(size) : new SparseSet());
 
-/** One bit a number: a search looks at 32 at a time, so even a full /16 is passed over in about a microsecond. */
+/** One bit per number. A search tests 32 numbers at a time: about a microsecond for a full /16. */
 class Bitmap implements NumberSet {
   readonly #words: Int32Array;
   #count = 0;
@@ -64,7 +64,7 @@ class Bitmap implements NumberSet {
   }
 }
 
-/** Only the members are kept: a search takes one step for each member it meets, and ranges this large are near empty. */
+/** Keeps only its members. A search takes one step per member it meets; ranges of this size are nearly empty. */
 class SparseSet implements NumberSet {
   readonly #members = new Set<number>();
 

@@ -15,32 +15,32 @@ const bands = [
 ] as const;
 
 for (const { from, to, dynamic } of bands) {
-  test(`${from}-${to} hands out ${dynamic.join(' to ')} first`, () => {
+  test(`${from}-${to} allocates ${dynamic.join(' to ')} first`, () => {
     const pool = new PortPool({ from, to });
-    assert.deepEqual([pool.take(least), pool.take(greatest)], dynamic);
+    assert.deepEqual([pool.allocateNext(least), pool.allocateNext(greatest)], dynamic);
     assert.equal(pool.free, to - from - 1);
   });
 }
 
-test('ports can be claimed within the range only, and once', () => {
+test('allocates a requested port once, and only within the range', () => {
   const pool = new PortPool({ from: 30000, to: 32767 });
   assert.deepEqual(
-    [30000, 32767, 29999, 32768, 80, -1, 30000.5].map((port) => pool.claim(port)),
+    [30000, 32767, 29999, 32768, 80, -1, 30000.5].map((port) => pool.allocate(port)),
     [true, true, false, false, false, false, false],
   );
-  assert.equal(pool.claim(30000), false);
+  assert.equal(pool.allocate(30000), false);
   assert.equal(pool.has(30000), true);
   assert.equal(pool.has(29999), false);
   assert.equal(pool.used, 2);
   assert.equal(pool.release(30000), true);
   assert.equal(pool.release(30000), false);
   assert.equal(pool.release(29999), false);
-  assert.equal(pool.claim(30000), true);
+  assert.equal(pool.allocate(30000), true);
 });
 
-test('the lower band comes last', () => {
+test('allocates from the static band last', () => {
   const pool = new PortPool({ from: 1, to: 40 });
-  const taken = Array.from({ length: 41 }, () => pool.take(least));
+  const taken = Array.from({ length: 41 }, () => pool.allocateNext(least));
   assert.deepEqual(
     taken.slice(0, 24),
     Array.from({ length: 24 }, (_, index) => 17 + index),

@@ -30,24 +30,24 @@ export class PortPool {
     return Number.isInteger(port) && port >= this.range.from && port <= this.range.to;
   }
 
-  /** Whether somebody has `port`; never for ports outside the range. */
+  /** Whether `port` is allocated; false for ports outside the range. */
   has(port: number): boolean {
     return this.contains(port) && this.#pool.has(port - this.range.from);
   }
 
-  /** Takes a certain port; false when somebody has it or it is outside the range. */
-  claim(port: number): boolean {
-    return this.contains(port) && this.#pool.claim(port - this.range.from);
+  /** Allocates a specific port; false if it is allocated or outside the range. */
+  allocate(port: number): boolean {
+    return this.contains(port) && this.#pool.allocate(port - this.range.from);
   }
 
-  /** Gives a port back; false when nobody had it. */
+  /** Releases a port; false if it was not allocated. */
   release(port: number): boolean {
     return this.contains(port) && this.#pool.release(port - this.range.from);
   }
 
-  /** Takes any free port; undefined when there is none. */
-  take(random: Random): number | undefined {
-    const index = this.#pool.take(random);
+  /** Allocates any free port; undefined if the range is full. */
+  allocateNext(random: Random): number | undefined {
+    const index = this.#pool.allocateNext(random);
     return index === undefined ? undefined : this.range.from + index;
   }
 }

@@ -17,7 +17,7 @@ const taken = {
 };
 
 for (const [what, spec] of Object.entries(taken)) {
-  test(`an error about ${what} that is taken does not name the Service of another namespace`, async () => {
+  test(`an error about ${what} in use does not name the Service of another namespace`, async () => {
     await using server = await testServer();
     await server.ask('POST', '/api/v1/namespaces', { body: { metadata: { name: 'apart' } } });
     const body = (name: string): object => ({ metadata: { name }, spec: { ports: [{ port: 80 }], ...spec } });

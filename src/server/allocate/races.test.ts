@@ -12,7 +12,7 @@ const cidrs = ['10.0.0.0/24'];
 const planned = ({ allocator }: Cluster, name: string, clusterIP = ''): Plan =>
   allocator.planCreate(serviceWith(name, { type: 'NodePort', ports, clusterIP }), options);
 
-test('plans of one server never choose the same, before either is committed', async () => {
+test('concurrent plans of one server choose different values', async () => {
   await using cluster = await Cluster.open(cidrs);
   const first = planned(cluster, 'first');
   const second = planned(cluster, 'second');
@@ -24,7 +24,7 @@ test('plans of one server never choose the same, before either is committed', as
   assert.match(taken, /failed to allocate IP 10\.0\.0\.17: provided IP is already allocated$/);
 });
 
-test('what a plan reserved is free again when it is settled without a commit, however often', async () => {
+test('settling a plan without a commit releases its reservations, once', async () => {
   await using cluster = await Cluster.open(cidrs);
   const plan = planned(cluster, 'first');
   plan.settle();
@@ -33,14 +33,14 @@ test('what a plan reserved is free again when it is settled without a commit, ho
   assert.equal(planned(cluster, 'third').service.spec.clusterIP, '10.0.0.18');
 });
 
-test('another server’s choice makes a dynamic plan be made again', async () => {
+test('retries a dynamic plan when another server created the claim first', async () => {
   await using here = await Cluster.open(cidrs);
   await using there = await Cluster.open(cidrs, here.store);
   const lost = planned(here, 'here');
   await there.commit(planned(there, 'there'));
   const result = await here.store.commit(lost.writes);
   assert.equal(result.ok, false);
-  assert.equal(result.ok ? '' : lost.conflictFor(result.key), 'plan again');
+  assert.equal(result.ok ? '' : lost.conflictFor(result.key), 'retry');
   assert.equal(lost.conflictFor('/registry/services/shop/here'), undefined);
   lost.settle();
 
@@ -48,7 +48,7 @@ test('another server’s choice makes a dynamic plan be made again', async () =>
   assert.deepEqual([spec.clusterIP, spec.ports?.[0]?.nodePort], ['10.0.0.18', 30017]);
 });
 
-test('another server’s choice of what the client asked for is the client’s answer', async () => {
+test('returns an error when another server allocated the requested value first', async () => {
   await using here = await Cluster.open(cidrs);
   await using there = await Cluster.open(cidrs, here.store);
   const lost = planned(here, 'here', '10.0.0.5');
@@ -64,7 +64,7 @@ test('another server’s choice of what the client asked for is the client’s a
   assert.equal(here.allocator.metrics().clusterIps[0]?.allocated, 1);
 });
 
-test('a claim that somebody else got after it was deleted by hand stays theirs', async () => {
+test('keeps a claim that another Service got after it was deleted by hand', async () => {
   await using cluster = await Cluster.open(cidrs);
   const first = await cluster.create('first', { type: 'NodePort', ports });
   await cluster.store.commit([
@@ -77,7 +77,7 @@ test('a claim that somebody else got after it was deleted by hand stays theirs',
   assert.deepEqual(await cluster.claims(), held);
 });
 
-test('a claim that changed since it was read is released when the deletion is planned again', async () => {
+test('releases a claim that changed since it was read when the deletion is planned again', async () => {
   await using cluster = await Cluster.open(cidrs);
   const service = await cluster.create('web', { type: 'ClusterIP', ports });
   const writes = cluster.allocator.planDelete(service);
@@ -90,17 +90,17 @@ test('a claim that changed since it was read is released when the deletion is pl
   assert.deepEqual(await cluster.claims(), []);
 });
 
-test('a server that has not heard of a claim yet releases it all the same', async () => {
+test('releases a claim whose creation has not arrived yet', async () => {
   await using here = await Cluster.open(cidrs);
   await using behind = await Cluster.open(cidrs, here.store);
-  await behind.allocator.close(); // hears nothing from now on
+  await behind.allocator.close(); // receives no changes from now on
   const service = await here.create('web', { type: 'NodePort', ports });
   await behind.delete(service);
   assert.deepEqual(await here.claims(), []);
   assert.equal(here.allocator.metrics().nodePorts.allocated, 0);
 });
 
-test('a server that starts knows what the others have handed out', async () => {
+test('a new server loads the claims of the others', async () => {
   const store = openMemoryStore();
   await using first = await Cluster.open(cidrs, store);
   await first.create('web', { type: 'NodePort', ports });

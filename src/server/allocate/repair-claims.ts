@@ -6,8 +6,8 @@ import type { ServerContext } from '../context.ts';
 import { addressClaim, addressPrefix, portClaim, portPrefix } from './claim-values.ts';
 
 /**
- * Writes damaged claims of addresses and node ports again, from the Services that have them. A claim without such a
- * Service stays as it is: nobody else can have the address or port until it is deleted.
+ * Rewrites damaged claims of addresses and node ports from the Services that own them. A damaged claim without such a
+ * Service stays, and its address or port cannot be allocated until the claim is deleted.
  */
 export async function repairClaims(context: ServerContext): Promise<void> {
   const { store, watchCache, log } = context;
@@ -18,18 +18,18 @@ export async function repairClaims(context: ServerContext): Promise<void> {
   const claims = new Map<string, string>();
   const services = watchCache.of(serviceKind);
   for (const { object } of services.range(services.prefix)) {
-    // What that cache holds.
+    // The cache of Services holds Services.
     for (const [key, value] of claimsOf(object as Service, context)) claims.set(key, value);
   }
   for (const { key, revision } of damaged) {
     const value = claims.get(key);
     if (value === undefined) continue;
     const { ok } = await store.commit([{ key, value, expect: revision }]);
-    if (ok) log.warn({ key }, 'damaged claim written again');
+    if (ok) log.warn({ key }, 'rewrote a damaged claim');
   }
 }
 
-/** The claims of a Service by key. */
+/** The claims of a Service: key, value. */
 function* claimsOf(service: Service, context: ServerContext): Generator<readonly [key: string, value: string], void> {
   const { clusterIPs = [], ports = [], healthCheckNodePort } = service.spec;
   for (const address of clusterIPs) {

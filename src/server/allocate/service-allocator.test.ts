@@ -21,13 +21,13 @@ const created: readonly {
     claims: ['10.0.0.17'],
   },
   {
-    name: 'the address asked for',
+    name: 'the requested address',
     given: { type: 'ClusterIP', ports, clusterIP: '10.0.0.5' },
     want: { clusterIP: '10.0.0.5', clusterIPs: ['10.0.0.5'] },
     claims: ['10.0.0.5'],
   },
   {
-    name: 'the address as it was typed, with a canonical claim',
+    name: 'the address as written, with a canonical claim',
     given: { type: 'ClusterIP', ports, clusterIP: '10.0.00.5' },
     want: { clusterIP: '10.0.00.5', clusterIPs: ['10.0.00.5'] },
     claims: ['10.0.0.5'],
@@ -47,7 +47,7 @@ const created: readonly {
     claims: ['10.0.0.17', 'fd00::101'],
   },
   {
-    name: 'one address asked for and one chosen',
+    name: 'one requested and one chosen address',
     cidrs: dual,
     given: { type: 'ClusterIP', ports, ipFamilyPolicy: 'PreferDualStack', clusterIP: 'FD00::9' },
     want: { clusterIP: 'FD00::9', clusterIPs: ['FD00::9', '10.0.0.17'] },
@@ -90,7 +90,7 @@ const created: readonly {
     claims: ['10.0.0.17', '30016'],
   },
   {
-    name: 'the node port that a later protocol of the port asks for',
+    name: 'the node port that a later protocol of the port requests',
     given: {
       type: 'NodePort',
       ports: [
@@ -109,7 +109,7 @@ const created: readonly {
     claims: ['10.0.0.17', '30005', '30006'],
   },
   {
-    name: 'only the node ports asked for, when a load balancer needs none',
+    name: 'only the requested node ports, when a load balancer needs none',
     given: {
       type: 'LoadBalancer',
       allocateLoadBalancerNodePorts: false,
@@ -125,7 +125,7 @@ const created: readonly {
     claims: ['10.0.0.17', '30016', '30017'],
   },
   {
-    name: 'the health check port asked for',
+    name: 'the requested health check port',
     given: { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 30001, ports },
     want: { ports: [{ port: 80, nodePort: 30016 }], healthCheckNodePort: 30001 },
     claims: ['10.0.0.17', '30001', '30016'],
@@ -133,7 +133,7 @@ const created: readonly {
 ];
 
 for (const { name, cidrs, given, want, claims } of created) {
-  test(`a new Service gets ${name}, and gives everything back`, async () => {
+  test(`a new Service gets ${name} and its deletion releases everything`, async () => {
     await using cluster = await Cluster.open(cidrs);
     const service = await cluster.create('web', given);
     for (const [field, value] of Object.entries(want)) {
@@ -162,7 +162,7 @@ const refused: readonly {
   readonly dry?: string;
 }[] = [
   {
-    name: 'an address of no range',
+    name: 'an address outside the ranges',
     given: { clusterIP: '1.2.3.4' },
     want: `${invalid} spec.clusterIPs: Invalid value: ["1.2.3.4"]: failed to allocate IP 1.2.3.4: the provided network does not match the current range`,
     dry: `${invalid} spec.clusterIPs: Invalid value: ["1.2.3.4"]: failed to allocate IP 1.2.3.4: the provided IP (1.2.3.4) is not in the valid range. The range of valid IPs is 10.0.0.0/24`,
@@ -225,7 +225,7 @@ const refused: readonly {
 ];
 
 for (const { name, cidrs, given, want, dry } of refused) {
-  test(`a new Service is refused ${name}, and keeps nothing`, async () => {
+  test(`rejects ${name} in a new Service and allocates nothing`, async () => {
     await using cluster = await Cluster.open(cidrs);
     const { allocator } = cluster;
     await cluster.create('other', {
@@ -252,7 +252,7 @@ for (const { name, cidrs, given, want, dry } of refused) {
   });
 }
 
-test('a full range is an internal error', async () => {
+test('returns an internal error when the range is full', async () => {
   await using cluster = await Cluster.open(['10.0.0.0/30']);
   const create = (): unknown => cluster.allocator.planCreate(serviceWith('web', { type: 'ClusterIP', ports }), options);
   create();
@@ -267,7 +267,7 @@ test('a full range is an internal error', async () => {
   });
 });
 
-test('when all node ports are gone it is an internal error, and the address is free again', async () => {
+test('returns an internal error when all node ports are in use, and releases the address', async () => {
   await using cluster = await Cluster.open();
   const many = Array.from({ length: 40 }, (_, index) => ({ name: `p${index}`, port: index + 1 }));
   await cluster.create('many', { type: 'NodePort', ports: many });
@@ -285,7 +285,7 @@ test('when all node ports are gone it is an internal error, and the address is f
   assert.equal(cluster.allocator.metrics().clusterIps[0]?.allocated, 1);
 });
 
-test('a dry run takes nothing and makes up what it cannot know', async () => {
+test('a dry run allocates nothing and makes up values', async () => {
   await using cluster = await Cluster.open(dual);
   const spec: ServiceSpec = {
     type: 'LoadBalancer',
@@ -310,7 +310,7 @@ test('a dry run takes nothing and makes up what it cannot know', async () => {
   assert.equal(cluster.allocator.metrics().nodePorts.allocated, 0);
 });
 
-test('the claims say whose they are', async () => {
+test('claims name their Service', async () => {
   await using cluster = await Cluster.open();
   await cluster.create('web', { type: 'NodePort', ports });
   const { entries } = await cluster.store.range('/registry/');

@@ -9,18 +9,17 @@ import type { Random } from './banded-pool.ts';
 import { addressPrefix, portPrefix } from './claim-values.ts';
 import { Claims } from './claims.ts';
 import { allocateClusterIps, releaseClusterIps, updateClusterIps } from './cluster-ips.ts';
-import type { Counters } from './counters.ts';
-import { newCounters } from './counters.ts';
+import type { Counters } from './resources.ts';
+import { newCounters } from './resources.ts';
 import { DryRunOperation } from './dry-run.ts';
-import { follow } from './follow.ts';
+import { listAndWatch } from './list-watch.ts';
 import { allocateNodePorts, releaseNodePorts, updateNodePorts } from './node-ports.ts';
-import type { Conflict, Operation } from './operation.ts';
+import type { Conflict, AllocationOperation } from './operation.ts';
 import { PortPool } from './port-pool.ts';
 import type { PortRange } from './port-pool.ts';
 import type { AddressRange, Resources } from './resources.ts';
 import { StoreOperation } from './store-operation.ts';
 
-/** What a cluster hands out, and where it is kept. */
 export interface AllocatorOptions {
   readonly store: Store;
   /** One CIDR, or two of different families; the family of the first is the cluster's primary one. */
@@ -29,7 +28,7 @@ export interface AllocatorOptions {
   readonly random: Random;
 }
 
-/** What a plan needs to know of its request. */
+/** The parts of a request that planning needs. */
 export interface PlanOptions {
   readonly context: WriteContext;
   readonly dryRun: boolean;
@@ -39,37 +38,37 @@ export interface PlanOptions {
   readonly uid: () => string;
 }
 
-/** A Service with everything it needs allocated, and what has to be committed together with it. */
+/** A Service with its addresses and ports, and the claims to commit in the same transaction. */
 export interface Plan {
   readonly service: Service;
   readonly writes: readonly Write[];
   /**
-   * Ends the reservations. Call it when the commit has resolved or rejected, when the request fails before, and for a
-   * dry run; a second call does nothing.
+   * Ends the reservations. Call it when the commit has resolved or rejected, when the request fails earlier, and after
+   * a dry run. A second call does nothing.
    */
   settle(): void;
   /**
-   * What to do when the commit failed at `key`, asked before `settle`: answer with the error (the client wanted just
-   * this one), or plan again. Undefined: the key is not a claim of this plan.
+   * What to do after the commit failed at `key`, before `settle`: return the error, since the client requested this
+   * address or port, or retry with a new plan. Undefined: the key is not a claim of this plan.
    */
   conflictFor(key: string): Conflict | undefined;
 }
 
-/** The numbers behind the allocator metrics of kube-apiserver. */
+/** The values of kube-apiserver's allocator metrics. */
 export interface AllocatorMetrics {
   readonly clusterIps: readonly (Counters & { readonly cidr: string } & Occupancy)[];
   readonly nodePorts: Counters & Occupancy;
 }
 
-/** How much of a range is in use, including what plans have reserved. */
+/** The usage of a range, reservations included. */
 export interface Occupancy {
   readonly allocated: number;
   readonly available: number;
 }
 
 /**
- * Hands out cluster IPs and node ports to Services. Each is a key of its own, so that the store decides between servers;
- * between requests of one server, a reservation holds what is planned until its commit is decided.
+ * Allocates cluster IPs and node ports. Each is a key of its own, so that the store resolves races between servers. A
+ * reservation resolves races between the requests of one server until the commit succeeds or fails.
  */
 export class ServiceAllocator implements AsyncDisposable {
   readonly #resources: Resources;
@@ -81,12 +80,12 @@ export class ServiceAllocator implements AsyncDisposable {
     this.#families = [...resources.ranges.keys()];
   }
 
-  /** Resolves when all claims in the store are known. Throws a `RangeError` for ranges that cannot be used. */
+  /** Resolves when all claims in the store are loaded. Throws a `RangeError` for ranges that cannot be used. */
   static async open({ store, serviceCidrs, nodePorts, random }: AllocatorOptions): Promise<ServiceAllocator> {
     const allocator = new ServiceAllocator(resourcesFor(serviceCidrs, nodePorts, random));
     const { addressClaims, portClaims } = allocator.#resources;
     const { signal } = allocator.#closing;
-    await Promise.all([follow(store, addressClaims, signal), follow(store, portClaims, signal)]);
+    await Promise.all([listAndWatch(store, addressClaims, signal), listAndWatch(store, portClaims, signal)]);
     return allocator;
   }
 
@@ -95,7 +94,7 @@ export class ServiceAllocator implements AsyncDisposable {
     return this.#families;
   }
 
-  /** Completes a new Service. Throws a `StatusError` if it asks for what it cannot have. */
+  /** Plans the allocations of a new Service. Throws a `StatusError` if it requests a value that it cannot get. */
   planCreate(service: Service, options: PlanOptions): Plan {
     const settled = this.#withFamilies(normalizeClusterIPs(service), undefined, options.context);
     return this.#plan(settled, options, (operation) =>
@@ -103,7 +102,7 @@ export class ServiceAllocator implements AsyncDisposable {
     );
   }
 
-  /** Completes a changed Service; what `old` has and it no longer needs is released by the same commit. */
+  /** Plans the allocations of an updated Service. The plan also releases what only `old` needs. */
   planUpdate(service: Service, old: Service, options: PlanOptions): Plan {
     const linked = normalizeClusterIPs(patchAllocatedValues(service, old), old);
     const settled = this.#withFamilies(linked, old, options.context);
@@ -112,7 +111,7 @@ export class ServiceAllocator implements AsyncDisposable {
     );
   }
 
-  /** What to commit together with the removal of a Service. If the commit fails at one of these keys, plan again. */
+  /** Returns the writes to commit with the deletion of a Service. If the commit fails at one of their keys, plan again. */
   planDelete(old: Service): readonly Write[] {
     const operation = new StoreOperation(this.#resources, { service: old, now: '', uid: () => '' });
     releaseClusterIps(old, operation);
@@ -120,7 +119,7 @@ export class ServiceAllocator implements AsyncDisposable {
     return operation.writes;
   }
 
-  /** What to commit together with the removal of a Service of which only the name is known: all its claims. */
+  /** Returns the writes that release all claims of a deleted Service of which only the name is readable. */
   planRelease({ metadata }: Pick<Service, 'metadata'>): readonly Write[] {
     const { addressClaims, portClaims } = this.#resources;
     return [...addressClaims.of({ metadata }), ...portClaims.of({ metadata })].map(({ key, revision }) => ({
@@ -130,7 +129,7 @@ export class ServiceAllocator implements AsyncDisposable {
     }));
   }
 
-  /** The numbers as they are now; counters only ever rise. */
+  /** Current values; the counters never decrease. */
   metrics(): AllocatorMetrics {
     const { ranges, ports, portCounters } = this.#resources;
     return {
@@ -144,7 +143,7 @@ export class ServiceAllocator implements AsyncDisposable {
     };
   }
 
-  /** Stops following the store. Plans already made can still be settled. */
+  /** Stops the watches. Existing plans can still be settled. */
   async close(): Promise<void> {
     this.#closing.abort();
   }
@@ -159,7 +158,11 @@ export class ServiceAllocator implements AsyncDisposable {
     throw invalid({ group: '', resource: 'Service', name: service.metadata.name ?? '' }, result.errors);
   }
 
-  #plan(service: Service, { dryRun, now, uid }: PlanOptions, allocate: (operation: Operation) => Service): Plan {
+  #plan(
+    service: Service,
+    { dryRun, now, uid }: PlanOptions,
+    allocate: (operation: AllocationOperation) => Service,
+  ): Plan {
     const operation = dryRun
       ? new DryRunOperation(this.#resources)
       : new StoreOperation(this.#resources, { service, now, uid });
@@ -190,12 +193,12 @@ function resourcesFor(serviceCidrs: readonly string[], nodePorts: PortRange, ran
   return {
     ranges,
     addressClaims: new Claims(addressPrefix, {
-      claim: (ip) => void poolOf(ip)?.claim(ip),
+      claim: (ip) => void poolOf(ip)?.allocate(ip),
       release: (ip) => void poolOf(ip)?.release(ip),
     }),
     ports,
     portClaims: new Claims(portPrefix, {
-      claim: (port) => void ports.claim(Number(port)),
+      claim: (port) => void ports.allocate(Number(port)),
       release: (port) => void ports.release(Number(port)),
     }),
     portCounters: newCounters(),

@@ -3,13 +3,13 @@ import { canonicalAddress, familyOf } from '../../api/addresses.ts';
 import type { Write } from '../../store/store.ts';
 import type { Claims } from './claims.ts';
 import { addressClaim, isClaimOf, portClaim } from './claim-values.ts';
-import { count } from './counters.ts';
-import type { Conflict, Operation, Wording } from './operation.ts';
-import { alreadyAllocated, foreignNetwork, portOutOfRange } from './operation.ts';
+import { count } from './resources.ts';
+import type { Conflict, AllocationOperation, ErrorBuilder } from './operation.ts';
+import { alreadyAllocated, networkMismatch, portOutOfRange } from './operation.ts';
 import type { Resources } from './resources.ts';
 
-/** Who makes the claims of one operation, and when. */
-export interface Claimant {
+/** The owner of the claims of one operation. */
+export interface ClaimOwner {
   readonly service: Service;
   /** RFC 3339, whole seconds. */
   readonly now: string;
@@ -20,36 +20,36 @@ export interface Claimant {
 interface Reservation {
   readonly claims: Claims;
   readonly key: string;
-  /** What to answer when another server was faster; undefined when any other will do. */
+  /** The error if another server creates the claim first; undefined if any other address or port will do. */
   readonly refusal: (() => Conflict) | undefined;
 }
 
-/** An operation whose claims are keys that must not exist yet, and whose releases are keys to delete. */
-export class StoreOperation implements Operation {
+/** An operation whose allocations create keys and whose releases delete keys. */
+export class StoreOperation implements AllocationOperation {
   readonly writes: Write[] = [];
   readonly #resources: Resources;
-  readonly #claimant: Claimant;
+  readonly #claimant: ClaimOwner;
   #reservations: Reservation[] = [];
 
-  constructor(resources: Resources, claimant: Claimant) {
+  constructor(resources: Resources, claimant: ClaimOwner) {
     this.#resources = resources;
     this.#claimant = claimant;
   }
 
-  claimAddress(ip: string, wording: Wording): void {
+  allocateAddress(ip: string, wording: ErrorBuilder): void {
     const canonical = canonicalAddress(ip) ?? ip;
     const family = familyOf(ip) ?? 'IPv4';
     const range = this.#resources.ranges.get(family);
-    // The address of the network itself, and the last one of IPv4, belong to no range either.
-    if (range === undefined || !range.pool.contains(canonical)) throw wording(foreignNetwork);
+    // The pool contains neither the network address nor the last address of an IPv4 range.
+    if (range === undefined || !range.pool.contains(canonical)) throw wording(networkMismatch);
     const { pool, counters } = range;
-    if (!count(counters, 'static', pool.claim(canonical))) throw wording(alreadyAllocated.address);
+    if (!count(counters, 'static', pool.allocate(canonical))) throw wording(alreadyAllocated.address);
     this.#reserveAddress(canonical, family, () => wording(alreadyAllocated.address));
   }
 
-  takeAddress(family: IpFamily): string | undefined {
+  allocateNextAddress(family: IpFamily): string | undefined {
     const range = this.#resources.ranges.get(family);
-    const ip = range?.pool.take(this.#resources.random);
+    const ip = range?.pool.allocateNext(this.#resources.random);
     if (range !== undefined) count(range.counters, 'dynamic', ip !== undefined);
     if (ip !== undefined) this.#reserveAddress(ip, family);
     return ip;
@@ -60,17 +60,17 @@ export class StoreOperation implements Operation {
     if (canonical !== undefined) this.#release(this.#resources.addressClaims, canonical);
   }
 
-  claimPort(port: number, wording: Wording): void {
+  allocatePort(port: number, wording: ErrorBuilder): void {
     const { ports, portCounters } = this.#resources;
-    if (!count(portCounters, 'static', ports.claim(port))) {
+    if (!count(portCounters, 'static', ports.allocate(port))) {
       throw wording(ports.contains(port) ? alreadyAllocated.port : portOutOfRange(ports.range));
     }
     this.#reservePort(port, () => wording(alreadyAllocated.port));
   }
 
-  takePort(): number | undefined {
+  allocateNextPort(): number | undefined {
     const { ports, portCounters, random } = this.#resources;
-    const port = ports.take(random);
+    const port = ports.allocateNext(random);
     count(portCounters, 'dynamic', port !== undefined);
     if (port !== undefined) this.#reservePort(port);
     return port;
@@ -87,9 +87,9 @@ export class StoreOperation implements Operation {
 
   conflictFor(key: string): Conflict | undefined {
     const reservation = this.#reservations.find((other) => other.key === key);
-    if (reservation !== undefined) return reservation.refusal?.() ?? 'plan again';
-    // A claim to release that has changed meanwhile: it is looked at again.
-    return this.writes.some((write) => write.key === key) ? 'plan again' : undefined;
+    if (reservation !== undefined) return reservation.refusal?.() ?? 'retry';
+    // A claim to release has changed: the caller plans again.
+    return this.writes.some((write) => write.key === key) ? 'retry' : undefined;
   }
 
   #reserveAddress(ip: string, family: IpFamily, refusal?: () => Conflict): void {
@@ -111,8 +111,8 @@ export class StoreOperation implements Operation {
   }
 
   /**
-   * A claim that is known not to be the Service's own is left alone. One that is not known is deleted whatever it is:
-   * the Service may have been created by another server, whose claim has not arrived here yet.
+   * Keeps a claim that belongs to another Service. Deletes a claim that has not arrived here yet, since another server may
+   * have created the Service.
    */
   #release(claims: Claims, name: string): void {
     const key = claims.prefix + name;

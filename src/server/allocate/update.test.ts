@@ -20,7 +20,7 @@ interface UpdateCase {
 
 const updated: readonly UpdateCase[] = [
   {
-    name: 'the first manifest again',
+    name: 'the first manifest, unchanged',
     old: { type: 'NodePort', ports: [http, https] },
     given: { type: 'NodePort', ports: [http, https] },
     want: {
@@ -61,7 +61,7 @@ const updated: readonly UpdateCase[] = [
     claims: ['10.0.0.17'],
   },
   {
-    name: 'a load balancer that gives up its node ports',
+    name: 'a load balancer that releases its node ports',
     old: { type: 'LoadBalancer', ports: [http, { ...https, nodePort: 30005 }] },
     given: {
       type: 'LoadBalancer',
@@ -79,7 +79,7 @@ const updated: readonly UpdateCase[] = [
     claims: ['10.0.0.17', '30001'],
   },
   {
-    name: 'node ports change places',
+    name: 'node ports are swapped',
     old: {
       type: 'NodePort',
       ports: [
@@ -103,7 +103,7 @@ const updated: readonly UpdateCase[] = [
     claims: ['10.0.0.17', '30001', '30002'],
   },
   {
-    name: 'a port less',
+    name: 'a removed port',
     old: { type: 'NodePort', ports: [http, https] },
     given: { type: 'NodePort', ports: [https] },
     want: { ports: [{ ...https, nodePort: 30017 }] },
@@ -135,7 +135,7 @@ const updated: readonly UpdateCase[] = [
     claims: ['10.0.0.17', '30001'],
   },
   {
-    name: 'one of two protocols that share a node port goes',
+    name: 'one of two protocols that share a node port is removed',
     old: {
       type: 'NodePort',
       ports: [
@@ -148,7 +148,7 @@ const updated: readonly UpdateCase[] = [
     claims: ['10.0.0.17', '30016'],
   },
   {
-    name: 'a health check port is gained',
+    name: 'a health check port is added',
     old: { type: 'LoadBalancer', ports: [http] },
     given: local,
     want: { healthCheckNodePort: 30017, ports: [{ ...http, nodePort: 30016 }] },
@@ -162,14 +162,14 @@ const updated: readonly UpdateCase[] = [
     claims: ['10.0.0.17', '30016', '30017'],
   },
   {
-    name: 'a health check port is lost with the policy',
+    name: 'a health check port is released with the policy',
     old: local,
     given: { ...local, externalTrafficPolicy: 'Cluster' },
     want: { ports: [{ ...http, nodePort: 30016 }] },
     claims: ['10.0.0.17', '30016'],
   },
   {
-    name: 'a health check port is lost with the type',
+    name: 'a health check port is released with the type',
     old: local,
     given: { type: 'ClusterIP', ports: [http] },
     want: { clusterIP: '10.0.0.17' },
@@ -183,7 +183,7 @@ const updated: readonly UpdateCase[] = [
     claims: ['10.0.0.17', 'fd00::101'],
   },
   {
-    name: 'single to dual, with the address named',
+    name: 'single to dual, with a requested address',
     old: { type: 'ClusterIP', ports: [http] },
     given: {
       type: 'ClusterIP',
@@ -217,7 +217,7 @@ const updated: readonly UpdateCase[] = [
     claims: ['10.0.0.17', 'fd00::101', '30016'],
   },
   {
-    name: 'from an ExternalName with a node port that was never its own',
+    name: 'from an ExternalName with a node port that was never allocated',
     old: { type: 'ExternalName', externalName: 'example.org', ports: [{ ...http, nodePort: 30001 }] },
     given: { type: 'NodePort', ports: [{ ...http, nodePort: 30001 }] },
     want: { ports: [{ ...http, nodePort: 30001 }] },
@@ -293,7 +293,7 @@ const refused: readonly { readonly name: string; readonly given: ServiceSpec; re
 ];
 
 for (const { name, given, want } of refused) {
-  test(`update refuses ${name}, and keeps nothing`, async () => {
+  test(`update rejects ${name} and changes nothing`, async () => {
     await using cluster = await Cluster.open(cidrs);
     const other: ServiceSpec = { type: 'NodePort', ports: [{ port: 80, nodePort: 30009 }] };
     await cluster.create('other', {

@@ -1,5 +1,5 @@
 import { parseAddress } from '../../api/addresses.ts';
-import { Recent } from '../access/identity/recent.ts';
+import { LruCache } from '../access/identity/lru-cache.ts';
 
 /** Failed attempts per address: the burst, and the rate at which it refills. */
 const burst = 200;
@@ -19,7 +19,7 @@ interface Allowance {
  */
 export class AuthRateLimiter {
   readonly #clock: () => number;
-  readonly #byAddress = new Recent<string, Allowance>(maxAddresses);
+  readonly #byAddress = new LruCache<string, Allowance>(maxAddresses);
 
   /** `clock` returns monotonic milliseconds. */
   constructor(clock: () => number = () => performance.now()) {

@@ -7,7 +7,7 @@ import { expireEvents } from './event-expiry.ts';
 const events = '/api/v1/namespaces/default/events';
 const hour = 3_600_000;
 
-test('events go an hour after they were last seen, and not before', async () => {
+test('deletes Events one hour after their last occurrence', async () => {
   await using server = await testServer();
   const now = Date.now();
   const at = (ms: number): string => `${new Date(now + ms).toISOString().slice(0, 19)}Z`;

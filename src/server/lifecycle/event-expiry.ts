@@ -4,15 +4,15 @@ import { isNotFound } from '../../api/errors.ts';
 import type { Item } from '../cache/item.ts';
 import { deleteObject } from '../verbs/delete-object.ts';
 
-/** How long an Event is kept after it was last seen. */
-const keepMs = 3_600_000;
+/** The time to live of an Event after its last occurrence. */
+const ttlMs = 3_600_000;
 
-/** Deletes the Events that have not recurred for an hour; returns how many. */
+/** Deletes the Events that have not occurred for an hour; returns their number. */
 export async function expireEvents(context: ServerContext): Promise<number> {
   const cache = context.watchCache.of(eventKind);
   const resource = { kind: eventKind, cache };
-  const before = context.clock() - keepMs;
-  const expired = cache.range(cache.prefix).filter((item) => lastSeen(item) < before);
+  const before = context.clock() - ttlMs;
+  const expired = cache.range(cache.prefix).filter((item) => lastOccurrence(item) < before);
   for (const { object } of expired) {
     const { namespace = '', name = '' } = object.metadata;
     await deleteObject(context, resource, { namespace, name }, {}).catch((error: unknown) => {
@@ -22,7 +22,7 @@ export async function expireEvents(context: ServerContext): Promise<number> {
   return expired.length;
 }
 
-function lastSeen({ object }: Item): number {
+function lastOccurrence({ object }: Item): number {
   const { metadata, lastTimestamp, eventTime, series } = object as typeof object & {
     readonly lastTimestamp?: string;
     readonly eventTime?: string;

@@ -11,16 +11,16 @@ import { monitorStore } from './store-monitor.ts';
 
 const bookmarkMs = 60_000;
 const eventExpiryMs = 60_000;
-/** A deleted `default/kubernetes` is back after this long. */
+/** A deleted `default/kubernetes` is created again within this time. */
 const bootstrapMs = 10_000;
 
-/** What runs beside the requests. */
+/** The background loops of the server. */
 export interface Loops extends AsyncDisposable {
-  /** Publishes these authorities from now on. */
-  trust(ca: string): void;
+  /** Publishes these certificate authorities in all namespaces. */
+  publishCa(ca: string): void;
 }
 
-/** Starts what runs beside the requests: namespaces, roles, first objects, ended Pods, old events, bookmarks, history. */
+/** Starts the loops: namespaces, roles, initial objects, terminated Pods, expired Events, bookmarks and compaction. */
 export async function startLoops(
   context: ServerContext,
   { ca, initial }: { readonly ca: string; readonly initial: BootstrapOptions },
@@ -31,7 +31,7 @@ export async function startLoops(
   const compaction = runCompactor({
     store,
     signal: stop.signal,
-    onError: (error) => log.warn({ err: error }, 'history not compacted; trying again'),
+    onError: (error) => log.warn({ err: error }, 'failed to compact the history, retrying'),
   });
   stack.defer(async () => {
     stop.abort();
@@ -41,21 +41,21 @@ export async function startLoops(
     repeat(
       bookmarkMs,
       () => sendBookmarks(context),
-      (error) => log.error({ err: error }, 'bug: no bookmarks'),
+      (error) => log.error({ err: error }, 'bug: failed to send bookmarks'),
     ),
   );
   stack.use(
     repeat(
       eventExpiryMs,
       () => expireEvents(context),
-      (error) => log.warn({ err: error }, 'old events not deleted'),
+      (error) => log.warn({ err: error }, 'failed to delete expired Events, retrying'),
     ),
   );
   stack.use(
     repeat(
       bootstrapMs,
       () => bootstrap(context, initial),
-      (error) => log.warn({ err: error }, 'first objects not kept'),
+      (error) => log.warn({ err: error }, 'failed to restore the initial objects, retrying'),
     ),
   );
   stack.use(monitorStore(store, log));
@@ -70,7 +70,7 @@ export async function startLoops(
   namespaces.start();
   const held = stack.move();
   return {
-    trust: (next) => namespaces.trust(next),
+    publishCa: (next) => namespaces.publishCa(next),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }

@@ -37,7 +37,7 @@ const condition = (answer: Answer, type: string): Condition | undefined =>
   (answer.body.status?.conditions as Condition[] | undefined)?.find((each) => each.type === type);
 
 suite('a live namespace', () => {
-  test('is active, has its finalizer and its name as a label, which every write restores', async () => {
+  test('is active and has its finalizer and its name label, which every write restores', async () => {
     await using server = await withShop();
     const { body } = await server.ask('GET', '/api/v1/namespaces/shop');
     assert.deepEqual(
@@ -51,7 +51,7 @@ suite('a live namespace', () => {
     assert.deepEqual(patched.body.metadata.labels, { 'kubernetes.io/metadata.name': 'shop' });
   });
 
-  test('has an account and the certificate authority, and gets them back when they go or change', async () => {
+  test('has a service account and the certificate authority, which are restored after changes', async () => {
     await using server = await withShop();
     const account = '/api/v1/namespaces/shop/serviceaccounts/default';
     for (const url of [account, `${maps}/kube-root-ca.crt`]) {
@@ -68,7 +68,7 @@ suite('a live namespace', () => {
     assert.deepEqual(restored.body.metadata.labels, { mine: 'yes' });
   });
 
-  test('that is steady costs nothing', async () => {
+  test('causes no writes while nothing changes', async () => {
     await using server = await withShop();
     const { revision } = server.context.watchCache;
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -76,8 +76,8 @@ suite('a live namespace', () => {
   });
 });
 
-suite('a namespace that is deleted', () => {
-  test('is answered as terminating, loses its content, and goes', async () => {
+suite('a deleted namespace', () => {
+  test('is returned as terminating, and is removed after its content', async () => {
     await using server = await withShop();
     const services = '/api/v1/namespaces/shop/services';
     await server.ask('POST', services, { body: { metadata: { name: 'web' }, spec: { ports: [{ port: 80 }] } } });
@@ -94,7 +94,7 @@ suite('a namespace that is deleted', () => {
     assert.equal(server.context.allocator.metrics().clusterIps[0]?.allocated, Number(used) - 1);
   });
 
-  test('takes along what is created while its end is not yet seen', async () => {
+  test('also deletes objects that are created before its deletion is visible', async () => {
     await using server = await withShop();
     const racing = Array.from({ length: 50 }, (_, index) =>
       server.ask('POST', maps, { body: { metadata: { name: `race${index}` } } }),
@@ -104,33 +104,36 @@ suite('a namespace that is deleted', () => {
     assert.equal((await server.ask('GET', maps)).body.items.length, 0);
   });
 
-  test('waits for the finalizers of others, says so, and does not spin', async () => {
+  test('waits for finalizers, reports them, and does not write again', async () => {
     await using server = await withShop();
     await server.ask('POST', maps, { body: { metadata: { name: 'held', finalizers: ['example.org/a'] } } });
     const lease = { metadata: { name: 'held', finalizers: ['example.org/a', 'example.org/b'] } };
     await server.ask('POST', '/apis/coordination.k8s.io/v1/namespaces/shop/leases', { body: lease });
     await server.ask('DELETE', '/api/v1/namespaces/shop');
-    const waiting = await until('it says what it waits for', async () => {
+    const waiting = await until('the conditions name the finalizers', async () => {
       const answer = await server.ask('GET', '/api/v1/namespaces/shop');
       return condition(answer, 'NamespaceContentRemaining')?.status === 'True' ? answer : undefined;
     });
-    const told = (type: string): string[] => {
+    const conditionOf = (type: string): string[] => {
       const { status = '', reason = '', message = '' } = condition(waiting, type) ?? {};
       return [status, reason, message];
     };
-    assert.deepEqual(told('NamespaceContentRemaining'), [
+    assert.deepEqual(conditionOf('NamespaceContentRemaining'), [
       'True',
       'SomeResourcesRemain',
       'Some resources are remaining: configmaps. has 1 resource instances, leases.coordination.k8s.io has 1 resource instances',
     ]);
-    assert.deepEqual(told('NamespaceFinalizersRemaining'), [
+    assert.deepEqual(conditionOf('NamespaceFinalizersRemaining'), [
       'True',
       'SomeFinalizersRemain',
       'Some content in the namespace has finalizers remaining: example.org/a in 2 resource instances, example.org/b in 1 resource instances',
     ]);
-    assert.deepEqual(told('NamespaceDeletionDiscoveryFailure').slice(0, 2), ['False', 'ResourcesDiscovered']);
-    assert.deepEqual(told('NamespaceDeletionGroupVersionParsingFailure').slice(0, 2), ['False', 'ParsedGroupVersions']);
-    assert.deepEqual(told('NamespaceDeletionContentFailure').slice(0, 2), ['False', 'ContentDeleted']);
+    assert.deepEqual(conditionOf('NamespaceDeletionDiscoveryFailure').slice(0, 2), ['False', 'ResourcesDiscovered']);
+    assert.deepEqual(conditionOf('NamespaceDeletionGroupVersionParsingFailure').slice(0, 2), [
+      'False',
+      'ParsedGroupVersions',
+    ]);
+    assert.deepEqual(conditionOf('NamespaceDeletionContentFailure').slice(0, 2), ['False', 'ContentDeleted']);
     const { revision } = server.context.watchCache;
     for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
     assert.equal(server.context.watchCache.revision, revision);
@@ -194,7 +197,7 @@ suite('a namespace that is deleted', () => {
     await gone(server, '/api/v1/namespaces/shop');
   });
 
-  test('waits for its own finalizers, of both kinds', async () => {
+  test('waits for its own finalizers in spec and metadata', async () => {
     await using server = await withShop();
     await server.ask('PUT', '/api/v1/namespaces/shop/finalize', {
       body: { metadata: { name: 'shop' }, spec: { finalizers: ['kubernetes', 'example.org/spec'] } },
@@ -216,7 +219,7 @@ suite('a namespace that is deleted', () => {
     await gone(server, '/api/v1/namespaces/shop');
   });
 
-  test('takes nothing new, but lets what is there be changed', async () => {
+  test('rejects new objects and accepts updates', async () => {
     await using server = await withShop();
     await server.ask('POST', maps, { body: { metadata: { name: 'held', finalizers: ['example.org/a'] } } });
     await server.ask('DELETE', '/api/v1/namespaces/shop');
@@ -233,7 +236,7 @@ suite('a namespace that is deleted', () => {
     assert.equal(changed.status, 200);
   });
 
-  test('goes on being emptied after a restart', async () => {
+  test('is emptied further after a restart', async () => {
     await using store = openMemoryStore();
     {
       await using server = await withShop({ store });
@@ -245,7 +248,7 @@ suite('a namespace that is deleted', () => {
     await gone(server, '/api/v1/namespaces/shop');
   });
 
-  test('is not one of those that hold the cluster itself', async () => {
+  test('cannot be default, kube-system or kube-public', async () => {
     await using server = await testServer();
     for (const name of ['default', 'kube-system', 'kube-public']) {
       const { status, body } = await server.ask('DELETE', `/api/v1/namespaces/${name}`);

@@ -15,23 +15,23 @@ import { terminate } from './termination.ts';
 
 const rootCaName = 'kube-root-ca.crt';
 const defaultAccount = 'default';
-/** While finalizers of others hold a namespace, it is looked at this often. */
+/** The backoff between attempts while content remains. */
 const retryMs = { first: 50, most: 5000 };
 
 /**
- * Keeps namespaces complete and empties those that are deleted: every live one has a ServiceAccount `default` and the
- * ConfigMap `kube-root-ca.crt`; a terminating one loses its content and then itself.
+ * Creates the ServiceAccount `default` and the ConfigMap `kube-root-ca.crt` in every namespace, and deletes the content
+ * of terminating namespaces.
  */
 export class NamespaceLifecycle {
   readonly #context: ServerContext;
   #ca: string;
   readonly #log: Logger;
   readonly #watchers: { readonly cache: ResourceCache; readonly watcher: Watcher }[] = [];
-  /** Names to look at; a name is looked at once at a time. */
+  /** Names to reconcile; each is queued once. */
   readonly #queue = new Set<string>();
-  /** name → how long the next retry waits */
+  /** name → next backoff */
   readonly #delays = new Map<string, number>();
-  /** name → its next look, at most one */
+  /** name → its next attempt */
   readonly #timers = new Map<string, NodeJS.Timeout>();
   #working: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -42,13 +42,13 @@ export class NamespaceLifecycle {
     this.#log = context.log.child({ loop: 'namespaces' });
   }
 
-  /** Looks at every namespace there is, and from then on at what changes. */
+  /** Reconciles all namespaces, and from then on those that change. */
   start(): void {
     const namespaces = this.#context.watchCache.of(namespaceKind);
-    this.#follow(namespaces, (event) => this.#enqueue(event.key.slice(namespaces.prefix.length)));
+    this.#watch(namespaces, (event) => this.#enqueue(event.key.slice(namespaces.prefix.length)));
     for (const kind of [serviceAccountKind, configMapKind]) {
       const cache = this.#context.watchCache.of(kind);
-      this.#follow(cache, (event) => {
+      this.#watch(cache, (event) => {
         const [namespace = '', name = ''] = event.key.slice(cache.prefix.length).split('/');
         if (name !== rootCaName && name !== defaultAccount) return;
         if (event.item === undefined || (kind === configMapKind && this.#isOutdated(event.item))) {
@@ -59,13 +59,13 @@ export class NamespaceLifecycle {
     this.#enqueueAll();
   }
 
-  /** Publishes these authorities from now on. */
-  trust(ca: string): void {
+  /** Publishes these certificate authorities in all namespaces. */
+  publishCa(ca: string): void {
     this.#ca = ca;
     this.#enqueueAll();
   }
 
-  /** Nothing runs any more when it resolves. */
+  /** Resolves when nothing runs any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { cache, watcher } of this.#watchers) cache.watchers.remove(watcher);
@@ -73,14 +73,14 @@ export class NamespaceLifecycle {
     await this.#working;
   }
 
-  #follow(cache: ResourceCache, notify: (event: CacheEvent) => void): void {
+  #watch(cache: ResourceCache, notify: (event: CacheEvent) => void): void {
     const watcher: Watcher = { scope: cache.prefix, exact: false, notify, progress: () => undefined };
     cache.watchers.add(watcher);
     this.#watchers.push({ cache, watcher });
   }
 
   #isOutdated(item: Item): boolean {
-    const { data } = item.object as ConfigMap; // what that cache holds
+    const { data } = item.object as ConfigMap; // the cache of ConfigMaps holds ConfigMaps
     return data?.['ca.crt'] !== this.#ca;
   }
 
@@ -94,18 +94,18 @@ export class NamespaceLifecycle {
     this.#queue.add(name);
     this.#working = this.#working.then(async () => {
       this.#queue.delete(name);
-      if (!this.#isClosed) await this.#visit(name);
+      if (!this.#isClosed) await this.#process(name);
     });
   }
 
-  async #visit(name: string): Promise<void> {
+  async #process(name: string): Promise<void> {
     try {
       const isDone = await this.#reconcile(name);
       if (isDone) this.#delays.delete(name);
       else this.#retry(name);
     } catch (error) {
       if (this.#isClosed) return;
-      this.#log.warn({ namespace: name, err: error }, 'namespace not settled; trying again');
+      this.#log.warn({ namespace: name, err: error }, 'failed to reconcile a namespace, retrying');
       this.#retry(name);
     }
   }
@@ -114,11 +114,11 @@ export class NamespaceLifecycle {
     if (this.#timers.has(name)) return;
     const delay = this.#delays.get(name) ?? retryMs.first;
     this.#delays.set(name, Math.min(delay * 2, retryMs.most));
-    const look = (): void => {
+    const retry = (): void => {
       this.#timers.delete(name);
       this.#enqueue(name);
     };
-    this.#timers.set(name, setTimeout(look, delay));
+    this.#timers.set(name, setTimeout(retry, delay));
   }
 
   async #reconcile(name: string): Promise<boolean> {
@@ -126,11 +126,11 @@ export class NamespaceLifecycle {
     const item = namespaces.get(namespaces.key('', name));
     if (item === undefined) return true;
     if (item.object.metadata.deletionTimestamp !== undefined) return terminate(this.#context, name);
-    await this.#complete(name);
+    await this.#ensureContent(name);
     return true;
   }
 
-  async #complete(namespace: string): Promise<void> {
+  async #ensureContent(namespace: string): Promise<void> {
     await ensure(this.#context, {
       kind: serviceAccountKind,
       namespace,

@@ -10,7 +10,7 @@ const pod = {
   spec: { nodeName: 'node-1', terminationGracePeriodSeconds: 10, containers: [{ name: 'web', image: 'web' }] },
 };
 
-test('a Pod on a node without an agent goes when its grace has passed', async () => {
+test('removes a Pod on a node without an agent after its grace period', async () => {
   await using server = await testServer();
   await server.ask('POST', pods, { body: pod });
   await server.ask('DELETE', `${pods}/web`);

@@ -7,19 +7,19 @@ import type { ServerContext } from '../context.ts';
 import { deleteObject } from '../verbs/delete-object.ts';
 import { repeat } from './repeat.ts';
 
-/** What an agent on the node has beyond a Pod's own grace to confirm that it has ended. */
+/** The time that the agent has after the grace period to confirm that the Pod has ended. */
 const marginMs = 5000;
 const intervalMs = 1000;
 
 /**
- * Removes Pods whose time to terminate has passed. In Kubernetes the kubelet confirms the end of a Pod; here there may be
- * no agent on the node, and a Pod would stay, and hold its namespace, for ever.
+ * Deletes Pods whose grace period has passed. In Kubernetes the kubelet confirms the end of a Pod; here the node may have
+ * no agent, and the Pod would keep its namespace for ever.
  */
 export class PodReaper implements Watcher {
   readonly scope: string;
   readonly exact = false;
   readonly #context: ServerContext;
-  /** key → when to remove it, in milliseconds */
+  /** key → when to delete the Pod, in milliseconds */
   readonly #due = new Map<string, number>();
   readonly #pods: ResourceCache;
   readonly #loop: AsyncDisposable;
@@ -28,32 +28,30 @@ export class PodReaper implements Watcher {
     this.#context = context;
     this.#pods = context.watchCache.of(podKind);
     this.scope = this.#pods.prefix;
-    for (const item of this.#pods.range(this.scope)) this.#note(item);
+    for (const item of this.#pods.range(this.scope)) this.#schedule(item);
     this.#pods.watchers.add(this);
     this.#loop = repeat(
       intervalMs,
       () => this.#reap(),
-      (error) => context.log.error({ err: error }, 'bug: no reaping'),
+      (error) => context.log.error({ err: error }, 'bug: failed to delete terminated Pods'),
     );
   }
 
   notify({ key, item }: { readonly key: string; readonly item: Item | undefined }): void {
     if (item === undefined) this.#due.delete(key);
-    else this.#note(item);
+    else this.#schedule(item);
   }
 
-  progress(): void {
-    // Nothing here goes by revisions.
-  }
+  progress(): void {}
 
-  /** Nothing runs any more when it resolves. */
+  /** Resolves when nothing runs any more. */
   async close(): Promise<void> {
     this.#pods.watchers.remove(this);
     await this.#loop[Symbol.asyncDispose]();
   }
 
-  #note(item: Item): void {
-    if (!item.entry.value.includes('"deletionTimestamp"')) return; // spares parsing the Pods that live
+  #schedule(item: Item): void {
+    if (!item.entry.value.includes('"deletionTimestamp"')) return; // avoids parsing running Pods
     const { deletionTimestamp } = item.object.metadata;
     if (deletionTimestamp !== undefined) this.#due.set(item.key, Date.parse(deletionTimestamp) + marginMs);
   }
@@ -73,9 +71,12 @@ export class PodReaper implements Watcher {
     try {
       await deleteObject(this.#context, { kind: podKind, cache }, { namespace, name }, options);
     } catch (error) {
-      if (isStatusError(error) && (error.status.code === 404 || error.status.code === 409)) return; // it has gone
+      if (isStatusError(error) && (error.status.code === 404 || error.status.code === 409)) return; // deleted or replaced
       this.#due.set(key, this.#context.clock() + marginMs);
-      this.#context.log.warn({ err: error, pod: `${namespace}/${name}` }, 'terminated Pod not removed; trying again');
+      this.#context.log.warn(
+        { err: error, pod: `${namespace}/${name}` },
+        'failed to delete a terminated Pod, retrying',
+      );
     }
   }
 }

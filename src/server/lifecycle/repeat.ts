@@ -1,6 +1,6 @@
 import { setInterval } from '../../machine/timers.ts';
 
-/** Does something again and again, one at a time. Failures are told and do not end it. */
+/** Calls `work` in intervals, one call at a time. Errors are reported and do not end it. */
 export function repeat(
   intervalMs: number,
   work: () => Promise<unknown> | void,

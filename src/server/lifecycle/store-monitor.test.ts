@@ -9,19 +9,19 @@ const other = { ...well, failure: { message: 'I/O error', isFatal: true } };
 const full = { ...well, isQuotaReached: true };
 
 const table = [
-  { name: 'nothing while nothing changes', before: full, now: full, want: [] },
-  { name: 'a failure once', before: failed, now: failed, want: [] },
+  { name: 'nothing without a change', before: full, now: full, want: [] },
+  { name: 'a failure only once', before: failed, now: failed, want: [] },
   {
     name: 'a failure',
     before: well,
     now: failed,
-    want: ['error the store cannot be written, reads go on: the disk is full'],
+    want: ['error the store cannot be written, reads continue: the disk is full'],
   },
   {
     name: 'another failure',
     before: failed,
     now: other,
-    want: ['error the store cannot be written, reads go on: I/O error'],
+    want: ['error the store cannot be written, reads continue: I/O error'],
   },
   { name: 'its end', before: other, now: well, want: ['warn the store can be written again'] },
   {
@@ -36,9 +36,11 @@ const table = [
   { name: 'its end', before: full, now: well, want: ['warn alarm NOSPACE is over: the store is below its quota'] },
 ];
 for (const { name, before, now, want } of table) {
-  test(`the log of the store has ${name}: ${want.length} lines`, () => {
+  test(`logs ${name}: ${want.length} lines`, () => {
     assert.deepEqual(
-      changesOf(before, now).map(([level, message]) => `${level} ${message}`),
+      changesOf(before, now).map(
+        ({ level, message, reason }) => `${level} ${[message, reason].filter(Boolean).join(': ')}`,
+      ),
       want,
     );
   });

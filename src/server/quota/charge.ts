@@ -1,4 +1,4 @@
-// What a write adds to one quota, or why the quota forbids it.
+// Charges one write to one quota.
 import type { Subject } from '../../api/errors.ts';
 import { forbidden } from '../../api/errors.ts';
 import type { ApiObject } from '../../api/metadata.ts';
@@ -6,7 +6,7 @@ import { addQuantities, printQuantity, subtractQuantities, zero } from '../../ap
 import type { Amounts, QuotaEvaluator, QuotaScope } from '../../api/quota.ts';
 import { usageOf } from './evaluators.ts';
 
-/** A quota, and what is used of it. */
+/** A quota and its usage. */
 export interface Account {
   readonly name: string;
   readonly hard: Amounts;
@@ -28,7 +28,7 @@ export const limitedNames = ({ hard }: Pick<Account, 'hard'>, evaluator: QuotaEv
 export const isCounted = (scopes: readonly QuotaScope[], evaluator: QuotaEvaluator, object: ApiObject): boolean =>
   scopes.every((scope) => evaluator.isInScope?.(object, scope) === true);
 
-/** What is used after a write; undefined: as before. Throws the 403 of Kubernetes where that is too much. */
+/** The usage after a write; undefined: unchanged. Throws the 403 of Kubernetes if the write exceeds the quota. */
 export function charge(
   account: Account,
   evaluator: QuotaEvaluator,
@@ -47,7 +47,7 @@ export function charge(
   const exceeded: string[] = [];
   for (const [name, amount] of usageOf(evaluator, () => next, names)) {
     const more = subtractQuantities(amount, before?.get(name) ?? zero);
-    if (more.nano <= 0n) continue; // what is given back is counted once it is committed
+    if (more.nano <= 0n) continue; // released amounts are counted after the commit
     const sum = addQuantities(used.get(name) ?? zero, more);
     requested.set(name, printQuantity(more));
     after.set(name, sum);

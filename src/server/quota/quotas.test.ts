@@ -68,7 +68,7 @@ function counting(store: Store): { readonly store: Store; readonly commits: (rea
 }
 
 suite('a quota', () => {
-  test('refuses what exceeds it, in the words of Kubernetes, and nothing else', async () => {
+  test('rejects only writes that exceed it, with the message of Kubernetes', async () => {
     await using server = await testServer();
     await limit(server, { services: '3', 'count/configmaps': '10' });
     assert.equal((await create(server, 'a')).status, 201);
@@ -88,7 +88,7 @@ suite('a quota', () => {
     assert.equal((await server.ask('POST', elsewhere, { body: service('c') })).status, 201);
   });
 
-  test('has a status as soon as it is created, and follows its limits', async () => {
+  test('has a status when it is created, and updates it with its limits', async () => {
     await using server = await testServer();
     await create(server, 'a');
     await limit(server, { services: '1' });
@@ -103,7 +103,7 @@ suite('a quota', () => {
     assert.deepEqual((await statusOf(server)).hard, { services: '3', secrets: '1' });
   });
 
-  test('gets back what is deleted, at once', async () => {
+  test('releases deleted objects at once', async () => {
     await using server = await testServer();
     await limit(server, { services: '2' });
     for (let round = 0; round < 5; round++) {
@@ -114,7 +114,7 @@ suite('a quota', () => {
     await hasUsed(server, { services: '1' });
   });
 
-  test('corrects a status that somebody has written', async () => {
+  test('restores a status that a client has written', async () => {
     await using server = await testServer();
     await limit(server, { services: '2' });
     await create(server, 'a');
@@ -126,7 +126,7 @@ suite('a quota', () => {
     assert.deepEqual((await statusOf(server)).hard, { services: '2' });
   });
 
-  test('counts node ports and load balancers, of new Services and of changed ones', async () => {
+  test('counts node ports and load balancers of new and updated Services', async () => {
     await using server = await testServer();
     await limit(server, { 'services.nodeports': '3', 'services.loadbalancers': '1' });
     assert.equal((await create(server, 'a')).status, 201);
@@ -156,7 +156,7 @@ suite('a quota', () => {
     assert.equal(labelled.status, 200);
   });
 
-  test('counts objects of any kind, by group, and not Events', async () => {
+  test('counts objects of any kind, by group, except Events', async () => {
     await using server = await testServer();
     const exports = 'count/serviceexports.multicluster.x-k8s.io';
     await limit(server, { [exports]: '1', 'count/events': '0', 'count/leases.coordination.k8s.io': '0' });
@@ -188,7 +188,7 @@ suite('a quota', () => {
     assert.deepEqual((await statusOf(server)).used, { services: '2' });
   });
 
-  test('is enforced together with the others of its namespace', async () => {
+  test('is enforced together with the other quotas of its namespace', async () => {
     await using server = await testServer();
     await limit(server, { services: '9' }, 'a');
     await limit(server, { services: '2' }, 'b');
@@ -198,7 +198,7 @@ suite('a quota', () => {
     await hasUsed(server, { services: '2' }, 'a');
   });
 
-  test('is not enforced where the plugin is disabled, and its status is kept all the same', async () => {
+  test('is not enforced if the plugin is disabled, but has a status', async () => {
     const admissionPlugins = new Set(pluginNames.filter((name) => name !== 'ResourceQuota'));
     await using server = await testServer({ admissionPlugins });
     await limit(server, { services: '1' });
@@ -206,7 +206,7 @@ suite('a quota', () => {
     await hasUsed(server, { services: '2' });
   });
 
-  test('counts the quotas themselves', async () => {
+  test('counts ResourceQuotas', async () => {
     await using server = await testServer();
     await limit(server, { resourcequotas: '1', 'count/resourcequotas': '5' });
     await hasUsed(server, { 'count/resourcequotas': '1', resourcequotas: '1' });
@@ -214,7 +214,7 @@ suite('a quota', () => {
     assert.equal((await server.ask('POST', `${shop}/resourcequotas`, { body })).status, 403);
   });
 
-  test('of a namespace that goes does not keep it', async () => {
+  test('does not block the deletion of its namespace', async () => {
     await using server = await testServer();
     await server.ask('POST', '/api/v1/namespaces', { body: { metadata: { name: 'gone' } } });
     const body = { metadata: { name: 'q' }, spec: { hard: { services: '5', 'count/configmaps': '5' } } };
@@ -226,13 +226,13 @@ suite('a quota', () => {
 });
 
 suite('counting', () => {
-  test('of many objects leaves turns to others, and misses no change meanwhile', async () => {
+  test('of many objects yields to the event loop and misses no change meanwhile', async () => {
     await using server = await testServer({ serviceCidrs: ['10.0.0.0/20'] });
     const names = Array.from({ length: 900 }, (_, index) => `s${index}`);
     const selector = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`key-${index}`, 'x'.repeat(60)]));
     await Promise.all(names.map((name) => create(server, name, { type: 'NodePort', selector })));
     await limit(server, { services: '1000', 'services.nodeports': '1000' });
-    // A turn counts a part of them, so that these are deleted and created in between.
+    // One turn counts some of them, so these writes happen in between.
     await Promise.all([
       ...names.slice(0, 100).map((name) => server.ask('DELETE', `${shop}/services/${name}`)),
       ...names.slice(0, 20).map((name) => create(server, `new-${name}`)),
@@ -240,7 +240,7 @@ suite('counting', () => {
     await hasUsed(server, { services: '821', 'services.nodeports': '800' });
   });
 
-  test('goes on where objects cannot be decrypted, and such a quota is neither enforced nor overwritten', async () => {
+  test('continues when objects cannot be decrypted, and neither enforces nor overwrites such a quota', async () => {
     await using store = openMemoryStore();
     const configuration = configurationOf([aesgcm(keyOf('one', 1)), identity], ['services', 'resourcequotas']);
     await using server = await testServer({ store, encryption: await Encryption.create(configuration, kinds) });
@@ -267,7 +267,7 @@ suite('Pods in a quota', () => {
   const start = (server: TestServer, name: string, requests?: object, spec?: object): Promise<Answer> =>
     server.ask('POST', `${shop}/pods`, { body: pod(name, requests, spec) });
 
-  test('need requests for what is limited, and count until they end', async () => {
+  test('need requests for limited resources, and count until they end', async () => {
     await using server = await testServer();
     await limit(server, { pods: '2', 'requests.cpu': '1', 'count/pods': '3' });
     const silent = await start(server, 'a');
@@ -306,7 +306,7 @@ suite('Pods in a quota', () => {
 });
 
 suite('writes', () => {
-  test('in a namespace without a quota have no more keys, and with one have one more', async () => {
+  test('write one more key in a namespace with a quota, and none without', async () => {
     const { store, commits } = counting(openMemoryStore());
     {
       await using server = await testServer({ store });
@@ -335,7 +335,7 @@ suite('writes', () => {
     await store.close();
   });
 
-  test('that fail use nothing', async () => {
+  test('do not count when they fail', async () => {
     await using server = await testServer();
     await limit(server, { services: '3' });
     assert.equal((await create(server, 'a')).status, 201);
@@ -355,7 +355,7 @@ const stores: readonly { readonly name: string; readonly open: (path: string) =>
 
 for (const { name, open } of stores) {
   suite(`two servers over one ${name} store`, () => {
-    test('create exactly as much as is allowed, however many try at once', async () => {
+    test('create exactly as many objects as allowed under concurrent writes', async () => {
       await using stand = await twoServers(open);
       const { servers } = stand;
       await limit(servers[0], { services: '21', 'services.nodeports': '30' });
@@ -373,7 +373,7 @@ for (const { name, open } of stores) {
       assert.equal(body.items.length, 21);
     });
 
-    test('never use more than is allowed, and end with what there is', async () => {
+    test('never exceed the limit, and end with the correct usage', async () => {
       const step = fc.record({
         server: fc.constantFrom(0 as const, 1 as const),
         name: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'),

@@ -20,20 +20,20 @@ import type { Amounts } from '../../api/quota.ts';
 import { evaluatorOf } from './evaluators.ts';
 import { QuotaTracker } from './tracker.ts';
 
-/** Changes of usage that follow within this time are one write of the status. */
+/** Changes of usage within this time share one status update. */
 const windowMs = 50;
-/** After a status could not be written: the first wait, and the longest, of which each is twice the one before. */
+/** Backoff after a failed status update; each wait is twice the one before. */
 const retryMs = { first: 1000, longest: 60_000 };
 
 export interface QuotasOptions {
   readonly store: Store;
   readonly watchCache: WatchCache;
   readonly log: Logger;
-  /** Whether writes over a limit are refused; the status of quotas is kept either way. */
+  /** Whether writes over a limit are rejected; the status of quotas is updated in any case. */
   readonly enforce: boolean;
 }
 
-/** A write that may count. */
+/** A write that quotas may count. */
 export interface CountedWrite extends Change {
   readonly resource: Resource;
   readonly namespace: string;
@@ -47,32 +47,32 @@ interface TrackedQuota {
 
 interface Quota {
   readonly item: Item;
-  /** Made when it is first needed, and again when the spec has changed. */
+  /** Created on first use, and again when the spec changes. */
   readonly tracker: QuotaTracker | undefined;
 }
 
 /**
- * Enforces the quotas of all namespaces and keeps their status.
+ * Enforces the quotas of all namespaces and updates their status.
  *
- * A write that counts is one commit with the new status of the quota, which must be at the revision that was read. So of
- * two servers that both see room for one more, one commits and the other looks again. What is used is counted from the
- * caches and never taken from the status: they are at least at the revision of the quota, and every write that counts
- * raises that, so none that was committed is missed. Writes of one server take turns in each namespace, since all but one
- * of those that are planned together would conflict.
+ * A counted write and the new status of the quota are one commit, which requires the revision of the quota that was read.
+ * So of two servers that both see room for one more, one commits and the other retries. The usage is computed from the
+ * caches and never read from the status: the caches are at least at the revision of the quota, and every counted write
+ * raises that, so no committed write is missed. The writes of one server in a namespace run one at a time, since all but
+ * one of several concurrent plans would conflict.
  */
 export class Quotas implements AsyncDisposable {
   readonly #options: QuotasOptions;
   readonly #cache: ResourceCache;
   readonly #watcher: Watcher;
-  /** Namespace → key → its quota. Only namespaces that have one. */
+  /** Namespace → key → quota, for namespaces that have one. */
   readonly #namespaces = new Map<string, Map<string, Quota>>();
   /** By namespace. */
   readonly #turns = new KeyedMutex();
-  /** Namespaces whose quotas may have a status that is not right. */
+  /** Namespaces whose quotas may have an outdated status. */
   #stale = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
-  /** How long the next attempt waits after a failure. */
+  /** The current backoff. */
   #waitMs = 0;
   #isRunning = false;
 
@@ -83,7 +83,7 @@ export class Quotas implements AsyncDisposable {
     this.#watcher = {
       scope: cache.prefix,
       exact: false,
-      notify: ({ key, item }) => this.#take(key, item),
+      notify: ({ key, item }) => this.#update(key, item),
       progress: () => undefined,
       end: () => this.#load(),
     };
@@ -91,13 +91,13 @@ export class Quotas implements AsyncDisposable {
     this.#load();
   }
 
-  /** Keeps the status of quotas from now on. */
+  /** Starts to update the status of quotas. */
   start(): void {
     this.#isRunning = true;
-    if (this.#stale.size > 0) this.#soon(0);
+    if (this.#stale.size > 0) this.#schedule(0);
   }
 
-  /** Nothing runs any more when it resolves. */
+  /** Resolves when nothing runs any more. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isRunning = false;
     clearTimeout(this.#timer);
@@ -108,8 +108,8 @@ export class Quotas implements AsyncDisposable {
   }
 
   /**
-   * Commits a write with what it adds to quotas: `commit` gets the writes to add to its own. Throws the 403 of Kubernetes
-   * where a quota forbids it. A commit that fails at one of these keys is to be planned again.
+   * Commits a write together with the quotas that it changes: `commit` receives the writes to add to its own. Throws the
+   * 403 of Kubernetes if the write exceeds a quota. If the commit fails at one of these keys, plan again.
    */
   async commit<T>(write: CountedWrite, commit: (writes: readonly Write[]) => Promise<T>): Promise<T> {
     if (!this.#concerns(write)) return commit([]);
@@ -117,7 +117,7 @@ export class Quotas implements AsyncDisposable {
       const charged = await this.#whenCounted(write.namespace, (quotas) => this.#charge(write, quotas));
       if (write.dryRun || charged.length === 0) return commit([]);
       const result = await commit(charged);
-      // The next turn counts what this one has added.
+      // The next write must count this one.
       await this.#options.watchCache.waitForRevision(this.#options.store.revision);
       return result;
     });
@@ -144,14 +144,14 @@ export class Quotas implements AsyncDisposable {
     });
   }
 
-  /** Reads all quotas, at the start and after a missed change. */
+  /** Reloads all quotas, at the start and after a missed change. */
   #load(): void {
-    for (const quotas of this.#namespaces.values()) for (const key of quotas.keys()) this.#take(key, undefined);
-    for (const item of this.#cache.range(this.#cache.prefix)) this.#take(item.key, item);
+    for (const quotas of this.#namespaces.values()) for (const key of quotas.keys()) this.#update(key, undefined);
+    for (const item of this.#cache.range(this.#cache.prefix)) this.#update(item.key, item);
   }
 
-  /** What cannot be decrypted is not there: it cannot be enforced, and must not be overwritten. */
-  #take(key: string, given: Item | undefined): void {
+  /** A quota that cannot be decrypted is ignored: it cannot be enforced and must not be overwritten. */
+  #update(key: string, given: Item | undefined): void {
     const item = given?.problem === undefined ? given : undefined;
     const namespace = key.slice(this.#cache.prefix.length, key.lastIndexOf('/'));
     const quotas = this.#namespaces.get(namespace) ?? new Map<string, Quota>();
@@ -166,10 +166,10 @@ export class Quotas implements AsyncDisposable {
     }
     if (quotas.size > 0) this.#namespaces.set(namespace, quotas);
     else this.#namespaces.delete(namespace);
-    this.#changed(namespace);
+    this.#markStale(namespace);
   }
 
-  /** The quotas of a namespace by name, with what is used of each at the revision of the watchCache. */
+  /** The quotas of a namespace by name, with their usage at the revision of the watchCache. */
   #tracked(namespace: string): readonly TrackedQuota[] {
     const quotas = this.#namespaces.get(namespace) ?? new Map<string, Quota>();
     return Array.from(quotas)
@@ -178,12 +178,12 @@ export class Quotas implements AsyncDisposable {
         const { watchCache } = this.#options;
         if (known !== undefined) return { item, tracker: known };
         const tracker = new QuotaTracker(watchCache, item.object as ResourceQuota, {
-          onChange: () => this.#changed(namespace),
+          onChange: () => this.#markStale(namespace),
           onLost: () => {
             tracker[Symbol.dispose]();
             const quota = quotas.get(key);
             if (quota?.tracker === tracker) quotas.set(key, { ...quota, tracker: undefined });
-            this.#changed(namespace);
+            this.#markStale(namespace);
           },
         });
         quotas.set(key, { item, tracker });
@@ -191,7 +191,7 @@ export class Quotas implements AsyncDisposable {
       });
   }
 
-  /** Uses the quotas of a namespace when everything in it is counted. */
+  /** Calls `use` when everything in the namespace is counted. */
   async #whenCounted<T>(namespace: string, use: (quotas: readonly TrackedQuota[]) => T): Promise<T> {
     for (;;) {
       const quotas = this.#tracked(namespace);
@@ -201,23 +201,23 @@ export class Quotas implements AsyncDisposable {
     }
   }
 
-  #changed(namespace: string): void {
+  #markStale(namespace: string): void {
     this.#stale.add(namespace);
-    if (this.#isRunning) this.#soon(windowMs);
+    if (this.#isRunning) this.#schedule(windowMs);
   }
 
-  #soon(ms: number): void {
+  #schedule(ms: number): void {
     this.#timer ??= setTimeout(() => {
-      this.#working = this.#work().then((isDone) => {
+      this.#working = this.#updateStale().then((isDone) => {
         this.#timer = undefined;
         this.#waitMs = isDone ? 0 : Math.min(Math.max(2 * this.#waitMs, retryMs.first), retryMs.longest);
-        if (this.#stale.size > 0 && this.#isRunning) this.#soon(Math.max(this.#waitMs, windowMs));
+        if (this.#stale.size > 0 && this.#isRunning) this.#schedule(Math.max(this.#waitMs, windowMs));
       });
     }, ms);
   }
 
-  /** Whether nothing has failed. */
-  async #work(): Promise<boolean> {
+  /** Updates the status of all stale quotas. Returns false if an update failed. */
+  async #updateStale(): Promise<boolean> {
     const namespaces = this.#stale;
     this.#stale = new Set();
     let isDone = true;
@@ -226,7 +226,7 @@ export class Quotas implements AsyncDisposable {
       try {
         await this.#turns.run(namespace, () => this.#reconcile(namespace));
       } catch (error) {
-        this.#options.log.warn({ err: error, namespace }, 'the status of quotas was not written; retrying');
+        this.#options.log.warn({ err: error, namespace }, 'failed to update the status of quotas, retrying');
         this.#stale.add(namespace);
         isDone = false;
       }
@@ -245,12 +245,12 @@ export class Quotas implements AsyncDisposable {
     for (const write of writes) {
       const commit = await store.commit([write]);
       await watchCache.waitForRevision(commit.revision);
-      // Another write came first, and its event makes the namespace stale again.
+      // After a conflict, the event of the other write marks the namespace as stale again.
     }
   }
 
   #statusWrite({ key, object, revision }: Item, used: Amounts): Write {
-    const quota = object as ResourceQuota; // the cache holds what the schema of the kind has decoded
+    const quota = object as ResourceQuota; // the cache of ResourceQuotas holds ResourceQuotas
     const { hard } = quota.spec;
     const amounts = Array.from(used).sort(([a], [b]) => (a < b ? -1 : 1));
     const status = {

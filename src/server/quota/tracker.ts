@@ -14,26 +14,26 @@ import type { Amounts, QuotaEvaluator, QuotaScope } from '../../api/quota.ts';
 import { evaluatorOf, usageOf } from './evaluators.ts';
 
 export interface TrackerListener {
-  /** What is used may have changed. */
+  /** The usage may have changed. */
   readonly onChange: () => void;
-  /** A change was missed, such as one of an object that cannot be decrypted: a new tracker has to count again. */
+  /** A change was missed, such as one of an object that cannot be decrypted. The listener replaces the tracker. */
   readonly onLost: () => void;
 }
 
-/** How many characters of stored objects are read in one turn of the event loop, which is a few milliseconds. */
+/** The number of characters to read per turn of the event loop: a few milliseconds. */
 const sliceLength = 512 * 1024;
 
 /**
- * What one quota limits, and what is used of it by the objects in the caches. It counts those that are there when it is
- * made, a slice in each turn of the event loop, and follows changes from that moment on: the sum of both is exact for the
- * revision of the watchCache once `isCounted`, and asking costs nothing.
+ * The limits of one quota and its usage by the objects in the caches. It counts existing objects in slices, one per turn
+ * of the event loop, and follows changes from its creation on. Once `isCounted`, the usage is exact for the revision of
+ * the watchCache, and reading it is free.
  */
 export class QuotaTracker implements Account, Disposable {
   readonly name: string;
   readonly hard: Amounts;
   readonly scopes: readonly QuotaScope[];
   readonly #used = new Map<string, Quantity>();
-  /** Resolves when all objects are counted, or the tracker was disposed of. */
+  /** Resolves when all objects are counted or the tracker is disposed of. */
   readonly counted: Promise<void>;
   readonly #watchers: readonly (readonly [ResourceCache, Watcher])[];
   readonly #uncounted: (readonly [items: Iterable<Item>, evaluator: QuotaEvaluator, names: readonly string[]])[] = [];
@@ -69,7 +69,7 @@ export class QuotaTracker implements Account, Disposable {
     return this.#isCounted;
   }
 
-  /** By the names that are limited and that something counts for. */
+  /** Name → amount, for the names that are limited and counted. */
   get used(): Amounts {
     return this.#used;
   }
@@ -113,12 +113,12 @@ function usageIn(
   item: Item | undefined,
 ): Amounts {
   if (item === undefined) return nothing;
-  // One of each name is counted without reading the object.
+  // Without scopes, `usageOf` may count the object without parsing it.
   if (scopes.length > 0 && !isCounted(scopes, evaluator, readable(item))) return nothing;
   return usageOf(evaluator, () => readable(item), names);
 }
 
-/** Of an object that cannot be decrypted it is known that it is there, and no more. */
+/** An object that cannot be decrypted is counted without its content. */
 const readable = ({ object, problem }: Item): ApiObject =>
   problem === undefined ? object : ({ metadata: object.metadata, spec: {}, status: {} } as ApiObject);
 

@@ -1,5 +1,5 @@
 import { badRequest } from '../../api/errors.ts';
-import type { Question as Asked } from '../../api/kinds/authorization/attributes.ts';
+import type { Question as ReviewedAttributes } from '../../api/kinds/authorization/attributes.ts';
 import type { LocalSubjectAccessReview } from '../../api/kinds/authorization/localsubjectaccessreview/kind.ts';
 import type { SelfSubjectAccessReview } from '../../api/kinds/authorization/selfsubjectaccessreview/kind.ts';
 import type {
@@ -8,24 +8,40 @@ import type {
 } from '../../api/kinds/authorization/selfsubjectrulesreview/kind.ts';
 import type { SubjectAccessReview } from '../../api/kinds/authorization/subjectaccessreview/kind.ts';
 import type { Attributes } from '../access/rbac/attributes.ts';
-import type { WholeRule } from '../access/rbac/rules.ts';
+import type { NormalizedRule } from '../access/rbac/rules.ts';
 import type { User } from '../reply.ts';
-import type { Question } from './question.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import type { ServerContext } from '../context.ts';
 
-/** May I? */
-export const reviewOwnAccess = (question: Question<SelfSubjectAccessReview>): SelfSubjectAccessReview => ({
-  ...question.object,
-  status: statusFor(question, question.user, question.object.spec),
-});
-
-/** May they? */
-export function reviewAccess<T extends SubjectAccessReview | LocalSubjectAccessReview>(question: Question<T>): T {
-  const { user = '', uid = '', groups = [] } = question.object.spec;
-  return { ...question.object, status: statusFor(question, { name: user, uid, groups }, question.object.spec) };
+/** A decoded, defaulted and validated object of a kind that is not stored. */
+export interface ReviewRequest<T extends ApiObject = ApiObject> {
+  readonly object: T;
+  /** The user of the request. */
+  readonly user: User;
+  readonly context: ServerContext;
 }
 
-/** What may I? Rules of roles that do not exist are told as an error beside those that do. */
-export function reviewOwnRules({ object, user, context }: Question<SelfSubjectRulesReview>): SelfSubjectRulesReview {
+/** Returns the object with its status, as the client receives it. */
+export type Reviewer = (request: ReviewRequest) => ApiObject | Promise<ApiObject>;
+
+/** Answers a SelfSubjectAccessReview. */
+export const reviewOwnAccess = (request: ReviewRequest<SelfSubjectAccessReview>): SelfSubjectAccessReview => ({
+  ...request.object,
+  status: statusFor(request, request.user, request.object.spec),
+});
+
+/** Answers a SubjectAccessReview or LocalSubjectAccessReview. */
+export function reviewAccess<T extends SubjectAccessReview | LocalSubjectAccessReview>(request: ReviewRequest<T>): T {
+  const { user = '', uid = '', groups = [] } = request.object.spec;
+  return { ...request.object, status: statusFor(request, { name: user, uid, groups }, request.object.spec) };
+}
+
+/** Answers a SelfSubjectRulesReview. Roles that do not exist are reported in `evaluationError`. */
+export function reviewOwnRules({
+  object,
+  user,
+  context,
+}: ReviewRequest<SelfSubjectRulesReview>): SelfSubjectRulesReview {
   const { namespace = '' } = object.spec;
   if (namespace === '') throw badRequest('no namespace on request');
   const { rules, missing } = context.access.policy.rulesFor(user, namespace);
@@ -36,8 +52,8 @@ export function reviewOwnRules({ object, user, context }: Question<SelfSubjectRu
   };
 }
 
-function splitRules(rules: readonly WholeRule[]): RulesReviewStatus {
-  const isForPaths = ({ nonResourceURLs }: WholeRule): boolean => nonResourceURLs.length > 0;
+function splitRules(rules: readonly NormalizedRule[]): RulesReviewStatus {
+  const isForPaths = ({ nonResourceURLs }: NormalizedRule): boolean => nonResourceURLs.length > 0;
   return {
     resourceRules: rules
       .filter((rule) => !isForPaths(rule))
@@ -52,14 +68,18 @@ function splitRules(rules: readonly WholeRule[]): RulesReviewStatus {
   };
 }
 
-function statusFor({ context }: Pick<Question, 'context'>, user: User, asked: Asked): SubjectAccessReview['status'] {
-  const { allowed, reason } = context.access.decide(user, attributesAsked(asked));
+function statusFor(
+  { context }: Pick<ReviewRequest, 'context'>,
+  user: User,
+  spec: ReviewedAttributes,
+): SubjectAccessReview['status'] {
+  const { allowed, reason } = context.access.decide(user, attributesOfReview(spec));
   return { allowed, ...(reason === '' ? {} : { reason }) };
 }
 
-/** Words such as `*` are taken as they are: only a rule that says `*` too allows them. */
-function attributesAsked({ resourceAttributes: asked, nonResourceAttributes: path }: Asked): Attributes {
-  if (asked === undefined) return { isResource: false, verb: path?.verb ?? '', path: path?.path ?? '' };
-  const { verb = '', group = '', resource = '', subresource = '', namespace = '', name = '' } = asked;
+/** A `*` in a review is literal: only a rule with `*` allows it. */
+function attributesOfReview({ resourceAttributes, nonResourceAttributes: path }: ReviewedAttributes): Attributes {
+  if (resourceAttributes === undefined) return { isResource: false, verb: path?.verb ?? '', path: path?.path ?? '' };
+  const { verb = '', group = '', resource = '', subresource = '', namespace = '', name = '' } = resourceAttributes;
   return { isResource: true, verb, group, resource, subresource, namespace, name };
 }

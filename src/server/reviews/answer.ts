@@ -10,9 +10,33 @@ import type { ResourceRequest } from '../request.ts';
 import { readObject } from '../verbs/body.ts';
 import { namespaceMismatch } from '../verbs/create-object.ts';
 import { parseWriteOptions } from '../verbs/write-options.ts';
-import { reviewers } from './reviewers.ts';
+import { selfSubjectReviewKind } from '../../api/kinds/authentication/selfsubjectreview/kind.ts';
+import { tokenReviewKind } from '../../api/kinds/authentication/tokenreview/kind.ts';
+import { localSubjectAccessReviewKind } from '../../api/kinds/authorization/localsubjectaccessreview/kind.ts';
+import { selfSubjectAccessReviewKind } from '../../api/kinds/authorization/selfsubjectaccessreview/kind.ts';
+import { selfSubjectRulesReviewKind } from '../../api/kinds/authorization/selfsubjectrulesreview/kind.ts';
+import { subjectAccessReviewKind } from '../../api/kinds/authorization/subjectaccessreview/kind.ts';
+import { timestamp } from '../../api/timestamp.ts';
+import { reviewSelf, reviewToken } from './identity.ts';
+import { reviewAccess, reviewOwnAccess, reviewOwnRules } from './access.ts';
+import type { ReviewRequest, Reviewer } from './access.ts';
 
-/** POST of a kind that is not stored: the object is a question, and comes back with the answer in it. */
+/** A row of the table: the types ensure that a reviewer only gets objects of its kind. */
+const entry = <T extends ApiObject>(
+  kind: Kind<T>,
+  review: (request: ReviewRequest<T>) => ApiObject | Promise<ApiObject>,
+): [Kind, Reviewer] => [kind as Kind, review as Reviewer];
+
+const reviewers: ReadonlyMap<Kind, Reviewer> = new Map([
+  entry(selfSubjectAccessReviewKind, reviewOwnAccess),
+  entry(subjectAccessReviewKind, reviewAccess),
+  entry(localSubjectAccessReviewKind, reviewAccess),
+  entry(selfSubjectRulesReviewKind, reviewOwnRules),
+  entry(tokenReviewKind, ({ object, context }) => reviewToken(object, context.identity.authenticator)),
+  entry(selfSubjectReviewKind, ({ object, user, context }) => reviewSelf(object, user, timestamp(context.clock()))),
+]);
+
+/** Handles a POST of a kind that is not stored and replies with the object and its status. */
 export async function answerReview(
   context: ServerContext,
   kind: Kind,
@@ -21,21 +45,21 @@ export async function answerReview(
 ): Promise<Reply> {
   const reviewer = reviewers.get(kind);
   if (reviewer === undefined) throw notFound({ group: kind.group, resource: kind.plural, name: '' });
-  negotiate(request.header('accept'), []); // there is neither a table nor metadata of an answer
+  negotiate(request.header('accept'), []); // reviews have no table and no PartialObjectMetadata
   const options = parseWriteOptions(info.query, 'CreateOptions');
   const body = await readObject(context, request, kind, options.fieldValidation);
   for (const warning of body.warnings) warnings.push(warning);
-  const object = kind.applyDefaults(placed(kind, info, body.object));
+  const object = kind.applyDefaults(withNamespace(kind, info, body.object));
   const errors = await body.work.run(() => kind.validateCreate(object, context.write));
-  // Kubernetes leaves out the kind here.
+  // Kubernetes omits the kind in this error.
   if (errors.length > 0) throw invalid({ group: kind.group, resource: '', name: '' }, errors);
   const answer = await reviewer({ object, user: request.user, context });
   const { kind: _kind, apiVersion: _apiVersion, ...rest } = answer;
   return jsonReply(201, `${JSON.stringify({ kind: kind.kind, apiVersion: apiVersionOf(kind), ...rest })}\n`);
 }
 
-/** The question with the namespace of the URL, if its kind is in one. */
-function placed(kind: Kind, info: ResourceRequest, object: ApiObject): ApiObject {
+/** The object with the namespace of the URL, if its kind is namespaced. */
+function withNamespace(kind: Kind, info: ResourceRequest, object: ApiObject): ApiObject {
   const { namespace = '', ...metadata } = object.metadata;
   if (!kind.namespaced) return { ...object, metadata };
   if (namespace !== '' && namespace !== info.namespace) throw namespaceMismatch();

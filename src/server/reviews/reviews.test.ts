@@ -35,7 +35,7 @@ describe('access reviews', () => {
 
   const own: readonly { name: string; user: string; spec: object; status: object }[] = [
     {
-      name: 'a right in a namespace, for one name',
+      name: 'a permission in a namespace, for one name',
       user: 'alice',
       spec: { resourceAttributes: { ...pods, name: 'web' } },
       status: {
@@ -65,7 +65,7 @@ describe('access reviews', () => {
       status: { allowed: false },
     },
     {
-      name: 'a right everywhere',
+      name: 'a permission in all namespaces',
       user: 'bob',
       spec: { resourceAttributes: { verb: '*', group: 'apps', resource: '*' } },
       status: {
@@ -100,7 +100,7 @@ describe('access reviews', () => {
     },
   ];
   for (const { name, user, spec, status } of own) {
-    test(`may I: ${name}`, async () => {
+    test(`SelfSubjectAccessReview: ${name}`, async () => {
       const { status: code, body } = await ask(user, 'selfsubjectaccessreviews', spec);
       assert.equal(code, 201);
       assert.deepEqual(body, {
@@ -113,7 +113,7 @@ describe('access reviews', () => {
     });
   }
 
-  test('may they: users, groups, and nobody without the right to ask', async () => {
+  test('SubjectAccessReview: users, groups, and only for users who may create it', async () => {
     const spec = { user: 'alice', groups: ['g'], extra: { a: ['b'] }, uid: '1', resourceAttributes: pods };
     const refused = await ask('alice', 'subjectaccessreviews', spec);
     assert.equal(
@@ -139,7 +139,7 @@ describe('access reviews', () => {
     }
   });
 
-  test('may they here: in one namespace, which must be that of the question', async () => {
+  test('LocalSubjectAccessReview: requires the namespace of the request', async () => {
     const url = `${reviews}/namespaces/default/localsubjectaccessreviews`;
     const spec = { user: 'alice', resourceAttributes: { ...pods, name: 'web' } };
     const { body } = await server.ask('POST', url, { body: { spec } });
@@ -154,7 +154,7 @@ describe('access reviews', () => {
     assert.equal(missing.status, 404);
   });
 
-  test('what may I: the rules of all roles, apart for resources and paths', async () => {
+  test('SelfSubjectRulesReview: lists the rules of all roles, resources apart from paths', async () => {
     const { body } = await ask('alice', 'selfsubjectrulesreviews', { namespace: 'default' });
     assert.deepEqual(body.metadata, {});
     assert.equal(body.status.incomplete, false);
@@ -177,14 +177,14 @@ describe('access reviews', () => {
 
   const invalid: readonly { name: string; plural: string; body: object; message: string }[] = [
     {
-      name: 'no question',
+      name: 'no attributes',
       plural: 'selfsubjectaccessreviews',
       body: {},
       message:
         '.authorization.k8s.io "" is invalid: spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified',
     },
     {
-      name: 'two questions and a name',
+      name: 'two kinds of attributes and a name',
       plural: 'selfsubjectaccessreviews',
       body: {
         metadata: { name: 'x' },
@@ -194,14 +194,14 @@ describe('access reviews', () => {
         '.authorization.k8s.io "" is invalid: [spec.nonResourceAttributes: Invalid value: {"Path":"/api","Verb":"get"}: cannot be specified in combination with resourceAttributes, metadata: Invalid value: {"name":"x"}: must be empty]',
     },
     {
-      name: 'nobody',
+      name: 'no user',
       plural: 'subjectaccessreviews',
       body: {},
       message:
         '.authorization.k8s.io "" is invalid: [spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified, spec.user: Invalid value: "": at least one of user or group must be specified]',
     },
     {
-      name: 'selectors that say nothing or everything twice',
+      name: 'empty and duplicate selectors',
       plural: 'selfsubjectaccessreviews',
       body: {
         spec: {
@@ -230,7 +230,7 @@ describe('access reviews', () => {
         '.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "": must match metadata.namespace',
     },
   ];
-  test('each requirement of a selector is looked at', async () => {
+  test('validates each requirement of a selector', async () => {
     const requirements = [
       { key: '', operator: 'Foo' },
       { key: 'a', operator: 'In' },
@@ -257,7 +257,7 @@ describe('access reviews', () => {
     );
   });
 
-  test('a namespace on a review that is in none is left out', async () => {
+  test('drops the namespace of a cluster-scoped review', async () => {
     const { status, body } = await ask(
       'bob',
       'selfsubjectaccessreviews',
@@ -268,7 +268,7 @@ describe('access reviews', () => {
   });
 
   for (const { name, plural, body, message } of invalid) {
-    test(`a review with ${name} is a 422`, async () => {
+    test(`rejects a review with ${name}`, async () => {
       const answer = await server.ask('POST', `${reviews}/${plural}`, { body });
       assert.equal(answer.status, 422);
       assert.equal(answer.body.message, message);
@@ -276,7 +276,7 @@ describe('access reviews', () => {
     });
   }
 
-  test('protobuf is understood, selectors and extra included', async () => {
+  test('accepts protobuf, selectors and extra included', async () => {
     const apiVersion = 'authorization.k8s.io/v1';
     const type = 'application/vnd.kubernetes.protobuf';
     const self = encodeProtobuf(selfSubjectAccessReview, {
@@ -304,7 +304,7 @@ describe('access reviews', () => {
     assert.deepEqual(theirs.body.spec, spec);
   });
 
-  test('a review is a question, not an object', async () => {
+  test('a review can only be created', async () => {
     const table = await server.ask('POST', `${reviews}/selfsubjectaccessreviews`, {
       body: { spec: { resourceAttributes: pods } },
       accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',

@@ -16,7 +16,7 @@ export interface Allocation {
   readonly object: ApiObject;
   readonly writes: readonly Write[];
   settle(): void;
-  conflictFor(key: string): StatusError | 'plan again';
+  conflictFor(key: string): StatusError | 'retry';
 }
 
 export function allocateForCreate(
@@ -82,7 +82,7 @@ const nothing = (object: ApiObject): Allocation => ({
   object,
   writes: [],
   settle: () => undefined,
-  conflictFor: () => 'plan again',
+  conflictFor: () => 'retry',
 });
 
 /** What one commit takes. */
@@ -111,7 +111,7 @@ function allocated(plan: Plan): Allocation {
     object: service,
     writes,
     settle: () => plan.settle(),
-    conflictFor: (key) => plan.conflictFor(key) ?? 'plan again',
+    conflictFor: (key) => plan.conflictFor(key) ?? 'retry',
   };
 }
 

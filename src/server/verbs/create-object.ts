@@ -2,7 +2,7 @@ import { alreadyExists, badRequest, failure, invalid, tryAgain } from '../../api
 import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { generateName } from '../../api/names.ts';
 import { validateMetadataCreate } from '../../api/validate-metadata.ts';
-import { checkGrants } from '../access/rbac/writes.ts';
+import { checkEscalation } from '../access/rbac/escalation.ts';
 import { admission } from '../admission/webhooks/admission.ts';
 import { denyExternalIps } from '../admission/external-ips.ts';
 import { withDefaultIngressClass } from '../admission/ingress-class.ts';
@@ -44,7 +44,7 @@ export async function createObject(
   );
   const { name = '', generateName: prefix = '' } = identified.metadata;
   checkNamespace(context, resource, request.namespace, name || prefix);
-  await work.run(() => checkGrants(context, resource, request, { next: identified, old: undefined }));
+  await work.run(() => checkEscalation(context, resource, request, { next: identified, old: undefined }));
   const isGenerated = name === '' && prefix !== '';
   let names = isGenerated ? nameAttempts : 1;
   for (let attempt = 0; attempt < claimAttempts; attempt++) {
@@ -165,7 +165,7 @@ async function commitNew(
   if (!(await context.watchCache.waitForRevision(commit.revision))) throw tryAgain('create', subjectOf(resource));
   if (commit.key === key) return 'name taken';
   const conflict = allocation.conflictFor(commit.key);
-  if (conflict !== 'plan again') throw conflict;
+  if (conflict !== 'retry') throw conflict;
   return 'claim lost';
 }
 

@@ -5,7 +5,7 @@ import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { validateMetadataUpdate } from '../../api/validate-metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
-import { checkGrants, requireCreate } from '../access/rbac/writes.ts';
+import { checkEscalation, requireCreate } from '../access/rbac/escalation.ts';
 import { admission } from '../admission/webhooks/admission.ts';
 import { denyExternalIps } from '../admission/external-ips.ts';
 import { requireNamespace } from '../admission/namespace.ts';
@@ -97,7 +97,7 @@ async function tryUpdate(
   const { work } = request;
   const old = await work.run(() => servedObject(resource, item));
   const revised = await revision.revise(old, work);
-  await work.run(() => checkGrants(context, resource, request, { next: revised, old }));
+  await work.run(() => checkEscalation(context, resource, request, { next: revised, old }));
   checkRevision(resource, revised, old);
   const carried = carriedOver(resource.kind, revised, old);
   const tracked = await work.run(() => track(context, resource, request, { revised: carried, old }));
@@ -157,8 +157,8 @@ async function commitUpdate(
   }
   if (!(await context.watchCache.waitForRevision(commit.revision)))
     throw tryAgain('update', subjectOf(resource, request.name));
-  const lost = commit.key === item.key ? 'plan again' : allocation.conflictFor(commit.key);
-  if (lost !== 'plan again') throw lost;
+  const lost = commit.key === item.key ? 'retry' : allocation.conflictFor(commit.key);
+  if (lost !== 'retry') throw lost;
   return 'again';
 }
 

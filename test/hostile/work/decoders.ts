@@ -15,7 +15,7 @@ import { WireWriter } from '../../../src/api/schema/wire.ts';
 import { parseYaml } from '../../../src/api/schema/yaml.ts';
 import { parseFieldSelector } from '../../../src/api/selectors/fields.ts';
 import { matchesLabels, parseLabelSelector } from '../../../src/api/selectors/labels.ts';
-import { bearerToken, protocolToken } from '../../../src/server/access/identity/bearer.ts';
+import { bearerToken, protocolToken } from '../../../src/server/access/identity/authenticator.ts';
 import { readImpersonation } from '../../../src/server/access/identity/impersonation.ts';
 import { negotiate } from '../../../src/server/negotiate/accept.ts';
 import { parseRequest } from '../../../src/server/request.ts';

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 
 import type { User } from '../../reply.ts';
 import { testServer } from '../../testing/server.ts';
-import { impersonatedThings, impersonatedUser, readImpersonation } from './impersonation.ts';
+import { impersonationTargets, impersonatedUser, readImpersonation } from './impersonation.ts';
 
 const known = 'system:authenticated';
 const unknown = 'system:unauthenticated';
@@ -140,7 +140,7 @@ test('each thing is asked for in Kubernetes’ order', () => {
   const asked = readImpersonation(headers);
   assert.ok(asked);
   const own = 'authentication.k8s.io';
-  assert.deepEqual(impersonatedThings(asked), [
+  assert.deepEqual(impersonationTargets(asked), [
     { group: '', resource: 'serviceaccounts', subresource: '', namespace: 'shop', name: 'cart' },
     { group: '', resource: 'groups', subresource: '', namespace: '', name: 'g' },
     { group: own, resource: 'userextras', subresource: 'scopes', namespace: '', name: 'a' },

@@ -5,7 +5,7 @@ import { accountGroups } from './claims.ts';
 import { anonymous } from './verdict.ts';
 
 /** One thing that a user must be allowed to `impersonate`. */
-export interface ImpersonatedThing {
+export interface ImpersonationTarget {
   readonly group: '' | 'authentication.k8s.io';
   readonly resource: 'users' | 'groups' | 'serviceaccounts' | 'uids' | 'userextras';
   /** The key of a userextra. */
@@ -67,17 +67,17 @@ function decoded(key: string): string {
  * The request as the user that it asks to be taken for. `allow` throws a 403 for what the real user may not impersonate,
  * and is asked about each thing in turn.
  */
-export function actingAs(
+export function impersonate(
   request: ApiRequest,
   asked: Impersonation,
-  allow: (user: User, thing: ImpersonatedThing) => void,
+  allow: (user: User, thing: ImpersonationTarget) => void,
 ): ApiRequest {
-  for (const thing of impersonatedThings(asked)) allow(request.user, thing);
+  for (const thing of impersonationTargets(asked)) allow(request.user, thing);
   return { ...request, user: impersonatedUser(asked), impersonator: request.user, impersonation: undefined };
 }
 
 /** Everything that must be allowed, in the order in which Kubernetes asks. Throws a 400 when no user is named. */
-export function impersonatedThings(asked: Impersonation): readonly ImpersonatedThing[] {
+export function impersonationTargets(asked: Impersonation): readonly ImpersonationTarget[] {
   const { user, groups, extra, uid } = asked;
   const extras = [...extra].flatMap(([key, values]) => values.map((value) => ({ key, value })));
   if (user === '') throw withoutUser(asked);

@@ -6,7 +6,7 @@ import type { Lookup } from './bound-objects.ts';
 import { boundObjectError } from './bound-objects.ts';
 import type { KubernetesClaims, TokenClaims } from './claims.ts';
 import { accountGroups, accountUserName, readClaims } from './claims.ts';
-import { Recent } from './recent.ts';
+import { LruCache } from './lru-cache.ts';
 import type { TokenKeys } from './token-keys.ts';
 import type { Verdict } from './verdict.ts';
 import { authenticated, credentialId, unknownToken } from './verdict.ts';
@@ -30,7 +30,7 @@ export interface TokenContent {
 }
 
 /** A token whose signature was good, kept so that it need not be checked again. */
-interface Known {
+interface VerifiedToken {
   readonly kid: string;
   readonly claims: TokenClaims;
   readonly user: User;
@@ -55,7 +55,7 @@ const maxTokenLength = 16 * 1024;
  */
 export class ServiceAccountTokens {
   readonly #options: ServiceAccountTokenOptions;
-  readonly #known = new Recent<string, Known>(mostKnown);
+  readonly #known = new LruCache<string, VerifiedToken>(mostKnown);
   #refreshed = 0;
 
   constructor(options: ServiceAccountTokenOptions) {
@@ -105,7 +105,7 @@ export class ServiceAccountTokens {
   }
 
   /** Everything but the signature. */
-  #judge(token: string, { kid, claims, user }: Known, audiences: readonly string[]): Verdict {
+  #judge(token: string, { kid, claims, user }: VerifiedToken, audiences: readonly string[]): Verdict {
     const { keys, lookup, clock } = this.#options;
     const now = clock();
     this.#refreshSometimes(now);
@@ -127,7 +127,7 @@ export class ServiceAccountTokens {
     return error === undefined ? { valid: true, user, audiences: shared } : refused(error);
   }
 
-  async #checkSignature(token: string): Promise<Known | Verdict> {
+  async #checkSignature(token: string): Promise<VerifiedToken | Verdict> {
     if (token.length > maxTokenLength) return unknownToken;
     const parts = token.split('.');
     const [header = '', , signature = ''] = parts;

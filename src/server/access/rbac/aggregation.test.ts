@@ -5,7 +5,7 @@ import type { ClusterRole } from '../../../api/kinds/rbac/clusterrole/kind.ts';
 import type { TestServer } from '../../testing/server.ts';
 import { testServer } from '../../testing/server.ts';
 import { until } from '../../testing/until.ts';
-import { gatheredRules } from './aggregation.ts';
+import { aggregatedRules } from './aggregation.ts';
 
 const rule = (resource: string): NonNullable<ClusterRole['rules']>[number] => ({
   verbs: ['get'],
@@ -59,7 +59,7 @@ const rows: readonly { name: string; given: ClusterRole; want: readonly string[]
 describe('a role gathers rules', () => {
   for (const { name, given, want } of rows) {
     test(name, () => {
-      const rules = gatheredRules(given, [...others, given]);
+      const rules = aggregatedRules(given, [...others, given]);
       assert.deepEqual(
         rules.map(({ resources }) => resources?.[0]),
         want,

@@ -18,7 +18,7 @@ const manager = 'clusterrole-aggregation-controller';
 const retryMs = 1000;
 
 /** The rules that a role gathers from others, in the order of its selectors and then of names, each once. */
-export function gatheredRules(role: ClusterRole, others: Iterable<ClusterRole>): readonly PolicyRule[] {
+export function aggregatedRules(role: ClusterRole, others: Iterable<ClusterRole>): readonly PolicyRule[] {
   const sorted = [...others].toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
   /** as JSON, which tells them apart */
   const rules = new Map<string, PolicyRule>();
@@ -107,7 +107,7 @@ export class RoleAggregation {
   }
 
   async #gather(role: ClusterRole): Promise<void> {
-    const rules = gatheredRules(role, this.#roles.values());
+    const rules = aggregatedRules(role, this.#roles.values());
     if (equalJson(rules, role.rules ?? [])) return;
     const { name = '' } = role.metadata;
     await updateObject(

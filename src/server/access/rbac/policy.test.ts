@@ -10,7 +10,7 @@ import type { User } from '../../reply.ts';
 import type { TestServer } from '../../testing/server.ts';
 import { testServer } from '../../testing/server.ts';
 import type { ResourceAttributes } from './attributes.ts';
-import { allows, whole } from './rules.ts';
+import { allows, normalized } from './rules.ts';
 
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 const namespaces = ['default', 'kube-public'];
@@ -117,7 +117,7 @@ function naive(objects: Objects, user: User, attributes: ResourceAttributes): bo
       ({ metadata }) =>
         metadata.name === name && (kind === 'ClusterRole' || metadata.namespace === binding.metadata.namespace),
     );
-    return role !== undefined && allows((role.rules ?? []).map(whole), attributes);
+    return role !== undefined && allows((role.rules ?? []).map(normalized), attributes);
   });
 }
 

@@ -11,12 +11,12 @@ import type { User } from '../../reply.ts';
 import type { Attributes } from './attributes.ts';
 import type { Grant } from './grants.ts';
 import { GrantIndex, grantsOf } from './grants.ts';
-import type { WholeRule } from './rules.ts';
-import { allows, whole } from './rules.ts';
+import type { NormalizedRule } from './rules.ts';
+import { allows, normalized } from './rules.ts';
 
 /** The rules that somebody holds, and the roles that are bound to them and do not exist. */
 export interface HeldRules {
-  readonly rules: readonly WholeRule[];
+  readonly rules: readonly NormalizedRule[];
   /** One text a role, such as `clusterrole.rbac.authorization.k8s.io "x" not found`. */
   readonly missing: readonly string[];
 }
@@ -27,7 +27,7 @@ export interface HeldRules {
  */
 export class Policy {
   /** `name` of a ClusterRole or `namespace/name` of a Role → its rules */
-  readonly #roles = new Map<string, readonly WholeRule[]>();
+  readonly #roles = new Map<string, readonly NormalizedRule[]>();
   /** key of a binding → what it grants */
   readonly #bindings = new Map<string, readonly Grant[]>();
   readonly #everywhere = new GrantIndex();
@@ -66,7 +66,7 @@ export class Policy {
   }
 
   /** The rules of the role that a binding in `namespace` names; undefined when there is no such role. */
-  rulesOf({ kind, name }: Binding['roleRef'], namespace: string): readonly WholeRule[] | undefined {
+  rulesOf({ kind, name }: Binding['roleRef'], namespace: string): readonly NormalizedRule[] | undefined {
     return this.#roles.get(kind === 'Role' ? `${namespace}/${name}` : name);
   }
 
@@ -78,7 +78,7 @@ export class Policy {
 
   #setRole(key: string, role: Role | undefined): void {
     if (role === undefined) this.#roles.delete(key);
-    else this.#roles.set(key, (role.rules ?? []).map(whole));
+    else this.#roles.set(key, (role.rules ?? []).map(normalized));
   }
 
   #setBinding(key: string, binding: Binding | undefined): void {

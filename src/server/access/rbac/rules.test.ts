@@ -5,7 +5,7 @@ import fc from 'fast-check';
 
 import type { PolicyRule } from '../../../api/kinds/rbac/policy-rule.ts';
 import type { Attributes, ResourceAttributes } from './attributes.ts';
-import { allows, whole } from './rules.ts';
+import { allows, normalized } from './rules.ts';
 
 const request = (change: Partial<ResourceAttributes>): ResourceAttributes => ({
   isResource: true,
@@ -141,13 +141,13 @@ const rows: readonly Row[] = [
 describe('a rule allows', () => {
   for (const { name, rule: given, allows: allowed, refuses } of rows) {
     test(name, () => {
-      for (const attributes of allowed) assert.ok(allows([whole(given)], attributes), JSON.stringify(attributes));
-      for (const attributes of refuses) assert.ok(!allows([whole(given)], attributes), JSON.stringify(attributes));
+      for (const attributes of allowed) assert.ok(allows([normalized(given)], attributes), JSON.stringify(attributes));
+      for (const attributes of refuses) assert.ok(!allows([normalized(given)], attributes), JSON.stringify(attributes));
     });
   }
 
   test('what one of several rules allows, and no mixture of them', () => {
-    const rules = [rule({}), rule({ verbs: ['list'], resources: ['services'] })].map(whole);
+    const rules = [rule({}), rule({ verbs: ['list'], resources: ['services'] })].map(normalized);
     assert.ok(allows(rules, request({ verb: 'list', resource: 'services' })));
     assert.ok(!allows(rules, request({ verb: 'list' })));
     assert.ok(!allows(rules, request({ resource: 'services' })));
@@ -230,7 +230,7 @@ test('rules allow exactly what a naive model allows', () => {
     fc.property(fc.array(anyRule, { maxLength: 4 }), anyRequest, (rules, attributes) => {
       const expected = rules.flatMap(linePatterns).some((pattern) => pattern.test(lineOf(attributes)));
       if (expected) allowed++;
-      assert.equal(allows(rules.map(whole), attributes), expected);
+      assert.equal(allows(rules.map(normalized), attributes), expected);
     }),
     { numRuns: 3000 },
   );

@@ -6,23 +6,23 @@ const all = '*';
 const none: readonly string[] = [];
 
 /** A rule with every field in its place. */
-export type WholeRule = { readonly [Field in keyof PolicyRule]-?: readonly string[] };
+export type NormalizedRule = { readonly [Field in keyof PolicyRule]-?: readonly string[] };
 
 /** The same rule with every field, in one order: objects of one shape are read several times as fast. */
-export const whole = ({
+export const normalized = ({
   verbs,
   apiGroups = none,
   resources = none,
   resourceNames = none,
   nonResourceURLs = none,
-}: PolicyRule): WholeRule => ({ verbs: verbs ?? none, apiGroups, resources, resourceNames, nonResourceURLs });
+}: PolicyRule): NormalizedRule => ({ verbs: verbs ?? none, apiGroups, resources, resourceNames, nonResourceURLs });
 
 /** Whether one of the rules allows what is asked. Rules only add: none of them can forbid. */
-export function allows(rules: readonly WholeRule[], attributes: Attributes): boolean {
+export function allows(rules: readonly NormalizedRule[], attributes: Attributes): boolean {
   return attributes.isResource ? allowsResource(rules, attributes) : allowsPath(rules, attributes);
 }
 
-function allowsResource(rules: readonly WholeRule[], attributes: ResourceAttributes): boolean {
+function allowsResource(rules: readonly NormalizedRule[], attributes: ResourceAttributes): boolean {
   const { verb, group, resource, subresource, name } = attributes;
   const what = subresource === '' ? resource : `${resource}/${subresource}`;
   for (const rule of rules) {
@@ -38,7 +38,7 @@ function allowsResource(rules: readonly WholeRule[], attributes: ResourceAttribu
   return false;
 }
 
-function allowsPath(rules: readonly WholeRule[], { verb, path }: PathAttributes): boolean {
+function allowsPath(rules: readonly NormalizedRule[], { verb, path }: PathAttributes): boolean {
   for (const { verbs, nonResourceURLs } of rules) {
     if (hasOrAll(verbs, verb) && nonResourceURLs.some((pattern) => matchesPath(pattern, path))) return true;
   }

@@ -1,4 +1,4 @@
-// Where a webhook is: at the URL it gives, or behind a Service of this cluster.
+// The address of a webhook: its URL, or an endpoint of a Service of this cluster.
 import { isReady, serviceKeyOf } from '../../../api/kinds/discovery/endpointslice/facts.ts';
 import { isExternalName } from '../../../api/kinds/core/service/facts.ts';
 import { serviceKind } from '../../../api/kinds/core/service/kind.ts';
@@ -11,49 +11,47 @@ import type {
 } from '../../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 
-/** Whom to call, and where. */
 export interface Address {
-  /** As it is named: what certificates and error messages say. */
+  /** The URL as configured, for certificates and error messages. */
   readonly url: string;
-  /** Where it is now; undefined: at the host of the URL. Throws why it is nowhere, in Kubernetes' words. */
-  resolve(): Place | undefined;
+  /** The endpoint to connect to; undefined: the host of the URL. Throws the error of Kubernetes if there is none. */
+  resolve(): Endpoint | undefined;
 }
 
-interface Place {
+interface Endpoint {
   readonly host: string;
   readonly port: number;
 }
 
-/** The address of a webhook. */
 export function addressOf({ url = '', service }: WebhookClientConfig, watchCache: WatchCache): Address {
   if (service === undefined) return { url, resolve: () => undefined };
   const { namespace, name, port = 443, path = '' } = service;
-  return { url: `https://${name}.${namespace}.svc:${port}${path}`, resolve: () => behind(service, watchCache) };
+  return { url: `https://${name}.${namespace}.svc:${port}${path}`, resolve: () => endpointOf(service, watchCache) };
 }
 
 /**
- * One of the endpoints of a Service, as kube-apiserver does with `--enable-aggregator-routing`: a cluster IP is of use
- * only where a proxy serves it, and the machine of the API server need not have one.
+ * A random ready endpoint of a Service, as kube-apiserver with `--enable-aggregator-routing`: cluster IPs need a proxy,
+ * which the machine of the API server may not have.
  */
-function behind({ namespace, name, port = 443 }: ServiceReference, watchCache: WatchCache): Place {
+function endpointOf({ namespace, name, port = 443 }: ServiceReference, watchCache: WatchCache): Endpoint {
   const services = watchCache.of(serviceKind);
   const service = services.get(services.key(namespace, name))?.object as Service | undefined;
   if (service === undefined) throw new Error(`service ${JSON.stringify(name)} not found`);
   if (isExternalName(service)) return { host: service.spec.externalName ?? '', port };
-  const wanted = (service.spec.ports ?? []).find((each) => each.port === port);
-  if (wanted === undefined) throw new Error(`no service port ${port} found for service ${JSON.stringify(name)}`);
+  const servicePort = (service.spec.ports ?? []).find((each) => each.port === port);
+  if (servicePort === undefined) throw new Error(`no service port ${port} found for service ${JSON.stringify(name)}`);
   const slices = watchCache.of(endpointSliceKind);
   const ready = slices
     .range(slices.scope(namespace))
     .map(({ object }) => object as EndpointSlice)
     .filter((slice) => serviceKeyOf(slice) === `${namespace}/${name}`)
-    .flatMap((slice) => readyIn(slice, wanted.name ?? ''));
+    .flatMap((slice) => readyEndpoints(slice, servicePort.name ?? ''));
   const chosen = ready[Math.floor(Math.random() * ready.length)];
   if (chosen === undefined) throw new Error(`no endpoints available for service ${JSON.stringify(name)}`);
   return chosen;
 }
 
-function readyIn({ endpoints, ports }: EndpointSlice, name: string): readonly Place[] {
+function readyEndpoints({ endpoints, ports }: EndpointSlice, name: string): readonly Endpoint[] {
   const { port } = (ports ?? []).find((each) => (each.name ?? '') === name) ?? {};
   if (port === undefined) return [];
   return (endpoints ?? [])

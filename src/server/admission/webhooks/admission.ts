@@ -4,21 +4,22 @@ import type { Resource } from '../../resource.ts';
 import type { WriteRequest } from '../../verbs/write-request.ts';
 import type { Attempt } from './attempt.ts';
 
-/** What a write is about to do. */
+/** The change that a write is about to commit. */
 export interface Change {
   readonly operation: Attempt['operation'];
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;
 }
 
-/** Who writes, and how. */
+/** The request behind a write. */
 export type Writer = Pick<WriteRequest, 'user' | 'subresource' | 'dryRun' | 'warnings' | 'sent'>;
 
 const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 
 /**
- * Asks webhooks about a write before it is committed, dry runs included: what has side effects then cannot be
- * configured. Undefined when there is nobody to ask, so that nothing is awaited; the server's own writes ask nobody.
+ * Calls the validating webhooks for a write before it is committed, for dry runs too: webhooks with side effects cannot
+ * be configured. Returns undefined if no webhook applies, so that the caller need not await. Writes of the server itself
+ * are not checked.
  */
 export function admission(
   { plugins, webhooks }: ServerContext,

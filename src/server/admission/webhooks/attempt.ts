@@ -3,37 +3,37 @@ import { kinds } from '../../../api/kinds/registry.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
 import type { User } from '../../reply.ts';
 
-/** A write that is ready to be committed, as webhooks see it. */
+/** A write that is ready to be committed, as webhooks see it: the `attributes` of Kubernetes' admission. */
 export interface Attempt {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE';
-  /** In the version that the client wrote. */
+  /** In the version of the request. */
   readonly kind: Kind;
   readonly subresource: string;
-  /** What the object is to be; undefined when it is deleted. */
+  /** The new object; undefined for a deletion. */
   readonly object: ApiObject | undefined;
-  /** What it is; undefined when it is created. */
+  /** The existing object; undefined for a creation. */
   readonly old: ApiObject | undefined;
   readonly user: User;
   readonly dryRun: boolean;
-  /** CreateOptions, UpdateOptions or DeleteOptions, as they were sent. */
+  /** The CreateOptions, UpdateOptions or DeleteOptions of the request. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** The object that an attempt is about, whatever becomes of it. */
+/** The new object, or the existing one of a deletion. */
 export const subjectOfAttempt = ({ object, old }: Attempt): ApiObject => object ?? old ?? { metadata: {} };
 
-/** In which kind objects are stored that are served in this one. */
+/** The kind in which objects of a served kind are stored. */
 const storageOf = (kind: Kind): Kind => kind.storage?.kind ?? kind;
 
-/** Worked out once: most writes match no rule and ask for them. */
+/** Computed once: most writes match no rule and need them. */
 const byKind: ReadonlyMap<Kind, readonly Kind[]> = new Map(
   kinds.map((kind) => [kind, kinds.filter((other) => other !== kind && storageOf(other) === storageOf(kind))]),
 );
 
-/** The kinds in which the same objects are served: other versions, and for Events another group. */
+/** The other kinds that serve the same objects: other versions, and for Events another group. */
 export const equivalents = (kind: Kind): readonly Kind[] => byKind.get(kind) ?? [];
 
-/** An object of one kind as another shows it, through the form in which both are stored. */
+/** Converts an object to another kind through the stored one. */
 export function converted(object: ApiObject, from: Kind, to: Kind): ApiObject {
   if (from === to) return object;
   const stored = from.storage === undefined ? object : from.storage.toStorage(object);

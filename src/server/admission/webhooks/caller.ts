@@ -5,37 +5,36 @@ import { joinHostPort } from '../../../api/addresses.ts';
 import { messageOf } from '../../../api/error-message.ts';
 import type { Address } from './address.ts';
 
-/** One call. */
 export interface Call {
   readonly address: Address;
-  /** Authorities to trust, PEM; undefined: those of the system. */
+  /** The trusted authorities, PEM; undefined: those of the system. */
   readonly ca: string | undefined;
   readonly body: string;
   readonly timeoutSeconds: number;
 }
 
-/** More than any answer to an AdmissionReview takes. */
-const maxAnswerBytes = 3 * 1024 * 1024;
-/** A connection that nobody used for this long is closed. */
+/** More than any AdmissionReview response needs. */
+const maxResponseBytes = 3 * 1024 * 1024;
+/** Idle connections are closed after this time. */
 const idleMs = 60_000;
 
-/** Calls webhooks over connections that it keeps. */
+/** Calls webhooks over keep-alive connections. */
 export class Caller implements Disposable {
-  // Who finds no free connection waits, and the wait counts as part of its time.
+  // Calls wait for a free connection, and the wait counts towards their timeout.
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, maxTotalSockets: 256, timeout: idleMs });
 
-  /** The answer as JSON. Throws why there is none, in the words of Kubernetes where they are known. */
+  /** Returns the response as JSON. Throws with the messages of Kubernetes where it has one. */
   async call(call: Call): Promise<unknown> {
     const { address, timeoutSeconds } = call;
     const hasPath = /^https:\/\/[^/]+\//.test(address.url);
     const url = `${address.url}${hasPath ? '' : '/'}?timeout=${timeoutSeconds}s`;
     const signal = AbortSignal.timeout(timeoutSeconds * 1000);
-    const answer = await this.#post(new URL(url), call, signal).catch((error: unknown) => {
+    const response = await this.#post(new URL(url), call, signal).catch((error: unknown) => {
       throw new Error(`Post "${url}": ${reasonOf(error, signal)}`, { cause: error });
     });
-    if (answer.status < 200 || answer.status > 299) throw new Error(statusText(answer));
+    if (response.status < 200 || response.status > 299) throw new Error(statusText(response));
     try {
-      return JSON.parse(answer.text) as unknown;
+      return JSON.parse(response.text) as unknown;
     } catch (error) {
       throw new Error(`couldn't get version/kind; json parse error: ${messageOf(error)}`, { cause: error });
     }
@@ -45,10 +44,10 @@ export class Caller implements Disposable {
     this.#agent.destroy();
   }
 
-  async #post(url: URL, call: Call, signal: AbortSignal, isSecond = false): Promise<Answer> {
+  async #post(url: URL, call: Call, signal: AbortSignal, isRetry = false): Promise<Response> {
     const { address, ca, body } = call;
     const place = address.resolve();
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
     const sent = request(
       url,
       {
@@ -62,32 +61,32 @@ export class Caller implements Disposable {
           'Content-Length': Buffer.byteLength(body),
         },
         ...(ca === undefined ? {} : { ca }),
-        // The certificate is of the name, wherever that is.
+        // The certificate is for the name in the URL, not for the endpoint.
         ...(place === undefined ? {} : { hostname: place.host, port: place.port, servername: url.hostname }),
       },
-      (response) => void readAnswer(response).then(resolve, reject), // neither rejects
+      (response) => void readResponse(response).then(resolve, reject), // neither rejects
     );
     sent.on('error', reject);
     sent.end(body);
     return promise.catch(async (error: unknown) => {
-      // The other end may have closed a kept connection just before it was used again: nobody has read the question.
-      if (!sent.reusedSocket || isSecond || codeOf(error) !== 'ECONNRESET') throw error;
+      // The server may have closed an idle connection just before its reuse: it has not read the request.
+      if (!sent.reusedSocket || isRetry || codeOf(error) !== 'ECONNRESET') throw error;
       return this.#post(url, call, signal, true);
     });
   }
 }
 
-interface Answer {
+interface Response {
   readonly status: number;
   readonly text: string;
 }
 
-async function readAnswer(response: IncomingMessage): Promise<Answer> {
+async function readResponse(response: IncomingMessage): Promise<Response> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxAnswerBytes) throw new Error(`the answer is longer than ${maxAnswerBytes} bytes`);
+    if (size > maxResponseBytes) throw new Error(`the response is longer than ${maxResponseBytes} bytes`);
     chunks.push(chunk);
   }
   return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() };
@@ -96,7 +95,7 @@ async function readAnswer(response: IncomingMessage): Promise<Answer> {
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-/** Why nothing came back, as Go says it. */
+/** The reason of a failed call, with the messages of Go. */
 function reasonOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'context deadline exceeded';
   switch (codeOf(error)) {
@@ -114,7 +113,7 @@ function reasonOf(error: unknown, signal: AbortSignal): string {
   }
 }
 
-/** The address that a failed connection was to. */
+/** The address of a failed connection. */
 function dialled(error: unknown): string {
   const { address, hostname, port } = error as { address?: string; hostname?: string; port?: number };
   const host = address ?? hostname ?? '';
@@ -133,8 +132,8 @@ const statusTexts: Readonly<Record<number, string>> = {
   504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
 };
 
-/** What an HTTP status instead of an answer means, as clients of Kubernetes say it. */
-function statusText({ status, text }: Answer): string {
+/** The message of client-go for an HTTP status other than 2xx. */
+function statusText({ status, text }: Response): string {
   const known = statusTexts[status];
   if (known !== undefined) return known;
   if (status < 500) return `the server responded with the status code ${status} but did not return more information`;

@@ -1,4 +1,4 @@
-// Whether a webhook is asked about a write: its rules, then the labels of the namespace and of the object.
+// Whether a webhook applies to a write: its rules, then the labels of the namespace and of the object.
 import type { Kind } from '../../../api/kind.ts';
 import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
 import { requirementsOf } from '../../../api/kinds/apps/selector.ts';
@@ -12,10 +12,10 @@ import { equivalents, subjectOfAttempt } from './attempt.ts';
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
-/** Namespace → its labels. */
+/** Returns the labels of a namespace. */
 export type LabelsOfNamespace = (namespace: string) => Labels;
 
-/** The kind in which a webhook wants to see an attempt: that of the request, or an equivalent; undefined: not at all. */
+/** The kind in which the webhook receives the object: that of the request or an equivalent one; undefined: no match. */
 export function matchedKind(
   webhook: ValidatingWebhook,
   attempt: Attempt,
@@ -48,7 +48,7 @@ function matchesRule(rule: WebhookRule, { operation, subresource }: Attempt, kin
 
 const names = (words: readonly string[], word: string): boolean => words.includes('*') || words.includes(word);
 
-/** What is in no namespace is not kept from a webhook by its selector; a Namespace is judged by what it is to be. */
+/** The selector does not apply to cluster-scoped objects. A Namespace is matched by its own new labels. */
 function matchesNamespace(
   { namespaceSelector = {} }: ValidatingWebhook,
   attempt: Attempt,
@@ -62,7 +62,7 @@ function matchesNamespace(
   return matchesLabels(requirements, kind === namespaceKind ? labels : namespaceLabels(namespace));
 }
 
-/** The labels may be there before the write or after it, so that removing them does not escape. */
+/** Matches the labels before or after the write, so that removing a label does not bypass the webhook. */
 function matchesObject({ objectSelector = {} }: ValidatingWebhook, { object, old }: Attempt): boolean {
   const requirements = requirementsOf(objectSelector) ?? [];
   return (

@@ -5,30 +5,30 @@ const prefix = 'apiserver_admission_webhook';
 const type = 'validating';
 const registers: [] = [];
 
-/** What is counted of webhooks, under the names of kube-apiserver; the server's registry takes them. */
+/** The metrics of webhooks, with the names of kube-apiserver. */
 export class WebhookMetrics {
   readonly #durations = new Histogram({
     name: `${prefix}_admission_duration_seconds`,
-    help: 'Time that webhooks took to answer.',
+    help: 'Duration of webhook calls in seconds.',
     labelNames: ['name', 'type', 'operation', 'rejected'],
     buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25],
     registers,
   });
   readonly #requests = new Counter({
     name: `${prefix}_request_total`,
-    help: 'Questions to webhooks, by the code of the outcome.',
+    help: 'Webhook calls by status code.',
     labelNames: ['name', 'type', 'operation', 'code', 'rejected'],
     registers,
   });
   readonly #rejections = new Counter({
     name: `${prefix}_rejection_count`,
-    help: 'Writes refused by a webhook, or because it could not be asked.',
+    help: 'Writes rejected by a webhook or by a failed call.',
     labelNames: ['name', 'type', 'operation', 'error_type', 'rejection_code'],
     registers,
   });
   readonly #failOpen = new Counter({
     name: `${prefix}_fail_open_count`,
-    help: 'Writes that went on though a webhook could not be asked.',
+    help: 'Writes allowed although the call failed.',
     labelNames: ['name', 'type'],
     registers,
   });
@@ -37,8 +37,8 @@ export class WebhookMetrics {
     return [this.#durations, this.#requests, this.#rejections, this.#failOpen];
   }
 
-  /** A webhook was asked, or could not be. `refusedFor` is why the write does not go on. */
-  asked(
+  /** Records a call. `refusedFor` is the reason why the write was rejected. */
+  record(
     { name, operation }: { readonly name: string; readonly operation: string },
     { seconds, code, refusedFor }: { seconds: number; code: number; refusedFor: RefusedFor | undefined },
   ): void {
@@ -54,5 +54,5 @@ export class WebhookMetrics {
   }
 }
 
-/** `no_error`: the webhook said so. */
+/** `no_error`: the webhook denied the request. */
 export type RefusedFor = 'no_error' | 'calling_webhook_error';

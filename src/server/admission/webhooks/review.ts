@@ -1,10 +1,13 @@
-// AdmissionReview: what a webhook is asked, and what its answer means.
+// AdmissionReview: the request, the response, and the errors that follow from it.
 import type { Kind } from '../../../api/kind.ts';
 import { apiVersionOf } from '../../../api/kind.ts';
 import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
 import { isJsonObject } from '../../../api/schema/json-object.ts';
 import type { User } from '../../reply.ts';
+import type { Status, StatusDetails } from '../../../api/errors.ts';
+import { internalError, StatusError } from '../../../api/errors.ts';
+import { messageOf } from '../../../api/error-message.ts';
 import type { Attempt } from './attempt.ts';
 import { converted, subjectOfAttempt } from './attempt.ts';
 
@@ -12,15 +15,15 @@ const group = 'admission.k8s.io';
 export const reviewVersions = ['v1', 'v1beta1'] as const;
 export type ReviewVersion = (typeof reviewVersions)[number];
 
-/** What to ask: the attempt in the kind that the webhook wants to see. */
+/** The AdmissionReview request, with the objects in `kind`. */
 export function reviewOf(
   attempt: Attempt,
   { kind, version, uid }: { readonly kind: Kind; readonly version: ReviewVersion; readonly uid: string },
 ): object {
   const { operation, subresource, object, old, user, dryRun, options } = attempt;
   const { name = '', namespace = '' } = subjectOfAttempt(attempt).metadata;
-  const space = attempt.kind === namespaceKind ? name : namespace;
-  const shown = (each: ApiObject | undefined): object | null =>
+  const reviewedNamespace = attempt.kind === namespaceKind ? name : namespace;
+  const reviewed = (each: ApiObject | undefined): object | null =>
     each === undefined
       ? null
       : { ...converted(each, attempt.kind, kind), kind: kind.kind, apiVersion: apiVersionOf(kind) };
@@ -36,11 +39,11 @@ export function reviewOf(
       requestResource: resourceOf(attempt.kind),
       ...(subresource === '' ? {} : { requestSubResource: subresource }),
       ...(name === '' ? {} : { name }),
-      ...(space === '' ? {} : { namespace: space }),
+      ...(reviewedNamespace === '' ? {} : { namespace: reviewedNamespace }),
       operation,
       userInfo: userInfo(user),
-      object: shown(object),
-      oldObject: shown(old),
+      object: reviewed(object),
+      oldObject: reviewed(old),
       dryRun,
       options,
     },
@@ -56,20 +59,20 @@ const userInfo = ({ name, uid, groups, extra = {} }: User): object => ({
   ...(Object.keys(extra).length === 0 ? {} : { extra }),
 });
 
-/** What a webhook has answered. */
+/** The response of a webhook. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly warnings: readonly string[];
-  /** The Status that goes with a refusal, as sent. */
+  /** The Status of a denial, as sent. */
   readonly result: Readonly<Record<string, unknown>>;
 }
 
-/** Reads an answer; throws what is wrong with it, in Kubernetes' words. */
+/** Reads a response; throws the errors of Kubernetes. */
 export function readVerdict(body: unknown, { uid, version }: { uid: string; version: ReviewVersion }): Verdict {
   const review = isJsonObject(body) ? body : {};
   const { response } = review;
   if (!isJsonObject(response)) throw new Error('webhook response was absent');
-  if (version === 'v1') checkAnswer(review, response, uid);
+  if (version === 'v1') checkResponse(review, response, uid);
   const { allowed, warnings, status } = response;
   return {
     allowed: allowed === true,
@@ -78,10 +81,14 @@ export function readVerdict(body: unknown, { uid, version }: { uid: string; vers
   };
 }
 
-/** An answer of v1 says what it is and to which question; one of v1beta1 need not. */
-function checkAnswer(review: Readonly<Record<string, unknown>>, response: Record<string, unknown>, uid: string): void {
-  const { uid: answered, patch, patchType } = response;
-  if (answered !== uid) throw new Error(`expected response.uid="${uid}", got ${JSON.stringify(answered ?? '')}`);
+/** A v1 response repeats the UID and its type; a v1beta1 response need not. */
+function checkResponse(
+  review: Readonly<Record<string, unknown>>,
+  response: Record<string, unknown>,
+  uid: string,
+): void {
+  const { uid: responseUid, patch, patchType } = response;
+  if (responseUid !== uid) throw new Error(`expected response.uid="${uid}", got ${JSON.stringify(responseUid ?? '')}`);
   const [apiVersion, kind] = [review['apiVersion'], review['kind']].map((part) =>
     typeof part === 'string' ? part : '',
   );
@@ -92,3 +99,30 @@ function checkAnswer(review: Readonly<Record<string, unknown>>, response: Record
   if (patch !== undefined && patch !== '') throw new Error('validating webhook may not return response.patch');
   if (patchType !== undefined) throw new Error('validating webhook may not return response.patchType');
 }
+
+/** The error of a denied write, built from the Status of the webhook. */
+export function denial(name: string, { result }: Verdict): StatusError {
+  const { code, reason, message, details, metadata } = result;
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  const why = text(message) || text(reason);
+  const deniedBy = `admission webhook ${JSON.stringify(name)} denied the request`;
+  const status: Status = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: isJsonObject(metadata) ? metadata : {},
+    status: 'Failure',
+    message: why === '' ? `${deniedBy} without explanation` : `${deniedBy}: ${why}`,
+    ...(text(reason) === '' ? {} : { reason: text(reason) }),
+    // The details of the webhook pass unchanged.
+    ...(isJsonObject(details) ? { details: details as StatusDetails } : {}),
+    code: typeof code === 'number' && Number.isInteger(code) && code >= 400 && code < 600 ? code : 400,
+  };
+  return new StatusError(status);
+}
+
+/** The error of a write whose webhook could not be called and has the failure policy `Fail`. */
+export const callError = (name: string, error: unknown): StatusError => internalError(callFailure(name, error));
+
+/** The message of Kubernetes for a failed call. */
+export const callFailure = (name: string, error: unknown): string =>
+  `failed calling webhook ${JSON.stringify(name)}: ${messageOf(error)}`;

@@ -6,7 +6,7 @@ import { suite, test } from 'node:test';
 
 import type { TestServer } from '../../testing/server.ts';
 import { testServer } from '../../testing/server.ts';
-import type { Answerer, TestWebhook } from './testing/webhook.ts';
+import type { Responder, TestWebhook } from './testing/webhook.ts';
 import { startWebhook } from './testing/webhook.ts';
 
 const configurations = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
@@ -30,13 +30,13 @@ async function configure(server: TestServer, ...webhooks: readonly object[]): Pr
   assert.equal(status, 201, text);
 }
 
-const allow: Answerer = () => ({ allowed: true });
+const allow: Responder = () => ({ allowed: true });
 const map = (named: string, more: object = {}): { readonly body: object } => ({
   body: { metadata: { name: named }, ...more },
 });
 
 suite('a webhook', () => {
-  test('is asked about creation, change and deletion, and told all about them', async () => {
+  test('receives creations, updates and deletions with all their attributes', async () => {
     await using webhook = await startWebhook(allow);
     await using server = await testServer();
     await configure(server, settings(webhook));
@@ -45,12 +45,12 @@ suite('a webhook', () => {
     await alice.ask('POST', maps, map('a'));
     await alice.ask('PATCH', `${maps}/a`, { body: { data: { a: 'c' } }, type: 'application/merge-patch+json' });
     await alice.ask('DELETE', `${maps}/a`, { body: { propagationPolicy: 'Background' } });
-    const [dry, create, update, deletion, ...more] = webhook.asked;
+    const [dry, create, update, deletion, ...more] = webhook.requests;
     assert.equal(more.length, 0);
-    const { uid, object, ...told } = dry;
+    const { uid, object, ...rest } = dry;
     assert.match(uid, /^[0-9a-f-]{36}$/);
     assert.deepEqual([object.kind, object.apiVersion, object.data], ['ConfigMap', 'v1', { a: 'b' }]);
-    assert.deepEqual(told, {
+    assert.deepEqual(rest, {
       url: '/check?timeout=10s',
       host: `127.0.0.1:${webhook.port}`,
       kind: { group: '', version: 'v1', kind: 'ConfigMap' },
@@ -77,7 +77,7 @@ suite('a webhook', () => {
     assert.equal(webhook.connections(), 1, 'one connection for all');
   });
 
-  test('warns, whatever it decides', async () => {
+  test('adds warnings to allowed and denied requests', async () => {
     await using webhook = await startWebhook(({ dryRun }) => ({ allowed: dryRun, warnings: ['be careful'] }));
     await using server = await testServer();
     await configure(server, settings(webhook));
@@ -85,16 +85,16 @@ suite('a webhook', () => {
     assert.deepEqual((await server.ask('POST', maps, map('a'))).warnings, ['299 - "be careful"']);
   });
 
-  test('that answers with more than 3 MiB fails the write, and its answer is not held', async () => {
+  test('fails the write if its response exceeds 3 MiB', async () => {
     await using webhook = await startWebhook(() => ({ body: { filler: 'x'.repeat(4 << 20) } }));
     await using server = await testServer();
     await configure(server, settings(webhook));
     const { status, body } = await server.ask('POST', maps, map('a'));
     assert.equal(status, 500);
-    assert.match(String(body.message), /the answer is longer than 3145728 bytes$/);
+    assert.match(String(body.message), /the response is longer than 3145728 bytes$/);
   });
 
-  test('that takes longer than a namespace lasts puts nothing into it', async () => {
+  test('cannot delay a write into a namespace that is deleted meanwhile', async () => {
     await using server = await testServer();
     await server.ask('POST', '/api/v1/namespaces', map('brief'));
     await using webhook = await startWebhook(async () => {
@@ -106,7 +106,7 @@ suite('a webhook', () => {
     assert.deepEqual([status, body.message], [404, 'namespaces "brief" not found']);
   });
 
-  test('sees every object of a collection that is deleted, and keeps those it wants to', async () => {
+  test('receives and can deny the deletion of each object of a collection', async () => {
     await using webhook = await startWebhook(({ operation, name: named }) => ({
       allowed: operation !== 'DELETE' || named !== 'a',
     }));
@@ -117,7 +117,7 @@ suite('a webhook', () => {
     assert.equal((await server.ask('GET', `${maps}/a`)).status, 200);
   });
 
-  test('in an older or newer version of the same object gets that version', async () => {
+  test('receives the object in the version of its rule', async () => {
     await using webhook = await startWebhook(allow);
     await using server = await testServer();
     const rule = { apiGroups: ['multicluster.x-k8s.io'], apiVersions: ['v1alpha1'], resources: ['serviceexports'] };
@@ -125,12 +125,12 @@ suite('a webhook', () => {
     await server.ask('POST', '/apis/multicluster.x-k8s.io/v1beta1/namespaces/default/serviceexports', {
       body: { kind: 'ServiceExport', apiVersion: 'multicluster.x-k8s.io/v1beta1', metadata: { name: 'a' } },
     });
-    const [{ kind, requestKind, object }] = webhook.asked;
+    const [{ kind, requestKind, object }] = webhook.requests;
     assert.deepEqual([kind.version, requestKind.version], ['v1alpha1', 'v1beta1']);
     assert.equal(object.apiVersion, 'multicluster.x-k8s.io/v1alpha1');
   });
 
-  test('is never asked about webhooks, nor about what the server writes itself', async () => {
+  test('never receives webhook configurations or writes of the server itself', async () => {
     await using webhook = await startWebhook(() => ({ allowed: false }));
     await using server = await testServer();
     const everything = { ...onMaps, apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'] };
@@ -139,12 +139,12 @@ suite('a webhook', () => {
     assert.equal((await server.ask('GET', `${configurations}/policy`)).status, 200);
     const { status } = await server.ask('POST', '/api/v1/namespaces', map('other'));
     assert.equal(status, 201);
-    assert.equal(webhook.asked.length, 0);
+    assert.equal(webhook.requests.length, 0);
     assert.equal((await server.ask('DELETE', `${configurations}/policy`)).status, 200);
-    assert.equal(webhook.asked.length, 0);
+    assert.equal(webhook.requests.length, 0);
   });
 
-  test('behind a Service is found by its endpoints, and known by its name', async () => {
+  test('behind a Service is called at an endpoint under the name of the Service', async () => {
     await using webhook = await startWebhook(allow, ['policy.default.svc']);
     await using server = await testServer({ loopbackEndpoints: ['127.0.0.0/8'] });
     const service = { namespace: 'default', name: 'policy', path: '/check' };
@@ -168,11 +168,11 @@ suite('a webhook', () => {
       },
     });
     assert.equal((await server.ask('POST', maps, map('a'))).status, 201);
-    assert.equal(webhook.asked[0].host, 'policy.default.svc');
+    assert.equal(webhook.requests[0].host, 'policy.default.svc');
   });
 });
 
-suite('a refusal is told in the words of Kubernetes', () => {
+suite('a denial has the message of Kubernetes', () => {
   const denied = 'admission webhook "policy.example.org" denied the request';
   const table: readonly { readonly name: string; readonly answer: object; readonly want: readonly unknown[] }[] = [
     { name: 'without a reason', answer: {}, want: [400, undefined, `${denied} without explanation`] },
@@ -182,7 +182,7 @@ suite('a refusal is told in the words of Kubernetes', () => {
       want: [403, 'Forbidden', `${denied}: no names with a`],
     },
     {
-      name: 'with a reason only, and a code that is none',
+      name: 'with a reason and an invalid code',
       answer: { status: { reason: 'Because', code: 200 } },
       want: [400, 'Because', `${denied}: Because`],
     },
@@ -199,42 +199,42 @@ suite('a refusal is told in the words of Kubernetes', () => {
   }
 });
 
-suite('a webhook that cannot be asked', () => {
+suite('a failed webhook call', () => {
   const called = 'Internal error occurred: failed calling webhook "policy.example.org":';
-  const table: readonly { readonly name: string; readonly answer: Answerer; readonly want: RegExp }[] = [
+  const table: readonly { readonly name: string; readonly answer: Responder; readonly want: RegExp }[] = [
     {
-      name: 'answers with an error',
+      name: 'status 500',
       answer: () => ({ body: 'out of order', status: 500 }),
       want: /failed to call webhook: an error on the server \("\\"out of order\\""\) has prevented the request from succ/,
     },
     {
-      name: 'is not at this path',
+      name: 'status 404',
       answer: () => ({ body: '', status: 404 }),
       want: /failed to call webhook: the server could not find the requested resource$/,
     },
     {
-      name: 'answers nothing',
+      name: 'no response in the review',
       answer: () => ({ body: {} }),
       want: /received invalid webhook response: webhook response was absent$/,
     },
     {
-      name: 'answers another question',
+      name: 'another UID',
       answer: () => ({ uid: 'x', allowed: true }),
       want: /received invalid webhook response: expected response.uid="[-0-9a-f]+", got "x"$/,
     },
     {
-      name: 'wants to change the object',
+      name: 'a patch',
       answer: () => ({ allowed: true, patch: 'W10=', patchType: 'JSONPatch' }),
       want: /received invalid webhook response: validating webhook may not return response.patch$/,
     },
     {
-      name: 'is silent',
+      name: 'no reply',
       answer: () => new Promise<never>(() => undefined),
       want: /failed to call webhook: Post "https:\/\/127.0.0.1:\d+\/check\?timeout=1s": context deadline exceeded$/,
     },
   ];
   for (const { name: named, answer, want } of table) {
-    test(`and ${named}: Fail refuses, Ignore lets through`, async () => {
+    test(`with ${named} rejects the write with Fail and allows it with Ignore`, async () => {
       await using webhook = await startWebhook(answer);
       await using server = await testServer();
       await configure(server, settings(webhook, { timeoutSeconds: 1 }));
@@ -257,7 +257,7 @@ suite('a webhook that cannot be asked', () => {
     });
   }
 
-  test('because nobody listens there', async () => {
+  test('to a closed port is reported', async () => {
     await using webhook = await startWebhook(allow);
     await using server = await testServer();
     const closed = createServer().listen(0, '127.0.0.1');
@@ -270,7 +270,7 @@ suite('a webhook that cannot be asked', () => {
     assert.equal(body.message, `${called} failed to call webhook: ${why}`);
   });
 
-  test('because its certificate is not signed by whom it says', async () => {
+  test('with a certificate of another authority is reported', async () => {
     await using webhook = await startWebhook(allow);
     await using server = await testServer();
     await configure(server, settings(webhook, { clientConfig: { url: webhook.url } }));
@@ -279,14 +279,14 @@ suite('a webhook that cannot be asked', () => {
   });
 });
 
-test('several webhooks are asked at once, and one refusal is enough', async () => {
+test('calls several webhooks concurrently, and one denial is enough', async () => {
   const both = Promise.withResolvers<void>();
   let waiting = 0;
-  const together: Answerer = (async () => {
+  const together: Responder = (async () => {
     if (++waiting === 2) both.resolve();
     await both.promise;
     return { allowed: waiting < 2 };
-  }) as unknown as Answerer;
+  }) as unknown as Responder;
   await using webhook = await startWebhook(together);
   await using server = await testServer();
   await configure(server, settings(webhook), settings(webhook, { name: 'second.example.org' }));

@@ -13,7 +13,7 @@ import type { ResourceCache } from '../../cache/resource-cache.ts';
 import { addressOf } from './address.ts';
 import type { Attempt } from './attempt.ts';
 import { Caller } from './caller.ts';
-import { callFailure, denial, uncalled } from './denial.ts';
+import { callError, callFailure, denial } from './review.ts';
 import { matchedKind } from './matching.ts';
 import { WebhookMetrics } from './metrics.ts';
 import { readVerdict, reviewOf, reviewVersions } from './review.ts';
@@ -25,19 +25,19 @@ export interface WebhooksOptions {
   readonly uid: () => string;
 }
 
-/** A webhook that is to be asked, and the kind in which it wants to see the object. */
-interface Asked {
+/** A webhook that applies to a write, and the kind in which it receives the object. */
+interface Match {
   readonly webhook: ValidatingWebhook;
   readonly kind: Kind;
 }
 
-/** Asks the webhooks of ValidatingWebhookConfigurations before a write; see docs/api.md. */
+/** Calls the webhooks of ValidatingWebhookConfigurations before a write; see docs/api.md. */
 export class Webhooks implements Disposable {
   readonly metrics = new WebhookMetrics();
   readonly #options: WebhooksOptions;
   readonly #cache: ResourceCache;
   readonly #caller = new Caller();
-  /** Held, since the cache keeps bytes and would parse them for every write. */
+  /** Parsed once: the cache keeps bytes and would parse them for every write. */
   #webhooks: readonly ValidatingWebhook[] = [];
   #readAt = -1;
 
@@ -46,21 +46,21 @@ export class Webhooks implements Disposable {
     this.#cache = options.watchCache.of(validatingWebhookConfigurationKind);
   }
 
-  /** Whether nobody is to be asked about anything: what every write looks at first. */
+  /** Whether there is no webhook at all: a cheap check for every write. */
   get isIdle(): boolean {
     return this.#cache.size === 0;
   }
 
-  /** Asks all that have to do with an attempt at once. Throws what the client is told if one of them is against it. */
+  /** Calls all webhooks that apply, concurrently. Throws the error for the client if one of them denies the write. */
   async admit(attempt: Attempt, warnings: string[]): Promise<void> {
-    // What decides who is asked is nobody's to refuse: a webhook that is broken must not keep itself.
+    // Webhooks never see webhook configurations: a broken webhook must not prevent its own removal.
     if (attempt.kind.group === validatingWebhookConfigurationKind.group) return;
-    const asked = this.#current().flatMap((webhook): readonly Asked[] => {
+    const matches = this.#current().flatMap((webhook): readonly Match[] => {
       const kind = matchedKind(webhook, attempt, (namespace) => this.#labelsOf(namespace));
       return kind === undefined ? [] : [{ webhook, kind }];
     });
-    const outcomes = await Promise.all(asked.map((each) => this.#ask(each, attempt)));
-    warnings.push(...outcomes.flatMap(({ told }) => told));
+    const outcomes = await Promise.all(matches.map((each) => this.#review(each, attempt)));
+    warnings.push(...outcomes.flatMap((outcome) => outcome.warnings));
     const refusal = outcomes.find(({ error }) => error !== undefined)?.error;
     if (refusal !== undefined) throw refusal;
   }
@@ -71,10 +71,10 @@ export class Webhooks implements Disposable {
 
   #current(): readonly ValidatingWebhook[] {
     const cache = this.#cache;
-    cache.requireReadable(cache.prefix); // a webhook that nobody can read might refuse the write
+    cache.requireReadable(cache.prefix); // an unreadable webhook might deny the write
     if (this.#readAt === cache.lastChangeRevision) return this.#webhooks;
     this.#readAt = cache.lastChangeRevision;
-    // In the order of the names of configurations, which is that of keys.
+    // In the order of keys, which is that of configuration names.
     this.#webhooks = cache
       .range(cache.prefix)
       .flatMap(({ object }) => (object as ValidatingWebhookConfiguration).webhooks ?? []);
@@ -86,12 +86,12 @@ export class Webhooks implements Disposable {
     return cache.get(cache.key('', namespace))?.object.metadata.labels;
   }
 
-  async #ask(
-    { webhook, kind }: Asked,
+  async #review(
+    { webhook, kind }: Match,
     attempt: Attempt,
-  ): Promise<{ readonly told: readonly string[]; readonly error?: Error }> {
+  ): Promise<{ readonly warnings: readonly string[]; readonly error?: Error }> {
     const { name, failurePolicy } = webhook;
-    const question = { name, operation: attempt.operation };
+    const labels = { name, operation: attempt.operation };
     const started = performance.now();
     const seconds = (): number => (performance.now() - started) / 1000;
     let verdict: Verdict;
@@ -100,16 +100,16 @@ export class Webhooks implements Disposable {
     } catch (error) {
       const isOpen = failurePolicy === 'Ignore';
       const refusedFor = isOpen ? undefined : 'calling_webhook_error';
-      this.metrics.asked(question, { seconds: seconds(), code: 400, refusedFor });
+      this.metrics.record(labels, { seconds: seconds(), code: 400, refusedFor });
       if (isOpen) this.metrics.failedOpen(name);
       this.#options.log.warn({ webhook: name, isOpen }, callFailure(name, error));
-      return isOpen ? { told: [] } : { told: [], error: uncalled(name, error) };
+      return isOpen ? { warnings: [] } : { warnings: [], error: callError(name, error) };
     }
-    const { allowed, warnings: told } = verdict;
+    const { allowed, warnings } = verdict;
     const error = allowed ? undefined : denial(name, verdict);
     const refusedFor = allowed ? undefined : 'no_error';
-    this.metrics.asked(question, { seconds: seconds(), code: error?.status.code ?? 200, refusedFor });
-    return error === undefined ? { told } : { told, error };
+    this.metrics.record(labels, { seconds: seconds(), code: error?.status.code ?? 200, refusedFor });
+    return error === undefined ? { warnings } : { warnings, error };
   }
 
   async #call(webhook: ValidatingWebhook, kind: Kind, attempt: Attempt): Promise<Verdict> {

@@ -15,17 +15,15 @@ export const serviceWith = (name: string, spec: ServiceSpec): Service => ({
   status: { loadBalancer: {} },
 });
 
-/** A request like any other. */
 export const options: PlanOptions = {
   context: { gates: { enabled: () => false }, loopbackEndpoints: [] },
   dryRun: false,
   now: '2026-01-02T03:04:05Z',
   uid: () => 'c0ffee00-0000-4000-8000-000000000000',
 };
-/** A request that must not change anything. */
 export const dryRun: PlanOptions = { ...options, dryRun: true };
 
-/** A cluster whose dynamic choices are predictable: always the first of the dynamic band. */
+/** A cluster with predictable choices: always the first number above the static band. */
 export class Cluster implements AsyncDisposable {
   readonly store: Store;
   readonly allocator: ServiceAllocator;

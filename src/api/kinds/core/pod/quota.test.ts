@@ -12,7 +12,7 @@ interface Amounts {
 
 const container = (name: string, resources: Amounts, rest: object = {}): object => ({ name, resources, ...rest });
 
-// What the evaluator reads of a Pod; the rest of it does not matter.
+// Only the fields that the evaluator reads.
 const pod = (spec: object, status: object = {}): Pod => ({ metadata: { name: 'p' }, spec, status }) as Pod;
 
 const always = { restartPolicy: 'Always' };
@@ -44,7 +44,7 @@ const cases: readonly {
     },
   },
   {
-    name: 'the most demanding init container, where that is more',
+    name: 'the largest init container, if that is more',
     spec: { containers: [container('a', cpu('1'))], initContainers: ['3', '2'].map((n) => container(n, cpu(n))) },
     want: { cpu: '3', 'requests.cpu': '3' },
   },
@@ -61,12 +61,12 @@ const cases: readonly {
     want: { cpu: '4', 'requests.cpu': '4' },
   },
   {
-    name: 'amounts of the whole Pod, in place of those of its containers',
+    name: 'Pod-level resources instead of those of its containers',
     spec: { containers: [container('a', cpu('1'))], resources: { requests: { cpu: '5' }, limits: { memory: '1Gi' } } },
     want: { cpu: '5', 'requests.cpu': '5', 'limits.memory': '1Gi' },
   },
   {
-    name: 'its overhead, and with limits only where it has one',
+    name: 'its overhead, and in limits only if there is a limit',
     spec: {
       containers: [container('a', { requests: { cpu: '1' }, limits: { cpu: '2' } })],
       overhead: { cpu: '100m', memory: '10Mi' },
@@ -90,7 +90,7 @@ const cases: readonly {
   },
 ];
 
-suite('a quota counts of a Pod', () => {
+suite('a quota counts for a Pod', () => {
   for (const { name, spec, want } of cases) {
     test(name, () => {
       const used = podQuota.usage?.(pod(spec)) ?? new Map();
@@ -100,7 +100,7 @@ suite('a quota counts of a Pod', () => {
     });
   }
 
-  test('only that it is there, once it has ended', () => {
+  test('only the object once it has ended', () => {
     for (const phase of ['Succeeded', 'Failed']) {
       const used = podQuota.usage?.(pod({ containers: [container('a', cpu('1'))] }, { phase }));
       assert.deepEqual([...(used?.keys() ?? [])], ['count/pods']);
@@ -108,7 +108,7 @@ suite('a quota counts of a Pod', () => {
   });
 });
 
-test('containers must name what a quota limits of cpu and memory', () => {
+test('requires containers to set the cpu and memory that a quota limits', () => {
   const given = pod({
     containers: [container('b', cpu('1')), container('a', { limits: { memory: '1Gi' } })],
     initContainers: [container('c', {})],

@@ -7,7 +7,7 @@ import { uncovered } from '../covers.ts';
 import { autoupdateAnnotation } from './role-table.ts';
 
 /** The role with what it lacks of the default one; the same object when it lacks nothing. Nothing is taken away. */
-export function completeRole<T extends Role | ClusterRole>(existing: T, standard: T): T {
+export function reconcileRole<T extends Role | ClusterRole>(existing: T, standard: T): T {
   if (isKept(existing)) return existing;
   const metadata = completeMetadata(existing.metadata, standard.metadata);
   if ('aggregationRule' in standard) return completeAggregation(existing, standard, metadata);
@@ -18,7 +18,7 @@ export function completeRole<T extends Role | ClusterRole>(existing: T, standard
 }
 
 /** The binding with the subjects it lacks. One that an administrator made for another role is left alone. */
-export function completeBinding<T extends Binding>(existing: T, standard: T): T {
+export function reconcileBinding<T extends Binding>(existing: T, standard: T): T {
   if (isKept(existing) || !equalJson(existing.roleRef, standard.roleRef)) return existing;
   const metadata = completeMetadata(existing.metadata, standard.metadata);
   const held = existing.subjects ?? [];

@@ -10,10 +10,10 @@ import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterroleb
 import { openMemoryStore } from '../../../../store/memory/memory.ts';
 import type { TestServer } from '../../../testing/server.ts';
 import { testServer } from '../../../testing/server.ts';
-import { completeBinding, completeRole } from './complete.ts';
+import { reconcileBinding, reconcileRole } from './complete.ts';
 import { collectorRules, fairleadBindings, fairleadRoles, leaseRole, partRules } from './fairlead.ts';
 import { kubernetesBindings, kubernetesRoles } from './kubernetes.ts';
-import { binding, gathered, group, on, role, user } from './role-table.ts';
+import { binding, aggregated, group, on, role, user } from './role-table.ts';
 
 const standard = role('r', [on('', 'pods', 'get list'), on('apps', 'deployments', 'get')]);
 const kept = { 'rbac.authorization.kubernetes.io/autoupdate': 'false' };
@@ -64,15 +64,18 @@ const roleRows: readonly { name: string; existing: ClusterRole; want: ClusterRol
 describe('a default role is completed', () => {
   for (const { name, existing, want } of roleRows) {
     test(name, () => {
-      const completed = completeRole(existing, standard);
+      const completed = reconcileRole(existing, standard);
       assert.deepEqual(completed, want);
-      assert.equal(completeRole(completed, standard), completed, 'twice changes nothing');
+      assert.equal(reconcileRole(completed, standard), completed, 'twice changes nothing');
     });
   }
 
   test('an aggregation gets the selectors it lacks, and its rules are left to it', () => {
     const own = { clusterRoleSelectors: [{ matchLabels: { mine: 'true' } }] };
-    const completed = completeRole({ ...gathered('view'), rules: [extra], aggregationRule: own }, gathered('view'));
+    const completed = reconcileRole(
+      { ...aggregated('view'), rules: [extra], aggregationRule: own },
+      aggregated('view'),
+    );
     assert.deepEqual(completed.aggregationRule?.clusterRoleSelectors, [
       { matchLabels: { mine: 'true' } },
       { matchLabels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } },
@@ -82,13 +85,13 @@ describe('a default role is completed', () => {
 
   test('a binding gets the subjects it lacks, unless it is for another role or kept', () => {
     const wanted = binding('b', [group('one'), group('two')]);
-    const completed = completeBinding({ ...wanted, subjects: [user('me'), group('two')] }, wanted);
+    const completed = reconcileBinding({ ...wanted, subjects: [user('me'), group('two')] }, wanted);
     assert.deepEqual(completed.subjects, [user('me'), group('two'), group('one')]);
-    assert.equal(completeBinding(completed, wanted), completed);
+    assert.equal(reconcileBinding(completed, wanted), completed);
     const other: ClusterRoleBinding = { ...wanted, subjects: [], roleRef: { ...wanted.roleRef, name: 'x' } };
-    assert.equal(completeBinding(other, wanted), other);
+    assert.equal(reconcileBinding(other, wanted), other);
     const own: ClusterRoleBinding = { ...wanted, subjects: [], metadata: { name: 'b', annotations: kept } };
-    assert.equal(completeBinding(own, wanted), own);
+    assert.equal(reconcileBinding(own, wanted), own);
   });
 });
 

@@ -14,7 +14,7 @@ import type { Resource } from '../../../resource.ts';
 import { createObject } from '../../../verbs/create-object.ts';
 import { updateObject } from '../../../verbs/update-object.ts';
 import { ownRequest } from '../../../verbs/write-request.ts';
-import { completeBinding, completeRole } from './complete.ts';
+import { reconcileBinding, reconcileRole } from './complete.ts';
 import { fairleadBindings, fairleadRoles, leaseBinding, leaseRole } from './fairlead.ts';
 import { kubernetesBindings, kubernetesRoles } from './kubernetes.ts';
 
@@ -23,13 +23,13 @@ export async function ensureDefaultRoles(context: ServerContext): Promise<void> 
   // All at once: the store makes one write of them.
   await Promise.all([
     ...[...kubernetesRoles, ...fairleadRoles].map((standard) =>
-      ensure(context, clusterRoleKind, standard, (old) => completeRole(old as ClusterRole, standard)),
+      ensure(context, clusterRoleKind, standard, (old) => reconcileRole(old as ClusterRole, standard)),
     ),
     ...[...kubernetesBindings, ...fairleadBindings].map((standard) =>
-      ensure(context, clusterRoleBindingKind, standard, (old) => completeBinding(old as ClusterRoleBinding, standard)),
+      ensure(context, clusterRoleBindingKind, standard, (old) => reconcileBinding(old as ClusterRoleBinding, standard)),
     ),
-    ensure(context, roleKind, leaseRole, (old) => completeRole(old as Role, leaseRole)),
-    ensure(context, roleBindingKind, leaseBinding, (old) => completeBinding(old as RoleBinding, leaseBinding)),
+    ensure(context, roleKind, leaseRole, (old) => reconcileRole(old as Role, leaseRole)),
+    ensure(context, roleBindingKind, leaseBinding, (old) => reconcileBinding(old as RoleBinding, leaseBinding)),
   ]);
 }
 

@@ -19,14 +19,14 @@ const imports = on(clusterSet, 'serviceimports importedservices', read);
 /** What `fairlead multicluster` calls its configuration in every cluster. */
 const webhook = 'fairlead-multicluster';
 
-const keep = `${read} create update delete`;
+const readWrite = `${read} create update delete`;
 
 /** Part → what it may do. */
 export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
   controllers: [
     on('', 'services pods nodes', read),
-    on('', 'endpoints', keep),
-    on('discovery.k8s.io', 'endpointslices', keep),
+    on('', 'endpoints', readWrite),
+    on('discovery.k8s.io', 'endpointslices', readWrite),
     // Who makes an object that blocks the deletion of its owner must be allowed to hold the owner up.
     on('', 'services/finalizers endpoints/finalizers', 'update'),
     events,
@@ -38,16 +38,16 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
     on('', 'services/status', 'patch update'),
     on('', 'nodes', read),
     slices,
-    on('loadbalancer.fairlead.dev', 'cloudloadbalancers', keep),
+    on('loadbalancer.fairlead.dev', 'cloudloadbalancers', readWrite),
     events,
   ],
   multicluster: [
-    on('', 'services', keep),
+    on('', 'services', readWrite),
     on('', 'namespaces', read),
     on('networking.k8s.io', 'servicecidrs', read),
-    on('discovery.k8s.io', 'endpointslices', keep),
+    on('discovery.k8s.io', 'endpointslices', readWrite),
     on(clusterSet, 'serviceexports', `${read} update`),
-    on(clusterSet, 'serviceimports importedservices', keep),
+    on(clusterSet, 'serviceimports importedservices', readWrite),
     on(clusterSet, 'serviceexports/status serviceimports/status', 'update'),
     on('about.k8s.io', 'clusterproperties', `${read} create delete`),
     // It warns the authors of exports. To make such an object is a great right; it can touch its own and no other.

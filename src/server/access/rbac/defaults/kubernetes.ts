@@ -2,16 +2,16 @@
 
 import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
 import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
-import { binding, change, gathered, getting, group, on, read, role, user } from './role-table.ts';
+import { binding, change, aggregated, getting, group, on, read, role, user } from './role-table.ts';
 
 const everyVerb = 'create delete deletecollection get list patch update watch';
 const report = 'create patch update';
 
 export const kubernetesRoles: readonly ClusterRole[] = [
   role('cluster-admin', [on('*', '*', '*'), { verbs: ['*'], nonResourceURLs: ['*'] }]),
-  gathered('admin'),
-  gathered('edit', ['admin']),
-  gathered('view', ['edit']),
+  aggregated('admin'),
+  aggregated('edit', ['admin']),
+  aggregated('view', ['edit']),
   role(
     'system:aggregate-to-admin',
     [

@@ -41,7 +41,7 @@ export const role = (name: string, rules: readonly PolicyRule[], into: readonly 
 });
 
 /** A role made of those that are labelled to become part of it. */
-export const gathered = (name: string, into: readonly string[] = []): ClusterRole => ({
+export const aggregated = (name: string, into: readonly string[] = []): ClusterRole => ({
   metadata: metadataOf(name, aggregateLabels(into)),
   rules: null,
   aggregationRule: { clusterRoleSelectors: [{ matchLabels: aggregateLabels([name]) }] },

@@ -1,4 +1,4 @@
-// A webhook for tests: HTTPS on a port of its own, with a certificate of its own authority.
+// An HTTPS webhook for tests, with its own certificate authority.
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -6,43 +6,43 @@ import type { AddressInfo } from 'node:net';
 
 import { issue, issueCa } from '../../../pki/issue.ts';
 
-/** What it was asked; tests know the shape. */
+/** A received AdmissionReview request; tests know the shape. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a test reads any shape
-export type Question = any;
+export type ReviewRequest = any;
 
 export interface TestWebhook extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   /** As `caBundle` takes it. */
   readonly caBundle: string;
-  readonly asked: Question[];
-  /** How many connections it was called over. */
+  readonly requests: ReviewRequest[];
+  /** The number of connections so far. */
   connections(): number;
 }
 
-/** What it answers: a response without its uid, or a whole body; a promise that never settles is silence. */
-export type Answerer = (
-  request: Question,
+/** Returns a response without its uid, or a whole body. A promise that never settles keeps the call waiting. */
+export type Responder = (
+  request: ReviewRequest,
 ) => object | { readonly body: unknown; readonly status?: number } | Promise<object>;
 
 const validity = { now: new Date(), days: 1 };
 const authority = issueCa('webhook-test', validity);
 
-export async function startWebhook(answer: Answerer, names: readonly string[] = []): Promise<TestWebhook> {
+export async function startWebhook(respond: Responder, names: readonly string[] = []): Promise<TestWebhook> {
   const ca = await authority;
   const pair = await issue(
     ca,
     { use: 'server', commonName: 'webhook', names: { dns: names, ips: ['127.0.0.1'] } },
     validity,
   );
-  const asked: Question[] = [];
+  const requests: ReviewRequest[] = [];
   let connections = 0;
   const serve = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
-    const review: Question = JSON.parse(Buffer.concat(chunks).toString());
-    asked.push({ ...review.request, url: incoming.url, host: incoming.headers.host });
-    const given = await answer(review.request);
+    const review: ReviewRequest = JSON.parse(Buffer.concat(chunks).toString());
+    requests.push({ ...review.request, url: incoming.url, host: incoming.headers.host });
+    const given = await respond(review.request);
     const isWhole = 'body' in given;
     const response = { uid: review.request.uid, ...given };
     outgoing.statusCode = isWhole && 'status' in given ? Number(given.status) : 200;
@@ -60,7 +60,7 @@ export async function startWebhook(answer: Answerer, names: readonly string[] = 
     url: `https://127.0.0.1:${port}/check`,
     port,
     caBundle: Buffer.from(ca.cert).toString('base64'),
-    asked,
+    requests,
     connections: () => connections,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

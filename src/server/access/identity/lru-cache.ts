@@ -1,5 +1,5 @@
 /** A map that holds at most so many entries, and lets go of the one that was used longest ago. */
-export class Recent<Key, Value> {
+export class LruCache<Key, Value> {
   readonly #most: number;
   /** In the order of last use. */
   readonly #entries = new Map<Key, Value>();

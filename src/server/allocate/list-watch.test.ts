@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { openMemoryStore } from '../../store/memory/memory.ts';
 import type { Change, Entry, WatchObserver } from '../../store/store.ts';
-import { follow } from './follow.ts';
+import { listAndWatch } from './list-watch.ts';
 
 /** A follower that keeps a plain copy, and counts how often it started over. */
 function copyOf(prefix: string) {
@@ -32,7 +32,7 @@ const until = async (holds: () => boolean): Promise<void> => {
   assert.ok(holds());
 };
 
-test('a follower has what was there, page by page, and what comes', async () => {
+test('lists existing keys in pages, then delivers changes', async () => {
   await using store = openMemoryStore();
   const stop = new AbortController();
   for (let from = 0; from < 5_100; from += 100) {
@@ -40,7 +40,7 @@ test('a follower has what was there, page by page, and what comes', async () => 
   }
   await store.commit([{ key: '/b/1', value: 'other' }]);
   const follower = copyOf('/a/');
-  await follow(store, follower, stop.signal);
+  await listAndWatch(store, follower, stop.signal);
   assert.equal(follower.copy.size, 5_100);
 
   await store.commit([
@@ -55,7 +55,7 @@ test('a follower has what was there, page by page, and what comes', async () => 
   assert.equal(follower.copy.has('/a/late'), false);
 });
 
-test('a follower starts over when its watch ends, and until it works', async () => {
+test('lists and watches again after its watch ended, until it succeeds', async () => {
   await using store = openMemoryStore();
   const stop = new AbortController();
   const observers: WatchObserver[] = [];
@@ -68,7 +68,7 @@ test('a follower starts over when its watch ends, and until it works', async () 
     },
   };
   const follower = copyOf('/a/');
-  await follow(breakable, follower, stop.signal);
+  await listAndWatch(breakable, follower, stop.signal);
   observers[0]?.onEnd(new Error('compacted'));
   await until(() => observers.length === 2);
   assert.equal(follower.starts, 2);

@@ -40,7 +40,7 @@ export function requireCreate({ access }: ServerContext, { kind }: Resource, req
  * Throws a 403 for a role or binding that would give somebody more than its author holds, so that nobody can raise
  * their own rights. The verbs `escalate` (on the role) and `bind` (on the role that is bound) lift that.
  */
-export function checkGrants(
+export function checkEscalation(
   context: ServerContext,
   resource: Resource,
   request: WriteRequest,

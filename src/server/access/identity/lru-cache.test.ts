@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 
-import { Recent } from './recent.ts';
+import { LruCache } from './lru-cache.ts';
 
 test('it holds what was used last', () => {
-  const recent = new Recent<string, number>(2);
+  const recent = new LruCache<string, number>(2);
   recent.set('a', 1);
   recent.set('b', 2);
   assert.equal(recent.get('a'), 1);
@@ -16,7 +16,7 @@ test('it holds what was used last', () => {
 test('it never holds more than it may, and never a wrong value', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(20), fc.boolean())), (steps) => {
-      const recent = new Recent<number, number>(5);
+      const recent = new LruCache<number, number>(5);
       for (const [key, isWrite] of steps) {
         if (isWrite) recent.set(key, key * 2);
         else assert.ok([undefined, key * 2].includes(recent.get(key)));

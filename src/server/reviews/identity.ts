@@ -1,16 +1,16 @@
-// The answers to TokenReview and SelfSubjectReview: objects that are asked and never stored.
+// TokenReview and SelfSubjectReview: objects that are answered and never stored.
 
-import { badRequest } from '../../../api/errors.ts';
-import type { SelfSubjectReview } from '../../../api/kinds/authentication/selfsubjectreview/kind.ts';
-import type { TokenReview } from '../../../api/kinds/authentication/tokenreview/kind.ts';
-import type { UserInfo } from '../../../api/kinds/authentication/user-info.ts';
-import type { User } from '../../reply.ts';
-import type { Authenticator } from './authenticator.ts';
-import type { Verdict } from './verdict.ts';
+import { badRequest } from '../../api/errors.ts';
+import type { SelfSubjectReview } from '../../api/kinds/authentication/selfsubjectreview/kind.ts';
+import type { TokenReview } from '../../api/kinds/authentication/tokenreview/kind.ts';
+import type { UserInfo } from '../../api/kinds/authentication/user-info.ts';
+import type { User } from '../reply.ts';
+import type { Authenticator } from '../access/identity/authenticator.ts';
+import type { Verdict } from '../access/identity/verdict.ts';
 
 const invalidToken = 'invalid bearer token';
 
-/** Whose token the review asks about. */
+/** Answers a TokenReview. */
 export async function reviewToken(review: TokenReview, authenticator: Authenticator): Promise<TokenReview> {
   const { token = '', audiences = [] } = review.spec;
   if (token === '') throw badRequest('token is required for TokenReview in authentication');
@@ -24,14 +24,14 @@ function statusOf(verdict: Verdict): TokenReview['status'] {
   return { user: {}, error: verdict.error === undefined ? invalidToken : `[${invalidToken}, ${verdict.error}]` };
 }
 
-/** Who asks; `now` is a time as metadata has it. */
+/** Answers a SelfSubjectReview; `now` is a timestamp as in metadata. */
 export const reviewSelf = (review: SelfSubjectReview, user: User, now: string): SelfSubjectReview => ({
   ...review,
   metadata: { creationTimestamp: now },
   status: { userInfo: userInfoOf(user) },
 });
 
-/** A user as the API shows it; what is empty is left out. */
+/** A user as in the API, without empty fields. */
 const userInfoOf = ({ name, uid, groups, extra = {} }: User): UserInfo => ({
   ...(name === '' ? {} : { username: name }),
   ...(uid === '' ? {} : { uid }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { bearerToken, protocolToken } from './bearer.ts';
+import { bearerToken, protocolToken } from './authenticator.ts';
 
 const headers: readonly (readonly [header: string | undefined, token: string | undefined])[] = [
   [undefined, undefined],
