@@ -1,4 +1,4 @@
-// What is wrong, or only unusual, with addresses in fields; the words are Kubernetes'.
+// Validates addresses and CIDRs in fields: errors and warnings, worded as in Kubernetes.
 import type { Address } from './addresses.ts';
 import { contains, parseAddress, parseCidr, printAddress, printCidr, bitsOf } from './addresses.ts';
 
@@ -6,7 +6,7 @@ const none: readonly string[] = [];
 const notAnAddress: readonly string[] = ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'];
 const notACidr: readonly string[] = ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
 
-/** An address in a field from before forms were looked at; `strict` is the gate StrictIPCIDRValidation. */
+/** Errors of an address in a field that accepts non-canonical forms, unless `strict` (gate StrictIPCIDRValidation). */
 export function addressErrors(text: string, strict: boolean): readonly string[] {
   const address = parseAddress(text);
   if (address === undefined) return notAnAddress;
@@ -18,7 +18,7 @@ function strictErrors({ hasLeadingZeros, isMapped }: Address): readonly string[]
   return isMapped ? ['must not be an IPv4-mapped IPv6 address'] : none;
 }
 
-/** An address in a field that takes the canonical form alone. */
+/** Errors of an address in a field that accepts only the canonical form. */
 export function canonicalAddressErrors(text: string): readonly string[] {
   const address = parseAddress(text);
   if (address === undefined) return notAnAddress;
@@ -28,7 +28,7 @@ export function canonicalAddressErrors(text: string): readonly string[] {
   return canonical === text ? none : [`must be in canonical form (${JSON.stringify(canonical)})`];
 }
 
-/** A CIDR in a field from before forms were looked at; `strict` is the gate StrictIPCIDRValidation. */
+/** Errors of a CIDR in a field that accepts non-canonical forms, unless `strict` (gate StrictIPCIDRValidation). */
 export function cidrErrors(text: string, strict: boolean): readonly string[] {
   const cidr = parseCidr(text);
   if (cidr === undefined) return notACidr;
@@ -38,7 +38,7 @@ export function cidrErrors(text: string, strict: boolean): readonly string[] {
   return cidr.network === cidr.address ? none : ['must not have bits set beyond the prefix length'];
 }
 
-/** A CIDR in a field that takes the canonical form alone. */
+/** Errors of a CIDR in a field that accepts only the canonical form. */
 export function canonicalCidrErrors(text: string): readonly string[] {
   const errors = cidrErrors(text, true);
   const cidr = parseCidr(text);
@@ -48,8 +48,8 @@ export function canonicalCidrErrors(text: string): readonly string[] {
 }
 
 /**
- * Addresses that no endpoint can have, because each machine has its own. `loopbackEndpoints` are CIDRs of loopback
- * addresses that are accepted after all.
+ * Errors of the address of an endpoint, which must not have host or link scope. Addresses in the CIDRs
+ * `loopbackEndpoints` are accepted nevertheless.
  */
 export function endpointAddressErrors(text: string, loopbackEndpoints: readonly string[]): readonly string[] {
   const address = parseAddress(text);
@@ -86,11 +86,11 @@ function scopeOf({ family, value }: Address): Scope {
   }
   if (value === 1n) return 'loopback';
   if (value >> 118n === 0xfe80n >> 6n) return 'link-local';
-  // Any flags, scope 2.
+  // ff0f::/16 masks the flags; scope 2 is link-local.
   return ((value >> 112n) & 0xff0fn) === 0xff02n ? 'link-local multicast' : 'global';
 }
 
-/** What a person should know about an address that is accepted. */
+/** Warnings about an address that is accepted. */
 export function addressWarnings(path: string, text: string): readonly string[] {
   const address = parseAddress(text);
   if (address === undefined) return none;
@@ -104,7 +104,7 @@ export function addressWarnings(path: string, text: string): readonly string[] {
   return [`${path}: IPv6 address "${text}" should be in RFC 5952 canonical format ("${canonical}")`];
 }
 
-/** What a person should know about a CIDR that is accepted. */
+/** Warnings about a CIDR that is accepted. */
 export function cidrWarnings(path: string, text: string): readonly string[] {
   const cidr = parseCidr(text);
   if (cidr === undefined) return none;

@@ -60,7 +60,7 @@ for (const [given, want] of ranges) {
   test(`the CIDR ${given} is ${want}`, () => assert.equal(canonicalCidr(given), want));
 }
 
-test('addresses are read as Node reads them, and print to what reads the same', () => {
+test('parses addresses as Node does, and prints what parses to the same address', () => {
   fc.assert(
     fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (text) => {
       const canonical = canonicalAddress(text);
@@ -71,7 +71,7 @@ test('addresses are read as Node reads them, and print to what reads the same', 
   );
 });
 
-test('what Node does not read as an address is none, but for leading zeros', () => {
+test('rejects what Node rejects, except for leading zeros', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[0-9a-f:.]{1,20}$/), (text) => {
       const address = parseAddress(text);
@@ -82,7 +82,7 @@ test('what Node does not read as an address is none, but for leading zeros', () 
   );
 });
 
-test('what is too long is not an address', () => {
+test('rejects text that is too long', () => {
   for (const part of ['0', ':', '1:', '1.', '::ffff:', '%']) {
     assert.equal(parseAddress(part.repeat(1_000_000)), undefined);
     assert.equal(parseCidr(`${part.repeat(1_000_000)}/8`), undefined);

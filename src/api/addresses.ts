@@ -1,19 +1,19 @@
-// IP addresses and CIDRs as Kubernetes reads them: leading zeros are decimal, and an IPv4-mapped IPv6 address is IPv4.
+// Parses and prints IP addresses and CIDRs as Kubernetes does: leading zeros are decimal, and an IPv4-mapped IPv6 address is IPv4.
 import ipaddr from 'ipaddr.js';
 
 export type IpFamily = 'IPv4' | 'IPv6';
 
-/** An address as a number, with what was unusual about how it was written. */
+/** An address as a number, with the deviations of its text from the canonical form. */
 export interface Address {
   readonly family: IpFamily;
   readonly value: bigint;
-  /** Some part had zeros before its digits, as in `10.0.0.010`. */
+  /** Some part had leading zeros, as in `10.0.0.010`. */
   readonly hasLeadingZeros: boolean;
-  /** It was written as IPv6, as in `::ffff:10.0.0.1`. */
+  /** It was an IPv4-mapped IPv6 address, as in `::ffff:10.0.0.1`. */
   readonly isMapped: boolean;
 }
 
-/** A range of addresses; `address` is the one it was written with, `network` its first. */
+/** A range of addresses; `address` is the address in its text, `network` the first of the range. */
 export interface Cidr {
   readonly family: IpFamily;
   readonly address: bigint;
@@ -26,13 +26,13 @@ export interface Cidr {
 const quad = /^(\d+)\.(\d+)\.(\d+)\.(\d+)$/;
 const mappedStart = 0xffffn << 32n;
 
-/** The longest address, less zeros before its digits. */
+/** No address without leading zeros is longer. */
 const maxLength = 64;
 
-/** How many bits an address of a family has. */
+/** The length of addresses of a family, in bits. */
 export const bitsOf = (family: IpFamily): number => (family === 'IPv4' ? 32 : 128);
 
-/** Reads an address; undefined if it is none. Zones (`fe80::1%eth0`) are not accepted. */
+/** Parses an address; undefined if the text is not one. Zones (`fe80::1%eth0`) are rejected. */
 export function parseAddress(text: string): Address | undefined {
   if (text.length > maxLength) return undefined;
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
@@ -56,7 +56,7 @@ function parseIpv4(text: string): Address | undefined {
 function parseIpv6(text: string): Address | undefined {
   const lastColon = text.lastIndexOf(':') + 1;
   const tail = text.includes('.') ? parseIpv4(text.slice(lastColon)) : undefined;
-  // The library takes ::1.2.3.4 for an IPv4-mapped address, and a zone for a part of an address.
+  // The library accepts ::1.2.3.4 as an IPv4-mapped address, and zones.
   const plain = tail === undefined ? text : text.slice(0, lastColon) + hexPair(tail.value);
   if (plain.includes('%') || !ipaddr.IPv6.isValid(plain)) return undefined;
   const value = ipaddr.IPv6.parse(plain).parts.reduce((sum, part) => (sum << 16n) | BigInt(part), 0n);
@@ -67,7 +67,7 @@ function parseIpv6(text: string): Address | undefined {
 
 const hexPair = (value: bigint): string => `${(value >> 16n).toString(16)}:${(value & 0xffffn).toString(16)}`;
 
-/** The address in its one canonical form: dotted decimal, or RFC 5952. */
+/** The canonical form of an address: dotted decimal, or RFC 5952. */
 export function printAddress(family: IpFamily, value: bigint): string {
   if (family === 'IPv4') {
     const number = Number(value);
@@ -77,31 +77,31 @@ export function printAddress(family: IpFamily, value: bigint): string {
   return new ipaddr.IPv6(parts).toRFC5952String();
 }
 
-/** The canonical form of an address; undefined if it is none. */
+/** The canonical form of an address; undefined if the text is not an address. */
 export function canonicalAddress(text: string): string | undefined {
   const address = parseAddress(text);
   return address && canonicalText(text, address);
 }
 
-/** The canonical form of an address that was read from this text. */
+/** The canonical form of the address that was parsed from `text`. */
 export function canonicalText(text: string, { family, value, hasLeadingZeros, isMapped }: Address): string {
-  // Most addresses in a cluster are written so already, and there are hundreds of thousands of them.
+  // Hot path: most of the hundreds of thousands of addresses in a cluster are canonical.
   const isCanonical = family === 'IPv4' && !hasLeadingZeros && !isMapped;
   return isCanonical ? text : printAddress(family, value);
 }
 
-/** The family of an address; undefined if it is none. */
+/** The family of an address; undefined if the text is not an address. */
 export const familyOf = (text: string): IpFamily | undefined => parseAddress(text)?.family;
 
 /** `host:port` as URLs and messages write it: an IPv6 address is put in brackets. */
 export const joinHostPort = (host: string, port: number | string): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
-/** The families of addresses, in their order. */
+/** The families of the given addresses, in the same order. */
 export const familiesOf = (texts: readonly string[]): readonly IpFamily[] =>
   texts.flatMap((text) => familyOf(text) ?? []);
 
-/** Reads a CIDR; undefined if it is none. Bits beyond the prefix length may be set. */
+/** Parses a CIDR; undefined if the text is not one. Bits beyond the prefix length may be set. */
 export function parseCidr(text: string): Cidr | undefined {
   const slash = text.indexOf('/');
   const digits = text.slice(slash + 1);
@@ -111,7 +111,7 @@ export function parseCidr(text: string): Cidr | undefined {
   if (length > (address.isMapped ? 128 : bitsOf(address.family))) return undefined;
   const hasLeadingZeros = address.hasLeadingZeros || (digits.length > 1 && digits.startsWith('0'));
   const { isMapped } = address;
-  // A mapped address with a prefix that leaves the mapped range is an IPv6 range after all.
+  // A mapped address with a prefix shorter than the mapped range is an IPv6 range.
   const isWide = isMapped && length < 96;
   const family = isWide ? 'IPv6' : address.family;
   const prefixLength = isMapped && !isWide ? length - 96 : length;
@@ -125,16 +125,16 @@ function firstOf(value: bigint, family: IpFamily, prefixLength: number): bigint 
   return (value >> hostBits) << hostBits;
 }
 
-/** The canonical form of a range: its first address and its prefix length. */
+/** The canonical form of a CIDR: its first address and its prefix length. */
 export const printCidr = ({ family, network, prefixLength }: Cidr): string =>
   `${printAddress(family, network)}/${prefixLength}`;
 
-/** The canonical form of a CIDR; undefined if it is none. */
+/** The canonical form of a CIDR; undefined if the text is not a CIDR. */
 export function canonicalCidr(text: string): string | undefined {
   const cidr = parseCidr(text);
   return cidr && printCidr(cidr);
 }
 
-/** Whether an address lies in a range. */
+/** Whether the CIDR contains an address. */
 export const contains = (cidr: Cidr, address: Pick<Address, 'family' | 'value'>): boolean =>
   cidr.family === address.family && firstOf(address.value, cidr.family, cidr.prefixLength) === cidr.network;

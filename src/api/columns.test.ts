@@ -34,17 +34,17 @@ const durations: readonly (readonly [number, string])[] = [
   [8 * y + 3 * d, '8y'],
 ];
 for (const [milliseconds, want] of durations) {
-  test(`${milliseconds} ms are printed as ${want}`, () => assert.equal(duration(milliseconds), want));
+  test(`${milliseconds} ms print as ${want}`, () => assert.equal(duration(milliseconds), want));
 }
 
-test('an age counts from the timestamp, and is unknown without one', () => {
+test('an age is the time since the timestamp, and unknown without one', () => {
   const now = Date.parse('2026-01-01T00:01:00Z');
   assert.equal(age('2026-01-01T00:00:00Z', now), '60s');
   assert.equal(age(undefined, now), '<unknown>');
   assert.equal(age('', now), '<unknown>');
 });
 
-test('a long list is cut short and says by how much', () => {
+test('a long list is truncated and ends with the number of omitted items', () => {
   assert.equal(moreThan(3, []), '');
   assert.equal(moreThan(3, ['a', 'b', 'c']), 'a,b,c');
   assert.equal(moreThan(3, ['a', 'b', 'c', 'd', 'e']), 'a,b,c + 2 more...');

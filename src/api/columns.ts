@@ -1,16 +1,16 @@
-// Columns that many kinds share, and the ways Kubernetes prints ages, labels and long lists in them.
+// Columns of `kubectl get` that many kinds share, and the formats of ages, labels and long lists in columns.
 import type { Column } from './kind.ts';
 import type { ApiObject } from './metadata.ts';
 
 export interface ColumnOptions {
-  /** Default: string, which Kubernetes uses for most counts too. */
+  /** Default: string, which Kubernetes uses for most counts as well. */
   readonly type?: Column['type'];
   readonly format?: string;
-  /** Shown with `-o wide` only. */
+  /** Shown only with `-o wide`. */
   readonly wide?: boolean;
 }
 
-/** A column of a kind; `cell` is handed the object and the time in milliseconds. */
+/** Defines a column; `cell` gets the object and the current time in milliseconds. */
 export const column = <T extends ApiObject>(
   name: string,
   description: string,
@@ -39,7 +39,7 @@ export const ageColumn: Column = column('Age', creation, ({ metadata }, now) => 
 /** The age column of a custom resource, whose type is `date`. */
 export const customAgeColumn: Column = { ...ageColumn, type: 'date' };
 
-/** The second column of kinds that Kubernetes has no printer for. */
+/** The second column of kinds that have no printer in Kubernetes. */
 export const createdAtColumn: Column = column(
   'Created At',
   creation,
@@ -47,7 +47,7 @@ export const createdAtColumn: Column = column(
   { type: 'date' },
 );
 
-/** How long ago `timestamp` was, to two or three significant figures: `45s`, `3m10s`, `5d2h`. */
+/** The time since `timestamp`, with two or three significant figures: `45s`, `3m10s`, `5d2h`. */
 export function age(timestamp: string | undefined, now: number): string {
   if (timestamp === undefined || timestamp === '') return '<unknown>';
   const then = Date.parse(timestamp);
@@ -60,7 +60,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const year = 365 * day;
 
-/** A span of time as Kubernetes prints it; one that is a little negative is taken for a clock that is a little off. */
+/** A duration as Kubernetes prints it. Slightly negative durations are 0s, since clocks differ. */
 export function duration(milliseconds: number): string {
   const whole = (unit: number): number => Math.trunc(milliseconds / unit);
   const pair = (big: number, bigUnit: string, small: number, smallUnit: string): string => {
@@ -80,13 +80,13 @@ export function duration(milliseconds: number): string {
   return `${whole(year)}y`;
 }
 
-/** The first `max` items with commas between them, and how many were left out: `a,b,c + 2 more...`. */
+/** The first `max` items, and the number of the others: `a,b,c + 2 more...`. */
 export function moreThan(max: number, items: readonly string[]): string {
   const shown = items.slice(0, max).join(',');
   return items.length > max ? `${shown} + ${items.length - max} more...` : shown;
 }
 
-/** Labels as `a=1,b=2` in the order of their keys; `<none>` when there are none. */
+/** Labels as `a=1,b=2`, sorted by key; `<none>` if there are none. */
 export function labelsText(labels: Readonly<Record<string, string>> | null | undefined): string {
   const pairs = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
   return pairs.length === 0 ? '<none>' : pairs.sort().join(',');

@@ -1,5 +1,5 @@
 import type { FieldError, StatusCause } from './field-errors.ts';
-import { cut } from './cut.ts';
+import { truncate } from './text.ts';
 import { causesOf, joinErrors } from './field-errors.ts';
 
 /** Kubernetes' `Status`, the body of every failed request. */
@@ -23,7 +23,7 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number;
 }
 
-/** A failure that an API client sees as a `Status`; told apart from other errors by `code`. */
+/** An error that API clients receive as a `Status`; identified by `code`. */
 export class StatusError extends Error {
   readonly code = 'STATUS';
   readonly status: Status;
@@ -34,7 +34,7 @@ export class StatusError extends Error {
   }
 }
 
-/** What a message and its details name: a resource (`services`) or a kind (`Service`), qualified by its group. */
+/** The subject of a message and its details: a resource (`services`) or a kind (`Service`) with its group. */
 export interface Subject {
   readonly group: string;
   readonly resource: string;
@@ -48,7 +48,7 @@ interface Failure {
   readonly details?: StatusDetails;
 }
 
-/** A failure with the given code, reason and message. */
+/** An error with the given code, reason and message. */
 export function failure({ code, reason, message, details }: Failure): StatusError {
   return new StatusError({
     kind: 'Status',
@@ -65,10 +65,10 @@ export function failure({ code, reason, message, details }: Failure): StatusErro
 const qualified = ({ group, resource }: Subject): string => (group === '' ? resource : `${resource}.${group}`);
 
 /** A name as Go's %q prints it. */
-const quoted = ({ name = '' }: Subject): string => JSON.stringify(cut(name));
+const quoted = ({ name = '' }: Subject): string => JSON.stringify(truncate(name));
 
 const detailsOf = ({ group, resource, name }: Subject): StatusDetails => ({
-  ...(name === undefined || name === '' ? {} : { name: cut(name) }),
+  ...(name === undefined || name === '' ? {} : { name: truncate(name) }),
   ...(group === '' ? {} : { group }),
   ...(resource === '' ? {} : { kind: resource }),
 });
@@ -89,7 +89,7 @@ export const alreadyExists = (subject: Subject, prefix = ''): StatusError =>
     details: detailsOf(subject),
   });
 
-/** The reason an update that names an old revision is refused. */
+/** The message of the conflict when an update is based on an old revision. */
 export const staleObject =
   'the object has been modified; please apply your changes to the latest version and try again';
 
@@ -109,7 +109,7 @@ export const forbidden = (subject: Subject, why: string, causes: readonly Status
     details: { ...detailsOf(subject), ...(causes.length > 0 ? { causes } : {}) },
   });
 
-/** A 422 that lists every field error; `subject.resource` is the kind here, as in Kubernetes. */
+/** A 422 with the field errors; `subject.resource` is the kind here, as in Kubernetes. */
 export const invalid = (subject: Subject, errors: readonly FieldError[]): StatusError =>
   failure({
     code: 422,
@@ -120,7 +120,7 @@ export const invalid = (subject: Subject, errors: readonly FieldError[]): Status
 
 export const badRequest = (message: string): StatusError => failure({ code: 400, reason: 'BadRequest', message });
 
-/** A 413: the request, or what it makes, is over a limit. */
+/** A 413: the request, or the object it results in, exceeds a limit. */
 export const entityTooLarge = (why: string): StatusError =>
   failure({ code: 413, reason: 'RequestEntityTooLarge', message: `Request entity too large: ${why}` });
 
@@ -134,10 +134,10 @@ export const internalError = (message: string): StatusError =>
 
 export const isStatusError = (error: unknown): error is StatusError => error instanceof StatusError;
 
-/** What was asked for is not there, or not any more. */
+/** Whether the error is a 404. */
 export const isNotFound = (error: unknown): boolean => isStatusError(error) && error.status.code === 404;
 
-/** Others kept coming first, or the server could not see its own writes in time. */
+/** A 500 that clients retry: too many write conflicts, or the watch cache did not observe a write in time. */
 export const tryAgain = (operation: string, { group, resource, name }: Subject): StatusError =>
   failure({
     code: 500,

@@ -1,4 +1,4 @@
-import { cut } from './cut.ts';
+import { truncate } from './text.ts';
 
 /** One entry of a Status' `details.causes`. */
 export interface StatusCause {
@@ -7,7 +7,7 @@ export interface StatusCause {
   readonly field?: string;
 }
 
-/** One thing wrong with one field, in Kubernetes' words. `path` is `spec.ports[0].port`; `body` follows it. */
+/** One validation error of one field, worded as in Kubernetes: `path` (`spec.ports[0].port`), then `body`. */
 export interface FieldError {
   readonly path: string;
   readonly reason: FieldReason;
@@ -26,13 +26,14 @@ export type FieldReason =
   | 'FieldValueTypeInvalid'
   | 'InternalError';
 
-/** The longest value that an error shows, such as a whole patch; the most errors that an answer lists. */
+/** Longer values, such as a whole patch, are truncated in errors. */
 const maxShown = 4096;
+/** A response lists no more errors than this. */
 const maxListed = 100;
 
-/** Prints a value as Kubernetes does: strings quoted, numbers and booleans bare, the rest as JSON. */
+/** Prints a value as JSON, truncated. */
 const printed = (value: unknown): string =>
-  cut(JSON.stringify(typeof value === 'string' ? cut(value, maxShown) : (value ?? null)), maxShown);
+  truncate(JSON.stringify(typeof value === 'string' ? truncate(value, maxShown) : (value ?? null)), maxShown);
 
 const withDetail = (start: string, detail: string): string => (detail === '' ? start : `${start}: ${detail}`);
 
@@ -79,21 +80,25 @@ export const tooMany = (path: string, actual: number, max: number): FieldError =
   body: `Too many: ${actual}: must have at most ${max} items`,
 });
 
-/** The causes of a 422, one for each of the first 100 errors; the last states how many there are beyond that. */
+/** The causes of a 422: the first 100 errors, then the number of the others. */
 export function causesOf(errors: readonly FieldError[]): StatusCause[] {
-  const causes = errors
-    .slice(0, maxListed)
-    .map(({ path, reason, body }): StatusCause => ({ reason, message: cut(body, 2 * maxShown), field: cut(path) }));
+  const causes = errors.slice(0, maxListed).map(({ path, reason, body }): StatusCause => ({
+    reason,
+    message: truncate(body, 2 * maxShown),
+    field: truncate(path),
+  }));
   if (errors.length > maxListed) causes.push({ message: moreErrors(errors) });
   return causes;
 }
 
 const moreErrors = (errors: readonly FieldError[]): string => `${errors.length - maxListed} more errors are not listed`;
 
-/** The first 100 errors as one text: bare when there is one, else in brackets without repetitions. */
+/** The first 100 errors as one text without repetitions: in brackets if there are several. */
 export function joinErrors(errors: readonly FieldError[]): string {
   const texts = [
-    ...new Set(errors.slice(0, maxListed).map(({ path, body }) => `${cut(path)}: ${cut(body, 2 * maxShown)}`)),
+    ...new Set(
+      errors.slice(0, maxListed).map(({ path, body }) => `${truncate(path)}: ${truncate(body, 2 * maxShown)}`),
+    ),
   ];
   if (errors.length > maxListed) texts.push(moreErrors(errors));
   return texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`;

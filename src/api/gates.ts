@@ -1,15 +1,15 @@
-/** The feature gates as they are set for a process. */
+/** The feature gates of a process. */
 export interface Gates {
   enabled(name: GateName): boolean;
 }
 
-/** How far a feature has come: alpha is off and beta on unless its spec says otherwise. */
+/** The maturity of a feature: by default alpha is disabled, beta and GA are enabled. */
 export type GateStage = 'ALPHA' | 'BETA' | 'GA';
 
 export interface GateSpec {
   readonly stage: GateStage;
   readonly default: boolean;
-  /** Can no longer be set to anything but its default. */
+  /** Cannot be set to anything but its default. */
   readonly locked: boolean;
   readonly description: string;
 }
@@ -21,7 +21,7 @@ const gate = (stage: GateStage, description: string): GateSpec => ({
   description,
 });
 
-/** Every gate this project knows, by name. */
+/** All feature gates, by name. */
 export const gateSpecs = {
   LoadBalancerIPMode: gate('GA', 'status.loadBalancer.ingress[].ipMode'),
   MixedProtocolLBService: gate('BETA', 'several protocols on one LoadBalancer Service (KEP-1435)'),
@@ -42,12 +42,12 @@ export const isGateName = (name: string): name is GateName => Object.hasOwn(gate
 /** The names of all gates, sorted. */
 export const gateNames: readonly GateName[] = Object.keys(gateSpecs).filter(isGateName).sort();
 
-/** Gates with the given settings; what is not set has its default. */
+/** Gates with the given settings, and defaults for all others. */
 export function gatesWith(settings: Partial<Readonly<Record<GateName, boolean>>> = {}): Gates {
   return { enabled: (name) => settings[name] ?? gateSpecs[name].default };
 }
 
-/** A gate and how it is set, as `fairlead gates` lists it and the metric `kubernetes_feature_enabled` counts it. */
+/** A gate and its setting, for `fairlead gates` and the metric `kubernetes_feature_enabled`. */
 export interface GateState extends GateSpec {
   readonly name: GateName;
   readonly enabled: boolean;

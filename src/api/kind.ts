@@ -4,12 +4,12 @@ import type { ApiObject } from './metadata.ts';
 import type { QuotaEvaluator } from './quota.ts';
 import type { StructSchema } from './schema/schema.ts';
 
-/** What the functions of a kind may know beside the object itself. They are pure: no clock, no store. */
+/** The context of a write for the functions of a kind. They are pure: no clock, no store. */
 export interface WriteContext {
   readonly gates: Gates;
-  /** CIDRs of loopback addresses that endpoints may use after all; only `fairlead up` on its default ranges sets any. */
+  /** CIDRs of loopback addresses that endpoints may use; set only by `fairlead up` with its default ranges. */
   readonly loopbackEndpoints: readonly string[];
-  /** CIDRs of addresses that only controllers and this server hand out: cluster IPs, and imports where they are known. */
+  /** CIDRs of addresses that this server or controllers allocate: cluster IPs, and IPs of imports if configured. */
   readonly allocatedRanges?: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export interface Column<T extends ApiObject = ApiObject> {
 /** Reads one field as text. Declared as a method, so that a `Kind<Pod>` is also a `Kind`. */
 export type FieldValue<T extends ApiObject> = { of(object: T): string }['of'];
 
-/** A row condition of a table, such as a Pod that is completed. */
+/** A condition of a table row, such as `Completed` for a Pod. */
 export interface RowCondition {
   readonly type: string;
   readonly status: string;
@@ -58,8 +58,8 @@ export interface DeletionStrategy<T extends ApiObject = ApiObject> {
 }
 
 /**
- * A kind in one version: everything the server knows about it. Written once in its folder under `kinds/`; discovery,
- * OpenAPI, decoding, tables, patches, apply and validation follow from it.
+ * A kind in one version, defined once in its folder under `kinds/`. Discovery, OpenAPI, decoding, tables, patches, apply,
+ * validation and deletion derive from it.
  */
 export interface Kind<T extends ApiObject = ApiObject> {
   /** '' for the core group. */
@@ -73,19 +73,19 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly namespaced: boolean;
   readonly schema: StructSchema;
   readonly verbs: readonly Verb[];
-  /** False: a question that is answered on the spot, such as an access review. It has `create` and no objects. */
+  /** False for kinds without stored objects, such as access reviews: they have only `create`. */
   readonly stored: boolean;
-  /** `status` has its own endpoint, and the main one leaves it alone. */
+  /** There is a `status` subresource, and writes of the object itself ignore `status`. */
   readonly hasStatus: boolean;
-  /** As a custom resource in Kubernetes: no strategic merge, no update without a revision, kind in list items. */
+  /** Behaves as a custom resource: no strategic merge patch, no update without a resource version, kind in list items. */
   readonly custom: boolean;
   readonly generation: GenerationRule;
   readonly createOnUpdate: boolean;
   readonly unconditionalUpdate: boolean;
-  /** What a completed DELETE answers with. */
+  /** The response body of a completed DELETE. */
   readonly deleteReturns: 'object' | 'status';
   readonly columns: readonly Column<T>[];
-  /** Selectable fields beside metadata.name and metadata.namespace: path → value. */
+  /** Fields for field selectors besides metadata.name and metadata.namespace: path → value. */
   readonly selectableFields: Readonly<Record<string, FieldValue<T>>>;
   /** Endpoints below an object besides `status`. */
   readonly subresources: readonly Subresource[];
@@ -96,39 +96,39 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly sensitive: boolean;
   /** What objects use of a ResourceQuota; undefined: one object of the kind. `none`: quotas do not count them. */
   readonly quota?: QuotaEvaluator<T> | 'none';
-  /** This version is a view of another, in which objects are stored. */
+  /** Objects are stored in another version. */
   readonly storage?: Conversion<T>;
-  /** A warning that every request for this kind gets. */
+  /** A warning in every response for this kind. */
   readonly deprecation?: string;
 
-  /** Fills in what the author left out. Runs on create and update; knows nothing but the object. */
+  /** Sets defaults, on create and update. */
   applyDefaults(object: T): T;
-  /** Clears what a client may not set on create: status, fields whose gate is off. */
+  /** Drops what clients cannot set on create: status, and fields whose gate is disabled. */
   prepareForCreate(object: T, context: WriteContext): T;
-  /** The same for an update, where what `old` already uses is kept. Status is already `old`'s. */
+  /** The same on update; fields that `old` uses are kept. The status was already replaced with that of `old`. */
   prepareForUpdate(object: T, old: T, context: WriteContext): T;
-  /** Names of new objects: what is wrong with `name`, in Kubernetes' words. `isPrefix`: a generateName. */
+  /** Errors of the name of a new object, worded as in Kubernetes. `isPrefix`: `name` is a generateName. */
   nameErrors(name: string, isPrefix: boolean, context: WriteContext): readonly string[];
-  /** Everything wrong with a new object beyond its metadata. */
+  /** Errors in a new object, except in its metadata. */
   validateCreate(object: T, context: WriteContext): readonly FieldError[];
-  /** Everything wrong with a changed object beyond its metadata. */
+  /** Errors in a changed object, except in its metadata. */
   validateUpdate(object: T, old: T, context: WriteContext): readonly FieldError[];
-  /** Everything wrong with a changed status. */
+  /** Errors in a changed status. */
   validateStatus(object: T, old: T, context: WriteContext): readonly FieldError[];
-  /** Texts of `Warning` headers for a write that goes through. */
+  /** `Warning` headers of a successful write. */
   warnings(object: T, old: T | undefined, context: WriteContext): readonly string[];
-  /** The same for a write of the status. */
+  /** `Warning` headers of a successful write of the status. */
   statusWarnings(object: T): readonly string[];
-  /** Conditions of an object's row in a table. */
+  /** Conditions of the object's row in a table. */
   rowConditions(object: T): readonly RowCondition[];
 }
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
-/** When `metadata.generation` rises: never (`none`), with the spec, or with anything outside metadata. */
+/** Which changes increment `metadata.generation`: none, of the spec, of everything outside metadata, or also of labels. */
 export type GenerationRule = 'none' | 'spec' | 'content' | 'contentAndLabels';
 
-/** How a version is kept as another. Both functions keep metadata as it is. */
+/** Converts between this version and the storage version. Both functions keep metadata unchanged. */
 export interface Conversion<T extends ApiObject = ApiObject> {
   readonly kind: Kind;
   toStorage(object: T): ApiObject;
@@ -140,7 +140,7 @@ const allVerbs: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get'
 type Given<T extends ApiObject> = Partial<Kind<T>> &
   Pick<Kind<T>, 'group' | 'version' | 'kind' | 'plural' | 'namespaced' | 'schema' | 'nameErrors'>;
 
-/** A kind, with the defaults that most kinds share. Columns default to Name and Age. */
+/** Defines a kind, with defaults for the rest. */
 export function defineKind<T extends ApiObject>(given: Given<T>): Kind<T> {
   return {
     singular: given.kind.toLowerCase(),
@@ -186,6 +186,6 @@ export const groupVersionKind = ({ group, version, kind }: GroupVersionKind): Gr
   kind,
 });
 
-/** `v1` or `apps/v1`. */
+/** The apiVersion: `v1` or `apps/v1`. */
 export const apiVersionOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
   group === '' ? version : `${group}/${version}`;

@@ -20,18 +20,22 @@ import {
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
 const ownerReference = atomic(
-  struct(`${meta}.OwnerReference`, 'Names an object that owns this one, in the same namespace or cluster-scoped.', {
-    kind: always(1, string, 'Kind of the owner.', { required: true }),
-    name: always(3, string, 'Name of the owner.', { required: true }),
-    uid: always(4, string, 'UID of the owner.', { required: true }),
-    apiVersion: always(5, string, 'API version of the owner.', { required: true }),
-    controller: pointer(6, boolean, 'Whether the owner is the managing controller.'),
-    blockOwnerDeletion: pointer(
-      7,
-      boolean,
-      'Whether a foreground deletion of the owner waits until this object is gone.',
-    ),
-  }),
+  struct(
+    `${meta}.OwnerReference`,
+    'Identifies an object that owns this one, in the same namespace or cluster-scoped.',
+    {
+      kind: always(1, string, 'Kind of the owner.', { required: true }),
+      name: always(3, string, 'Name of the owner.', { required: true }),
+      uid: always(4, string, 'UID of the owner.', { required: true }),
+      apiVersion: always(5, string, 'API version of the owner.', { required: true }),
+      controller: pointer(6, boolean, 'Whether the owner is the managing controller.'),
+      blockOwnerDeletion: pointer(
+        7,
+        boolean,
+        'Whether a foreground deletion of the owner waits until this object is gone.',
+      ),
+    },
+  ),
 );
 
 const managedFieldsEntry = struct(
@@ -48,48 +52,52 @@ const managedFieldsEntry = struct(
   },
 );
 
-export const objectMeta = struct(`${meta}.ObjectMeta`, 'What every stored object has: its name, labels and history.', {
-  name: optional(1, string, 'Unique within a namespace among objects of one kind. Cannot be changed.'),
-  generateName: optional(2, string, 'A prefix from which the server makes a unique name when name is empty.'),
-  namespace: optional(3, string, 'The space in which name must be unique. Cannot be changed.'),
-  selfLink: optional(4, string, 'Deprecated and never set.'),
-  uid: optional(5, string, 'Tells apart objects that bore the same name at different times. Set by the server.'),
-  resourceVersion: optional(
-    6,
-    string,
-    'The revision of the last change. Send it back to update only what you have read; use it to start a watch.',
-  ),
-  generation: optional(7, int64, 'Counts changes of the desired state. Set by the server.'),
-  creationTimestamp: optional(8, time, 'When the object was created. Set by the server.'),
-  deletionTimestamp: pointer(9, time, 'When the object is to be gone. Set by the server on a graceful deletion.'),
-  deletionGracePeriodSeconds: pointer(10, int64, 'How many seconds the object may take to terminate.'),
-  labels: optional(11, map(string), 'Keys and values to organise and select objects.'),
-  annotations: optional(12, map(string), 'Keys and values for tools; never selected on.'),
-  ownerReferences: optional(
-    13,
-    listMap(ownerReference, ['uid'], { mergeKey: 'uid' }),
-    'The objects this one depends on; when all are deleted, this one is collected.',
-  ),
-  finalizers: optional(
-    14,
-    setOf(string, 'merge'),
-    'Tasks to complete before the object is removed; each remover deletes its entry.',
-  ),
-  managedFields: optional(17, list(managedFieldsEntry), 'Which manager set which fields. Kept by the server.'),
-});
+export const objectMeta = struct(
+  `${meta}.ObjectMeta`,
+  'Metadata of every stored object: its name, labels and history.',
+  {
+    name: optional(1, string, 'Unique within a namespace among objects of one kind. Cannot be changed.'),
+    generateName: optional(2, string, 'A prefix from which the server makes a unique name when name is empty.'),
+    namespace: optional(3, string, 'The space in which name must be unique. Cannot be changed.'),
+    selfLink: optional(4, string, 'Deprecated and never set.'),
+    uid: optional(5, string, 'Distinguishes objects that had the same name at different times. Set by the server.'),
+    resourceVersion: optional(
+      6,
+      string,
+      'The revision of the last change. Send it with an update to detect conflicts; use it to start a watch.',
+    ),
+    generation: optional(7, int64, 'Counts changes of the desired state. Set by the server.'),
+    creationTimestamp: optional(8, time, 'When the object was created. Set by the server.'),
+    deletionTimestamp: pointer(9, time, 'When the object will be removed. Set by the server on a graceful deletion.'),
+    deletionGracePeriodSeconds: pointer(10, int64, 'How many seconds the object may take to terminate.'),
+    labels: optional(11, map(string), 'Keys and values to organise and select objects.'),
+    annotations: optional(12, map(string), 'Keys and values for tools; not usable in selectors.'),
+    ownerReferences: optional(
+      13,
+      listMap(ownerReference, ['uid'], { mergeKey: 'uid' }),
+      'The objects this one depends on; when all are deleted, this one is collected.',
+    ),
+    finalizers: optional(
+      14,
+      setOf(string, 'merge'),
+      'Tasks to complete before the object is removed; each remover deletes its entry.',
+    ),
+    managedFields: optional(17, list(managedFieldsEntry), 'Which manager set which fields. Kept by the server.'),
+  },
+);
 
 export type ObjectMeta = Infer<typeof objectMeta>;
 export type OwnerReference = Infer<typeof ownerReference>;
 export type ManagedFieldsEntry = Infer<typeof managedFieldsEntry>;
 
-/** What every object of every kind has. */
+/** The fields of objects of every kind. */
 export interface ApiObject {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata: ObjectMeta;
 }
 
-// A type and not an interface: only types have the index signature that a FieldMap asks for.
+// A type and not an interface: only types have the index signature that a FieldMap requires.
 type KindFields = {
   readonly kind: Field<StringSchema, 'optional'>;
   readonly apiVersion: Field<StringSchema, 'optional'>;
@@ -115,13 +123,13 @@ export const objectSchema = <const Fields extends FieldMap>(
     options,
   );
 
-export const condition = struct(`${meta}.Condition`, 'One aspect of an object’s state.', {
+export const condition = struct(`${meta}.Condition`, 'One aspect of the state of an object.', {
   type: always(1, string, 'Which aspect, in CamelCase or a domain-prefixed name.', { required: true }),
   status: always(2, string, 'True, False or Unknown.', { required: true }),
-  observedGeneration: optional(3, int64, 'The generation this was judged by.'),
+  observedGeneration: optional(3, int64, 'The generation that the condition was set for.'),
   lastTransitionTime: always(4, time, 'When the status last changed.', { required: true }),
-  reason: always(5, string, 'Why, in one CamelCase word.', { required: true }),
-  message: always(6, string, 'Why, for a person.', { required: true }),
+  reason: always(5, string, 'The reason, as one CamelCase word.', { required: true }),
+  message: always(6, string, 'The reason, as text for people.', { required: true }),
 });
 export type Condition = Infer<typeof condition>;
 

@@ -105,7 +105,7 @@ test('a prefix may end in a hyphen', () => {
   }
 });
 
-test('a domain-prefixed path names the part that is wrong', () => {
+test('errors of a domain-prefixed path contain the invalid part', () => {
   assert.deepEqual(domainPrefixedPathErrors('example.org/ingress/v1'), []);
   assert.deepEqual(
     ['ingress', '/x', 'x/'].map((text) => domainPrefixedPathErrors(text)[0]?.message),
@@ -119,7 +119,7 @@ test('a domain-prefixed path names the part that is wrong', () => {
   ]);
 });
 
-test('a generated name is at most 63 long and legal for a legal prefix', () => {
+test('a generated name has at most 63 characters and is valid for a valid prefix', () => {
   assert.equal(
     generateName('web-', () => 0),
     'web-bbbbb',

@@ -1,4 +1,4 @@
-// The formats of names and other short strings. Each function returns what is wrong, in Kubernetes' words.
+// Validates names and other short strings. Each function returns error messages, worded as in Kubernetes.
 
 const none: readonly string[] = [];
 
@@ -10,7 +10,7 @@ const qualified = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const labelValue = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
 const path = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/;
 
-/** Each example is followed by a comma, so that ` or ` stands behind two spaces: Kubernetes prints it like that. */
+/** Kubernetes prints a comma after each example, and so `', ' + ' or '` between two. */
 const mismatch = (rule: string, pattern: RegExp, ...examples: readonly string[]): string => {
   const shown = `regex used for validation is '${pattern.source.slice(1, -1)}'`; // without ^ and $
   if (examples.length === 0) return `${rule} (${shown})`;
@@ -67,25 +67,25 @@ function formatErrors(value: string, max: number, pattern: RegExp, message: stri
   return isBad ? [tooLong(max), message] : [tooLong(max)];
 }
 
-/** Of the keys and values of labels Kubernetes says what it counts; of names it does not. */
+/** Kubernetes' messages say "bytes" for keys and values of labels, and "characters" for names. */
 const inBytes = (errors: readonly string[]): readonly string[] =>
   errors.map((error) => (error.startsWith('must be no more than') ? error.replace('characters', 'bytes') : error));
 
-/** An RFC 1123 label: what a Namespace or a port is called. */
+/** An RFC 1123 label: names of Namespaces and ports. */
 export const dnsLabelErrors = (value: string): readonly string[] =>
   label.test(value) && value.length <= 63
     ? none
     : formatErrors(value, 63, label, subdomain.test(value) ? 'must not contain dots' : labelMismatch);
 
-/** RFC 1123 labels with dots between them: what most objects are called. */
+/** RFC 1123 labels separated by dots: names of most objects. */
 export const dnsSubdomainErrors = (value: string): readonly string[] =>
   formatErrors(value, 253, subdomain, subdomainMismatch);
 
-/** An RFC 1035 label, which starts with a letter: what a Service was called before its name was relaxed. */
+/** An RFC 1035 label, which starts with a letter: names of Services before RelaxedServiceNameValidation. */
 export const dns1035LabelErrors = (value: string): readonly string[] =>
   formatErrors(value, 63, rfc1035, rfc1035Mismatch);
 
-/** `*.` and a subdomain. */
+/** `*.` followed by a subdomain. */
 export const wildcardSubdomainErrors = (value: string): readonly string[] =>
   formatErrors(value, 253, wildcard, wildcardMismatch);
 
@@ -93,7 +93,7 @@ export const wildcardSubdomainErrors = (value: string): readonly string[] =>
 export const labelValueErrors = (value: string): readonly string[] =>
   inBytes(formatErrors(value, 63, labelValue, labelValueMismatch));
 
-/** A name with an optional domain and a slash before it: label keys, classes, application protocols. */
+/** A name with an optional domain prefix: label keys, classes, application protocols. */
 export function qualifiedNameErrors(value: string): readonly string[] {
   const slash = value.indexOf('/');
   if (slash === -1) return namePartErrors(value);
@@ -133,13 +133,13 @@ const portRange: readonly string[] = ['must be between 1 and 65535, inclusive'];
 /** The number of a port. */
 export const portNumberErrors = (value: number): readonly string[] => (value >= 1 && value <= 65535 ? none : portRange);
 
-/** What can stand between two slashes of a URL: RBAC names, kinds. A prefix may be `.`, since more follows. */
+/** A segment of a URL path: names in RBAC. A prefix of a generated name may be `.`, since a suffix follows. */
 export function pathSegmentErrors(value: string, isPrefix = false): readonly string[] {
   if (!isPrefix && (value === '.' || value === '..')) return [`may not be '${value}'`];
   return ['/', '%'].filter((part) => value.includes(part)).map((part) => `may not contain '${part}'`);
 }
 
-/** What is wrong with a path behind a domain, such as `example.org/ingress`, and which part of it is. */
+/** Errors of a domain-prefixed path such as `example.org/ingress`, with the part that is invalid. */
 export function domainPrefixedPathErrors(
   value: string,
 ): readonly { readonly part: string; readonly message: string }[] {
@@ -155,7 +155,7 @@ export function domainPrefixedPathErrors(
   ];
 }
 
-/** A prefix may end in a hyphen, since more follows. */
+/** A prefix of a generated name may end in a hyphen, since a suffix follows. */
 const withoutTrailingHyphen = (prefix: string): string =>
   prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
 
@@ -164,23 +164,23 @@ const nameRule =
   (name: string, isPrefix: boolean): readonly string[] =>
     errors(isPrefix ? withoutTrailingHyphen(name) : name);
 
-/** The rule of most kinds for their names, and for the prefix of a generated one. */
+/** Names of most kinds are subdomains. */
 export const subdomainName: NameRule = nameRule(dnsSubdomainErrors);
-/** The rule for names that are one label, which may start with a digit. */
+/** Names that are one RFC 1123 label. */
 export const labelName: NameRule = nameRule(dnsLabelErrors);
-/** The rule for names that are one label, which starts with a letter. */
+/** Names that are one RFC 1035 label. */
 export const rfc1035Name: NameRule = nameRule(dns1035LabelErrors);
-/** The rule for names that only need to fit into a URL. */
+/** Names that only have to be valid in a URL path. */
 export const pathSegmentName: NameRule = pathSegmentErrors;
 
-/** What is wrong with a name, or with a prefix of names when `isPrefix`. */
+/** Returns the errors of a name, or of the prefix of a generated name if `isPrefix`. */
 export type NameRule = (name: string, isPrefix: boolean) => readonly string[];
 
 const suffixLetters = 'bcdfghjklmnpqrstvwxz2456789';
 const suffixLength = 5;
 const maxGeneratedLength = 63;
 
-/** A name from `prefix` and five random letters; `random` gives numbers in [0, 1). */
+/** Generates a name from `prefix` and five random letters; `random` returns numbers in [0, 1). */
 export function generateName(prefix: string, random: () => number): string {
   let name = prefix.slice(0, maxGeneratedLength - suffixLength);
   for (let index = 0; index < suffixLength; index++) {

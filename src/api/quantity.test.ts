@@ -45,17 +45,17 @@ const printed: readonly (readonly [given: string, want: string])[] = [
   ['000000000000000000000000000000000000000000000000000000000000007', '7'],
 ];
 
-test('amounts are printed in canonical form', () => {
+test('prints quantities in canonical form', () => {
   for (const [given, want] of printed) assert.equal(printQuantity(parseQuantity(given)), want, given);
 });
 
-test('a text of many digits is read in one pass', () => {
+test('parses many digits in linear time', () => {
   const long = '1'.repeat(3_000_000);
   assert.equal(printQuantity(parseQuantity(long)), '9223372036854775807');
   assert.equal(printQuantity(parseQuantity(`0.${long}`)), '111111112n');
 });
 
-test('a sum has the format of its first amount that is not zero', () => {
+test('a sum has the format of the first quantity that is not zero', () => {
   const sum = (...texts: readonly string[]): string =>
     printQuantity(texts.map(parseQuantity).reduce(addQuantities, zero));
   assert.equal(sum('500m', '500m'), '1');
@@ -66,7 +66,7 @@ test('a sum has the format of its first amount that is not zero', () => {
   assert.equal(isWhole(parseQuantity('1e3')), true);
 });
 
-test('what is printed reads as the same amount, and subtracting undoes adding', () => {
+test('parsing reverses printing, and subtracting reverses adding', () => {
   const quantity = fc.record({
     nano: fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }),
     format: fc.constantFrom<QuantityFormat>('BinarySI', 'DecimalSI', 'DecimalExponent'),

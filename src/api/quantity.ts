@@ -1,9 +1,9 @@
-// Amounts such as `500m`, `1.5Gi` or `3e6`, as Kubernetes reads, adds and prints them.
+// Parses, adds and prints quantities such as `500m`, `1.5Gi` or `3e6` as Kubernetes does.
 
-/** How an amount is printed: with powers of 1024, of 1000, or with an exponent. */
+/** The notation of a quantity: suffixes for powers of 1024, for powers of 1000, or an exponent. */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
-/** An amount in billionths, which is the finest that Kubernetes keeps. */
+/** A quantity in billionths, the resolution of Kubernetes. */
 export interface Quantity {
   readonly nano: bigint;
   readonly format: QuantityFormat;
@@ -11,8 +11,8 @@ export interface Quantity {
 
 const unit = 1_000_000_000n;
 
-/** What Kubernetes cuts larger amounts down to. */
-const most = (2n ** 63n - 1n) * unit;
+/** Kubernetes reduces larger quantities to this maximum. */
+const maximum = (2n ** 63n - 1n) * unit;
 
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 /** Suffix → power of ten. */
@@ -29,15 +29,15 @@ const decimalSuffixes: ReadonlyMap<string, number> = new Map([
   ['E', 18],
 ]);
 
-/** More digits than this before the point are cut down to the most, and after it they are less than a billionth. */
-const mostDigits = 40;
+/** A number with more integer digits exceeds the maximum. */
+const maxDigits = 40;
 
 export const zero: Quantity = { nano: 0n, format: 'DecimalSI' };
 
-/** A whole number. */
+/** A quantity from an integer. */
 export const wholeQuantity = (count: number): Quantity => ({ nano: BigInt(count) * unit, format: 'DecimalSI' });
 
-/** Reads an amount that a schema has let through. Its cost does not depend on the size of an exponent. */
+/** Parses a quantity that the decoder has accepted. The cost does not depend on the size of the exponent. */
 export function parseQuantity(text: string): Quantity {
   const [, sign = '', whole = '', fraction = '', suffix = ''] = /^([+-]?)(\d*)\.?(\d*)(.*)$/s.exec(text) ?? [];
   const binary = binarySuffixes.indexOf(suffix);
@@ -46,24 +46,24 @@ export function parseQuantity(text: string): Quantity {
   const format = isBinary ? 'BinarySI' : decimalSuffixes.has(suffix) ? 'DecimalSI' : 'DecimalExponent';
   const digits = scaled(whole, fraction, power + 9);
   const exact = isBinary ? digits * 1024n ** BigInt(binary) : digits;
-  const nano = exact > most ? most : exact;
+  const nano = exact > maximum ? maximum : exact;
   return { nano: sign === '-' ? -nano : nano, format };
 }
 
-/** The number with its point moved, rounded up; at least the most that is kept if it is larger than that. */
+/** The number times 10^`power`, rounded up; `maximum` if it is larger. */
 function scaled(whole: string, fraction: string, power: number): bigint {
   const digits = (whole + fraction).replace(/^0+/, '');
   if (digits === '') return 0n;
-  // How many of the digits are before the point now.
+  // The number of digits before the decimal point after the shift.
   const before = digits.length - fraction.length + power;
-  if (before > mostDigits) return most;
+  if (before > maxDigits) return maximum;
   if (before <= 0) return 1n;
   if (before >= digits.length) return BigInt(digits) * 10n ** BigInt(before - digits.length);
   const rest = digits.slice(before);
   return BigInt(digits.slice(0, before)) + (/[1-9]/.test(rest) ? 1n : 0n);
 }
 
-/** The sum, printed as the first amount that is not zero. */
+/** The sum, in the format of the first quantity that is not zero. */
 export const addQuantities = (a: Quantity, b: Quantity): Quantity => ({
   nano: a.nano + b.nano,
   format: a.nano === 0n ? b.format : a.format,
@@ -73,10 +73,10 @@ export const subtractQuantities = (a: Quantity, b: Quantity): Quantity => addQua
 
 export const largerQuantity = (a: Quantity, b: Quantity): Quantity => (b.nano > a.nano ? b : a);
 
-/** Whether an amount is a whole number. */
+/** Whether a quantity is an integer. */
 export const isWhole = ({ nano }: Quantity): boolean => nano % unit === 0n;
 
-/** The canonical text: no fraction, and the largest suffix that loses nothing. */
+/** The canonical text: no fraction, and the largest suffix without loss of precision. */
 export function printQuantity({ nano, format }: Quantity): string {
   if (nano === 0n) return '0';
   const isSmall = nano > -1024n * unit && nano < 1024n * unit;

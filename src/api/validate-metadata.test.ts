@@ -11,7 +11,7 @@ const owner = { apiVersion: 'v1', kind: 'Service', name: 'web', uid: 'u' };
 const metadata: ObjectMeta = { name: 'web', namespace: 'shop' };
 
 const creations: readonly { name: string; given: ObjectMeta; namespaced?: boolean; want: readonly string[] }[] = [
-  { name: 'nothing wrong', given: metadata, want: [] },
+  { name: 'no errors', given: metadata, want: [] },
   {
     name: 'no name',
     given: { namespace: 'shop' },
@@ -25,7 +25,7 @@ const creations: readonly { name: string; given: ObjectMeta; namespaced?: boolea
     want: ['metadata.namespace: Forbidden: not allowed on this type'],
   },
   {
-    name: 'an owner without its parts',
+    name: 'an owner reference with empty fields',
     given: { ...metadata, ownerReferences: [{ apiVersion: '', kind: '', name: '', uid: '' }] },
     want: [
       'metadata.ownerReferences.apiVersion: Invalid value: "": version must not be empty',
@@ -62,7 +62,7 @@ const creations: readonly { name: string; given: ObjectMeta; namespaced?: boolea
     ],
   },
   {
-    name: 'finalizers that exclude each other',
+    name: 'finalizers that are mutually exclusive',
     given: { ...metadata, finalizers: ['orphan', 'foregroundDeletion'] },
     want: [
       'metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set',
@@ -73,9 +73,9 @@ const creations: readonly { name: string; given: ObjectMeta; namespaced?: boolea
     given: { ...metadata, annotations: { a: 'x'.repeat(262_144) } },
     want: ['metadata.annotations: Too long: may not be more than 262144 bytes'],
   },
-  { name: 'an annotation key in capitals', given: { ...metadata, annotations: { 'Example.ORG/Key': '' } }, want: [] },
+  { name: 'an annotation key in upper case', given: { ...metadata, annotations: { 'Example.ORG/Key': '' } }, want: [] },
   {
-    name: 'a bad entry of managedFields',
+    name: 'an invalid entry of managedFields',
     given: { ...metadata, managedFields: [{ operation: 'Create', fieldsType: 'V2', manager: 'm'.repeat(129) }] },
     want: [
       'metadata.managedFields[0].operation: Invalid value: "Create": must be `Apply` or `Update`',
@@ -90,7 +90,7 @@ for (const { name, given, namespaced = true, want } of creations) {
   });
 }
 
-test('a bad prefix is reported with the name that it led to', () => {
+test('reports an invalid prefix together with the generated name', () => {
   const given = { ...metadata, name: 'Web-abcde', generateName: 'Web-' };
   assert.deepEqual(start(validateMetadataCreate(given, { namespaced: true, nameErrors: subdomainName })), [
     'metadata.generateName: Invalid value: "Web-": a lowercase RF',
@@ -98,7 +98,7 @@ test('a bad prefix is reported with the name that it led to', () => {
   ]);
 });
 
-test('a bad label key and a bad value are both at metadata.labels', () => {
+test('reports invalid label keys and values at metadata.labels', () => {
   const given = { ...metadata, labels: { 'a/b/c': 'ok', app: '-' } };
   assert.deepEqual(start(validateMetadataCreate(given, { namespaced: true, nameErrors: subdomainName })), [
     'metadata.labels: Invalid value: "a/b/c": a valid label key m',
@@ -108,9 +108,9 @@ test('a bad label key and a bad value are both at metadata.labels', () => {
 
 const stored: ObjectMeta = { ...metadata, uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z', generation: 2 };
 const updates: readonly { name: string; next: ObjectMeta; old?: ObjectMeta; want: readonly string[] }[] = [
-  { name: 'nothing changed', next: stored, want: [] },
+  { name: 'no changes', next: stored, want: [] },
   {
-    name: 'what cannot change',
+    name: 'changes of immutable fields',
     next: { name: 'b', namespace: 'c', uid: 'v', generation: 1 },
     want: [
       'metadata.generation: Invalid value: 1: must not be decremented',

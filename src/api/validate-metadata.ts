@@ -1,4 +1,4 @@
-// The rules that the metadata of every object must meet; texts and paths are Kubernetes'.
+// Validates the metadata of objects; messages and paths are worded as in Kubernetes.
 import type { FieldError } from './field-errors.ts';
 import { forbiddenField, invalidValue, required, tooLong, tooMany } from './field-errors.ts';
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from './metadata.ts';
@@ -6,11 +6,11 @@ import { dnsLabelErrors, labelValueErrors, qualifiedNameErrors } from './names.t
 
 export interface MetadataRules {
   readonly namespaced: boolean;
-  /** What is wrong with a name of this kind, or with a prefix of names. */
+  /** Errors of a name, or of the prefix of a generated name. */
   nameErrors(name: string, isPrefix: boolean): readonly string[];
 }
 
-/** Everything wrong with the metadata of a new object, whose name has been generated if it was to be. */
+/** Errors in the metadata of a new object, after its name was generated. */
 export function validateMetadataCreate(meta: ObjectMeta, rules: MetadataRules): FieldError[] {
   const errors: FieldError[] = [];
   const { name, generateName } = meta;
@@ -30,7 +30,7 @@ export function validateMetadataCreate(meta: ObjectMeta, rules: MetadataRules): 
   return errors;
 }
 
-/** Everything wrong with the metadata of a changed object. The revision is the caller's to check. */
+/** Errors in the metadata of a changed object. The caller checks the resource version. */
 export function validateMetadataUpdate(next: ObjectMeta, old: ObjectMeta): FieldError[] {
   const errors: FieldError[] = [];
   if (old.deletionTimestamp !== undefined) checkNoNewFinalizers(errors, next.finalizers ?? [], old.finalizers ?? []);
@@ -39,7 +39,7 @@ export function validateMetadataUpdate(next: ObjectMeta, old: ObjectMeta): Field
   }
   for (const field of immutables) {
     if (next[field] === old[field]) continue;
-    // What is a pointer in Kubernetes prints as null when it is absent, the others as an empty string.
+    // Fields that are pointers in Kubernetes print as null if they are absent, others as an empty string.
     const value = next[field] ?? (field.startsWith('deletion') || field === 'creationTimestamp' ? null : '');
     errors.push(invalidValue(`metadata.${field}`, value, 'field is immutable'));
   }
@@ -56,7 +56,7 @@ const immutables = [
   'deletionGracePeriodSeconds',
 ] as const;
 
-/** Labels, or a selector of labels: all errors are at `path` itself, without the key. */
+/** Errors in labels or in a map selector. All errors have `path` itself, without the key. */
 export function validateLabels(path: string, labels: Readonly<Record<string, string>> | undefined): FieldError[] {
   const errors: FieldError[] = [];
   checkLabels(errors, path, labels);
@@ -77,10 +77,10 @@ function checkNamespace(errors: FieldError[], namespace: string, namespaced: boo
   }
 }
 
-/** Managers that update are merged when there are more than ten; those that apply must be able to apply again. */
+/** The server merges older entries of Update managers itself; entries of Apply managers count against this limit. */
 const maxManagers = 100;
 
-/** `known` is how many managers the object has already. */
+/** `known` is the number of managers that the object had before. */
 function checkContent(errors: FieldError[], meta: ObjectMeta, known = 0): void {
   checkLabels(errors, 'metadata.labels', meta.labels);
   if (meta.annotations !== undefined) checkAnnotations(errors, meta.annotations);
@@ -111,7 +111,7 @@ function checkAnnotations(errors: FieldError[], annotations: Readonly<Record<str
   if (bytes > maxAnnotationBytes) errors.push(tooLong('metadata.annotations', maxAnnotationBytes));
 }
 
-/** Each further controller prints the whole list, as in Kubernetes: of long lists only the beginning. */
+/** Each error about a second controller prints the whole list, as in Kubernetes. Long lists are truncated. */
 const maxPrintedOwners = 100;
 const maxOwnerErrors = 100;
 
@@ -144,7 +144,7 @@ function checkOwner(errors: FieldError[], path: string, owner: OwnerReference): 
   }
 }
 
-/** Values are printed with their fields in the order in which Kubernetes declares them. */
+/** Kubernetes prints values with their fields in the order of the Go type. */
 const inGoOrder = ({ apiVersion, kind, name, uid, controller, blockOwnerDeletion }: OwnerReference): object => ({
   apiVersion,
   kind,

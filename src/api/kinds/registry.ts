@@ -1,4 +1,4 @@
-// Every kind this server knows, in the order in which discovery lists them.
+// All kinds that the server serves, in the order of discovery.
 import type { Kind } from '../kind.ts';
 import { clusterPropertyAlphaKind, clusterPropertyKind } from './about/clusterproperty/kind.ts';
 import { validatingWebhookConfigurationKind } from './admissionregistration/validatingwebhookconfiguration/kind.ts';
@@ -41,7 +41,7 @@ import { clusterRoleBindingKind } from './rbac/clusterrolebinding/kind.ts';
 import { roleKind } from './rbac/role/kind.ts';
 import { roleBindingKind } from './rbac/rolebinding/kind.ts';
 
-/** All kinds; the version that stores one comes before its other versions. */
+/** All kinds; the storage version of a kind comes before its other versions. */
 export const kinds: readonly Kind[] = [
   namespaceKind,
   serviceKind,
@@ -102,6 +102,6 @@ const byName: ReadonlyMap<string, Kind> = new Map(
   kinds.map((kind) => [key(kind.group, kind.version, kind.kind), kind]),
 );
 
-/** The kind that an object names in its `apiVersion` and `kind`. */
+/** The kind of an object by its `apiVersion` and `kind`. */
 export const kindNamed = (group: string, version: string, name: string): Kind | undefined =>
   byName.get(key(group, version, name));

@@ -5,49 +5,53 @@ import fc from 'fast-check';
 
 import { arbitraryStruct } from './testing/arbitrary.ts';
 import { decode, DecodeError, zero } from './decode.ts';
-import { everything } from './example.ts';
+import { everything } from './testing/example.ts';
 import { always, int32, list, optional, string, struct } from './schema.ts';
 
 const empty = { metadata: {}, ports: null, status: {}, stamp: null };
 
 const decoded = [
-  { name: 'nothing: what is always written', given: {}, want: empty },
+  { name: 'an empty object: fields that are always written', given: {}, want: empty },
   {
-    name: 'zero values of optional fields vanish',
+    name: 'drops zero values of optional fields',
     given: { names: [], labels: {}, weight: 0, enabled: false, started: null, payload: '', kind: '' },
     want: empty,
   },
   {
-    name: 'zero values of pointers stay',
+    name: 'keeps zero values of pointers',
     given: { forced: false, raw: {} },
     want: { ...empty, forced: false, raw: {} },
   },
-  { name: 'null pointers vanish', given: { forced: null, raw: null, renewed: null }, want: empty },
-  { name: 'an empty list that is always written stays', given: { ports: [] }, want: { ...empty, ports: [] } },
+  { name: 'drops null pointers', given: { forced: null, raw: null, renewed: null }, want: empty },
+  { name: 'keeps an empty list that is always written', given: { ports: [] }, want: { ...empty, ports: [] } },
   {
-    name: 'null items are zero',
+    name: 'null items are zero values',
     given: { names: ['a', null], ports: [null] },
     want: { ...empty, ports: [{ port: 0 }], names: ['a', ''] },
   },
-  { name: 'null values of maps are zero', given: { labels: { a: null } }, want: { ...empty, labels: { a: '' } } },
   {
-    name: 'times go to UTC',
+    name: 'null values of maps are zero values',
+    given: { labels: { a: null } },
+    want: { ...empty, labels: { a: '' } },
+  },
+  {
+    name: 'converts times to UTC',
     given: { started: '2024-03-01T01:30:00.9+02:00' },
     want: { ...empty, started: '2024-02-29T23:30:00Z' },
   },
   {
-    name: 'micro times keep six digits',
+    name: 'keeps six digits of micro times',
     given: { renewed: '2024-03-01T01:30:00.123456-00:30' },
     want: { ...empty, renewed: '2024-03-01T02:00:00.123456Z' },
   },
-  { name: 'the zero time is no time', given: { started: '0001-01-01T00:00:00Z' }, want: empty },
+  { name: 'drops the zero time', given: { started: '0001-01-01T00:00:00Z' }, want: empty },
   {
     name: 'quantities become strings',
     given: { capacity: { cpu: 2, memory: '1Gi' } },
     want: { ...empty, capacity: { cpu: '2', memory: '1Gi' } },
   },
   {
-    name: 'both zeros of intOrString vanish',
+    name: 'drops both zero values of intOrString',
     given: { ports: [{ target: 0 }, { target: '' }] },
     want: { ...empty, ports: [{ port: 0 }, { port: 0 }] },
   },
@@ -59,7 +63,7 @@ for (const { name, given, want } of decoded) {
   });
 }
 
-test('fields come in the order of the schema, map keys in that of bytes', () => {
+test('orders fields by schema and map keys by bytes', () => {
   const { object } = decode(everything, {
     labels: { b: '', '\u{1F600}': '', '\uFFFD': '', a: '' },
     ports: [],
@@ -69,7 +73,7 @@ test('fields come in the order of the schema, map keys in that of bytes', () => 
   assert.deepEqual(Object.keys(object['labels'] ?? {}), ['a', 'b', '\uFFFD', '\u{1F600}']);
 });
 
-test('unknown fields are dropped and named in document order', () => {
+test('drops unknown fields and reports them in document order', () => {
   const given = JSON.parse(
     '{"foo":1,"ports":[{"port":1},{"bar":2,"port":2}],"metadata":{"Name":"x","__proto__":{}},"foo2":null}',
   );
@@ -84,7 +88,7 @@ test('unknown fields are dropped and named in document order', () => {
   ]);
 });
 
-test('an open struct keeps what it does not declare', () => {
+test('an open struct keeps undeclared fields', () => {
   const schema = struct('x.Open', '', { a: optional(1, string, '') }, { open: true });
   const given: unknown = JSON.parse('{"b":{"c":1},"a":"x","__proto__":2}');
   const { object, unknown } = decode(schema, given);
@@ -143,7 +147,7 @@ const wrong = [
 ];
 
 for (const { given, want } of wrong) {
-  test(`refuses ${JSON.stringify(given)}`, () => {
+  test(`rejects ${JSON.stringify(given)}`, () => {
     assert.throws(
       () => decode(everything, given),
       (error) =>
@@ -152,12 +156,12 @@ for (const { given, want } of wrong) {
   });
 }
 
-test('the first wrong value of the document is reported', () => {
+test('reports the first invalid value of the document', () => {
   const given = JSON.parse('{"status":{"phase":1},"ports":[{"port":"x"}]}');
   assert.throws(() => decode(everything, given), /Go struct field Status\.status\.phase of type string/);
 });
 
-test('decoding is idempotent and does not touch what it is given', () => {
+test('decoding is idempotent and does not modify its input', () => {
   fc.assert(
     fc.property(arbitraryStruct(everything), (given) => {
       const before = JSON.stringify(given);
@@ -169,7 +173,7 @@ test('decoding is idempotent and does not touch what it is given', () => {
   );
 });
 
-test('any JSON decodes or is refused with a DecodeError', () => {
+test('decodes any JSON or rejects it with a DecodeError', () => {
   const names = fc.constantFrom(...Object.keys(everything.fields), 'other');
   fc.assert(
     fc.property(fc.dictionary(names, fc.jsonValue()), (given) => {
@@ -182,7 +186,7 @@ test('any JSON decodes or is refused with a DecodeError', () => {
   );
 });
 
-test('zero gives what stands for an absent field', () => {
+test('zero returns the value of an absent field', () => {
   const inner = struct('x.Inner', '', { port: always(1, int32, ''), name: optional(2, string, '') });
   assert.deepEqual(zero(struct('x.Outer', '', { inner: always(1, inner, ''), all: always(2, list(inner), '') })), {
     inner: { port: 0 },

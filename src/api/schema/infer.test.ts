@@ -14,7 +14,7 @@ const thing = struct('test.Thing', 'A thing.', {
   labels: pointer(2, map(string), 'Its labels.'),
 });
 
-test('types follow the schema', () => {
+test('inferred types match the schema', () => {
   const value: Infer<typeof thing> = { ports: [{ port: 80, protocol: 'UDP' }], labels: { a: 'b' } };
   const empty: Infer<typeof thing> = { ports: null };
   // @ts-expect-error 'SCTP' is not one of the words

@@ -1,6 +1,6 @@
 import type { Field, FieldMap, ListSchema, MapSchema, ScalarSchema, StringSchema } from './schema.ts';
 
-/** The TypeScript type of the values a schema describes, after decoding. Everything is read-only: copy what you change. */
+/** The TypeScript type of decoded values of a schema. All fields are read-only: copy an object to change it. */
 export type Infer<S> = S extends { readonly type: 'struct'; readonly fields: infer Fields extends FieldMap }
   ? InferFields<Fields>
   : S extends ListSchema<infer Item>

@@ -1,17 +1,17 @@
-/** A JSON object while it is being built or has not been checked. */
+/** A JSON object that is being built or has not been validated. */
 export type JsonObject = Record<string, unknown>;
 
-/** True of objects, not of arrays and null. */
+/** Whether the value is an object: neither an array nor null. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** True of `{}`. */
+/** Whether the object is `{}`. */
 export const isEmptyObject = (value: object): boolean => {
   for (const _ in value) return false;
   return true;
 };
 
-/** Sets a field, also one named `__proto__`, which an assignment would take for the prototype. */
+/** Sets a field. An assignment to `__proto__` would set the prototype instead. */
 export function setField(target: JsonObject, name: string, value: unknown): void {
   if (name === '__proto__') {
     Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });

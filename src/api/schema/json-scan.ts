@@ -1,5 +1,5 @@
-// A JSON scanner for what JSON.parse does not report: duplicate keys with their paths, and errors in the words of Go's
-// encoding/json, which clients of Kubernetes recognise. It only runs when one of the two is needed.
+// A JSON scanner for what JSON.parse does not report: the paths of duplicate keys, and the error messages of Go's
+// encoding/json, which Kubernetes clients recognise. It is slow, and only runs if one of the two is needed.
 
 import type { Path } from './path.ts';
 import { duplicateField, maxProblems, unknownField } from './path.ts';
@@ -10,7 +10,7 @@ export class JsonError extends Error {
   readonly code = 'JSON';
 }
 
-/** The deepest nesting of arrays and objects that is accepted; everything downstream may recurse. */
+/** The limit on nested arrays and objects, so that code behind the parser can recurse. */
 export const maxJsonDepth = 500;
 
 export const tooDeep = (): JsonError => new JsonError(`exceeded max depth of ${maxJsonDepth}`);
@@ -35,9 +35,9 @@ interface Scanner {
   readonly problems: string[];
 }
 
-/** What is known about the value that is read next. */
+/** The position of the value that is read next. */
 interface Place {
-  /** Undefined: any fields are allowed. */
+  /** undefined: all fields are allowed. */
   readonly schema: Schema | undefined;
   readonly path: Path;
   readonly depth: number;
@@ -130,7 +130,7 @@ function scanArray(scanner: Scanner, { schema, path: parent, depth }: Place): vo
   }
 }
 
-/** Steps over a comma (false) or the closing bracket (true). */
+/** Consumes a comma (returns false) or the closing bracket (returns true). */
 function endsAfter(scanner: Scanner, closing: string, context: string): boolean {
   skipSpace(scanner);
   const character = scanner.text[scanner.at];

@@ -39,7 +39,7 @@ for (const { kind, group, version, schema } of kinds) {
     }
   });
 
-  test(`${name}: decoding is idempotent, and protobuf keeps what has a number`, () => {
+  test(`${name}: decoding is idempotent, and protobuf preserves fields with a number`, () => {
     fc.assert(
       fc.property(arbitraryStruct(schema), (given) => {
         const { object, unknown } = decode(schema, given);

@@ -1,6 +1,6 @@
-import { cut } from '../cut.ts';
+import { truncate } from '../text.ts';
 
-/** Where a value stands in a document: a chain from the value up to the root, which is undefined. */
+/** The position of a value in a document: a linked list from the value to the root, which is undefined. */
 export type Path = Step | undefined;
 
 interface Step {
@@ -9,23 +9,23 @@ interface Step {
   readonly step: string | number;
 }
 
-/** The longest path that a message shows. */
+/** Longer paths are truncated in messages. */
 const maxLength = 512;
 
-/** `spec.ports[0].name`; a path that is too long to be read is cut. */
+/** `spec.ports[0].name`, truncated. */
 function printPath(path: Path): string {
   const steps: (string | number)[] = [];
   for (let at = path; at !== undefined; at = at.parent) steps.push(at.step);
   let text = '';
   for (const step of steps.reverse()) {
     if (typeof step === 'number') text += `[${step}]`;
-    else text += `${text === '' ? '' : '.'}${cut(step, maxLength)}`;
+    else text += `${text === '' ? '' : '.'}${truncate(step, maxLength)}`;
     if (text.length > maxLength) break;
   }
-  return cut(text, maxLength);
+  return truncate(text, maxLength);
 }
 
-/** Problems are listed up to this number, as in Kubernetes' strict decoder. */
+/** The limit on reported problems, as in Kubernetes' strict decoder. */
 export const maxProblems = 100;
 
 export const unknownField = (path: Path): string => `unknown field ${JSON.stringify(printPath(path))}`;

@@ -1,27 +1,26 @@
-// Where a value departs from its schema. Only runs for values of which the decoder knows that something is wrong, and
-// goes in the order of the document, since that is the order in which Kubernetes reports.
+// Finds the paths of fields that do not match their schema. Only runs after the decoder has found a problem. Walks the
+// value in document order, because Kubernetes reports problems in that order.
 
-import { goTypeOf, structNameOf } from './go-types.ts';
 import { isJsonObject } from './json-object.ts';
-import { Mismatch, wrongType } from './mismatch.ts';
+import { Mismatch, wrongType, goTypeOf, structNameOf } from './mismatch.ts';
 import type { Path } from './path.ts';
 import { maxProblems, unknownField } from './path.ts';
 import { readString, scalarReaders } from './scalars.ts';
 import type { ListSchema, MapSchema, Schema, StructSchema } from './schema.ts';
 
-/** A value of the wrong type, told in the words of Go's JSON package. */
+/** A value of the wrong type, with the message of Go's encoding/json. */
 export class DecodeError extends Error {
   readonly code = 'DECODE';
 }
 
-/** The undeclared fields of a value that is otherwise sound: the first 100. */
+/** The first 100 undeclared fields of a value without type errors. */
 export function findUnknown(schema: StructSchema, value: unknown): readonly string[] {
   const unknown: string[] = [];
   walk(schema, value, { path: undefined, fields: '', struct: '', unknown });
   return [...new Set(unknown)];
 }
 
-/** The first value of a wrong type. */
+/** The error about the first value of a wrong type. */
 export function findTypeError(schema: StructSchema, value: unknown): DecodeError | undefined {
   try {
     walk(schema, value, { path: undefined, fields: '', struct: '', unknown: [] });
@@ -34,9 +33,9 @@ export function findTypeError(schema: StructSchema, value: unknown): DecodeError
 
 interface Place {
   readonly path: Path;
-  /** `spec.ports.name`, as Go names it. */
+  /** The path in Go's notation: `spec.ports.name`. */
   readonly fields: string;
-  /** The innermost struct that has the field: `ServicePort`; '' at the top. */
+  /** The innermost struct that contains the field: `ServicePort`; '' at the top level. */
   readonly struct: string;
   readonly unknown: string[];
 }

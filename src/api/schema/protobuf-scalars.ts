@@ -1,4 +1,4 @@
-// Scalars that protobuf writes differently from JSON: each has the form of its JSON value on our side.
+// Encodes and decodes scalars in protobuf. In memory every scalar is in its JSON form.
 
 import { JsonError, parseJson } from './json.ts';
 import type { ScalarSchema, StringSchema } from './schema.ts';
@@ -7,13 +7,13 @@ import { ProtobufError, WireWriter, wireTypes } from './wire.ts';
 
 export type LeafSchema = ScalarSchema | StringSchema;
 
-/** The wire type in which a value of `schema` must come. */
+/** The wire type of values of `schema`. */
 export function wireTypeOf(schema: LeafSchema): number {
   if (schema.type === 'boolean' || schema.type === 'int32' || schema.type === 'int64') return wireTypes.varint;
   return schema.type === 'double' ? wireTypes.fixed64 : wireTypes.bytes;
 }
 
-/** Reads one value in its JSON form; null is the zero value of a time or of JSON. */
+/** Reads one value into its JSON form; null is the zero value of a time or of JSON. */
 export function readLeaf(schema: LeafSchema, reader: WireReader): unknown {
   switch (schema.type) {
     case 'string':
@@ -29,9 +29,9 @@ export function readLeaf(schema: LeafSchema, reader: WireReader): unknown {
     case 'bytes':
       return Buffer.from(reader.bytes()).toString('base64');
     case 'time':
-      return readMoment(reader.message(), false);
+      return readTimestamp(reader.message(), false);
     case 'microTime':
-      return readMoment(reader.message(), true);
+      return readTimestamp(reader.message(), true);
     case 'quantity':
       return readQuantity(reader.message());
     case 'intOrString':
@@ -41,7 +41,7 @@ export function readLeaf(schema: LeafSchema, reader: WireReader): unknown {
   }
 }
 
-/** Writes one value of its JSON form. */
+/** Writes one value, given in its JSON form. */
 export function writeLeaf(writer: WireWriter, number: number, schema: LeafSchema, value: unknown): void {
   switch (schema.type) {
     case 'boolean':
@@ -57,7 +57,7 @@ export function writeLeaf(writer: WireWriter, number: number, schema: LeafSchema
       return writer.bytes(number, Buffer.from(String(value), 'base64'));
     case 'time':
     case 'microTime':
-      return writer.bytes(number, momentBytes(String(value)));
+      return writer.bytes(number, timestampBytes(String(value)));
     case 'quantity':
       return writer.bytes(
         number,
@@ -80,7 +80,7 @@ function messageOf(write: (writer: WireWriter) => void): Uint8Array {
 }
 
 /** Seconds and nanoseconds since 1970. Both zero is Go's zero time, not the epoch. */
-function readMoment(reader: WireReader, withMicros: boolean): string | null {
+function readTimestamp(reader: WireReader, withMicros: boolean): string | null {
   let seconds = 0;
   let nanos = 0;
   while (!reader.done) {
@@ -96,7 +96,7 @@ function readMoment(reader: WireReader, withMicros: boolean): string | null {
   return `${text.slice(0, 19)}${withMicros ? `.${micros}` : ''}Z`;
 }
 
-function momentBytes(text: string): Uint8Array {
+function timestampBytes(text: string): Uint8Array {
   const seconds = Date.parse(`${text.slice(0, 19)}Z`) / 1000;
   const nanos = Number(text.slice(20, 26).replace('Z', '') || 0) * 1000;
   return messageOf((message) => {

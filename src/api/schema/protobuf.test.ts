@@ -7,13 +7,13 @@ import { serviceKind } from '../kinds/core/service/kind.ts';
 import { deleteOptions } from '../options.ts';
 import { arbitraryStruct } from './testing/arbitrary.ts';
 import { decode } from './decode.ts';
-import { everything } from './example.ts';
+import { everything } from './testing/example.ts';
 import { decodeEnvelope, decodeProtobuf, encodeEnvelope, encodeProtobuf, ProtobufError } from './protobuf.ts';
 import { WireWriter } from './wire.ts';
 
 const bytes = (hex: string): Uint8Array => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 
-test('an envelope names its message', () => {
+test('an envelope contains the kind of its message', () => {
   const body = bytes('6b387300 0a0f 0a02 7631 1209 4e616d657370616365 1202 0a00 1a00 2200');
   assert.deepEqual(
     { ...decodeEnvelope(body), raw: [...decodeEnvelope(body).raw] },
@@ -23,7 +23,7 @@ test('an envelope names its message', () => {
 });
 
 const messages = [
-  { name: 'nothing', hex: '', want: {} },
+  { name: 'an empty message', hex: '', want: {} },
   { name: 'a zero pointer', hex: '0800', want: { gracePeriodSeconds: 0 } },
   { name: 'a negative number', hex: '08 ffffffffffffffffff01', want: { gracePeriodSeconds: -1 } },
   {
@@ -32,7 +32,7 @@ const messages = [
     want: { preconditions: { uid: 'a' }, dryRun: ['All'] },
   },
   {
-    name: 'a message in two parts',
+    name: 'a message in two occurrences',
     hex: '12 03 0a0161 12 03 120162',
     want: { preconditions: { uid: 'a', resourceVersion: 'b' } },
   },
@@ -53,13 +53,13 @@ const malformed = [
   { name: 'a length beyond the end', hex: '1205 0a', want: 'unexpected EOF' },
   { name: 'an unfinished varint', hex: '08ff', want: 'unexpected EOF' },
   { name: 'a varint without end', hex: '08 ffffffffffffffffffffffff', want: 'integer overflow' },
-  { name: 'a string where a number belongs', hex: '0a0161', want: 'wrong wireType = 2 for field gracePeriodSeconds' },
+  { name: 'a string instead of a number', hex: '0a0161', want: 'wrong wireType = 2 for field gracePeriodSeconds' },
   { name: 'field number 0', hex: '0001', want: 'illegal tag 0 (wire type 0)' },
   { name: 'a group', hex: 'db3e', want: 'illegal wireType 3' },
 ];
 
 for (const { name, hex, want } of malformed) {
-  test(`refuses ${name}`, () => {
+  test(`rejects ${name}`, () => {
     assert.throws(
       () => decodeProtobuf(deleteOptions, bytes(hex)),
       (error) => error instanceof ProtobufError && error.message === want,
@@ -84,33 +84,33 @@ const floods = [
   { name: 'values of many FieldsV1', of: serviceKind.schema, raw: times(30_000, managedFields('{"f:a":{}}')) },
 ];
 for (const { name, of, raw } of floods) {
-  test(`refuses more than 100,000 ${name}`, () => {
+  test(`rejects more than 100,000 ${name}`, () => {
     assert.throws(() => decodeProtobuf(of, raw), { code: 'TOO_MANY_VALUES' });
   });
 }
 
-test('refuses FieldsV1 that is nested deeply', () => {
+test('rejects deeply nested FieldsV1', () => {
   const why = { code: 'PROTOBUF', message: 'embedded JSON is malformed: exceeded max depth of 500' };
   assert.throws(() => decodeProtobuf(serviceKind.schema, managedFields('['.repeat(1_000_000))), why);
   assert.throws(() => decodeProtobuf(serviceKind.schema, managedFields('{"f:a":'.repeat(501) + '}'.repeat(501))), why);
 });
 
-test('an envelope of nothing but unknown fields is refused', () => {
+test('rejects an envelope that has only unknown fields', () => {
   const flood = Buffer.concat([Buffer.from('k8s\0'), times(100_001, field(100, Buffer.alloc(0)))]);
   assert.throws(() => decodeEnvelope(flood), { code: 'TOO_MANY_VALUES' });
 });
 
-test('an inline field sits in a message of its own', () => {
+test('encodes an inline field in a message of its own', () => {
   const object = decode(everything, { rules: [{ host: 'a', http: { path: '/' } }] }).object;
   const encoded = Buffer.from(encodeProtobuf(everything, object)).toString('hex');
   assert.ok(encoded.includes('1a0a' + '0a0161' + '1205' + '0a03' + '0a012f'), encoded);
 });
 
-test('packed numbers are read as well', () => {
+test('decodes packed numbers', () => {
   assert.deepEqual(decodeProtobuf(everything, bytes('4a 03 01 ac02'))['numbers'], [1, 300]);
 });
 
-test('decoding what was encoded gives the same object', () => {
+test('decoding reverses encoding', () => {
   fc.assert(
     fc.property(arbitraryStruct(everything), (given) => {
       const { object } = decode(everything, given);
@@ -123,7 +123,7 @@ test('decoding what was encoded gives the same object', () => {
   );
 });
 
-test('mutated messages decode or are refused with a ProtobufError', () => {
+test('decodes mutated messages or rejects them with a ProtobufError', () => {
   const change = fc.tuple(fc.nat(), fc.nat(255));
   fc.assert(
     fc.property(arbitraryStruct(everything), fc.array(change, { minLength: 1, maxLength: 4 }), (given, changes) => {

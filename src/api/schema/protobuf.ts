@@ -1,16 +1,13 @@
-// Protobuf bodies by the field numbers of the schema. A message is read into the JSON form of its values and then goes
-// through the same decoder as JSON, so that zero values, order and checks are the same for both.
-
+// Encodes and decodes protobuf bodies by the field numbers of the schema. A message is converted to JSON values and then
+// passed to the JSON decoder, so that zero values, field order and checks are the same for both.
+import { ProtobufError, WireReader, WireWriter, wireTypes } from './wire.ts';
 import type { Decoded } from './decode.ts';
 import { decode, DecodeError } from './decode.ts';
 import type { JsonObject } from './json-object.ts';
 import { isJsonObject, setField } from './json-object.ts';
 import { readLeaf, wireTypeOf, writeLeaf } from './protobuf-scalars.ts';
 import type { MapSchema, Schema, StructSchema } from './schema.ts';
-import { ProtobufError, WireReader, WireWriter, wireTypes } from './wire.ts';
 
-export { decodeEnvelope, encodeEnvelope } from './envelope.ts';
-export type { Envelope } from './envelope.ts';
 export { ProtobufError };
 
 /** Decodes a message, such as an envelope's `raw`. Unknown field numbers are skipped. Throws a `ProtobufError` or a `TooManyValuesError`. */
@@ -21,19 +18,19 @@ export function decodeProtobuf<T = Readonly<Record<string, unknown>>>(schema: St
     const { object }: Decoded<T> = decode(schema, value);
     return object;
   } catch (error) {
-    // A number out of range or a malformed quantity: right on the wire, wrong for its type.
+    // A number out of range or a malformed quantity: valid protobuf, but not valid for the type.
     throw error instanceof DecodeError ? new ProtobufError(error.message, { cause: error }) : error;
   }
 }
 
-/** The message of a decoded object. */
+/** Encodes a decoded object as a message. */
 export function encodeProtobuf(schema: StructSchema, object: object): Uint8Array<ArrayBuffer> {
   const writer = new WireWriter();
   writeMessage(tableOf(schema), writer, object as JsonObject);
   return writer.finish();
 }
 
-/** What a field number stands for: a field, or a message whose fields JSON has inline. */
+/** The meaning of a field number: a field, or a message whose fields are inline in JSON. */
 type Slot = { readonly name: string; readonly schema: Schema } | { readonly inline: Table };
 type Table = Map<number, Slot>;
 
@@ -82,7 +79,7 @@ function expectWireType(tag: number, wireType: number, name: string): void {
 }
 
 interface Context {
-  /** What an earlier field of the same number gave: lists and maps grow, messages merge. */
+  /** The value read from earlier occurrences of the field: lists and maps are extended, messages merged. */
   readonly previous: unknown;
   readonly depth: number;
 }
@@ -105,7 +102,7 @@ function readField({ name, schema }: FieldSlot, reader: WireReader, tag: number,
 const wireTypeOfValue = (schema: Schema): number =>
   schema.type === 'struct' || schema.type === 'map' || schema.type === 'list' ? wireTypes.bytes : wireTypeOf(schema);
 
-/** One item, or many of them when numbers come packed. */
+/** Reads one item, or all items of a packed field of numbers. */
 function readItems(
   { name, schema }: FieldSlot,
   reader: WireReader,
@@ -136,7 +133,7 @@ function readValue(schema: Schema, reader: WireReader, { previous, depth }: Cont
   return readLeaf(schema, reader);
 }
 
-/** A list or map as the value of a map or list: a message with the items in field 1, such as ExtraValue. */
+/** Reads a list or map inside a map or list: a message with the items in field 1, such as ExtraValue. */
 function readNested(schema: Schema, reader: WireReader, depth: number): unknown {
   const holder: JsonObject = {};
   readMessage(new Map([[1, { name: 'items', schema }]]), reader, holder, depth);
@@ -145,7 +142,7 @@ function readNested(schema: Schema, reader: WireReader, depth: number): unknown 
 
 function readEntry(schema: MapSchema, reader: WireReader, entries: JsonObject, depth: number): void {
   let key = '';
-  let value: unknown = null; // the zero value, once decoded
+  let value: unknown = null; // decoded as the zero value
   while (!reader.done) {
     const tag = reader.tag();
     if (tag === 0x0a) {
@@ -200,4 +197,57 @@ function writeValue(writer: WireWriter, number: number, schema: Schema, value: u
   } else {
     writeLeaf(writer, number, schema, value);
   }
+}
+
+/** The envelope of every protobuf body: the kind of the message and its bytes. */
+export interface Envelope {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly raw: Uint8Array;
+  /** '' means protobuf. */
+  readonly contentType: string;
+}
+
+const magic = Uint8Array.of(0x6b, 0x38, 0x73, 0x00); // k8s\0
+
+/** Decodes the envelope of `application/vnd.kubernetes.protobuf`. Throws a `ProtobufError`. */
+export function decodeEnvelope(bytes: Uint8Array): Envelope {
+  if (bytes.length < magic.length || magic.some((byte, index) => bytes[index] !== byte)) {
+    throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
+  }
+  const reader = new WireReader(bytes, magic.length);
+  let envelope: Envelope = { apiVersion: '', kind: '', raw: new Uint8Array(), contentType: '' };
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === 0x0a) envelope = { ...envelope, ...decodeTypeMeta(reader.message()) };
+    else if (tag === 0x12) envelope = { ...envelope, raw: reader.bytes() };
+    else if (tag === 0x22) envelope = { ...envelope, contentType: reader.string() };
+    else reader.skip(tag & 7);
+  }
+  return envelope;
+}
+
+function decodeTypeMeta(reader: WireReader): Pick<Envelope, 'apiVersion' | 'kind'> {
+  let apiVersion = '';
+  let kind = '';
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === 0x0a) apiVersion = reader.string();
+    else if (tag === 0x12) kind = reader.string();
+    else reader.skip(tag & 7);
+  }
+  return { apiVersion, kind };
+}
+
+/** Encodes the envelope of `application/vnd.kubernetes.protobuf`. */
+export function encodeEnvelope({ apiVersion, kind, raw }: Pick<Envelope, 'apiVersion' | 'kind' | 'raw'>): Uint8Array {
+  const typeMeta = new WireWriter();
+  typeMeta.string(1, apiVersion);
+  typeMeta.string(2, kind);
+  const envelope = new WireWriter();
+  envelope.bytes(1, typeMeta.finish());
+  envelope.bytes(2, raw);
+  envelope.string(3, '');
+  envelope.string(4, '');
+  return Buffer.concat([magic, envelope.finish()]);
 }

@@ -1,4 +1,4 @@
-import { refused, wrongNumber, wrongType } from './mismatch.ts';
+import { rejected, wrongNumber, wrongType } from './mismatch.ts';
 import type { ScalarType } from './schema.ts';
 import { readMicroTime, readTime } from './times.ts';
 
@@ -6,6 +6,7 @@ import { readMicroTime, readTime } from './times.ts';
 export type ReadScalar = (value: unknown) => unknown;
 
 const maxInt32 = 2 ** 31 - 1;
+/** Exclusive: 2^63 - 1 is not a JavaScript number. */
 const maxInt64 = 2 ** 63;
 
 export function readString(value: unknown): string {
@@ -40,22 +41,22 @@ function readIntOrString(value: unknown): number | string {
   return readInt32(value);
 }
 
-// Digits with one point, then a binary suffix, a decimal suffix or an exponent.
+// Digits with at most one decimal point, then a binary suffix, a decimal suffix or an exponent.
 const quantityPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
-/** Kubernetes caps quantities at 2^63, so that more digits have no meaning. */
+/** Kubernetes limits quantities to 2^63, so longer numbers have no meaning. */
 const maxQuantityLength = 256;
 const notQuantity = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 function readQuantity(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
-  if (text.length > maxQuantityLength || !quantityPattern.test(text)) throw refused(notQuantity);
+  if (text.length > maxQuantityLength || !quantityPattern.test(text)) throw rejected(notQuantity);
   return text;
 }
 
 const isBase64Digit = (code: number): boolean =>
   (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57) || code === 43 || code === 47;
 
-/** The offset of the first character that standard, padded base64 does not allow there; -1 when all is well. */
+/** The offset of the first character that is not valid in standard, padded base64; -1 if there is none. */
 function base64Problem(text: string): number {
   let end = text.length;
   while (end > 0 && end > text.length - 2 && text.charCodeAt(end - 1) === 61) end--;
@@ -69,7 +70,7 @@ function readBytes(value: unknown): string {
   if (typeof value !== 'string') throw wrongType(value, '[]uint8');
   const text = value.replace(lineBreaks, ''); // Go's decoder skips them
   const problem = base64Problem(text);
-  if (problem >= 0) throw refused(`illegal base64 data at input byte ${problem}`);
+  if (problem >= 0) throw rejected(`illegal base64 data at input byte ${problem}`);
   return text;
 }
 
@@ -87,7 +88,7 @@ export const scalarReaders: Readonly<Record<ScalarType, ReadScalar>> = {
   json: (value) => value,
 };
 
-/** What stands in JSON for a scalar that is always written but was not sent. */
+/** The JSON zero value of each scalar type. */
 export const scalarZeros: Readonly<Record<ScalarType, unknown>> = {
   boolean: false,
   int32: 0,

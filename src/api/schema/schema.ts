@@ -1,7 +1,7 @@
-// The schema language: a kind is written once with these constructors, and everything else derives from the result:
+// The schema language: the fields of a kind are declared once with these constructors, and everything else derives from it:
 // TypeScript types (infer.ts), decoding and strict checks (decode.ts), OpenAPI, protobuf, tables, patches and apply.
 
-/** A leaf: a JSON scalar, or a value that merges and is owned as one (`json` is any value, kept as sent). */
+/** A leaf: a JSON scalar, or a value that patches and apply treat as one (`json` is any value, kept as sent). */
 export interface ScalarSchema<Type extends ScalarType = ScalarType> {
   readonly type: Type;
 }
@@ -17,7 +17,7 @@ export type ScalarType =
   | 'intOrString'
   | 'json';
 
-/** A string, or with `enum` one of a set of words. Decoding accepts any string: validation names the bad word. */
+/** A string; with `enum` one of a set. Decoding accepts any string: validation rejects other values. */
 export interface StringSchema<Word extends string = string> {
   readonly type: 'string';
   readonly enum?: readonly Word[];
@@ -28,13 +28,13 @@ export interface ListSchema<Item extends Schema = Schema> {
   readonly type: 'list';
   readonly items: Item;
   readonly listType: 'atomic' | 'set' | 'map';
-  /** The fields that name an item of a `map` list. */
+  /** The fields that identify an item of a `map` list. */
   readonly keys: readonly string[];
   /** Absent: a patch replaces the list. `key` is absent for lists of scalars. */
   readonly patch?: { readonly key?: string; readonly retainKeys?: true };
 }
 
-/** A map with free string keys; `atomic` maps are applied and owned whole. */
+/** A map with arbitrary string keys; apply replaces and owns `atomic` maps as a whole. */
 export interface MapSchema<Value extends Schema = Schema> {
   readonly type: 'map';
   readonly values: Value;
@@ -48,9 +48,9 @@ export interface StructSchema<Fields extends FieldMap = FieldMap> {
   readonly description: string;
   readonly fields: Fields;
   readonly atomic: boolean;
-  /** Keeps fields that are not declared, for kinds we do not interpret deeply. */
+  /** Keeps undeclared fields, for kinds whose content this project does not interpret. */
   readonly open: boolean;
-  /** Strategic merge patch: a sent union keeps only the keys the patch lists (`$retainKeys`). */
+  /** Strategic merge patch: a union keeps only the keys that `$retainKeys` of the patch lists. */
   readonly retainKeys: boolean;
 }
 
@@ -58,9 +58,8 @@ export type Schema = ScalarSchema | StringSchema | ListSchema | MapSchema | Stru
 export type FieldMap = Readonly<Record<string, Field>>;
 
 /**
- * What becomes of a zero value, as in Kubernetes' Go types:
- * `optional` drops it (a value with omitempty), `pointer` keeps what was sent, `always` writes it even when nothing
- * was sent (`""`, `0`, `false`, `{}`; `null` for lists and maps).
+ * How zero values are encoded, as in Kubernetes' Go types: `optional` omits them (a value with omitempty), `pointer`
+ * keeps them if they were sent, `always` writes them even if the field was not sent (`""`, `0`, `false`, `{}`; `null` for lists and maps).
  */
 export type Presence = 'optional' | 'pointer' | 'always';
 
@@ -70,13 +69,13 @@ export interface Field<S extends Schema = Schema, P extends Presence = Presence>
   readonly schema: S;
   readonly presence: P;
   readonly description: string;
-  /** Published in OpenAPI and used to complete list-map keys; defaulting itself is the kind's own function. */
+  /** Published in OpenAPI and used to complete list-map keys; the kind's `applyDefaults` does the defaulting. */
   readonly default?: unknown;
   /** OpenAPI marks the field as required; independent of presence. */
   readonly required?: true;
   /**
-   * JSON has this field inline where protobuf keeps it in a message of its own: the number of that message's field.
-   * `number` is then the field's own inside that message. IngressRule.http is `number: 1, inline: 2`.
+   * For a field that is inline in JSON but inside a message of its own in protobuf: the field number of that message.
+   * `number` is then the number of the field inside the message. IngressRule.http is `number: 1, inline: 2`.
    */
   readonly inline?: number;
 }
@@ -95,13 +94,13 @@ export const intOrString: ScalarSchema<'intOrString'> = scalar('intOrString');
 export const json: ScalarSchema<'json'> = scalar('json');
 export const string: StringSchema = { type: 'string' };
 
-/** A string that is one of `words`. */
+/** A string that must be one of `words`. */
 export const oneOf = <const Word extends string>(...words: readonly Word[]): StringSchema<Word> => ({
   type: 'string',
   enum: words,
 });
 
-/** A list replaced as a whole by every kind of patch and by apply. */
+/** A list that every kind of patch and apply replace as a whole. */
 export const list = <Item extends Schema>(items: Item): ListSchema<Item> => ({
   type: 'list',
   items,
@@ -109,7 +108,7 @@ export const list = <Item extends Schema>(items: Item): ListSchema<Item> => ({
   keys: [],
 });
 
-/** A list of distinct scalars; strategic merge adds to it when `patch` is 'merge'. */
+/** A list of distinct scalars; strategic merge patch adds items if `patch` is 'merge'. */
 export const setOf = <Item extends Schema>(items: Item, patch?: 'merge'): ListSchema<Item> => ({
   type: 'list',
   items,
@@ -118,7 +117,7 @@ export const setOf = <Item extends Schema>(items: Item, patch?: 'merge'): ListSc
   ...(patch ? { patch: {} } : {}),
 });
 
-/** A list whose items are named by `keys` (apply) and merged by `mergeKey` (strategic merge patch). */
+/** A list whose items are identified by `keys` (apply) and by `mergeKey` (strategic merge patch). */
 export const listMap = <Item extends Schema>(
   items: Item,
   keys: readonly string[],
@@ -131,16 +130,16 @@ export const listMap = <Item extends Schema>(
   ...(patch ? { patch: { key: patch.mergeKey, ...(patch.retainKeys ? { retainKeys: true as const } : {}) } } : {}),
 });
 
-/** A list that strategic merge patch merges by `mergeKey`, and apply replaces whole. */
+/** A list that strategic merge patch merges by `mergeKey`, and that apply replaces as a whole. */
 export const mergeList = <Item extends Schema>(items: Item, mergeKey?: string): ListSchema<Item> => ({
   ...list(items),
   patch: mergeKey === undefined ? {} : { key: mergeKey },
 });
 
-/** A map from free keys to `values`, merged key by key. */
+/** A map with arbitrary keys, merged key by key. */
 export const map = <Value extends Schema>(values: Value): MapSchema<Value> => ({ type: 'map', values, atomic: false });
 
-/** A map that apply owns and replaces whole. */
+/** A map that apply replaces and owns as a whole. */
 export const atomicMap = <Value extends Schema>(values: Value): MapSchema<Value> => ({
   type: 'map',
   values,
@@ -175,7 +174,7 @@ export interface FieldOptions {
   readonly inline?: number;
 }
 
-/** A field whose zero value means the same as its absence. */
+/** A field without a difference between its zero value and its absence. */
 export const optional = <S extends Schema>(
   number: number,
   schema: S,
@@ -183,7 +182,7 @@ export const optional = <S extends Schema>(
   options: FieldOptions = {},
 ): Field<S, 'optional'> => ({ number, schema, presence: 'optional', description, ...options });
 
-/** A field whose zero value differs from its absence. */
+/** A field whose zero value has a meaning of its own. */
 export const pointer = <S extends Schema>(
   number: number,
   schema: S,
@@ -191,7 +190,7 @@ export const pointer = <S extends Schema>(
   options: FieldOptions = {},
 ): Field<S, 'pointer'> => ({ number, schema, presence: 'pointer', description, ...options });
 
-/** A field that is written even when it was not sent. */
+/** A field that is written even if it was not sent. */
 export const always = <S extends Schema>(
   number: number,
   schema: S,
@@ -199,7 +198,7 @@ export const always = <S extends Schema>(
   options: FieldOptions = {},
 ): Field<S, 'always'> => ({ number, schema, presence: 'always', description, ...options });
 
-/** The same struct as an atomic one, for fields that apply owns whole. */
+/** The same struct, replaced and owned by apply as a whole. */
 export const atomic = <Fields extends FieldMap>(schema: StructSchema<Fields>): StructSchema<Fields> => ({
   ...schema,
   atomic: true,

@@ -1,5 +1,5 @@
-import { cut } from '../cut.ts';
-import { refused, wrongType } from './mismatch.ts';
+import { truncate } from '../text.ts';
+import { rejected, wrongType } from './mismatch.ts';
 
 const layout = '2006-01-02T15:04:05Z07:00';
 const microLayout = '2006-01-02T15:04:05.000000Z07:00';
@@ -18,7 +18,7 @@ const isDate = (year: number, month: number, day: number): boolean =>
 
 const isClock = (hour: number, minute: number, second: number): boolean => hour < 24 && minute < 60 && second < 60;
 
-/** Shifts `2024-01-01T01:00:00` by an offset such as `+01:00` to UTC. Undefined when the year leaves four digits. */
+/** Converts `2024-01-01T01:00:00` with an offset such as `+01:00` to UTC; undefined if the year has no longer four digits. */
 function toUtc(local: string, offset: string): string | undefined {
   const hours = Number(offset.slice(1, 3));
   const minutes = Number(offset.slice(4, 6));
@@ -28,7 +28,7 @@ function toUtc(local: string, offset: string): string | undefined {
   return shifted.length === 24 ? shifted.slice(0, 19) : undefined;
 }
 
-interface Moment {
+interface ParsedTime {
   /** `2024-01-01T00:00:00`, in UTC. */
   readonly seconds: string;
   /** `.123456` or ''. */
@@ -38,7 +38,7 @@ interface Moment {
 /** Twice the length of a time with nanoseconds and an offset. */
 const maxLength = 70;
 
-function parse(text: string): Moment | undefined {
+function parse(text: string): ParsedTime | undefined {
   if (text.length > maxLength) return undefined;
   const match = pattern.exec(text);
   if (match === null) return undefined;
@@ -51,8 +51,8 @@ function parse(text: string): Moment | undefined {
 }
 
 function unparsable(text: string, expected: string): Error {
-  const shown = JSON.stringify(cut(text));
-  return refused(`parsing time ${shown} as "${expected}": cannot parse ${shown} as "2006"`);
+  const shown = JSON.stringify(truncate(text));
+  return rejected(`parsing time ${shown} as "${expected}": cannot parse ${shown} as "2006"`);
 }
 
 /** A time as Kubernetes writes it: UTC, whole seconds. Null for Go's zero time. */
@@ -70,7 +70,7 @@ export function readMicroTime(value: unknown): string | null {
   if (moment === undefined) throw unparsable(value, microLayout);
   if (!microFraction.test(moment.fraction)) {
     const rest = JSON.stringify(value.slice(19));
-    throw refused(`parsing time ${JSON.stringify(value)} as "${microLayout}": cannot parse ${rest} as ".000000"`);
+    throw rejected(`parsing time ${JSON.stringify(value)} as "${microLayout}": cannot parse ${rest} as ".000000"`);
   }
   if (moment.seconds === zeroTime && moment.fraction === '.000000') return null;
   return `${moment.seconds}${moment.fraction}Z`;

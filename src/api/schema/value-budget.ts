@@ -1,7 +1,7 @@
-/** The most fields and list items of a document: what follows decoding may take some microseconds for each. */
+/** The limit on fields and list items of a document, since processing takes some microseconds for each. */
 export const maxValues = 100_000;
 
-/** A document with too many values. */
+/** The document exceeds `maxValues`. */
 export class TooManyValuesError extends Error {
   readonly code = 'TOO_MANY_VALUES';
 
@@ -10,7 +10,7 @@ export class TooManyValuesError extends Error {
   }
 }
 
-/** How many values a document may still have. */
+/** Counts the values of a document down from `maxValues`. */
 export class ValueBudget {
   #left = maxValues;
 
@@ -18,7 +18,7 @@ export class ValueBudget {
     return this.#left;
   }
 
-  /** Throws a `TooManyValuesError` when there are not that many left. */
+  /** Throws a `TooManyValuesError` if fewer are left. */
   spend(count: number): void {
     this.#left -= count;
     if (this.#left < 0) throw new TooManyValuesError();

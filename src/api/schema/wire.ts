@@ -1,8 +1,8 @@
-// The protobuf wire format: varints, tags and length-delimited fields, on both sides.
+// Reads and writes the protobuf wire format: varints, tags and length-delimited fields.
 
 import { ValueBudget } from './value-budget.ts';
 
-/** Bytes that are not the protobuf message they should be. */
+/** The bytes are not the expected protobuf message. */
 export class ProtobufError extends Error {
   readonly code = 'PROTOBUF';
 }
@@ -12,7 +12,7 @@ export const wireTypes = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as cons
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 const utf8Encoder = new TextEncoder();
 
-/** Reads the fields of one message. Every read checks the bounds; all fields of a body come out of one budget. */
+/** Reads the fields of one message. Every read checks the bounds; all fields of a body count against one budget. */
 export class WireReader {
   readonly #bytes: Uint8Array;
   #at: number;
@@ -30,7 +30,7 @@ export class WireReader {
     return this.#at >= this.#end;
   }
 
-  /** Field number and wire type of the next field, packed as on the wire. */
+  /** Field number and wire type of the next field, encoded as on the wire. */
   tag(): number {
     this.budget.spend(1);
     const tag = Number(this.#varint());
@@ -38,13 +38,13 @@ export class WireReader {
     return tag;
   }
 
-  /** A signed 64-bit integer; beyond 2^53 it loses precision, like every number in JSON here. */
+  /** A signed 64-bit integer; beyond 2^53 it loses precision, as every JSON number does. */
   int(): number {
     const value = this.#varint();
     return typeof value === 'number' ? value : Number(BigInt.asIntN(64, value));
   }
 
-  /** A signed 32-bit integer; excess bits are cut as Go does. */
+  /** A signed 32-bit integer; excess bits are dropped as in Go. */
   int32(): number {
     const value = this.#varint();
     return typeof value === 'number' ? value | 0 : Number(BigInt.asIntN(32, value));
@@ -72,7 +72,7 @@ export class WireReader {
     return new WireReader(this.#bytes, start, start + length, this.budget);
   }
 
-  /** Steps over a field of an unknown number. */
+  /** Skips a field of an unknown number. */
   skip(wireType: number): void {
     if (wireType === wireTypes.varint) this.#varint();
     else if (wireType === wireTypes.fixed64) this.#take(8);
@@ -94,7 +94,7 @@ export class WireReader {
     return start;
   }
 
-  /** A number while the varint has at most 49 bits: nearly always, and ten times faster. */
+  /** A number if the varint has at most 49 bits, which is ten times faster than a bigint. */
   #varint(): number | bigint {
     let value = 0;
     let scale = 1;

@@ -5,7 +5,7 @@ import { dump } from 'js-yaml';
 
 import { toYaml, yamlPieces } from './write-yaml.ts';
 
-test('YAML is written in the style of Kubernetes', () => {
+test('writes YAML in the style of Kubernetes', () => {
   const status = { kind: 'Status', code: 404, metadata: {}, details: { name: '5', items: ['a', { b: 'yes' }] } };
   assert.equal(
     toYaml(status),
@@ -114,7 +114,7 @@ const strings = [
 ].flat();
 const scalars: readonly unknown[] = [...strings, 0, -1, 8080, 1.5, 1e21, 2 ** 53, true, false, null, {}, []];
 
-suite('pieces add up to what the library writes at once', () => {
+suite('pieces join to the output of the library', () => {
   for (const value of scalars) {
     test(JSON.stringify(value).slice(0, 60), () => {
       const key = typeof value === 'string' ? value : 'key';
@@ -134,7 +134,7 @@ suite('pieces add up to what the library writes at once', () => {
   }
 });
 
-test('random values are written as the library writes them', () => {
+test('writes random values as the library does', () => {
   let seed = 7;
   const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
   const pick = (depth: number): unknown => {
@@ -149,11 +149,11 @@ test('random values are written as the library writes them', () => {
   }
 });
 
-test('a text that ends in empty lines does not end the document', () => {
+test('text that ends in empty lines does not end the document', () => {
   assert.equal(toYaml({ data: 'a\n\n' }), 'data: |+\n  a\n\n');
 });
 
-test('no piece is larger than asked for and one scalar more', () => {
+test('a piece exceeds the requested size by at most one scalar', () => {
   const ports = Array.from({ length: 1000 }, (_, port) => ({ name: `p${port}`, port }));
   const pieces = [...yamlPieces({ spec: { ports } }, 100)];
   assert.equal(pieces.join(''), toYaml({ spec: { ports } }));

@@ -1,22 +1,22 @@
 import { dump } from 'js-yaml';
 
-/** A JSON value as YAML in the style of Kubernetes: keys sorted, lists not indented, double quotes. */
+/** Writes a JSON value as YAML in the style of Kubernetes: keys sorted, lists not indented, double quotes. */
 export const toYaml = (value: unknown): string => [...yamlPieces(value, Infinity)].join('');
 
-/** An object or list of which some entries are written. */
+/** An object or list that is being written. */
 interface Block {
   readonly value: Readonly<Record<string, unknown>>;
-  /** Undefined: a list. */
+  /** undefined for a list. */
   readonly keys: readonly string[] | undefined;
   readonly length: number;
   at: number;
-  /** What stands before the next entry: of the first one perhaps a dash. */
+  /** Written before the next entry: the first entry of an object inside a list follows a dash. */
   lead: string;
-  /** What stands before all others. */
+  /** Written before all other entries. */
   readonly indent: string;
 }
 
-/** The same in pieces of `size` characters and one scalar more, so that a large value is written in slices. */
+/** As `toYaml`, in pieces of about `size` characters: a piece exceeds the size by at most one scalar. */
 export function* yamlPieces(value: unknown, size: number): Generator<string, void> {
   if (!isBlock(value)) {
     yield dumped(value);
@@ -45,7 +45,7 @@ export function* yamlPieces(value: unknown, size: number): Generator<string, voi
       if (!isBlock(entry)) out += ` ${scalar(entry, indent)}\n`;
       else if (isExplicit) blocks.push(blockOf(entry, ' ', `${indent}  `));
       else {
-        const inner = Array.isArray(entry) ? indent : `${indent}  `; // a list is as far in as its key
+        const inner = Array.isArray(entry) ? indent : `${indent}  `; // lists have the indentation of their key
         blocks.push(blockOf(entry, `\n${inner}`, inner));
       }
     }
@@ -57,7 +57,7 @@ export function* yamlPieces(value: unknown, size: number): Generator<string, voi
   if (out !== '') yield out;
 }
 
-/** Whether the value takes lines of its own. */
+/** Whether the value is written on lines of its own. */
 function isBlock(value: unknown): value is Block['value'] {
   if (typeof value !== 'object' || value === null) return false;
   for (const _ in value) return true;
@@ -69,7 +69,7 @@ function blockOf(value: Block['value'], lead: string, indent: string): Block {
   return { value, keys, length: keys?.length ?? Number(value['length']), at: 0, lead, indent };
 }
 
-/** Most of the strings in Kubernetes' objects. All others are left to `dump`, which is slower. */
+/** Matches most strings of Kubernetes objects. All others are written by `dump`, which is slower. */
 const plain = /^[A-Za-z](?:[!-9;-~]|:(?=[!-~]))*$|^\d+\.\d+\.\d+\.\d+$|^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$|^\.$/;
 const reserved = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 const quoted = /^\d+$|^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
@@ -80,14 +80,14 @@ function quick(text: string): string | undefined {
   return quoted.test(text) ? `"${text}"` : undefined;
 }
 
-/** A key; `? key` if it is so long, or has so many lines, that its value has to stand in a line of its own. */
+/** A key, or `? key` if it is too long or has several lines: its value is then written on a line of its own. */
 const keyText = (key: string): string =>
   quick(key) ??
   dumped({ [key]: 0 })
     .slice(0, -': 0\n'.length)
     .trimEnd();
 
-/** A scalar, or an empty object or list; the lines of a long text are further in than `indent`. */
+/** A scalar, or an empty object or list; lines of a block scalar are indented deeper than `indent`. */
 function scalar(value: unknown, indent: string): string {
   const known = typeof value === 'string' ? quick(value) : undefined;
   if (known !== undefined) return known;
@@ -96,12 +96,12 @@ function scalar(value: unknown, indent: string): string {
   if (typeof value === 'string' && isLines(value)) return literal(value, `${indent}  `);
   const text = dumped({ k: value }).slice('k: '.length, -1);
   if (!text.startsWith('|')) return text;
-  // `dump` marks the end of a document after a text with empty lines at its end; here the document goes on.
+  // `dump` writes an end-of-document marker after text that ends in empty lines; here the document continues.
   const lines = text.endsWith('\n...') ? text.slice(0, -'...'.length - 1) : text;
   return indent === '' ? lines : lines.replaceAll(/\n(?=[^\n])/g, `\n${indent}`);
 }
 
-/** Several lines of ASCII, which may be large: `dump` would look at every character several times. */
+/** Whether the text is multi-line ASCII, such as a large file: `dump` inspects every character several times. */
 const isLines = (text: string): boolean => text.includes('\n') && /[^\n ]/.test(text) && !/[^\n\x20-\x7e]/.test(text);
 
 function literal(text: string, indent: string): string {

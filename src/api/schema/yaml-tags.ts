@@ -1,5 +1,5 @@
-// YAML as sigs.k8s.io/yaml reads it: the scalars of YAML 1.1 less its base-60 numbers and timestamps, merge keys, and
-// maps whose keys become strings.
+// The YAML dialect of sigs.k8s.io/yaml: the scalars of YAML 1.1 without base-60 numbers and timestamps, merge keys, and
+// keys converted to strings.
 
 import {
   defineMappingTag,
@@ -38,7 +38,7 @@ const intTag = defineScalarTag<number>('tag:yaml.org,2002:int', {
   identify: () => false,
 });
 
-/** A number too large for JSON stays text, as in Go. */
+/** A number out of range for JSON is a string, as in Go. */
 function resolveFloat(source: string): number | typeof NOT_RESOLVED {
   const value = finiteFloatPattern.test(source) ? Number(source) : Number.NaN;
   return Number.isFinite(value) ? value : NOT_RESOLVED;
@@ -50,15 +50,15 @@ const floatTag = defineScalarTag<number>('tag:yaml.org,2002:float', {
   identify: () => false,
 });
 
-/** A mapping as it was read, with the keys that came more than once. */
+/** A mapping with its duplicate keys. */
 export class YamlMap {
   readonly entries = new Map<string, unknown>();
   readonly duplicates = new Set<string>();
-  /** Keys that came by a merge (`<<`) and may be set once more. */
+  /** Keys from a merge (`<<`), which may be set once more. */
   readonly merged = new Set<string>();
 }
 
-/** The key as Go prints it; undefined where Go refuses it. */
+/** The key as Go prints it; undefined if Go rejects it. */
 const keyText = (key: unknown): string | undefined =>
   typeof key === 'string' || typeof key === 'number' || typeof key === 'boolean' ? String(key) : undefined;
 
@@ -70,7 +70,7 @@ function addPair(map: YamlMap, key: unknown, value: unknown): string {
   return '';
 }
 
-/** Only merging asks this, since duplicates are allowed: what it finds missing it adds next. */
+/** Called only for merges, which add the key next if it is missing. */
 function hasForMerge(map: YamlMap, key: unknown): boolean {
   const name = keyText(key) ?? '';
   if (map.entries.has(name)) return true;

@@ -51,7 +51,7 @@ const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]']
 
 const refused = [
   { name: 'several documents', text: 'a: 1\n---\nb: 2', want: /only one document/ },
-  { name: 'a broken document', text: 'a: [', want: /^yaml: line \d+: / },
+  { name: 'a malformed document', text: 'a: [', want: /^yaml: line \d+: / },
   { name: 'a tab for indentation', text: 'a:\n\tb: 1', want: /^yaml: line 2: / },
   { name: 'an alias bomb', text: bomb, want: /excessive aliasing/ },
   { name: 'an alias of itself', text: 'a: &a [*a]', want: /depth|aliasing/ },
@@ -62,7 +62,7 @@ const refused = [
 ];
 
 for (const { name, text, want } of refused) {
-  test(`refuses ${name}`, () => {
+  test(`rejects ${name}`, () => {
     assert.throws(
       () => parseYaml(text),
       (error) => error instanceof YamlError && want.test(error.message),
@@ -70,23 +70,23 @@ for (const { name, text, want } of refused) {
   });
 }
 
-test('an alias of a long text cannot make a document longer than a body', () => {
+test('limits the characters of expanded aliases', () => {
   const text = `a: &a ${'x'.repeat(100_000)}\nb: [${Array(1000).fill('*a').join(',')}]`;
   assert.throws(() => parseYaml(text), { code: 'YAML', message: 'yaml: document contains excessive aliasing' });
 });
 
-test('keys that come twice are listed up to 100', () => {
+test('reports up to 100 duplicate keys', () => {
   const keys = Array.from({ length: 2000 }, (_, index) => `k${index}: 1\n`).join('');
   const { duplicates } = parseYaml(keys + keys);
   assert.equal(duplicates.length, 100);
   assert.equal(duplicates[99], 'duplicate field "k99"');
 });
 
-test('a number too large for JSON is text', () => {
+test('a number out of range for JSON is a string', () => {
   assert.deepEqual(parseYaml(`a: 1e999\nb: ${'9'.repeat(400)}`).value, { a: '1e999', b: '9'.repeat(400) });
 });
 
-test('what is wrong is cut', () => {
+test('truncates long errors', () => {
   assert.throws(
     () => parseYaml(`a: !${'x'.repeat(100_000)} y`),
     (error: Error) => error.message.length < 1100,
@@ -99,7 +99,7 @@ test('a __proto__ key is data', () => {
   assert.ok(Object.hasOwn(value as object, '__proto__'));
 });
 
-test('reads back what is written', () => {
+test('parsing reverses writing', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { noNullPrototype: true }), (value) => {
       const plain: unknown = JSON.parse(JSON.stringify(value));
@@ -144,7 +144,7 @@ const syntax = [
   ])
   .concat(['1', '0x', '~', '\t', '\\', '\0', '\ufeff', '\r', '!<', '1e9', '__proto__: ']);
 
-test('any text is either read or refused with a YamlError', () => {
+test('parses any text or rejects it with a YamlError', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...syntax), { maxLength: 20 }), (parts) => {
       try {

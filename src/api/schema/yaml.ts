@@ -1,6 +1,6 @@
 import { constructFromEvents, EVENT_ID, parseEvents, YAMLException } from 'js-yaml';
 
-import { cut } from '../cut.ts';
+import { truncate } from '../text.ts';
 import { setField } from './json-object.ts';
 import { maxJsonDepth } from './json-scan.ts';
 import type { ParsedJson } from './json.ts';
@@ -10,12 +10,12 @@ import { duplicateField, maxProblems } from './path.ts';
 import { maxValues, TooManyValuesError } from './value-budget.ts';
 import { kubernetesYaml, YamlMap } from './yaml-tags.ts';
 
-/** Text that is not a single YAML document. */
+/** The text is not a single YAML document. */
 export class YamlError extends Error {
   readonly code = 'YAML';
 }
 
-/** The most characters that all keys and texts of a document may have, those of aliases counted once for each. */
+/** The limit on characters of all keys and strings of a document, with aliases expanded. */
 const maxCharacters = 3 * 1024 * 1024;
 
 /** Parses one YAML document to JSON values, as Kubernetes does. Throws a `YamlError` or a `TooManyValuesError`. */
@@ -23,7 +23,7 @@ export const parseYaml = (text: string): ParsedJson => parseYamlAsJson(text) ?? 
 
 const startsAsJson = /^\s{0,100}\{/;
 
-/** Most bodies that are called YAML are JSON, which parses ten times faster; undefined: this one is not. */
+/** Most bodies with a YAML content type are JSON, which parses ten times faster. undefined if the text is not JSON. */
 export function parseYamlAsJson(text: string): ParsedJson | undefined {
   if (!startsAsJson.test(text)) return undefined;
   try {
@@ -50,11 +50,11 @@ function load(text: string): unknown {
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     const line = error.mark === undefined ? '' : `line ${error.mark.line + 1}: `;
-    throw new YamlError(`yaml: ${line}${cut(error.reason)}`, { cause: error });
+    throw new YamlError(`yaml: ${line}${truncate(error.reason)}`, { cause: error });
   }
 }
 
-/** Refuses several documents and too many values before objects are made of them. A field has a key and a value. */
+/** Rejects several documents and too many values before objects are created. A field counts as key and value. */
 function checkEvents(events: ReturnType<typeof parseEvents>): void {
   let documents = 0;
   let values = 0;
@@ -79,7 +79,7 @@ interface Place {
 }
 
 function toJson(node: unknown, { path: parent, depth }: Place, conversion: Conversion): unknown {
-  // Every value that is not an alias takes a character.
+  // Every value that is not an alias has at least one character, so more values than characters means aliases.
   if (--conversion.valuesLeft < 0) throw conversion.text.length < maxValues ? aliasing() : new TooManyValuesError();
   if (depth > maxJsonDepth) throw new YamlError(`yaml: exceeded max depth of ${maxJsonDepth}`);
   if (typeof node === 'string') return countCharacters(node, conversion);
@@ -96,7 +96,7 @@ function toJson(node: unknown, { path: parent, depth }: Place, conversion: Conve
   return object;
 }
 
-/** The text; an alias costs a few characters and may stand for a long one. Half of a surrogate pair becomes U+FFFD. */
+/** Returns the text with lone surrogates replaced. Limits the characters, since a short alias can expand to a long text. */
 function countCharacters(text: string, conversion: Conversion): string {
   conversion.charactersLeft -= text.length;
   if (conversion.charactersLeft < 0) throw aliasing();

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { FieldRequirement } from './fields.ts';
 import { parseFieldSelector } from './fields.ts';
 
-suite('field selectors that are read', () => {
+suite('valid field selectors', () => {
   const table: readonly [text: string, want: readonly FieldRequirement[]][] = [
     ['', []],
     [',', []],
@@ -28,7 +28,7 @@ suite('field selectors that are read', () => {
   for (const [text, want] of table) test(`"${text}"`, () => assert.deepEqual(parseFieldSelector(text), want));
 });
 
-suite('field selectors that are refused', () => {
+suite('invalid field selectors', () => {
   const table: readonly [text: string, want: string][] = [
     ['a', "invalid selector: 'a'; can't understand 'a'"],
     ['a=b,c', "invalid selector: 'c'; can't understand 'c'"],
@@ -48,7 +48,7 @@ test('a selector has at most 100 terms', () => {
   });
 });
 
-test('any value survives being escaped', () => {
+test('parsing reverses escaping of any value', () => {
   fc.assert(
     fc.property(fc.string(), fc.boolean(), (value, equal) => {
       const text = `a.b${equal ? '=' : '!='}${value.replaceAll(/[\\,=]/g, '\\$&')}`;

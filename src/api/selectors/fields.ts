@@ -1,14 +1,14 @@
 import { badRequest } from '../errors.ts';
-import { maxTerms, tooManyTerms } from './terms.ts';
+import { maxTerms, tooManyTerms } from './labels.ts';
 
-/** One `path=value` or `path!=value`. */
+/** One term: `path=value` or `path!=value`. */
 export interface FieldRequirement {
   readonly path: string;
   readonly equal: boolean;
   readonly value: string;
 }
 
-/** Reads the grammar of the `fieldSelector` parameter: terms joined by commas, `\` escapes `,`, `=` and `\`. */
+/** Parses the `fieldSelector` parameter: terms separated by commas, `\` escapes `,`, `=` and `\`. */
 export function parseFieldSelector(text: string): readonly FieldRequirement[] {
   const terms = splitTerms(text);
   if (terms.length > maxTerms) throw tooManyTerms();

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { Requirement } from './labels.ts';
 import { matchesLabels, parseLabelSelector } from './labels.ts';
 
-suite('label selectors that are read', () => {
+suite('valid label selectors', () => {
   const table: readonly [text: string, want: readonly Requirement[]][] = [
     ['', []],
     ['  ', []],
@@ -43,7 +43,7 @@ suite('label selectors that are read', () => {
   for (const [text, want] of table) test(`"${text}"`, () => assert.deepEqual(parseLabelSelector(text), want));
 });
 
-suite('label selectors that are refused', () => {
+suite('invalid label selectors', () => {
   const name = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end";
   const table: readonly [text: string, want: string][] = [
     ['a in (b', "unable to parse requirement: found '', expected: ',' or ')'"],
@@ -82,7 +82,7 @@ suite('label selectors that are refused', () => {
   }
 });
 
-suite('what a label selector matches', () => {
+suite('a label selector matches', () => {
   const table: readonly [selector: string, labels: Record<string, string> | undefined, want: boolean][] = [
     ['', undefined, true],
     ['a', undefined, false],
@@ -135,7 +135,7 @@ const term = fc.oneof(
   })),
 );
 
-test('a selector matches exactly what all of its terms mean', () => {
+test('a selector matches exactly what all its terms match', () => {
   fc.assert(
     fc.property(fc.array(term, { maxLength: 4 }), fc.dictionary(key, value), (terms, labels) => {
       const world = new Map(Object.entries(labels));
@@ -148,7 +148,7 @@ test('a selector matches exactly what all of its terms mean', () => {
   );
 });
 
-test('a bound that is not an integer of 64 bits is refused', () => {
+test('rejects a bound that is not a 64-bit integer', () => {
   for (const bound of ['9223372036854775808', '9'.repeat(10_000)]) {
     assert.throws(() => parseLabelSelector(`a>${bound}`), { message: /the value must be an integer$/ });
   }
@@ -162,7 +162,7 @@ test('a selector has at most 100 terms', () => {
   assert.throws(() => parseLabelSelector(terms(101)), { message: 'invalid selector: it has more than 100 terms' });
 });
 
-test('any text is either read or refused with a 400', () => {
+test('parses any text or rejects it with a 400', () => {
   const noise = fc.string({ unit: fc.constantFrom('a', 'in', ' ', '=', '!', ',', '(', ')', '<', '>', '/', '-', '\n') });
   fc.assert(
     fc.property(noise, (text) => {

@@ -1,5 +1,4 @@
 import { badRequest } from '../errors.ts';
-import { maxTerms, tooManyTerms } from './terms.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../names.ts';
 
 /** One condition of a label selector. */
@@ -9,17 +8,17 @@ export interface Requirement {
   readonly values: ReadonlySet<string>;
 }
 
-/** All requirements must hold; none means everything matches. */
+/** All requirements must hold; an empty selector matches everything. */
 export type LabelSelector = readonly Requirement[];
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
-/** Whether `labels` meet every requirement. `notin` also matches when the label is absent, as in Kubernetes. */
+/** Whether `labels` meet every requirement. `notin` also matches if the label is absent, as in Kubernetes. */
 export function matchesLabels(selector: LabelSelector, labels: Labels): boolean {
   return selector.every((requirement) => meets(requirement, valueOf(labels, requirement.key)));
 }
 
-/** Labels are a client's object: `constructor` is a key like any other. */
+/** Keys of labels come from clients: `constructor` is an ordinary key. */
 const valueOf = (labels: Labels, key: string): string | undefined =>
   labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
 
@@ -59,7 +58,7 @@ const token = /!=|==|[=!,()<>]|[^\s=!,()<>]+/g;
 const signs: ReadonlySet<string> = new Set(['!=', '==', '=', '!', ',', '(', ')', '<', '>']);
 
 /**
- * Reads the grammar of the `labelSelector` parameter:
+ * Parses the `labelSelector` parameter:
  *
  *     selector    = [ requirement { "," requirement } ]
  *     requirement = key ( "=" | "==" | "!=" ) value | key ( "in" | "notin" ) "(" value { "," value } ")"
@@ -80,7 +79,7 @@ export function parseLabelSelector(text: string): LabelSelector {
   return requirements;
 }
 
-/** The words and signs of a selector, one after the other; '' stands for the end. */
+/** The tokens of a selector; '' marks the end. */
 class Tokens {
   readonly #tokens: readonly string[];
   #at = 0;
@@ -148,7 +147,7 @@ function word(tokens: Tokens): string {
   return tokens.next();
 }
 
-/** `(a, b)`; what stands between two commas, or between a comma and a bracket, may be empty. */
+/** `(a, b)`; values may be empty. */
 function valueList(key: string, tokens: Tokens): ReadonlySet<string> {
   if (tokens.next() !== '(') throw unparsable(`found '${tokens.last}' expected: '('`); // no comma here
   const values = new Set<string>();
@@ -181,3 +180,8 @@ function checkedInteger(value: string): string {
 }
 
 const unparsable = (why: string): Error => badRequest(`unable to parse requirement: ${why}`);
+
+/** The limit on terms of a selector, since a list evaluates each term for every object. */
+export const maxTerms = 100;
+
+export const tooManyTerms = (): Error => badRequest(`invalid selector: it has more than ${maxTerms} terms`);

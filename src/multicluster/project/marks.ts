@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { managedByLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { importNameLabel, seedImportNameLabel } from '../../api/kinds/multicluster/labels.ts';
-import { trimEnd } from '../../api/trim-end.ts';
+import { trimEnd } from '../../api/text.ts';
 import type { ServiceKey, Shape } from '../record.ts';
 
 /** The value of the managed-by label on slices (MCS-62); nothing with another value is ever changed (MCS-71). */

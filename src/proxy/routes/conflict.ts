@@ -1,5 +1,5 @@
 // What is reported about a claim that another owner displaces.
-import { objectText } from '../../api/object-text.ts';
+import { objectText } from '../../api/text.ts';
 import type { RouteProblem } from '../backend.ts';
 import type { Route } from './route.ts';
 import { placeText, routeKey } from './route.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Kind } from '../../api/kind.ts';
 import { defineKind } from '../../api/kind.ts';
 import { kinds as servedKinds } from '../../api/kinds/registry.ts';
-import { everything } from '../../api/schema/example.ts';
+import { everything } from '../../api/schema/testing/example.ts';
 import { openApiDocument, openApiIndex, openApiV2 } from './openapi.ts';
 
 const example: Kind = defineKind({

@@ -1,5 +1,5 @@
 import type { StatusError } from '../../api/errors.ts';
-import { cut } from '../../api/cut.ts';
+import { truncate } from '../../api/text.ts';
 import { failure } from '../../api/errors.ts';
 import type { Entry } from './entries.ts';
 import { identityOf } from './entries.ts';
@@ -16,7 +16,10 @@ export interface Conflict {
 export function applyConflict(conflicts: readonly Conflict[]): StatusError {
   const byOwner = conflicts
     .toSorted((left, right) => (identityOf(left.owner) < identityOf(right.owner) ? -1 : 1))
-    .map(({ owner, fields }) => ({ owner: printOwner(owner), paths: printPaths(fields).map((path) => cut(path)) }));
+    .map(({ owner, fields }) => ({
+      owner: printOwner(owner),
+      paths: printPaths(fields).map((path) => truncate(path)),
+    }));
   const count = byOwner.reduce((sum, { paths }) => sum + paths.length, 0);
   const shown = firstOf(byOwner, maxShown);
   const causes = shown.flatMap(({ owner, paths }) =>

@@ -1,6 +1,6 @@
 // Some of Kubernetes' messages show values as Go prints them.
 
-import { cut } from '../../api/cut.ts';
+import { truncate } from '../../api/text.ts';
 import { isList, isObject } from './json-value.ts';
 
 /** The longest value that a message shows. */
@@ -10,7 +10,7 @@ const maxPrinted = 4096;
 export function printGo(value: unknown): string {
   const printer = { text: '' };
   print(value, printer);
-  return cut(printer.text, maxPrinted);
+  return truncate(printer.text, maxPrinted);
 }
 
 interface Printer {
@@ -26,12 +26,12 @@ function print(value: unknown, printer: Printer): void {
     printer.text += 'map[';
     const fields = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
     printAll(fields, printer, ([key, below]) => {
-      printer.text += `${cut(key, maxPrinted)}:`;
+      printer.text += `${truncate(key, maxPrinted)}:`;
       print(below, printer);
     });
     printer.text += ']';
   } else if (typeof value === 'string') {
-    printer.text += cut(value, maxPrinted);
+    printer.text += truncate(value, maxPrinted);
   } else {
     printer.text += value === null ? '<nil>' : JSON.stringify(value);
   }

@@ -3,8 +3,7 @@ import { after, before, describe, test } from 'node:test';
 
 import { selfSubjectAccessReview } from '../../api/kinds/authorization/selfsubjectaccessreview/kind.ts';
 import { subjectAccessReview } from '../../api/kinds/authorization/subjectaccessreview/kind.ts';
-import { encodeEnvelope } from '../../api/schema/envelope.ts';
-import { encodeProtobuf } from '../../api/schema/protobuf.ts';
+import { encodeProtobuf, encodeEnvelope } from '../../api/schema/protobuf.ts';
 import { grant } from '../testing/grant.ts';
 import type { Answer, TestServer } from '../testing/server.ts';
 import { testServer } from '../testing/server.ts';

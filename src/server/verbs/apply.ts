@@ -1,4 +1,4 @@
-import { cut } from '../../api/cut.ts';
+import { truncate } from '../../api/text.ts';
 import { badRequest, conflict, failure } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
@@ -98,7 +98,7 @@ async function readConfiguration(
 /** A configuration says of what kind it is, and that is the kind of the URL. */
 function checkType(config: JsonObject, kind: Kind): void {
   const [apiVersion, name] = [config['apiVersion'], config['kind']].map((text) =>
-    typeof text === 'string' ? cut(text) : '',
+    typeof text === 'string' ? truncate(text) : '',
   );
   if (apiVersion === apiVersionOf(kind) && name === kind.kind) return;
   const [first = '', second, ...more] = (apiVersion ?? '').split('/');
@@ -113,7 +113,7 @@ function asObject(merged: JsonObject, config: JsonObject, kind: Kind): ApiObject
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     const { namespace, name } = isObject(config['metadata']) ? config['metadata'] : {};
-    const [space, called] = [namespace, name].map((part) => (typeof part === 'string' ? cut(part) : ''));
+    const [space, called] = [namespace, name].map((part) => (typeof part === 'string' ? truncate(part) : ''));
     const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
     const what = `(${space}/${called}; ${type})`;
     const message = `failed to convert new object ${what} to proper version: unable to convert unstructured object to ${type}: ${error.message}`;
@@ -127,6 +127,6 @@ function refuseUid(config: JsonObject, resource: Resource, name: string): void {
   if (uid === '' || uid === null) return;
   throw conflict(
     subjectOf(resource, name),
-    `uid mismatch: the provided object specified uid ${cut(text(uid))}, and no existing object was found`,
+    `uid mismatch: the provided object specified uid ${truncate(text(uid))}, and no existing object was found`,
   );
 }

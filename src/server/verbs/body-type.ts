@@ -1,4 +1,4 @@
-import { cut } from '../../api/cut.ts';
+import { truncate } from '../../api/text.ts';
 import { badRequest } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
@@ -62,7 +62,7 @@ export function typeProblem(value: unknown, kind: Kind): TypeProblem | undefined
 
 /** The text of a field that is neither empty nor null. */
 const stated = (field: unknown): string | undefined =>
-  typeof field === 'string' && field !== '' ? cut(field) : undefined;
+  typeof field === 'string' && field !== '' ? truncate(field) : undefined;
 
 const untyped = (why: string): TypeProblem => ({ is: 'untyped', why });
 

@@ -1,4 +1,4 @@
-import { cut } from '../../api/cut.ts';
+import { truncate } from '../../api/text.ts';
 import { badRequest } from '../../api/errors.ts';
 import type { FieldError } from '../../api/field-errors.ts';
 import { invalidValue, notSupported } from '../../api/field-errors.ts';
@@ -55,7 +55,7 @@ function checkType(value: unknown): void {
   if (!isJsonObject(given)) throw badRequest(noVersion(notTyped(given)));
   const { kind = '', apiVersion = '' } = given;
   if (kind === '' || kind === 'DeleteOptions') return;
-  const [quotedKind, quotedVersion] = [kind, apiVersion].map((text) => cut(JSON.stringify(text)));
+  const [quotedKind, quotedVersion] = [kind, apiVersion].map((text) => truncate(JSON.stringify(text)));
   throw badRequest(`no kind ${quotedKind} is registered for version ${quotedVersion}`);
 }
 

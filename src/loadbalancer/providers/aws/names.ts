@@ -1,7 +1,7 @@
 // How what belongs to a Service is called at AWS, and what tells whose it is.
 import { createHash } from 'node:crypto';
 
-import { trimEnd } from '../../../api/trim-end.ts';
+import { trimEnd } from '../../../api/text.ts';
 import type { MadeFor } from '../../controller/provider.ts';
 
 /** A Service of a cluster. */

@@ -1,6 +1,6 @@
 import type { IpFamily } from '../../../api/addresses.ts';
 import { familyOf, parseAddress, printAddress } from '../../../api/addresses.ts';
-import { objectText } from '../../../api/object-text.ts';
+import { objectText } from '../../../api/text.ts';
 import type { Fault } from '../../clouds/fault.ts';
 import { fault } from '../../clouds/fault.ts';
 import { portText } from '../../clouds/resource.ts';

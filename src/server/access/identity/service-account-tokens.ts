@@ -1,6 +1,6 @@
 import type { JWTVerifyResult } from 'jose';
 
-import { cut } from '../../../api/cut.ts';
+import { truncate } from '../../../api/text.ts';
 import type { User } from '../../reply.ts';
 import type { Lookup } from './bound-objects.ts';
 import { boundObjectError } from './bound-objects.ts';
@@ -209,4 +209,5 @@ function userOf(claims: TokenClaims): User {
 }
 
 /** As Go prints a list of strings. */
-const quoted = (words: readonly string[]): string => cut(`[${words.map((word) => JSON.stringify(word)).join(' ')}]`);
+const quoted = (words: readonly string[]): string =>
+  truncate(`[${words.map((word) => JSON.stringify(word)).join(' ')}]`);

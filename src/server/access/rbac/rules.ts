@@ -1,5 +1,5 @@
 import type { PolicyRule } from '../../../api/kinds/rbac/policy-rule.ts';
-import { trimEnd } from '../../../api/trim-end.ts';
+import { trimEnd } from '../../../api/text.ts';
 import type { Attributes, PathAttributes, ResourceAttributes } from './attributes.ts';
 
 const all = '*';

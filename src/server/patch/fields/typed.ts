@@ -1,4 +1,4 @@
-import { cut } from '../../../api/cut.ts';
+import { truncate } from '../../../api/text.ts';
 import { maxProblems } from '../../../api/schema/path.ts';
 import type { ListSchema, MapSchema, Schema, StructSchema } from '../../../api/schema/schema.ts';
 import { goTypeOf, printGo } from '../go-text.ts';
@@ -21,7 +21,7 @@ type Path = () => string;
 function check(value: unknown, schema: Schema, path: Path, errors: string[]): void {
   if (value === null || schema.type === 'json' || errors.length >= maxProblems) return;
   const wrong = problemOf(value, schema);
-  if (wrong !== undefined) errors.push(`${cut(path())}: expected ${wrong}`);
+  if (wrong !== undefined) errors.push(`${truncate(path())}: expected ${wrong}`);
   else if (schema.type === 'struct' && isObject(value)) checkStruct(value, schema, path, errors);
   else if (schema.type === 'map' && isObject(value)) checkMap(value, schema, path, errors);
   else if (schema.type === 'list' && isList(value)) checkList(value, schema, path, errors);
@@ -60,7 +60,7 @@ function checkStruct(object: JsonObject, schema: StructSchema, path: Path, error
     const below = (): string => path() + printElement(fieldElement(name));
     const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
     if (field !== undefined) check(value, field.schema, below, errors);
-    else if (!schema.open) errors.push(`${cut(below())}: field not declared in schema`);
+    else if (!schema.open) errors.push(`${truncate(below())}: field not declared in schema`);
   }
 }
 
@@ -81,10 +81,11 @@ function checkList(list: readonly unknown[], schema: ListSchema, path: Path, err
         element = itemElement(item, shape);
       } catch (error) {
         if (!(error instanceof ItemError)) throw error;
-        errors.push(`${cut(path())}: element ${index}: ${error.message}`);
+        errors.push(`${truncate(path())}: element ${index}: ${error.message}`);
         return;
       }
-      if (seen.has(element)) errors.push(`${cut(path())}: duplicate entries for key ${cut(printElement(element))}`);
+      if (seen.has(element))
+        errors.push(`${truncate(path())}: duplicate entries for key ${truncate(printElement(element))}`);
       seen.add(element);
     }
     const named = element;

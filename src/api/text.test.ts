@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { trimEnd } from './trim-end.ts';
+import { trimEnd } from './text.ts';
 
-test('only the end is trimmed', () => {
+test('trimEnd removes trailing characters only', () => {
   assert.equal(trimEnd('-a.-b.-', '-.'), '-a.-b');
   assert.equal(trimEnd('***', '*'), '');
   assert.equal(trimEnd('', '*'), '');

@@ -1,6 +1,6 @@
-// A schema with every type and presence, for tests of what derives from schemas.
+// A schema with every type and presence, for tests of the code that derives from schemas.
 
-import { objectSchema } from '../metadata.ts';
+import { objectSchema } from '../../metadata.ts';
 import {
   always,
   boolean,
@@ -22,7 +22,7 @@ import {
   string,
   struct,
   time,
-} from './schema.ts';
+} from '../schema.ts';
 
 const port = struct('io.example.v1.Port', 'A port.', {
   name: optional(1, string, 'Its name.'),
@@ -39,7 +39,7 @@ const rule = struct('io.example.v1.Rule', 'A rule.', {
   }),
 });
 
-/** A kind that has a bit of everything. */
+/** A kind with fields of every type. */
 export const everything = objectSchema('io.example.v1.Everything', 'A bit of everything.', {
   ports: always(2, listMap(port, ['port', 'protocol'], { mergeKey: 'port' }), 'Ports.'),
   rules: optional(3, list(rule), 'Rules.'),
