@@ -8,7 +8,7 @@ import { testServer } from './testing/server.ts';
 const configMaps = '/api/v1/namespaces/default/configmaps';
 const services = '/api/v1/namespaces/default/services';
 
-test('a watch resumes over more history than a slow client may have pending', async () => {
+test('resumes a watch over more history than a slow client may have pending', async () => {
   await using server = await testServer();
   const { body: list } = await server.ask('GET', configMaps);
   const text = 'x'.repeat(900_000);
@@ -23,7 +23,7 @@ test('a watch resumes over more history than a slow client may have pending', as
   }
 });
 
-test('apply over an object with list items that have no name says so', async () => {
+test('apply reports list items of the live object that have no key', async () => {
   await using server = await testServer();
   const accounts = '/api/v1/namespaces/default/serviceaccounts';
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'web' } };
@@ -39,7 +39,7 @@ test('apply over an object with list items that have no name says so', async () 
   );
 });
 
-test('a Service never holds more claims than one commit can release', async () => {
+test('limits the claims of a Service to what one commit can release', async () => {
   await using server = await testServer();
   const ports = (from: number, count: number): unknown =>
     Array.from({ length: count }, (_, index) => ({ name: `p${from + index}`, port: from + index }));
@@ -52,7 +52,7 @@ test('a Service never holds more claims than one commit can release', async () =
   const tooBig = await post(126);
   assert.deepEqual([tooBig.status, refused.test(tooBig.body.message)], [422, true], tooBig.text);
   assert.equal((await post(125)).status, 201);
-  // All others at once are more than a commit takes; and so is one more.
+  // Releasing all others at once exceeds a commit, and so does one more claim.
   for (const patch of [ports(1001, 125), ports(1, 126)]) {
     const body = { spec: { ports: patch } };
     const changed = await server.ask('PATCH', `${services}/big`, { body, type: 'application/merge-patch+json' });
@@ -238,7 +238,7 @@ const cases: readonly Bad[] = [
   },
 ];
 
-test('bad input is refused with a Status, and quickly', async (context) => {
+test('rejects bad input with a Status within a short time', async (context) => {
   await using server = await testServer();
   await server.ask('POST', services, { body: { metadata: { name: 'web' }, spec: { ports: [{ port: 80 }] } } });
   for (const { name, method = 'POST', url, status, ...ask } of cases) {

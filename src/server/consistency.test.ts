@@ -6,8 +6,8 @@ import { until } from './testing/until.ts';
 import type { TestServer, TestWatch } from './testing/server.ts';
 import { testServer } from './testing/server.ts';
 
-// A client that lists and then watches has, at any later time, what a list would say; whatever it selects, wherever in
-// the history it began, and whatever was written meanwhile.
+// A client that lists and then watches has the same objects as a new list, for any selector, any start revision and any
+// writes in between.
 
 const limits = { numRuns: 1_000_000, interruptAfterTimeLimit: Number(process.env['FAIRLEAD_FUZZ_MS'] ?? 2000) };
 
@@ -51,7 +51,7 @@ type Choice = typeof watcher extends fc.Arbitrary<infer T> ? T : never;
 const pathOf = ({ namespace, query }: Choice['selection'], more: string): string =>
   `/api/v1/${namespace === '' ? '' : `namespaces/${namespace}/`}services?${[query, more].filter(Boolean).join('&')}`;
 
-/** A client's copy of what it selects. */
+/** A client's copy of the selected objects. */
 class Copy {
   readonly #server: TestServer;
   readonly #choice: Choice;
@@ -64,7 +64,7 @@ class Copy {
     this.#choice = choice;
   }
 
-  /** Does what is due after `count` writes. */
+  /** Lists or watches if that is due after `count` writes. */
   async step(count: number): Promise<void> {
     const { listAt, watchLater, how, selection } = this.#choice;
     if (how !== 'initial' && count === listAt) await this.#list(how === 'pages' ? '2' : '0');
@@ -86,14 +86,14 @@ class Copy {
     } while (token !== '');
   }
 
-  /** The copy after all events up to now equals what the server lists. */
+  /** Asserts that the copy after all events equals a list. */
   async check(): Promise<void> {
     if (this.#watch === undefined) return;
     const { body } = await this.#server.ask('GET', pathOf(this.#choice.selection, ''));
     const listed = new Map((body.items as Stored[]).map((item) => [keyOf(item), item]));
     const newest = Math.max(0, ...[...listed.values()].map(({ metadata }) => Number(metadata.resourceVersion)));
     const { events } = this.#watch;
-    // Deletions have no trace in a list; a marker object of every selection comes last, see below.
+    // Deletions leave no trace in a list, so every selector gets a marker object last, see below.
     await until('the watch has come so far', () =>
       events.some(({ object }) => Number(object.metadata.resourceVersion) >= newest),
     );
@@ -154,7 +154,7 @@ const service = (name: string, app: string, type: string): unknown => ({
   spec: { type, ports: [{ port: 80 }] },
 });
 
-/** Writes that every selection sees, so that it is known when a watch has come to the end. */
+/** Writes that every selector matches, to detect the end of a watch. */
 async function mark(server: TestServer): Promise<void> {
   for (const namespace of ['one', 'two']) {
     const services = `/api/v1/namespaces/${namespace}/services`;
@@ -165,7 +165,7 @@ async function mark(server: TestServer): Promise<void> {
   }
 }
 
-test('a list and the events after it make the next list, for every selection from every place in the history', async () => {
+test('a list plus the following events equals the next list, for every selector and start revision', async () => {
   await using server = await testServer();
   for (const name of ['one', 'two']) await server.ask('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
   await fc.assert(

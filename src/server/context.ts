@@ -15,10 +15,10 @@ import type { UnsentBytes } from './limits/unsent-bytes.ts';
 import type { Quotas } from './quota/quotas.ts';
 import type { WatchLimits } from './limits/watch-limits.ts';
 
-/** What every verb works with. */
+/** The services that every request handler uses. */
 export interface ServerContext {
   readonly store: Store;
-  /** Whether an entry should be written even if nothing changes: it is encrypted with a key that no longer writes. */
+  /** Whether an unchanged entry must be written again, because it is not encrypted with the current key. */
   readonly isStale: (entry: Entry) => boolean;
   readonly watchCache: WatchCache;
   readonly allocator: ServiceAllocator;
@@ -26,20 +26,20 @@ export interface ServerContext {
   readonly identity: Identity;
   readonly plugins: AdmissionPlugins;
   readonly quotas: Quotas;
-  /** Who is asked before a write. */
+  /** Admission webhooks. */
   readonly webhooks: Webhooks;
   readonly write: WriteContext;
   readonly activeFlows: ActiveFlows;
   readonly flusher: Flusher;
   readonly watches: WatchLimits;
-  /** Where large requests share the event loop. */
+  /** Time-slices expensive requests. */
   readonly timeSlicer: TimeSlicer;
   readonly unsent: UnsentBytes;
   readonly log: Logger;
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since the epoch. */
   readonly clock: () => number;
-  /** A new UID. */
+  /** Returns a new UID. */
   readonly uid: () => string;
-  /** 0 ≤ x < 1, for names and addresses. */
+  /** Returns 0 ≤ x < 1, for generated names and addresses. */
   readonly random: () => number;
 }

@@ -12,7 +12,7 @@ import { mutated } from './testing/mutate.ts';
 import type { Answer, TestServer } from './testing/server.ts';
 import { testServer } from './testing/server.ts';
 
-/** How long each property may look. A failure prints the seed that repeats it. */
+/** How long each property runs. A failure prints the seed that reproduces it. */
 const limits = { numRuns: 1_000_000, interruptAfterTimeLimit: Number(process.env['FAIRLEAD_FUZZ_MS'] ?? 2000) };
 
 const patchTypes = [
@@ -24,7 +24,7 @@ const patchTypes = [
 
 type Content = Record<string, unknown>;
 
-/** A kind prints as its name, so that a failure can be read. */
+/** Prints a kind as its name, for readable failures. */
 const named = (kind: Kind): Kind =>
   ({ ...kind, [fc.toStringMethod]: () => `${apiVersionOf(kind)} ${kind.kind}` }) as Kind;
 
@@ -35,13 +35,13 @@ interface Case {
 
 const stored = kinds.filter((kind) => kind.stored);
 
-/** Without what makes the server change an object after the answer: the rules of a role that gathers are others'. */
+/** Removes aggregation rules, with which the server changes a role after the reply. */
 function schemaOf({ schema }: Kind): StructSchema {
   const { aggregationRule: _, ...fields } = schema.fields;
   return { ...schema, fields };
 }
 
-/** Objects of any kind: valid ones, random ones and mixtures, mostly spoiled. */
+/** Objects of any kind: valid ones, random ones and mixtures, mostly mutated. */
 const cases: fc.Arbitrary<Case> = fc.constantFrom(...stored.map(named)).chain((kind) => {
   const valid = fc.constant<Content>(manifestOf(kind));
   const random = arbitraryStruct(schemaOf(kind));
@@ -49,7 +49,7 @@ const cases: fc.Arbitrary<Case> = fc.constantFrom(...stored.map(named)).chain((k
   return mutated(fc.oneof(valid, mixed, random)).map((body) => ({ kind, body }));
 });
 
-/** The manifest with random parts; its own parts win, so that something is accepted. */
+/** The manifest with random additions; its own fields win, so that some objects are accepted. */
 function mix(manifest: Content, parts: Content, deep: boolean): Content {
   const { metadata: _, kind: __, apiVersion: ___, ...rest } = parts;
   if (!deep) return { ...rest, ...manifest };
@@ -60,7 +60,7 @@ function mix(manifest: Content, parts: Content, deep: boolean): Content {
   };
 }
 
-/** A Status with the code of the answer, or an object of the kind. */
+/** A Status with the code of the reply, or an object of the kind. */
 function checkAnswer({ status, body, text }: Answer, kind: Kind): void {
   const where = `${status} ${text.slice(0, 2000)}`;
   assert.ok(typeof body === 'object' && body !== null, where);
@@ -80,17 +80,17 @@ function checkAnswer({ status, body, text }: Answer, kind: Kind): void {
     assert.equal(typeof body.message, 'string', where);
   }
   if (status < 500) return;
-  // What Kubernetes also answers with 500.
+  // Kubernetes also returns 500 for these.
   assert.match(body.message, knownFailures, where);
 }
 
-/** Fields and items that apply cannot name, revisions of new objects, and ranges that are full. */
+/** Fields and items that apply cannot identify, revisions of new objects, and exhausted ranges. */
 const knownFailures =
   /^failed to create typed (patch|live) object|^failed to convert new object|^resourceVersion should not be set|^strconv.ParseUint|range is full|^duplicate nodePort|failed to allocate/;
 
 const jsonText = (value: unknown): string => JSON.stringify(value ?? null);
 
-test('POST of anything is refused in order, or read back as it was answered and written again without a change', async () => {
+test('POST of any input is rejected with a Status, or the object reads back and is written again without a change', async () => {
   await using server = await testServer();
   const counts = { accepted: 0, all: 0 };
   await fc.assert(
@@ -112,7 +112,7 @@ test('POST of anything is refused in order, or read back as it was answered and 
   );
 });
 
-/** An accepted object reads back as it was answered, and writing it back by PUT and by apply changes nothing. */
+/** Asserts that an accepted object reads back as returned, and that PUT and apply of it change nothing. */
 async function checkStable(server: TestServer, kind: Kind, created: Answer): Promise<void> {
   const { name } = created.body.metadata as { readonly name: string };
   const path = `${collectionOf(kind)}/${encodeURIComponent(name)}`;
@@ -133,7 +133,7 @@ async function checkStable(server: TestServer, kind: Kind, created: Answer): Pro
   const applied = { body: { ...created.body, metadata }, type: 'application/apply-patch+yaml' };
   const first = await server.ask('PATCH', `${path}?fieldManager=fuzz&force=true`, applied);
   checkAnswer(first, kind);
-  // Apply cannot name some list items that other writes may make.
+  // Apply cannot identify some list items that other writes can create.
   if (first.status === 500) return remove(server, kind, path);
   assert.equal(first.status, 200, first.text);
   const second = await server.ask('PATCH', `${path}?fieldManager=fuzz&force=true`, applied);
@@ -147,7 +147,7 @@ async function remove(server: TestServer, kind: Kind, path: string): Promise<voi
   checkAnswer(await server.ask('DELETE', `${path}?gracePeriodSeconds=0`), kind);
 }
 
-test('PUT of anything over a valid object is refused in order or answered with an object', async () => {
+test('PUT of any input over a valid object returns a Status or an object', async () => {
   await using server = await testServer();
   await fc.assert(
     fc.asyncProperty(cases, fc.constantFrom('', '/status'), async ({ kind, body }, subresource) => {
@@ -159,7 +159,7 @@ test('PUT of anything over a valid object is refused in order or answered with a
   );
 });
 
-/** Operations of a JSON Patch that have the right shape and any content. */
+/** Operations of a JSON Patch with a valid structure and any content. */
 const operations = fc.array(
   fc.record(
     {
@@ -182,7 +182,7 @@ const operations = fc.array(
   { maxLength: 5 },
 );
 
-test('PATCH of every kind with anything is refused in order or answered with an object', async () => {
+test('PATCH of every kind with any input returns a Status or an object', async () => {
   await using server = await testServer();
   const patches = cases.chain(({ kind, body }) =>
     fc.record({
@@ -210,7 +210,7 @@ test('PATCH of every kind with anything is refused in order or answered with an 
   assert.equal(Reflect.get({}, 'polluted'), undefined);
 });
 
-/** Puts the valid object of the kind there, unless something by its name is. */
+/** Creates the valid object of the kind unless one with its name exists. */
 async function ensure(server: TestServer, kind: Kind): Promise<string> {
   const manifest = manifestOf(kind);
   const path = `${collectionOf(kind)}/${manifest.metadata.name}`;

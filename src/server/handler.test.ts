@@ -13,7 +13,7 @@ after(() => server[Symbol.asyncDispose]());
 const missing = 'the server could not find the requested resource';
 const refused = 'the server does not allow this method on the requested resource';
 
-suite('what a path and a method lead to', () => {
+suite('paths and methods', () => {
   const table: readonly [request: string, status: number, message?: string][] = [
     ['GET /api/v1/services', 200],
     ['GET /api/v1/namespaces/default/services', 200],
@@ -24,7 +24,7 @@ suite('what a path and a method lead to', () => {
     ['GET /api/v1/namespaces/absent/services/web', 404, 'services "web" not found'],
     ['GET /apis/coordination.k8s.io/v1/namespaces/default/leases/a', 404, 'leases.coordination.k8s.io "a" not found'],
 
-    // Outside what is served: a Status inside a known group, plain text elsewhere.
+    // Unknown paths: a Status within a known group, plain text elsewhere.
     ['GET /api/v1/foos', 404, missing],
     ['GET /api/v2', 404, missing],
     ['GET /apis/discovery.k8s.io/v1/foos', 404, missing],
@@ -34,7 +34,7 @@ suite('what a path and a method lead to', () => {
     ['GET /foo', 404],
     ['GET //api/v1/services', 404],
 
-    // Namespaced objects are named with their namespace, others without.
+    // Paths of namespaced objects contain the namespace, others do not.
     ['GET /api/v1/services/kubernetes', 404, missing],
     ['GET /api/v1/services/kubernetes/status', 404, missing],
     ['GET /api/v1/namespaces/default/nodes', 404, missing],
@@ -47,7 +47,7 @@ suite('what a path and a method lead to', () => {
     ['DELETE /api/v1/namespaces/default/services/kubernetes/status', 405, refused],
     ['GET /api/v1/namespaces/default/finalize', 405, refused],
 
-    // A method that the path does not have.
+    // Methods that the path does not support.
     ['PUT /api/v1/namespaces/default/services', 405, refused],
     ['PATCH /api/v1/namespaces/default/services', 405, refused],
     ['POST /api/v1/namespaces/default/services/web', 405, refused],
@@ -80,7 +80,7 @@ suite('what a path and a method lead to', () => {
   }
 });
 
-test('every answer has an Audit-Id: the client’s, or a new one', async () => {
+test('every reply has an Audit-Id: the one of the client, or a new one', async () => {
   const own = await server.ask('GET', '/version', { headers: { 'audit-id': 'mine' } });
   assert.equal(own.headers['Audit-Id'], 'mine');
   const [one, other] = [await server.ask('GET', '/version'), await server.ask('GET', '/nothing')];
@@ -88,13 +88,13 @@ test('every answer has an Audit-Id: the client’s, or a new one', async () => {
   assert.notEqual(one.headers['Audit-Id'], other.headers['Audit-Id']);
 });
 
-test('objects are not for caches on the way', async () => {
+test('replies with objects forbid caching', async () => {
   for (const url of ['/api/v1/namespaces/default', '/api/v1/namespaces', '/api/v1/namespaces/absent']) {
     assert.equal((await server.ask('GET', url)).headers['Cache-Control'], 'no-cache, private', url);
   }
 });
 
-suite('form for people', () => {
+suite('pretty output', () => {
   const table: readonly [given: { url: string; agent?: string }, pretty: boolean][] = [
     [{ url: '' }, false],
     [{ url: '?pretty=true' }, true],
@@ -114,7 +114,7 @@ suite('form for people', () => {
   }
 });
 
-test('an error that nobody foresaw is a 500 without its stack', async () => {
+test('returns a 500 without the stack for an unexpected error', async () => {
   await using broken = await testServer();
   const { watchCache } = broken.context;
   watchCache.of = () => {
@@ -136,7 +136,7 @@ test('an error that nobody foresaw is a 500 without its stack', async () => {
   });
 });
 
-test('a store that takes no writes is a 503 that may be tried again', async () => {
+test('returns a 503 with Retry-After when the store is not writable', async () => {
   const { openMemoryStore } = await import('../store/memory/memory.ts');
   const store = openMemoryStore();
   await using closing = await testServer({ store });

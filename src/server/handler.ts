@@ -15,15 +15,13 @@ import { classify, costOf } from './limits/classify.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { encodeReply } from './negotiate/encode.ts';
 import type { ApiRequest, BodyReply, ListReply, Reply } from './reply.ts';
-import { methodNotAllowed, pathNotFound, resourceNotFound, statusReply } from './reply.ts';
+import { methodNotAllowed, pathNotFound, resourceNotFound, statusReply, warningHeaders } from './reply.ts';
 import type { RequestInfo } from './request.ts';
 import { parseRequest } from './request.ts';
 import type { Resource } from './resource.ts';
 import { answerReview } from './reviews/answer.ts';
 import { QuotaExceededError, StoreUnavailableError } from '../store/errors.ts';
-import { warningHeaders } from './warnings.ts';
-import { dispatchVerb } from './verbs/dispatch.ts';
-import { pathSupport } from './verbs/path-support.ts';
+import { dispatchVerb, pathSupport } from './verbs/dispatch.ts';
 
 export interface HandlerOptions {
   readonly context: ServerContext;
@@ -32,17 +30,17 @@ export interface HandlerOptions {
   readonly checks: readonly HealthCheck[];
   readonly metrics: ServerMetrics;
   readonly limits: FlowControl;
-  /** Undefined: nothing is written down. */
+  /** Undefined: no audit log. */
   readonly audit: Auditor | undefined;
 }
 
-/** A resource with its objects, or a kind that has none. */
+/** A resource with its cache, or a kind whose objects are not stored. */
 type ServedResource = Resource | { readonly kind: Kind; readonly cache: undefined };
 
-/** Answers requests: what `kubectl` reaches over HTTPS, and what parts in the same process call directly. */
+/** Handles requests, from the HTTPS listener and from parts in the same process. */
 export class Handler {
   readonly #options: HandlerOptions;
-  /** group/version/plural → what is served there */
+  /** group/version/plural → the served resource */
   readonly #kinds: ReadonlyMap<string, ServedResource>;
   readonly #groups: ReadonlySet<string>;
 
@@ -58,21 +56,23 @@ export class Handler {
     );
   }
 
-  /** Never rejects: every failure is a reply. */
+  /** Handles a request; never rejects, since failures are replies. */
   async handle(sent: ApiRequest): Promise<Reply> {
     const { context, metrics, audit } = this.#options;
     const info = parseRequest(sent.method, sent.url);
     const audited = audit?.begin(sent, info);
     const request = audited?.request ?? sent;
     const resource = info.isResource ? this.#kinds.get(`${info.group}/${info.version}/${info.resource}`) : undefined;
-    const measured = metrics.begin(info, { isServed: resource !== undefined, type: request.header('content-type') });
+    const recorded = metrics.begin(info, { isServed: resource !== undefined, type: request.header('content-type') });
     const warnings: string[] = [];
-    const acting = this.#actingAs(request);
+    const effective = this.#impersonate(request);
     const reply =
-      'user' in acting ? await this.#inTurn(acting, info, { resource, warnings }) : encodeReply(acting, request, info);
-    measured.answered(reply.status);
+      'user' in effective
+        ? await this.#withFlowControl(effective, info, { resource, warnings })
+        : encodeReply(effective, request, info);
+    recorded.replied(reply.status);
     const id = auditId(request, context);
-    const impersonated = 'user' in acting && acting !== request ? acting.user : undefined;
+    const impersonated = 'user' in effective && effective !== request ? effective.user : undefined;
     audited?.answered({ id, reply, impersonated });
     const headers = {
       'Audit-Id': id,
@@ -84,14 +84,14 @@ export class Handler {
       status: reply.status,
       headers,
       stream(sink) {
-        sink.onClose(measured.watching());
+        sink.onClose(recorded.watchStarted());
         if (audited !== undefined) sink.onClose(() => audited.ended());
         reply.stream(sink);
       },
     };
   }
 
-  /** The answer to a request whose credentials are wrong. */
+  /** The reply to a request without valid credentials. */
   unauthorized(request: ApiRequest): Reply {
     const { audit, context } = this.#options;
     const info = parseRequest(request.method, request.url);
@@ -101,8 +101,8 @@ export class Handler {
     return { ...reply, headers: { 'Audit-Id': id, ...reply.headers } };
   }
 
-  /** The request as whom it asks to be taken for; a refusal when they may not. */
-  #actingAs(request: ApiRequest): ApiRequest | Reply {
+  /** The request as the impersonated user, or an error reply if impersonation is not allowed. */
+  #impersonate(request: ApiRequest): ApiRequest | Reply {
     const { impersonation } = request;
     if (impersonation === undefined) return request;
     const { access } = this.#options.context;
@@ -111,67 +111,71 @@ export class Handler {
         access.requireAttributes(user, { isResource: true, verb: 'impersonate', ...thing }),
       );
     } catch (error) {
-      return this.#failed(error, request);
+      return this.#failureReply(error, request);
     }
   }
 
-  /** Answers once the user's turn has come; a long list keeps its place until it is sent. */
-  async #inTurn(
+  /** Serves the request once flow control admits it; a long list keeps its seats until it is sent. */
+  async #withFlowControl(
     request: ApiRequest,
     info: RequestInfo,
-    asked: { readonly resource: ServedResource | undefined; readonly warnings: string[] },
+    target: { readonly resource: ServedResource | undefined; readonly warnings: string[] },
   ): Promise<Reply> {
     const { context, limits } = this.#options;
-    const turn = classify(request, info);
-    const isBounded = turn.level === 'readOnly' || turn.level === 'mutating';
-    if (isBounded && !context.unsent.hasRoom(turn.flow)) return tooManyRequests();
+    const requestClass = classify(request, info);
+    const { level, flow, isMutating } = requestClass;
+    if ((level === 'readOnly' || level === 'mutating') && !context.unsent.hasRoom(flow)) return tooManyRequests();
     const bytes = Number(request.header('content-length') ?? 0) || 0;
-    const cost = costOf(info, { objects: asked.resource?.cache?.size ?? 0, bytes });
-    const entry = limits.enter(turn, cost);
-    // Nothing is awaited when there is no wait: a tick more for everyone would be a cost for everyone.
-    if (entry !== 'admitted' && (await entry) !== 'admitted') return tooManyRequests();
-    if (entry !== 'admitted' && request.isAborted?.() === true) {
-      limits.leave(turn, cost);
-      return tooManyRequests(); // which nobody reads
+    const cost = costOf(info, { objects: target.resource?.cache?.size ?? 0, bytes });
+    const admission = limits.enter(requestClass, cost);
+    // An await costs a tick even for a value that is there, so it is skipped where nothing has to wait.
+    if (admission !== 'admitted') {
+      if ((await admission) !== 'admitted') return tooManyRequests();
+      if (request.isAborted?.() === true) {
+        limits.leave(requestClass, cost);
+        return tooManyRequests(); // the client has disconnected
+      }
     }
-    const made = await this.#answer(request, info, asked).catch((error: unknown) => this.#failed(error, request));
-    const reply = encodeReply(made, request, info);
-    const answer = turn.isMutating ? limits.startReply(turn) : 'now';
-    if (answer !== 'now') await answer;
+    const served = await this.#serve(request, info, target).catch((error: unknown) =>
+      this.#failureReply(error, request),
+    );
+    const reply = encodeReply(served, request, info);
+    const start = isMutating ? limits.startReply(requestClass) : 'now';
+    if (start !== 'now') await start;
     if ('stream' in reply) {
-      limits.leave(turn, cost);
+      limits.leave(requestClass, cost);
       return reply;
     }
-    const openAccount: BodyReply['openAccount'] = (output) => context.unsent.open(turn.flow, output);
+    const openAccount: BodyReply['openAccount'] = (output) => context.unsent.open(flow, output);
     if (typeof reply.body === 'string' || Buffer.isBuffer(reply.body)) {
-      limits.leave(turn, cost);
+      limits.leave(requestClass, cost);
       return { ...reply, openAccount };
     }
     let isReleased = false;
     const release = (): void => {
-      if (!isReleased) limits.leave(turn, cost);
+      if (!isReleased) limits.leave(requestClass, cost);
       isReleased = true;
     };
-    return { ...reply, openAccount, release, pace: () => context.flusher.turn(turn.flow) };
+    return { ...reply, openAccount, release, pace: () => context.flusher.turn(flow) };
   }
 
-  async #answer(
+  async #serve(
     request: ApiRequest,
     info: RequestInfo,
     { resource, warnings }: { readonly resource: ServedResource | undefined; readonly warnings: string[] },
   ): Promise<Reply | ListReply> {
     this.#options.context.access.require(request.user, info);
     checkTimeout(info);
-    if (!info.isResource) return this.#answerPath(request, info.path, info.query);
-    const endpoint = resource === undefined ? 'absent' : pathSupport(resource.kind, info);
-    if (resource === undefined || endpoint === 'absent') return this.#notFound(info.path);
-    if (endpoint === 'refuses') return methodNotAllowed();
+    if (!info.isResource) return this.#serveNonResource(request, info.path, info.query);
+    const support = resource === undefined ? 'not found' : pathSupport(resource.kind, info);
+    if (resource === undefined || support === 'not found') return this.#notFound(info.path);
+    if (support === 'not allowed') return methodNotAllowed();
     const { context } = this.#options;
     if (resource.cache === undefined) return answerReview(context, resource.kind, info, { request, warnings });
     return dispatchVerb(context, resource, info, { request, warnings });
   }
 
-  async #answerPath(request: ApiRequest, path: string, query: URLSearchParams): Promise<Reply> {
+  async #serveNonResource(request: ApiRequest, path: string, query: URLSearchParams): Promise<Reply> {
     const { context, documents, checks, metrics } = this.#options;
     const { accountTokens } = context.identity;
     const reply =
@@ -184,20 +188,20 @@ export class Handler {
     return { status: 200, headers: { 'Content-Type': contentType }, body };
   }
 
-  /** A group that is served answers with a Status, everything else in plain text. */
+  /** Unknown paths of a served group get a Status, others plain text. */
   #notFound(path: string): Reply {
     const [, root, group = ''] = path.split('/');
     if (root === 'api') return resourceNotFound();
     return root === 'apis' && this.#groups.has(group) ? resourceNotFound() : pathNotFound();
   }
 
-  #failed(error: unknown, request: ApiRequest): Reply {
+  #failureReply(error: unknown, request: ApiRequest): Reply {
     if (isStatusError(error)) return statusReply(error.status);
     if (error instanceof QuotaExceededError) return statusReply(failure({ code: 500, message: error.message }).status);
     const { log } = this.#options.context;
     const [method, url] = [request.method, request.url.split('?')[0]];
     if (error instanceof StoreUnavailableError) {
-      log.warn({ why: error.message, method, url }, 'request failed'); // without a stack: there may be many
+      log.warn({ why: error.message, method, url }, 'request failed'); // without a stack, since many requests may fail
       return statusReply(unavailable(error.message).status);
     }
     log.error({ err: error, method, url }, 'request failed');
@@ -205,7 +209,7 @@ export class Handler {
   }
 }
 
-/** As in Kubernetes: what clients make up is kept no longer than this. */
+/** IDs of clients are truncated to this length, as in Kubernetes. */
 const maxAuditIdLength = 64;
 
 const auditId = (request: ApiRequest, { uid }: ServerContext): string =>
@@ -213,7 +217,7 @@ const auditId = (request: ApiRequest, { uid }: ServerContext): string =>
 
 const unauthorized = failure({ code: 401, reason: 'Unauthorized', message: 'Unauthorized' });
 
-/** `?timeout=` must be a duration; requests here are far quicker than any. */
+/** Checks that `?timeout=` is a duration; it has no other effect, since requests finish quickly. */
 function checkTimeout(info: RequestInfo): void {
   const timeout = info.query.get('timeout');
   if (timeout === null || timeout === '' || /^[+-]?(?:(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+|0)$/.test(timeout))

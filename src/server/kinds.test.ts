@@ -15,8 +15,8 @@ const workload = (more: object): object => ({
 });
 const pods = inDefault('v1', 'pods');
 
-// Answers of kube-apiserver 1.35, which differ from what one would guess.
-suite('kinds refuse', () => {
+// Replies of kube-apiserver 1.35 that are not obvious.
+suite('validation errors of kinds', () => {
   const unknownOperator = { selector: { matchExpressions: [{ key: 'a', operator: 'X' }] } };
   const table: readonly (readonly [url: string, body: object, message: string])[] = [
     [
@@ -74,7 +74,7 @@ suite('kinds refuse', () => {
   }
 });
 
-suite('kinds warn', () => {
+suite('warnings of kinds', () => {
   const table: readonly (readonly [url: string, body: object, warning: string])[] = [
     [
       inDefault('apps/v1', 'deployments'),
@@ -95,7 +95,7 @@ suite('kinds warn', () => {
     });
   }
 
-  test('of the form of an address in the status of an Ingress', async () => {
+  test('warns about the format of an address in the status of an Ingress', async () => {
     await using server = await testServer();
     const url = inDefault('networking.k8s.io/v1', 'ingresses');
     const spec = { defaultBackend: { service: { name: 's', port: { number: 80 } } } };
@@ -108,8 +108,8 @@ suite('kinds warn', () => {
   });
 });
 
-suite('kinds are answered', () => {
-  test('EndpointSlices with null for empty lists', async () => {
+suite('returned objects of kinds', () => {
+  test('EndpointSlices have null for empty lists', async () => {
     await using server = await testServer();
     const { body } = await server.ask('POST', inDefault('discovery.k8s.io/v1', 'endpointslices'), {
       body: { metadata: { name: 'a' }, addressType: 'IPv4', endpoints: [], ports: [] },
@@ -117,7 +117,7 @@ suite('kinds are answered', () => {
     assert.deepEqual([body.endpoints, body.ports], [null, null]);
   });
 
-  test('claims of a StatefulSet with their kind', async () => {
+  test('claim templates of a StatefulSet have their kind', async () => {
     await using server = await testServer();
     const claim = { metadata: { name: 'v' }, spec: { resources: { requests: { storage: '1Gi' } } } };
     const { body } = await server.ask('POST', inDefault('apps/v1', 'statefulsets'), {
@@ -127,7 +127,7 @@ suite('kinds are answered', () => {
     assert.deepEqual([kind, apiVersion], ['PersistentVolumeClaim', 'v1']);
   });
 
-  test('a Pod that is gone at once with the marks of its deletion', async () => {
+  test('a Pod that is deleted immediately has its deletion timestamp', async () => {
     await using server = await testServer();
     await server.ask('POST', pods, { body: { metadata: { name: 'a' }, spec: { containers: [container] } } });
     const { body } = await server.ask('DELETE', `${pods}/a`);
@@ -135,7 +135,7 @@ suite('kinds are answered', () => {
     assert.deepEqual([deletionGracePeriodSeconds, typeof deletionTimestamp, generation], [0, 'string', 2]);
   });
 
-  test('a Namespace that is going without a period of grace', async () => {
+  test('a terminating Namespace has no grace period', async () => {
     await using server = await testServer();
     await server.ask('POST', '/api/v1/namespaces', { body: { metadata: { name: 'going' } } });
     const { body } = await server.ask('DELETE', '/api/v1/namespaces/going');
@@ -143,7 +143,7 @@ suite('kinds are answered', () => {
     assert.equal(body.metadata.deletionGracePeriodSeconds, undefined);
   });
 
-  test('an Event whatever its name', async () => {
+  test('an Event may have any name', async () => {
     await using server = await testServer();
     const body = { metadata: { name: 'Pod_A' }, involvedObject: { namespace: 'default' } };
     assert.equal((await server.ask('POST', inDefault('v1', 'events'), { body })).status, 201);

@@ -9,7 +9,7 @@ const services = '/api/v1/namespaces/default/services';
 const scrape = async (server: TestServer): Promise<readonly string[]> =>
   (await server.ask('GET', '/metrics')).text.split('\n');
 
-/** The value of the one sample whose name and labels begin with and contain what is given. */
+/** The value of the only sample with this name prefix and these labels. */
 function sample(lines: readonly string[], name: string, ...labels: readonly string[]): number | undefined {
   const found = lines.filter(
     (line) =>
@@ -40,7 +40,7 @@ test('NAME-9 requests are counted by code, resource and verb', async () => {
   assert.equal(sample(lines, 'apiserver_request_duration_seconds_count', 'verb="POST"', 'resource="services"'), 2);
 });
 
-test('what clients make up does not become a label', async () => {
+test('does not record unknown names as labels', async () => {
   await using server = await testServer();
   await server.ask('GET', '/apis/made.up/v1/things');
   await server.ask('GET', '/api/v1/namespaces/default/things');
@@ -49,7 +49,7 @@ test('what clients make up does not become a label', async () => {
   assert.ok(!lines.some((line) => /made|things/.test(line)));
 });
 
-test('watches are counted while they are open', async () => {
+test('counts open watches', async () => {
   await using server = await testServer();
   const open = async (): Promise<number | undefined> =>
     sample(await scrape(server), 'apiserver_longrunning_requests', 'resource="services"');
@@ -62,7 +62,7 @@ test('watches are counted while they are open', async () => {
   assert.equal(sample(lines, 'apiserver_current_inflight_requests', 'readOnly'), 1, 'only the scrape itself');
 });
 
-test('the store, the gates and the ranges are told', async () => {
+test('reports the store, the gates and the ranges', async () => {
   await using server = await testServer();
   const lines = await scrape(server);
   assert.equal(sample(lines, 'apiserver_storage_objects', 'resource="namespaces"'), 4);

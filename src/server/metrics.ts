@@ -17,24 +17,24 @@ const durationBuckets = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ];
 
-/** What a request was, in the labels that dashboards for Kubernetes use. */
+/** The labels of a request, as in kube-apiserver. */
 export type RequestLabels = Record<(typeof labels)[number], string>;
 
-/** One request, while it is answered. */
-export interface Measured {
-  /** The answer has begun; called once. */
-  answered(code: number): void;
-  /** The answer is a watch that goes on; what is returned ends it. */
-  watching(): () => void;
+/** Records the metrics of one request. */
+export interface RequestMetrics {
+  /** Called once, when the reply starts. */
+  replied(code: number): void;
+  /** Called when a watch starts; the returned function records its end. */
+  watchStarted(): () => void;
 }
 
-/** Who else has something to tell. */
+/** Other sources of metrics. */
 interface MetricSources {
   readonly limits: FlowControl;
   readonly audit: AuditLog | undefined;
   readonly encryption: Encryption | undefined;
-  /** Metrics of what else runs in this process, printed; their names are others than the server's. */
-  readonly more?: (() => Promise<string>) | undefined;
+  /** Metrics of other parts in this process, in text format; their names must differ from the server's. */
+  readonly additional?: (() => Promise<string>) | undefined;
 }
 
 /** The server's metrics, under the names of kube-apiserver. */
@@ -48,27 +48,27 @@ export class ServerMetrics {
   constructor(
     context: ServerContext,
     gates: Gates,
-    { limits, audit, encryption, more = async () => '' }: MetricSources,
+    { limits, audit, encryption, additional = async () => '' }: MetricSources,
   ) {
-    this.#more = more;
+    this.#more = additional;
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
     this.#requests = new Counter({
       name: 'apiserver_request_total',
-      help: 'Requests, by what they asked for and how they were answered.',
+      help: 'Requests by verb, resource and status code.',
       labelNames: [...labels, 'code'],
       registers,
     });
     this.#durations = new Histogram({
       name: 'apiserver_request_duration_seconds',
-      help: 'Time from a request to its answer; watches are not counted.',
+      help: 'Time from the request to the reply, without watches.',
       labelNames: labels,
       buckets: durationBuckets,
       registers,
     });
     this.#watches = new Gauge({
       name: 'apiserver_longrunning_requests',
-      help: 'Watches that are open.',
+      help: 'Open watches.',
       labelNames: ['verb', 'resource'],
       registers,
     });
@@ -78,7 +78,7 @@ export class ServerMetrics {
         size,
       ]),
     );
-    collectedGauge(this.#registry, 'kubernetes_feature_enabled', 'Feature gates: 1 is on.', () =>
+    collectedGauge(this.#registry, 'kubernetes_feature_enabled', 'Feature gates: 1 is enabled.', () =>
       gateNames.map((name) => {
         const { stage } = gateSpecs[name];
         return [{ name, stage: stage === 'GA' ? '' : stage }, gates.enabled(name) ? 1 : 0];
@@ -93,22 +93,22 @@ export class ServerMetrics {
   }
 
   /**
-   * A request has come. What is not served here goes without the names it used: labels must not grow with what clients
-   * make up.
+   * Starts to measure a request. Unknown resources are recorded without names, so that clients cannot create label
+   * values.
    */
   begin(
     info: RequestInfo,
     { isServed, type = '' }: { readonly isServed: boolean; readonly type?: string | undefined },
-  ): Measured {
+  ): RequestMetrics {
     const started = performance.now();
     const described =
       info.isResource && isServed ? labelsOf(info, type) : { ...none, verb: verbs[info.verb] ?? 'OTHER' };
     return {
-      answered: (code) => {
+      replied: (code) => {
         this.#requests.inc({ ...described, code: String(code) });
         if (info.verb !== 'watch') this.#durations.observe(described, (performance.now() - started) / 1000);
       },
-      watching: () => {
+      watchStarted: () => {
         const watch = { verb: 'WATCH', resource: described.resource };
         this.#watches.inc(watch);
         return () => this.#watches.dec(watch);
@@ -123,21 +123,21 @@ export class ServerMetrics {
   }
 }
 
-/** etcd's names where it has them. */
+/** Metrics of the store, under etcd's names where it has them. */
 function storeMetrics(registry: Registry, { store }: ServerContext): void {
   collectedGauge(
     registry,
     'etcd_mvcc_db_total_size_in_use_in_bytes',
-    'Bytes of keys and values in the store, kept history included.',
+    'Bytes of keys and values in the store, including history.',
     () => store.status().bytes,
   );
   collectedGauge(
     registry,
     'etcd_server_quota_backend_bytes',
-    'Bytes that the store may hold.',
+    'The quota of the store in bytes.',
     () => store.status().quotaBytes,
   );
-  collectedGauge(registry, 'fairlead_store_alarm', '1 while the store has the problem that the label names.', () => {
+  collectedGauge(registry, 'fairlead_store_alarm', '1 while the alarm is raised.', () => {
     const { failure, isQuotaReached, damaged } = store.status();
     return [
       [{ alarm: 'NOSPACE' }, Number(isQuotaReached)],
@@ -148,7 +148,7 @@ function storeMetrics(registry: Registry, { store }: ServerContext): void {
   collectedGauge(
     registry,
     'fairlead_store_damaged_records',
-    'Records whose checksum is wrong.',
+    'Records with a wrong checksum.',
     () => store.status().damaged.size,
   );
 }
@@ -158,7 +158,7 @@ function allocatorMetrics(registry: Registry, { allocator }: ServerContext): voi
   collectedGauge(registry, `${addresses}_allocated_ips`, 'Cluster IPs in use.', () =>
     allocator.metrics().clusterIps.map(({ cidr, allocated }) => [{ cidr }, allocated]),
   );
-  collectedGauge(registry, `${addresses}_available_ips`, 'Cluster IPs that are free.', () =>
+  collectedGauge(registry, `${addresses}_available_ips`, 'Free cluster IPs.', () =>
     allocator.metrics().clusterIps.map(({ cidr, available }) => [{ cidr }, available]),
   );
   const ports = 'kube_apiserver_nodeport_allocator';
@@ -171,7 +171,7 @@ function allocatorMetrics(registry: Registry, { allocator }: ServerContext): voi
   collectedGauge(
     registry,
     `${ports}_available_ports`,
-    'Node ports that are free.',
+    'Free node ports.',
     () => allocator.metrics().nodePorts.available,
   );
 }

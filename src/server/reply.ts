@@ -3,23 +3,23 @@ import { entityTooLarge, failure } from '../api/errors.ts';
 import type { OutputAccount, BufferedOutput } from './limits/unsent-bytes.ts';
 import type { ListBody } from './negotiate/presenter.ts';
 
-/** What a handler answers: a body, or a stream that a watch writes to for as long as it lasts. */
+/** The reply to a request: a body, or the stream of a watch. */
 export type Reply = BodyReply | StreamReply;
 
 export interface BodyReply {
   readonly status: number;
   readonly headers: Headers;
-  /** Pieces are made one by one while the body is sent, so that a long one is never one string. */
+  /** Pieces are encoded one by one while the body is sent, so that a long body is never one string. */
   readonly body: string | Buffer | Iterable<string>;
-  /** Waited for between two pieces, so that others get their turn. */
+  /** Awaited between two pieces, so that other requests can run. */
   readonly pace?: () => Promise<void>;
-  /** Counts what the client has not taken yet. */
+  /** Opens the account of the bytes that the client has not read yet. */
   readonly openAccount?: (holder: BufferedOutput) => OutputAccount;
-  /** Called when the pieces are sent, or when nobody takes them any more; more than once does no harm. */
+  /** Called when all pieces are sent or the client has disconnected; idempotent. */
   readonly release?: () => void;
 }
 
-/** A list that is encoded as the client asked when the verb is done. */
+/** A list that `encodeReply` encodes in the requested format. */
 export interface ListReply {
   readonly status: number;
   readonly headers: Headers;
@@ -37,46 +37,46 @@ export type Headers = Record<string, string | readonly string[]>;
 
 /** The receiving end of a stream. */
 export interface Sink {
-  /** False: the client is behind; wait for `onDrain`. */
+  /** Returns false when the client is behind: wait for `onDrain`. */
   write(chunk: Buffer): boolean;
   onDrain(listener: () => void): void;
-  /** The client has gone, or `end` has completed. */
+  /** Called when the client has disconnected or `end` has completed. */
   onClose(listener: () => void): void;
-  /** Ends the stream once everything is sent; a client that does not take it is cut off after a while. */
+  /** Ends the stream once everything is sent, or after a timeout if the client does not read. */
   end(): void;
-  /** Drops the connection with all that is unsent. */
+  /** Closes the connection and discards unsent bytes. */
   abort(): void;
 }
 
-/** A request, free of the protocol that carried it. */
+/** A request, independent of the HTTP version. */
 export interface ApiRequest {
   readonly method: string;
   /** Path and query as sent. */
   readonly url: string;
   header(name: string): string | undefined;
-  /** Reads the body; rejects with a 413 past `limit` bytes. */
+  /** Reads the body; rejects with a 413 beyond `limit` bytes. */
   body(limit: number): Promise<Buffer>;
   readonly user: User;
-  /** Whom the user wants to be taken for; the handler asks whether they may. */
+  /** The user to impersonate; the handler authorizes it. */
   readonly impersonation?: Impersonation | undefined;
-  /** Who really asks, when `user` is somebody they are taken for. */
+  /** The authenticated user, when `user` is impersonated. */
   readonly impersonator?: User;
-  /** The address that it came from; undefined in one process. */
-  readonly remote?: string | undefined;
-  /** Whether nobody waits for the answer any more. */
+  /** The address of the client; undefined for requests in this process. */
+  readonly remoteAddress?: string | undefined;
+  /** Whether the client has disconnected. */
   readonly isAborted?: () => boolean;
 }
 
-/** Who asks. */
+/** An authenticated user. */
 export interface User {
   readonly name: string;
   readonly uid: string;
   readonly groups: readonly string[];
-  /** What else the credentials say, such as the Pod that a token is bound to: key → values. */
+  /** Further attributes of the credentials, such as the Pod that a token is bound to: key → values. */
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Whom a request wants to be taken for, as its headers say. */
+/** The user to impersonate, from the request headers. */
 export interface Impersonation {
   readonly user: string;
   readonly groups: readonly string[];
@@ -98,11 +98,11 @@ export const textReply = (status: number, body: string, headers: Headers = {}): 
   body,
 });
 
-/** Kubernetes' answer to a path outside its API: plain text, not a Status. */
+/** Kubernetes' reply for a path outside the API: plain text, not a Status. */
 export const pathNotFound = (): BodyReply =>
   textReply(404, '404 page not found\n', { 'Cache-Control': 'no-cache, private' });
 
-/** Kubernetes' answer to a path that a group it serves does not have. */
+/** Kubernetes' reply for an unknown path in a served group. */
 export const resourceNotFound = (): BodyReply =>
   statusReply(
     failure({
@@ -113,7 +113,7 @@ export const resourceNotFound = (): BodyReply =>
     }).status,
   );
 
-/** The path is there, and does not do this. */
+/** Kubernetes' reply for a path that does not support the method. */
 export const methodNotAllowed = (): BodyReply =>
   statusReply(
     failure({
@@ -127,7 +127,7 @@ export const methodNotAllowed = (): BodyReply =>
 export function statusReply(status: Status, headers: Headers = {}): BodyReply {
   const retryAfter = status.details?.retryAfterSeconds;
   return jsonReply(status.code ?? 200, `${JSON.stringify(status)}\n`, {
-    // A refusal repeats what was asked; no browser may take it for a page.
+    // The message repeats parts of the request; browsers must not render it as a page.
     ...(status.code === 403 ? { 'X-Content-Type-Options': 'nosniff' } : {}),
     ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
     ...headers,
@@ -135,3 +135,25 @@ export function statusReply(status: Status, headers: Headers = {}): BodyReply {
 }
 
 export const tooLarge = (limit: number): Error => entityTooLarge(`limit is ${limit}`);
+
+/** Beyond this many characters in total, each text is truncated, and further texts are left out. */
+const maxWarningsLength = 4096;
+const maxWarningLength = 256;
+
+/** The values of the `Warning` header: one for each distinct text. */
+export function warningHeaders(texts: readonly string[]): readonly string[] {
+  const distinct = [...new Set(texts)];
+  const isCut = distinct.reduce((sum, text) => sum + text.length, 0) > maxWarningsLength;
+  const headers: string[] = [];
+  let total = 0;
+  for (const text of distinct) {
+    if (total >= maxWarningsLength) break;
+    const shown = isCut ? text.slice(0, maxWarningLength) : text;
+    total += shown.length;
+    headers.push(`299 - "${escaped(shown)}"`);
+  }
+  return headers;
+}
+
+/** Escapes quotes and backslashes, and replaces characters that are not allowed in headers with a question mark. */
+const escaped = (text: string): string => text.replace(/[^ -~]/g, '?').replace(/[\\"]/g, '\\$&');

@@ -8,7 +8,7 @@ type Fields = Partial<
   Pick<ResourceRequest, 'verb' | 'group' | 'version' | 'resource' | 'subresource' | 'namespace' | 'name'>
 >;
 
-suite('URLs that mean a resource', () => {
+suite('resource URLs', () => {
   const table: readonly [request: string, want: Fields][] = [
     ['GET /api/v1/services', { verb: 'list', resource: 'services' }],
     ['GET /api/v1/services/', { verb: 'list', resource: 'services' }],
@@ -35,7 +35,7 @@ suite('URLs that mean a resource', () => {
     ['DELETE /api/v1/namespaces/shop/services', { verb: 'deletecollection', namespace: 'shop', resource: 'services' }],
     ['OPTIONS /api/v1/services', { verb: 'unsupported', resource: 'services' }],
 
-    // A namespace is a resource, and the place of others.
+    // A namespace is a resource and contains others.
     ['GET /api/v1/namespaces', { verb: 'list', resource: 'namespaces' }],
     ['GET /api/v1/namespaces/shop', { verb: 'get', resource: 'namespaces', name: 'shop' }],
     [
@@ -49,7 +49,7 @@ suite('URLs that mean a resource', () => {
     ['GET /api/v1/namespaces/status/pods', { verb: 'list', namespace: 'status', resource: 'pods' }],
     ['GET /api/v1/namespaces/shop/namespaces', { verb: 'list', namespace: 'shop', resource: 'namespaces' }],
 
-    // Watches: by the query, or by the path of old.
+    // Watches by the query, or by the legacy path.
     ['GET /api/v1/pods?watch', { verb: 'watch', resource: 'pods' }],
     ['GET /api/v1/pods?watch=1', { verb: 'watch', resource: 'pods' }],
     ['GET /api/v1/pods?watch=yes', { verb: 'watch', resource: 'pods' }],
@@ -63,7 +63,7 @@ suite('URLs that mean a resource', () => {
     ['POST /api/v1/watch/pods', { verb: 'unsupported', resource: 'pods' }],
     ['GET /api/v1/watch', { verb: 'list', resource: 'watch' }],
 
-    // A field selector may name the object.
+    // A field selector can name the object.
     ['GET /api/v1/pods?fieldSelector=metadata.name%3Da', { verb: 'list', resource: 'pods', name: 'a' }],
     [
       'GET /api/v1/pods?watch=1&fieldSelector=x%3Dy,metadata.name%3D%3Da',
@@ -73,7 +73,7 @@ suite('URLs that mean a resource', () => {
     ['GET /api/v1/pods?fieldSelector=metadata.namespace%3Da', { verb: 'list', resource: 'pods' }],
     ['DELETE /api/v1/pods?fieldSelector=metadata.name%3Da', { verb: 'deletecollection', resource: 'pods' }],
 
-    // Segments are decoded one by one, so that an encoded slash stays in a name.
+    // Segments are decoded separately, so an encoded slash remains part of the name.
     ['GET /api/v1/nodes/a%20b', { verb: 'get', resource: 'nodes', name: 'a b' }],
     ['GET /api/v1/nodes/a%2Fb', { verb: 'get', resource: 'nodes', name: 'a/b' }],
     ['GET /api/v1/nodes/%E2%82%AC', { verb: 'get', resource: 'nodes', name: '€' }],
@@ -93,7 +93,7 @@ suite('URLs that mean a resource', () => {
   }
 });
 
-suite('URLs that mean no resource', () => {
+suite('non-resource URLs', () => {
   const urls = [
     '/',
     '/api',
@@ -124,7 +124,7 @@ suite('URLs that mean no resource', () => {
   }
 });
 
-test('a flag is on unless it is absent, false or 0', () => {
+test('a query flag is true unless it is absent, false or 0', () => {
   const table: readonly [string | null, boolean][] = [
     [null, false],
     ['', true],

@@ -1,6 +1,6 @@
 import { parseFieldSelector } from '../api/selectors/fields.ts';
 
-/** What a request asks for, read from its method and URL alone. */
+/** What a request addresses, derived from its method and URL. */
 export type RequestInfo = ResourceRequest | NonResourceRequest;
 
 export interface NonResourceRequest {
@@ -38,13 +38,13 @@ export type ResourceVerb =
 const noQuery = new URLSearchParams();
 
 /**
- * Reads the URL grammar of Kubernetes:
+ * Parses the URL grammar of Kubernetes:
  *
  *     /api/{version}/…  and  /apis/{group}/{version}/…  followed by
  *     [watch/] [namespaces/{namespace}/] {resource} [/{name} [/{subresource}]]
  *
- * Anything else, and the discovery documents themselves, is a non-resource request. A segment that does not decode,
- * or that is empty, makes the URL a non-resource one too, so that no trick of encoding reaches an object.
+ * Anything else, including the discovery documents, is a non-resource request. So is a URL with a segment that is empty
+ * or cannot be decoded, so that no encoding trick reaches an object.
  */
 export function parseRequest(method: string, url: string): RequestInfo {
   const question = url.indexOf('?');
@@ -69,7 +69,7 @@ export function parseRequest(method: string, url: string): RequestInfo {
     resource,
     subresource,
     namespace,
-    name: isCollectionRead ? selectedName(query) : name,
+    name: isCollectionRead ? nameFromFieldSelector(query) : name,
   };
 }
 
@@ -95,7 +95,7 @@ function apiPath([root, ...parts]: readonly string[]): ApiPath | undefined {
   return { group, version, isLegacyWatch, namespace, rest: rest.slice(2) };
 }
 
-/** What follows a Namespace's name and is not a resource in it. */
+/** Subresources of a Namespace, as opposed to resources in it. */
 const namespaceSubresources: readonly string[] = ['status', 'finalize'];
 
 function segments(path: string): string[] | undefined {
@@ -109,7 +109,7 @@ function segments(path: string): string[] | undefined {
     try {
       parts[index] = decodeURIComponent(part);
     } catch {
-      return undefined; // not UTF-8: no object can have this name
+      return undefined; // not UTF-8, so not a valid name
     }
   }
   return parts;
@@ -121,7 +121,7 @@ function verbOf(method: string, name: string, query: URLSearchParams): ResourceV
   switch (method) {
     case 'GET':
     case 'HEAD':
-      if (name !== '') return 'get'; // one object is watched through a field selector
+      if (name !== '') return 'get'; // clients watch one object with a field selector
       return isTrue(query.get('watch')) ? 'watch' : 'list';
     case 'POST':
       return 'create';
@@ -136,17 +136,17 @@ function verbOf(method: string, name: string, query: URLSearchParams): ResourceV
   }
 }
 
-/** Present and not `false` or `0`: so a bare `?watch` watches. */
+/** Whether a query flag is set: present and not `false` or `0`, so `?watch` is true. */
 export const isTrue = (value: string | null): boolean =>
   value !== null && value.toLowerCase() !== 'false' && value !== '0';
 
-/** `fieldSelector=metadata.name=x` names an object, which access rules go by: so it is read as the selection reads it. */
-function selectedName(query: URLSearchParams): string {
+/** The name in `fieldSelector=metadata.name=x`, which authorization uses, parsed as `parseSelection` does. */
+function nameFromFieldSelector(query: URLSearchParams): string {
   const selector = query.get('fieldSelector');
   if (selector === null || !selector.includes('metadata.name')) return '';
   try {
     return parseFieldSelector(selector).find(({ path, equal }) => path === 'metadata.name' && equal)?.value ?? '';
   } catch {
-    return ''; // the selection refuses it, for those who may read at all
+    return ''; // parseSelection rejects it after authorization
   }
 }

@@ -2,20 +2,20 @@ import type { Kind } from '../api/kind.ts';
 import type { Subject } from '../api/errors.ts';
 import type { ResourceCache } from './cache/resource-cache.ts';
 
-/** A kind as it is served: its definition in the version asked for, and where its objects are. */
+/** A served kind: its definition in the requested version, and the cache of its objects. */
 export interface Resource {
   readonly kind: Kind;
   readonly cache: ResourceCache;
 }
 
-/** How errors of the store name an object: by its resource. */
+/** The subject of storage errors, which name the resource. */
 export const subjectOf = ({ kind }: Resource, name?: string): Subject => ({
   group: kind.group,
   resource: kind.plural,
   ...(name === undefined ? {} : { name }),
 });
 
-/** How errors of validation name it: by its kind, in the group that it is stored in. */
+/** The subject of validation errors, which name the kind in its storage group. */
 export const kindSubject = ({ kind }: Resource, name: string): Subject => ({
   group: (kind.storage?.kind ?? kind).group,
   resource: kind.kind,

@@ -20,7 +20,7 @@ function itemOf(kind: Kind, content: object): Item {
   return new Item({ key: '/registry/x/shop/web', value: serialise(layout, object), revision: 7, created: 7 }, layout);
 }
 
-suite('fields that can be selected', () => {
+suite('supported field selectors', () => {
   const table: readonly [kind: string, selector: string, object: object, want: boolean][] = [
     ['services', 'metadata.name=web', {}, true],
     ['services', 'metadata.name=other', {}, false],
@@ -46,7 +46,7 @@ suite('fields that can be selected', () => {
   }
 });
 
-suite('fields that cannot', () => {
+suite('unsupported field selectors', () => {
   const metadataOnly = 'is not a known field selector: only "metadata.name", "metadata.namespace"';
   const table: readonly [kind: string, selector: string, message: string][] = [
     ['services', 'spec.ports=80', 'field label not supported: spec.ports'],
@@ -63,7 +63,7 @@ suite('fields that cannot', () => {
   }
 });
 
-suite('the one name that a selector leaves', () => {
+suite('the only name that a selector can match', () => {
   const table: readonly [selector: string, want: string | undefined][] = [
     ['', undefined],
     ['metadata.name=a', 'a'],

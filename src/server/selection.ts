@@ -6,19 +6,19 @@ import type { LabelSelector } from '../api/selectors/labels.ts';
 import { matchesLabels, parseLabelSelector } from '../api/selectors/labels.ts';
 import type { Item } from './cache/item.ts';
 
-/** Which objects of a resource a request is about. */
+/** The objects of a resource that a request selects. */
 export interface Selection {
   /** Undefined: all of them. */
   readonly matches: ((item: Item) => boolean) | undefined;
-  /** The one name that can match, if the selector says so. */
+  /** The only name that can match, if the selector requires one. */
   readonly name: string | undefined;
 }
 
-/** Reads `labelSelector` and `fieldSelector`; throws a 400 for a bad one or an unknown field. */
+/** Parses `labelSelector` and `fieldSelector`; throws a 400 for an invalid selector or an unknown field. */
 export function parseSelection(kind: Kind, query: URLSearchParams): Selection {
   const labels = parseLabelSelector(query.get('labelSelector') ?? '');
   const fields = parseFieldSelector(query.get('fieldSelector') ?? '');
-  const readers = fields.map((field) => fieldReader(kind, field));
+  const readers = fields.map((field) => fieldMatcher(kind, field));
   const name = fields.find(({ path, equal, value }) => path === 'metadata.name' && equal && value !== '')?.value;
   if (labels.length === 0 && fields.length === 0) return { matches: undefined, name };
   return { matches: (item) => selects(item, labels, readers), name };
@@ -27,14 +27,14 @@ export function parseSelection(kind: Kind, query: URLSearchParams): Selection {
 const selects = (item: Item, labels: LabelSelector, readers: readonly ((item: Item) => boolean)[]): boolean =>
   (labels.length === 0 || matchesLabels(labels, item.labels)) && readers.every((matches) => matches(item));
 
-function fieldReader(kind: Kind, { path, equal, value }: FieldRequirement): (item: Item) => boolean {
-  const read = readerFor(kind, path);
+function fieldMatcher(kind: Kind, { path, equal, value }: FieldRequirement): (item: Item) => boolean {
+  const read = fieldAccessor(kind, path);
   return (item) => (read(item) === value) === equal;
 }
 
-function readerFor(kind: Kind, path: string): (item: Item) => string {
+function fieldAccessor(kind: Kind, path: string): (item: Item) => string {
   if (path === 'metadata.name') return (item) => item.object.metadata.name ?? '';
-  if (path === 'metadata.namespace' && (kind.namespaced || knowsMetadataOnly(kind)))
+  if (path === 'metadata.namespace' && (kind.namespaced || selectsMetadataOnly(kind)))
     return (item) => item.object.metadata.namespace ?? '';
   const select = Object.hasOwn(kind.selectableFields, path) ? kind.selectableFields[path] : undefined;
   if (select === undefined) throw badRequest(unknownField(kind, path));
@@ -43,10 +43,10 @@ function readerFor(kind: Kind, path: string): (item: Item) => string {
 }
 
 const unknownField = (kind: Kind, path: string): string =>
-  knowsMetadataOnly(kind)
+  selectsMetadataOnly(kind)
     ? `"${path}" is not a known field selector: only "metadata.name", "metadata.namespace"`
     : `field label not supported: ${path}`;
 
-/** Kinds without fields of their own share one rule, which knows no scopes. */
-const knowsMetadataOnly = ({ custom, selectableFields }: Kind): boolean =>
+/** Kinds without selectable fields share one rule, which ignores whether they are namespaced. */
+const selectsMetadataOnly = ({ custom, selectableFields }: Kind): boolean =>
   !custom && Object.keys(selectableFields).length === 0;

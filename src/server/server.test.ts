@@ -6,7 +6,7 @@ import { testServer } from './testing/server.ts';
 const services = '/api/v1/namespaces/default/services';
 const web = { metadata: { name: 'web' }, spec: { ports: [{ port: 80 }], selector: { app: 'web' } } };
 
-test('a Service is created with an address, read back, changed and deleted', async () => {
+test('creates a Service with an address, reads, updates and deletes it', async () => {
   await using server = await testServer();
   const created = await server.ask('POST', services, { body: web });
   assert.equal(created.status, 201);
@@ -27,7 +27,7 @@ test('a Service is created with an address, read back, changed and deleted', asy
   assert.equal((await server.ask('GET', `${services}/web`)).status, 404);
 });
 
-test('a write that changes nothing keeps the revision and tells nobody', async () => {
+test('a write without changes keeps the revision and sends no event', async () => {
   await using server = await testServer();
   const { body } = await server.ask('POST', services, { body: web });
   const watch = await server.watch(`${services}?watch=1&resourceVersion=${body.metadata.resourceVersion}`);

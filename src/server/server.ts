@@ -52,62 +52,62 @@ import type { ApiRequest, Reply } from './reply.ts';
 export interface ServerOptions {
   /** The name of the cluster, for logs. */
   readonly name: string;
-  /** Where large requests take turns. Servers that share an event loop share it; default: one of its own. */
+  /** Time-slices expensive requests. Servers that share an event loop share it; default: a new one. */
   readonly timeSlicer?: TimeSlicer;
-  /** The version of this program, which `/version` tells. */
+  /** The version of this program, for `/version`. */
   readonly version: string;
-  /** Stays the caller's: close it after the server. */
+  /** Owned by the caller: close it after the server. */
   readonly store: Store;
   readonly listen: { readonly host: string; readonly port: number };
-  /** The IP address that clients are told; default: where it listens. */
+  /** The IP address that clients connect to; default: the listen address. */
   readonly advertise?: string | undefined;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
   readonly gates: Gates;
   /** One CIDR, or two of different families. */
   readonly serviceCidrs: readonly string[];
-  /** Where others hand out addresses: no Service may claim one as an external IP. */
+  /** Address ranges of other allocators: no Service may use their addresses as external IPs. */
   readonly otherAllocatedCidrs?: readonly string[];
   /** Default: `defaultPlugins`. */
   readonly admissionPlugins?: AdmissionPlugins;
   readonly nodePorts: { readonly from: number; readonly to: number };
   readonly loopbackEndpoints: readonly string[];
   readonly tokens: readonly StaticToken[];
-  /** How tokens of service accounts are made. Without a directory their keys live as long as the server. */
+  /** How service account tokens are signed. Without a directory the keys exist only in memory. */
   readonly accountTokens?: { readonly keyDirectory?: string; readonly issuer?: string };
   readonly log: Logger;
-  /** How much the watch cache keeps, and how long readers wait for it. */
+  /** Settings of the watch cache. */
   readonly cache?: CacheTuning;
-  /** What clients may take; default: Kubernetes' numbers. */
+  /** Limits for clients; default: `defaultLimits`. */
   readonly limits?: Partial<LimitOptions>;
-  /** Where to write down who did what; default: nowhere. */
+  /** Where to write the audit log; default: no audit log. */
   readonly audit?: AuditOptions | undefined;
   /** Which resources are encrypted in the store; default: none. */
   readonly encryption?: Encryption | undefined;
-  /** What `/metrics` tells beside the server's own: metrics of what else runs in this process. */
-  readonly moreMetrics?: () => Promise<string>;
+  /** Returns metrics of other parts in this process, which `/metrics` includes. */
+  readonly additionalMetrics?: () => Promise<string>;
 }
 
-/** An API server that answers. */
+/** A running API server. */
 export interface RunningServer {
   readonly url: string;
   readonly port: number;
-  /** Answers a request of this process, without a port. */
+  /** Handles a request from this process, without a connection. */
   handle(request: ApiRequest): Promise<Reply>;
-  /** Presents another certificate and trusts other authorities from now on, without a break for anybody. */
+  /** Replaces the certificate and the trusted authorities; open connections continue. */
   renew(tls: ServerOptions['tls']): void;
-  /** Refuses new requests, lets those under way finish, and ends all watches. */
+  /** Rejects new requests, waits for running ones, and ends all watches. */
   close(): Promise<void>;
 }
 
-/** The API without a port: what a listener or a part in the same process calls. */
+/** The API without a listener. */
 export interface Api {
   readonly handler: Handler;
   readonly context: ServerContext;
-  /** Writes the objects that every cluster has, and starts the loops that keep them. */
+  /** Creates the bootstrap objects and starts the control loops. */
   start(address: { readonly host: string; readonly port: number }): Promise<void>;
-  /** Tells every namespace which authorities sign API servers. */
+  /** Publishes the authorities that sign API servers in every namespace. */
   trust(ca: string): void;
-  /** Not ready any more: what watches should end and go elsewhere. */
+  /** Reports not ready and ends all watches, so that clients connect to another server. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
@@ -130,7 +130,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     { name: 'etcd', readyOnly: false, problem: () => state.lost?.message ?? fatalProblem(options.store) },
     { name: 'etcd-readiness', readyOnly: true, problem: () => options.store.status().failure?.message },
     { name: 'storage-integrity', readyOnly: true, problem: () => damageProblem(options.store) },
-    { name: 'storage-quota', readyOnly: true, isAlarm: true, problem: () => quotaProblem(options.store) },
+    { name: 'storage-quota', readyOnly: true, isInformational: true, problem: () => quotaProblem(options.store) },
     { name: 'informer-sync', readyOnly: true, problem: () => (state.started ? undefined : 'starting') },
     { name: 'encryption-at-rest', readyOnly: true, problem: () => unreadableText(context.watchCache) },
     { name: 'shutdown', readyOnly: true, problem: () => (state.closing ? 'shutting down' : undefined) },
@@ -141,14 +141,16 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     limits,
     audit: auditLog,
     encryption: options.encryption,
-    more: options.moreMetrics,
+    additional: options.additionalMetrics,
   });
   const handler = new Handler({ context, kinds, documents, metrics, checks, limits, audit });
   let loops: Loops | undefined;
   const unreadable = unreadableText(context.watchCache);
   if (unreadable !== undefined) options.log.error(unreadable);
   const unsubscribe = options.encryption?.onChange(() => {
-    context.watchCache.reload().catch((error: unknown) => options.log.error({ err: error }, 'objects not read again'));
+    context.watchCache
+      .reload()
+      .catch((error: unknown) => options.log.error({ err: error }, 'reloading objects after a change of keys failed'));
   });
   return {
     handler,
@@ -158,10 +160,10 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       documents.address = `${address.host}:${address.port}`;
       const initial = bootstrapOptions(options.serviceCidrs, address);
       await repairClaims(context);
-      // A server that does not start cannot delete what is in the way.
+      // The server must start, so that objects can be deleted.
       const tolerate = (error: unknown): void => {
         if (!(error instanceof QuotaExceededError) && options.store.status().damaged.size === 0) throw error;
-        context.log.error({ err: error }, 'the first objects are not complete: the store is full or damaged');
+        context.log.error({ err: error }, 'bootstrap objects are incomplete: the store is full or damaged');
       };
       await bootstrap(context, initial).catch(tolerate);
       await ensureDefaultRoles(context).catch(tolerate);
@@ -201,7 +203,7 @@ function damageProblem(store: Store): string | undefined {
 const quotaProblem = (store: Store): string | undefined =>
   store.status().isQuotaReached ? 'the quota is reached' : undefined;
 
-/** Starts an API server over a store; resolves when it answers. */
+/** Starts an API server over a store; resolves when it is ready. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const api = await openApi(options);
   const { authenticator, certificates } = api.context.identity;
@@ -218,7 +220,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       }),
     handle: (request) => api.handler.handle(request),
     unauthorized: (request) => api.handler.unauthorized(request),
-    onUnexpectedError: (error) => options.log.error({ err: error }, 'bug: a request was dropped'),
+    onUnexpectedError: (error) => options.log.error({ err: error }, 'bug: request dropped'),
   }).catch(async (error: unknown) => {
     await api.close();
     throw error;
@@ -248,10 +250,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 async function openAuditLog({ audit, log }: ServerOptions): Promise<AuditLog | undefined> {
   if (audit === undefined) return undefined;
   const onError = (error: unknown): void =>
-    log.error({ err: error, path: audit.path }, 'the audit log cannot be written: requests go on unlogged');
+    log.error({ err: error, path: audit.path }, 'the audit log cannot be written: requests are not logged');
   return AuditLog.open({ ...audit, clock: () => Date.now(), onError }).catch((error: unknown) => {
     const why = messageOf(error);
-    // Without its code, which says something else of a port than of a file.
+    // A new error, since callers interpret its code as that of a port.
     throw new Error(`the audit log ${audit.path} cannot be written: ${why}`);
   });
 }
@@ -270,7 +272,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
       kinds,
       clock,
       onLost(error) {
-        log.error({ err: error }, 'the store is lost: answers are old and writes fail; restart the server');
+        log.error({ err: error }, 'watch of the store ended: reads are stale and writes fail; restart the server');
         onLost(error);
       },
     }),

@@ -116,7 +116,7 @@ export async function startCluster(
         ...(setup.issuer === undefined ? {} : { issuer: setup.issuer }),
       },
       log: setup.log.child({ cluster: cluster.name }),
-      moreMetrics: () => setup.moreMetrics(cluster.name),
+      additionalMetrics: () => setup.moreMetrics(cluster.name),
     });
     setup.stack.defer(() => server.close());
     let tls = tlsOf(pki);

@@ -169,7 +169,7 @@ test('who is taken for somebody else is named, and so is who it is', async () =>
       body: () => Promise.resolve(Buffer.alloc(0)),
       user: { name: 'admin', uid: '', groups: ['system:masters'] },
       impersonation: { user: 'alice', uid: '', groups: [], extra: new Map() },
-      remote: '::ffff:192.0.2.1',
+      remoteAddress: '::ffff:192.0.2.1',
     }),
   );
   assert.equal(event.user.username, 'admin');

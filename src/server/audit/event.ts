@@ -38,7 +38,7 @@ export function auditLine(audited: Audited): string {
     `,"stage":"${audited.stage}","requestURI":${quoted(request.url)},"verb":${quoted(info.verb)}` +
     `,"user":${userJson(request.user)}` +
     (impersonated === undefined ? '' : `,"impersonatedUser":${userJson(impersonated)}`) +
-    (request.remote === undefined ? '' : `,"sourceIPs":[${quoted(plainAddress(request.remote))}]`) +
+    (request.remoteAddress === undefined ? '' : `,"sourceIPs":[${quoted(plainAddress(request.remoteAddress))}]`) +
     (agent === undefined ? '' : `,"userAgent":${quoted(agent)}`) +
     (info.isResource ? `,"objectRef":${referenceJson(info)}` : '') +
     `,"responseStatus":${responseStatus(audited)}` +

@@ -1,9 +1,9 @@
-// Aggregated discovery: everything in two documents, which current clients ask for by media type.
+// Aggregated discovery: two documents for all groups, which current clients request by media type.
 
 import { groupVersionKind } from '../../api/kind.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { Document } from './document.ts';
-import { jsonDocument, oncePer } from './document.ts';
+import { jsonDocument, memoizePer } from './document.ts';
 import type { Group } from './groups.ts';
 import { groupsOf } from './groups.ts';
 import { subresourcesOf } from './subresources.ts';
@@ -11,8 +11,8 @@ import { subresourcesOf } from './subresources.ts';
 export type AggregatedVersion = 'v2' | 'v2beta1';
 
 /**
- * `/api` (`core`) or `/apis` (`groups`) for clients that accept `as=APIGroupDiscoveryList`. They know the form by the
- * content type, so it must be sent as it is here.
+ * `/api` (`core`) or `/apis` (`groups`) for clients that accept `as=APIGroupDiscoveryList`. They identify the format by the
+ * exact content type.
  */
 export const aggregatedDiscovery = (
   kinds: readonly Kind[],
@@ -20,7 +20,7 @@ export const aggregatedDiscovery = (
   version: AggregatedVersion,
 ): Document => aggregated(kinds, `${path} ${version}`);
 
-const aggregated = oncePer((kinds: readonly Kind[], key) => {
+const aggregated = memoizePer((kinds: readonly Kind[], key) => {
   const [path, version] = key.split(' ');
   return jsonDocument(
     {

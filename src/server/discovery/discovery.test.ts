@@ -62,7 +62,7 @@ test('stable versions come before beta, beta before alpha, higher numbers first'
   ]);
 });
 
-test('groups come in the order that decides clashes of names', () => {
+test('groups are in the order by which kubectl resolves names', () => {
   assert.deepEqual(
     groupsOf(kinds).map(({ name }) => name),
     ['', 'apps', 'discovery.k8s.io', 'example.org'],
@@ -77,7 +77,7 @@ test('/apis lists every group but the core one, with the preferred version', () 
   );
 });
 
-test('/apis/{group} is there for known groups only', () => {
+test('/apis/{group} exists for known groups only', () => {
   assert.deepEqual(body(apiGroup(kinds, 'example.org')), {
     kind: 'APIGroup',
     apiVersion: 'v1',
@@ -118,7 +118,7 @@ test('/api/v1 lists resources and subresources', () => {
   assert.equal(apiResourceList(kinds, 'apps/v2'), undefined);
 });
 
-test('aggregated discovery names its type, and core is apart', () => {
+test('aggregated discovery has its content type, and the core group is separate', () => {
   const core = aggregatedDiscovery(kinds, 'core', 'v2');
   assert.equal(core.contentType, 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList');
   assert.match(core.etag, /^"[0-9A-F]{128}"$/);

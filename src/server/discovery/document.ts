@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** A ready answer that depends on nothing but the kinds served. */
+/** A document that depends only on the served kinds. */
 export interface Document {
   readonly body: string;
-  /** Quoted, as the header has it. */
+  /** Quoted, as in the header. */
   readonly etag: string;
   readonly contentType: string;
 }
@@ -17,8 +17,8 @@ export function jsonDocument(value: unknown, contentType = 'application/json'): 
   return { body, etag: `"${hashOf(body)}"`, contentType };
 }
 
-/** Wraps a function of a list so that each list and key is computed once, on first use. */
-export function oncePer<List extends object, Result>(
+/** Memoizes a function of a list and a key. */
+export function memoizePer<List extends object, Result>(
   compute: (list: List, key: string) => Result,
 ): (list: List, key: string) => Result {
   const known = new WeakMap<List, Map<string, Result>>();

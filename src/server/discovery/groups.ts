@@ -14,7 +14,7 @@ export interface Group {
   readonly versions: readonly GroupVersion[];
 }
 
-// kubectl resolves a name that several groups have to the first of them. This is Kubernetes' own order.
+// The order of Kubernetes: kubectl resolves an ambiguous name to the first group.
 const groupOrder = [
   '',
   'apps',
@@ -34,7 +34,7 @@ const rankOf = (group: string): number => {
   return index < 0 ? groupOrder.length : index;
 };
 
-/** The groups of `kinds` in the order of discovery. Groups without a place in it follow as they are defined. */
+/** The groups of `kinds` in the order of discovery; other groups follow in the order of definition. */
 export function groupsOf(kinds: readonly Kind[]): readonly Group[] {
   const names = [...new Set(kinds.map(({ group }) => group))].toSorted((a, b) => rankOf(a) - rankOf(b));
   return names.map((name) => ({

@@ -1,8 +1,8 @@
-// The discovery documents of the first Kubernetes, which generic clients still read: one for each group and version.
+// Unaggregated discovery, which generic clients still read: one document for each group and version.
 
 import type { Kind } from '../../api/kind.ts';
 import type { Document } from './document.ts';
-import { jsonDocument, oncePer } from './document.ts';
+import { jsonDocument, memoizePer } from './document.ts';
 import type { Group, GroupVersion } from './groups.ts';
 import { groupsOf } from './groups.ts';
 import { subresourcesOf } from './subresources.ts';
@@ -18,14 +18,14 @@ export const apiVersions = (serverAddress: string): Document =>
 /** `/apis`. */
 export const apiGroupList = (kinds: readonly Kind[]): Document => groupList(kinds, '');
 
-/** `/apis/{group}`; undefined when no kind is in it. */
+/** `/apis/{group}`; undefined for an unknown group. */
 export const apiGroup = (kinds: readonly Kind[], group: string): Document | undefined => groupDocument(kinds, group);
 
-/** `/api/v1` for `v1`, `/apis/apps/v1` for `apps/v1`; undefined when no kind is in it. */
+/** `/api/v1` for `v1`, `/apis/apps/v1` for `apps/v1`; undefined for an unknown group or version. */
 export const apiResourceList = (kinds: readonly Kind[], groupVersion: string): Document | undefined =>
   resourceList(kinds, groupVersion);
 
-const groupList = oncePer((kinds: readonly Kind[]) =>
+const groupList = memoizePer((kinds: readonly Kind[]) =>
   jsonDocument({
     kind: 'APIGroupList',
     apiVersion: 'v1',
@@ -35,7 +35,7 @@ const groupList = oncePer((kinds: readonly Kind[]) =>
   }),
 );
 
-const groupDocument = oncePer((kinds: readonly Kind[], name) => {
+const groupDocument = memoizePer((kinds: readonly Kind[], name) => {
   const group = groupsOf(kinds).find((candidate) => candidate.name === name && name !== '');
   return group && jsonDocument({ kind: 'APIGroup', apiVersion: 'v1', ...describeGroup(group) });
 });
@@ -45,7 +45,7 @@ function describeGroup({ name, versions }: Group): object {
   return { name, versions: described, preferredVersion: described[0] };
 }
 
-const resourceList = oncePer((kinds: readonly Kind[], groupVersion) => {
+const resourceList = memoizePer((kinds: readonly Kind[], groupVersion) => {
   const found = groupsOf(kinds)
     .flatMap(({ versions }) => versions)
     .find((candidate) => candidate.groupVersion === groupVersion);

@@ -151,7 +151,7 @@ function requestOf(incoming: Incoming, outgoing: Outgoing, user: User): ApiReque
     body: (limit) => readBody(incoming, limit),
     user,
     impersonation: readImpersonation(incoming.rawHeaders),
-    remote: incoming.socket?.remoteAddress,
+    remoteAddress: incoming.socket?.remoteAddress,
     isAborted: () => isClosed(outgoing),
   };
 }

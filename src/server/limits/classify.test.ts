@@ -38,7 +38,7 @@ suite('priority levels', () => {
   for (const [user, request, want] of table) {
     test(`${user}: ${request}`, () => {
       const [method = '', url = ''] = request.split(' ');
-      const { level, flow } = classify({ user: users[user], remote: '192.0.2.1' }, parseRequest(method, url));
+      const { level, flow } = classify({ user: users[user], remoteAddress: '192.0.2.1' }, parseRequest(method, url));
       assert.equal(`${level} ${flow}`, want);
     });
   }

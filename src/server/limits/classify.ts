@@ -14,7 +14,7 @@ export interface RequestClass {
 const healthPaths = /^\/(?:healthz|livez|readyz)(?:\/|$)/;
 
 /** The fields of a request that identify its sender. */
-export type Sender = Pick<ApiRequest, 'user' | 'impersonator' | 'remote'>;
+export type Sender = Pick<ApiRequest, 'user' | 'impersonator' | 'remoteAddress'>;
 
 /**
  * The user whose share a request uses: the authenticated user, even when the request impersonates another. Otherwise a
@@ -31,7 +31,7 @@ export function classify(sender: Sender, info: RequestInfo): RequestClass {
 /** The flow of a sender: the user name, and for anonymous requests the address too. */
 export function flowOf(sender: Sender): string {
   const { name, groups } = chargedUser(sender);
-  return groups.includes('system:unauthenticated') ? `${name}@${sender.remote ?? ''}` : name;
+  return groups.includes('system:unauthenticated') ? `${name}@${sender.remoteAddress ?? ''}` : name;
 }
 
 function levelOf(user: User, info: RequestInfo, isMutating: boolean): PriorityLevel {

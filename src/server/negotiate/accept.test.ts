@@ -8,7 +8,7 @@ const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const metadata = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
 const object: Choice = { as: 'object', version: 'v1' };
 
-suite('the form that an Accept header leads to', () => {
+suite('the representation for an Accept header', () => {
   const rows: readonly [accept: string | undefined, want: Choice][] = [
     [undefined, object],
     ['', object],
@@ -31,7 +31,7 @@ suite('the form that an Accept header leads to', () => {
       `application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,${metadata}`,
       { as: 'metadata', version: 'v1' },
     ],
-    // A clause that the endpoint cannot give is passed over.
+    // Clauses that the endpoint does not support are skipped.
     ['application/json;as=Table;v=v2;g=meta.k8s.io,application/json', object],
     ['application/json;as=Table;v=v1;g=example.org,application/json', object],
     ['application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json', object],
@@ -42,7 +42,7 @@ suite('the form that an Accept header leads to', () => {
   }
 });
 
-suite('headers that ask for nothing there is', () => {
+suite('Accept headers without a supported clause', () => {
   const types = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
   const rows: readonly [accept: string, message: string][] = [
     ['text/html', `406: Not Acceptable\n\nAvailable representations: ${types}`],
@@ -67,7 +67,7 @@ suite('headers that ask for nothing there is', () => {
   }
 });
 
-suite('the encoding that an Accept header prefers', () => {
+suite('the encoding for an Accept header', () => {
   const rows: readonly [accept: string | undefined, want: 'json' | 'yaml'][] = [
     [undefined, 'json'],
     ['application/yaml', 'yaml'],

@@ -1,14 +1,14 @@
 import type { StatusDetails } from '../../api/errors.ts';
 import { failure } from '../../api/errors.ts';
 
-/** The form a client asked for. */
+/** The representation that a client requests. */
 export interface Choice {
   readonly as: 'object' | 'table' | 'metadata' | 'metadataList';
   /** Of `meta.k8s.io`, for tables and metadata. */
   readonly version: string;
 }
 
-/** How a reply is written; what the client asked for is never protobuf, since it need not be given. */
+/** The encoding of a reply. Protobuf is never sent: clients decode by the Content-Type of the reply. */
 export type Encoding = 'json' | 'yaml';
 
 interface Clause {
@@ -23,9 +23,9 @@ export const acceptedTypes = 'application/json, application/yaml, application/vn
 const plain: Choice = { as: 'object', version: 'v1' };
 
 /**
- * The first form in the Accept header that the server can give, by quality and then by order.
- * `allows` says which transformations the endpoint has. Protobuf is answered in JSON, since clients decode by the
- * Content-Type they receive. Throws the 406 of Kubernetes when nothing fits.
+ * The first representation in the Accept header that the server supports, by quality and then by order.
+ * `allows` lists the transformations of the endpoint. Requests for protobuf get JSON, since clients decode by the
+ * Content-Type of the reply. Throws Kubernetes' 406 if nothing matches.
  */
 export function negotiate(accept: string | undefined, allows: readonly Choice['as'][]): Choice {
   if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json') return plain;
@@ -71,10 +71,10 @@ const forms = new Map<string, Choice['as']>([
   ['PartialObjectMetadataList', 'metadataList'],
 ]);
 
-/** Clients send three clauses; more than this are not read. */
+/** Further clauses are ignored; clients send about three. */
 const maxClauses = 100;
 
-/** The clauses of an Accept header, best first. */
+/** The clauses of an Accept header by descending quality. */
 export function parseAccept(header: string): readonly Clause[] {
   return header
     .split(',', maxClauses)

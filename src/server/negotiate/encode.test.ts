@@ -1,5 +1,5 @@
-// Other requests wait while a piece of an answer is made. So the work for one piece must not grow with the number or the
-// size of the objects. Work is counted in characters that are read from objects and written to the piece.
+// Other requests wait while a piece of a reply is encoded. So the work for one piece must not grow with the number or the
+// size of the objects. Work is counted in characters read from objects and written to the piece.
 
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -14,7 +14,7 @@ import type { ApiRequest, ListReply } from '../reply.ts';
 import { jsonReply } from '../reply.ts';
 import { parseRequest } from '../request.ts';
 import { encodeReply } from './encode.ts';
-import { metadataPresenter } from './metadata.ts';
+import { metadataPresenter } from './presenter.ts';
 import type { Presenter } from './presenter.ts';
 import { convertedPresenter, storedPresenter } from './presenter.ts';
 import { tablePresenter } from './table.ts';
@@ -63,7 +63,7 @@ const requestWith = (headers: Readonly<Record<string, string>>): ApiRequest => (
   user: { name: 'alice', uid: '', groups: [] },
 });
 
-/** Objects whose content is many short lines. */
+/** Objects with many short lines. */
 function itemsOf(kind: Kind, count: number, size: number): readonly Item[] {
   const layout = layoutOf(kind);
   const lines = Array.from({ length: Math.ceil(size / 100) }, (_, line) => [`l${line}`, 'x'.repeat(80)]);
@@ -81,7 +81,7 @@ interface Work {
   readonly mostWritten: number;
 }
 
-/** Encodes a list and counts for each piece what was read and written for it. */
+/** Encodes a list and counts the characters read and written for each piece. */
 function encode({ presenter }: Form, items: readonly Item[], headers: Readonly<Record<string, string>>): Work {
   let read = 0;
   function* counted(): Generator<Item, void> {
@@ -113,7 +113,7 @@ suite('the work for one piece is bounded', () => {
         test(`${listName}, ${formName}, ${encoding}`, () => {
           const { pieces, mostRead, mostWritten } = encode(form, items, headers);
           assert.ok(mostRead <= (128 << 10) + largest, `${mostRead} characters of objects are read for one piece`);
-          // YAML and pretty JSON also stop within an object; JSON of one object is a copy.
+          // YAML and pretty JSON can pause within an object; compact JSON of one object is a copy.
           const atomic = encoding === 'JSON' ? 2 * largest : 4096;
           assert.ok(mostWritten <= 2 * (128 << 10) + atomic, `one piece has ${mostWritten} characters`);
           assert.ok(pieces >= 1);
@@ -123,7 +123,7 @@ suite('the work for one piece is bounded', () => {
   }
 });
 
-suite('the pieces of a list are the encoded list', () => {
+suite('the pieces of a list concatenate to the encoded list', () => {
   for (const [formName, { presenter, kind }] of Object.entries(forms)) {
     for (const count of [0, 1, 3000]) {
       test(`${count} objects, ${formName}`, () => {
@@ -146,7 +146,7 @@ suite('the pieces of a list are the encoded list', () => {
   }
 });
 
-suite('one large object comes in pieces too', () => {
+suite('a large object is encoded in pieces', () => {
   const [item] = itemsOf(configMapKind, 1, 1_400_000);
   assert.ok(item !== undefined);
   for (const [encoding, headers] of Object.entries(encodings)) {

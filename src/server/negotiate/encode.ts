@@ -7,23 +7,23 @@ import type { ListBody } from './presenter.ts';
 import { prettyPieces } from './pretty.ts';
 
 /**
- * Characters that are read and written for one piece, besides the object or string that exceeds them: other requests
- * wait while a piece is made.
+ * Characters that are read and written for one piece, beyond which only the current object or string is completed. Other
+ * requests wait while a piece is encoded.
  */
-const pieceWork = 128 << 10;
+const pieceCost = 128 << 10;
 
-/** Encodes an answer as the client asked: compact JSON, JSON that is indented for people, or YAML. */
+/** Encodes a reply as requested: compact JSON, indented JSON, or YAML. */
 export function encodeReply(answer: Reply | ListReply, request: ApiRequest, info: RequestInfo): Reply {
   if ('stream' in answer) return answer;
   const { status, headers } = answer;
   if (headers['Content-Type'] === 'application/json') {
     if (encodingOf(request.header('accept')) === 'yaml') {
-      const body = 'list' in answer ? yamlList(answer.list) : yamlPieces(JSON.parse(textOf(answer)), pieceWork);
+      const body = 'list' in answer ? yamlList(answer.list) : yamlPieces(JSON.parse(textOf(answer)), pieceCost);
       return { status, headers: { ...headers, 'Content-Type': 'application/yaml' }, body };
     }
     if (wantsPretty(request, info)) {
       const json = 'list' in answer ? jsonList(answer.list) : [textOf(answer)];
-      return { status, headers, body: prettyPieces(json, pieceWork) };
+      return { status, headers, body: prettyPieces(json, pieceCost) };
     }
   }
   return 'list' in answer ? { status, headers, body: jsonList(answer.list) } : answer;
@@ -40,9 +40,9 @@ function* jsonList({ head, field, items, write }: ListBody): Generator<string, v
     const json = write(item);
     out += separator + json;
     separator = ',';
-    // An object that leaves little in its row had to be read all the same.
+    // The whole object was read even if its table row is short.
     work += item.entry.value.length + json.length;
-    if (work < pieceWork) continue;
+    if (work < pieceCost) continue;
     yield out;
     out = '';
     work = 0;
@@ -50,12 +50,12 @@ function* jsonList({ head, field, items, write }: ListBody): Generator<string, v
   yield `${out}]}\n`;
 }
 
-/** Keys are sorted, so some fields of the head come after the objects. */
+/** Keys are sorted, so some fields of the head follow the objects. */
 function* yamlList({ head, field, items, write }: ListBody): Generator<string, void> {
   let out = '';
   for (const key of [...Object.keys(head), field].sort()) {
     if (key !== field) {
-      for (const piece of yamlPieces({ [key]: head[key] }, pieceWork)) out += piece;
+      for (const piece of yamlPieces({ [key]: head[key] }, pieceCost)) out += piece;
       continue;
     }
     const before = `${out}${field}:`;
@@ -66,10 +66,10 @@ function* yamlList({ head, field, items, write }: ListBody): Generator<string, v
       isEmpty = false;
       const json = write(item);
       work += item.entry.value.length + json.length;
-      for (const piece of yamlPieces([JSON.parse(json)], pieceWork)) {
+      for (const piece of yamlPieces([JSON.parse(json)], pieceCost)) {
         out += piece;
         work += piece.length;
-        if (work < pieceWork) continue;
+        if (work < pieceCost) continue;
         yield out;
         out = '';
         work = 0;

@@ -23,8 +23,8 @@ after(() => server[Symbol.asyncDispose]());
 
 const listUrl = `${configMaps}?fieldSelector=metadata.name%3Da`;
 
-suite('a table', () => {
-  test('of one object has its revision, columns, and metadata in the row', async () => {
+suite('Table', () => {
+  test('of one object has its revision, the columns, and the metadata in the row', async () => {
     const { body } = await server.ask('GET', `${configMaps}/a`, { accept: accept.table });
     assert.equal(body.kind, 'Table');
     assert.equal(body.apiVersion, 'meta.k8s.io/v1');
@@ -54,24 +54,24 @@ suite('a table', () => {
     });
   }
 
-  test('with an unknown includeObject is a 400', async () => {
+  test('returns a 400 for an unknown includeObject', async () => {
     const { status, body } = await server.ask('GET', `${listUrl}&includeObject=All`, { accept: accept.table });
     assert.equal(status, 400);
     assert.match(body.message, /includeObject: Invalid value: "All": must be 'Metadata', 'Object', 'None', or empty$/);
   });
 
-  test('of nothing has rows, if none', async () => {
+  test('of an empty list has an empty list of rows', async () => {
     const { body } = await server.ask('GET', '/api/v1/nodes', { accept: accept.table });
     assert.deepEqual(body.rows, []);
   });
 
-  test('of a page says how to go on', async () => {
+  test('of a page has the continue token', async () => {
     const { body } = await server.ask('GET', `${configMaps}?limit=1`, { accept: accept.table });
     assert.equal(typeof body.metadata.continue, 'string');
     assert.equal(body.metadata.remainingItemCount, 1);
   });
 
-  test('answers a write, and a dry run without a revision', async () => {
+  test('is returned for writes, and without a revision for a dry run', async () => {
     const created = await server.ask('POST', `${configMaps}?dryRun=All`, {
       body: { metadata: { name: 'dry' } },
       accept: accept.table,
@@ -81,14 +81,14 @@ suite('a table', () => {
     assert.equal(created.body.rows[0].object.metadata.resourceVersion, undefined);
   });
 
-  test('is not made of a Status', async () => {
+  test('is not used for a Status', async () => {
     const { body } = await server.ask('DELETE', `${configMaps}/a?dryRun=All`, { accept: accept.table });
     assert.equal(body.kind, 'Status');
     const missing = await server.ask('GET', `${configMaps}/none`, { accept: accept.table });
     assert.equal(missing.body.kind, 'Status');
   });
 
-  test('tells of a Pod that has completed', async () => {
+  test('has the row condition of a completed Pod', async () => {
     const pods = '/api/v1/namespaces/shop/pods';
     await server.ask('POST', pods, {
       body: { metadata: { name: 'done' }, spec: { containers: [{ name: 'a', image: 'a' }] } },
@@ -103,7 +103,7 @@ suite('a table', () => {
   });
 });
 
-suite('metadata alone', () => {
+suite('PartialObjectMetadata', () => {
   test('of one object', async () => {
     const { body } = await server.ask('GET', `${configMaps}/a`, { accept: accept.metadata });
     assert.deepEqual(Object.keys(body), ['kind', 'apiVersion', 'metadata']);
@@ -111,7 +111,7 @@ suite('metadata alone', () => {
     assert.equal(body.metadata.resourceVersion, revision);
   });
 
-  test('of a list, whose items name their kind', async () => {
+  test('of a list has the kind in its items', async () => {
     const { body } = await server.ask('GET', listUrl, { accept: accept.metadataList });
     assert.equal(body.kind, 'PartialObjectMetadataList');
     assert.equal(body.apiVersion, 'meta.k8s.io/v1');
@@ -119,12 +119,12 @@ suite('metadata alone', () => {
     assert.equal(body.items[0].data, undefined);
   });
 
-  test('of one object is not the form of a list', async () => {
+  test('is not accepted for a list', async () => {
     assert.equal((await server.ask('GET', listUrl, { accept: accept.metadata })).status, 406);
     assert.equal((await server.ask('GET', `${configMaps}/a`, { accept: accept.metadataList })).status, 406);
   });
 
-  test('of a dry run has no revision', async () => {
+  test('has no revision in a dry run', async () => {
     const { body } = await server.ask('POST', `${configMaps}?dryRun=All`, {
       body: { metadata: { name: 'dry' } },
       accept: accept.metadata,
@@ -134,7 +134,7 @@ suite('metadata alone', () => {
   });
 });
 
-test('items of built-in lists leave out their kind, those of custom ones do not', async () => {
+test('items of built-in lists have no kind, those of custom lists do', async () => {
   const services = await server.ask('GET', '/api/v1/services');
   assert.equal(services.body.kind, 'ServiceList');
   assert.equal(services.body.items[0].kind, undefined);
@@ -150,14 +150,14 @@ test('items of built-in lists leave out their kind, those of custom ones do not'
   }
 });
 
-test('YAML comes to those who ask', async () => {
+test('returns YAML to clients that accept it', async () => {
   const { headers, text } = await server.ask('GET', `${configMaps}/a`, { accept: 'application/yaml' });
   assert.equal(headers['Content-Type'], 'application/yaml');
   assert.match(text, /^kind: ConfigMap$/m);
   assert.match(text, /^ {2}name: a$/m);
 });
 
-suite('one object in two versions', () => {
+suite('a kind with two versions', () => {
   const core = '/api/v1/namespaces/shop/events';
   const renamed = '/apis/events.k8s.io/v1/namespaces/shop/events';
   const event = {

@@ -3,7 +3,7 @@ import { apiVersionOf } from '../../api/kind.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
 import type { Item } from '../cache/item.ts';
 
-/** What a list says about itself. */
+/** The metadata of a list. */
 export interface ListMeta {
   readonly resourceVersion: string;
   readonly continue?: string;
@@ -12,7 +12,7 @@ export interface ListMeta {
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
-/** A list before it is encoded. Its objects are written one by one, so that it never is one string. */
+/** A list before it is encoded. Its objects are encoded one by one, so that the list is never one string. */
 export interface ListBody {
   /** The fields before the objects, in the order of JSON. */
   readonly head: Readonly<Record<string, unknown>>;
@@ -23,10 +23,10 @@ export interface ListBody {
   readonly write: (item: Item) => string;
 }
 
-/** Writes objects in the form a client asked for. */
+/** Encodes objects in the requested representation. */
 export interface Presenter {
   readonly contentType: string;
-  /** Names the form when its watch lines are the same for every watcher; undefined when they are not. */
+  /** Identifies representations whose watch lines all watches share; undefined if they cannot be shared. */
   readonly shared: string | undefined;
   object(item: Item, revision?: number): string;
   list(items: Iterable<Item>, meta: ListMeta): ListBody;
@@ -45,7 +45,7 @@ export function storedPresenter(kind: Kind): Presenter {
   };
 }
 
-/** Objects in a version that is a view of the stored one. */
+/** Objects converted from the stored version. */
 export function convertedPresenter(kind: Kind, storage: NonNullable<Kind['storage']>): Presenter {
   const apiVersion = apiVersionOf(kind);
   const convert = (item: Item, revision: number, inList: boolean): string => {
@@ -62,8 +62,25 @@ export function convertedPresenter(kind: Kind, storage: NonNullable<Kind['storag
   };
 }
 
-/** Metadata that tells of another revision than the object's own; 0 leaves it as it is. */
-export const withRevision = (metadata: ObjectMeta, revision: number): ObjectMeta =>
+/** Objects as PartialObjectMetadata. */
+export function metadataPresenter(version: string): Presenter {
+  const kind = { kind: 'PartialObjectMetadata', group: 'meta.k8s.io', version };
+  const partial = (item: Item, revision = item.revision): string => {
+    const metadata = withRevision(item.object.metadata, revision);
+    return JSON.stringify({ kind: kind.kind, apiVersion: `meta.k8s.io/${version}`, metadata });
+  };
+  return {
+    contentType: 'application/json',
+    shared: `metadata/${version}`,
+    object: partial,
+    list: (items, meta) => ({ ...listOf(kind, meta), items, write: (item) => partial(item) }),
+    bookmark: (revision, annotations) =>
+      `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":{"resourceVersion":"${revision}"${annotations}}}`,
+  };
+}
+
+/** Metadata with another revision, such as that of a deletion; 0 leaves it unchanged. */
+const withRevision = (metadata: ObjectMeta, revision: number): ObjectMeta =>
   revision === 0 ? metadata : { ...metadata, resourceVersion: String(revision) };
 
 const bookmarkOf =
@@ -71,8 +88,8 @@ const bookmarkOf =
   (revision: number, annotations: string): string =>
     `{"kind":"${kind.kind}","apiVersion":"${apiVersionOf(kind)}","metadata":{"resourceVersion":"${revision}"${annotations}}}`;
 
-/** What stands before the objects of a list. */
-export const listOf = (
+/** The fields before the objects of a list. */
+const listOf = (
   kind: { readonly kind: string; readonly group: string; readonly version: string },
   meta: ListMeta,
 ): Pick<ListBody, 'head' | 'field'> => ({

@@ -16,7 +16,7 @@ const values: readonly unknown[] = [
   { kind: 'List', metadata: {}, items: [{ a: 'b', c: [1, 2, { d: null }] }, { '"': '\\' }] },
 ];
 
-suite('JSON is indented as JSON.stringify indents it', () => {
+suite('indents like JSON.stringify', () => {
   for (const value of values) {
     for (const shape of [value, [value, value], { a: value, b: { c: [value] } }]) {
       const json = JSON.stringify(shape);
@@ -25,7 +25,7 @@ suite('JSON is indented as JSON.stringify indents it', () => {
   }
 });
 
-test('a list may come in pieces, with nothing between its brackets', () => {
+test('accepts an empty list in two pieces', () => {
   assert.equal([...prettyPieces(['{"items":[', ']}\n'], 100)].join(''), '{\n  "items": []\n}\n');
   assert.equal(
     [...prettyPieces(['{"items":[', '{}', ',{"a":1}', ']}\n'], 100)].join(''),
@@ -33,7 +33,7 @@ test('a list may come in pieces, with nothing between its brackets', () => {
   );
 });
 
-test('no piece is larger than asked for and one token more', () => {
+test('returns pieces of the given size plus at most one token', () => {
   const value = Array.from({ length: 1000 }, (_, index) => ({ name: `n${index}` }));
   const pieces = [...prettyPieces([JSON.stringify(value)], 100)];
   assert.equal(pieces.join(''), JSON.stringify(value, null, 2));

@@ -1,12 +1,11 @@
 /**
- * Indents compact JSON by two spaces, as `JSON.stringify(value, null, 2)` does, in pieces of `size` characters and one
- * string more. It reads the text only: neither the value nor the whole text has to be in memory. The JSON comes in
- * pieces too, none of which ends within a string.
+ * Indents compact JSON by two spaces, like `JSON.stringify(value, null, 2)`, in pieces of `size` characters plus at most
+ * one token. Neither the value nor the whole text has to be in memory. No piece of the input may end within a string.
  */
 export function* prettyPieces(json: Iterable<string>, size: number): Generator<string, void> {
   let out = '';
   let depth = 0;
-  /** An object or list has begun; whether it is empty is not known yet. */
+  /** The previous token opened an object or list, which may be empty. */
   let isOpened = false;
   for (const text of json) {
     for (let at = 0; at < text.length;) {
@@ -24,7 +23,7 @@ export function* prettyPieces(json: Iterable<string>, size: number): Generator<s
       yield out;
       out = '';
     }
-    if (out !== '') yield out; // making the next given piece may be much work
+    if (out !== '') yield out; // producing the next input piece may be expensive
     out = '';
   }
 }
@@ -33,7 +32,7 @@ const newLine = (depth: number): string => `\n${'  '.repeat(depth)}`;
 
 const structure = '{}[],:';
 
-/** Where the token at `at` ends: a string, a mark of the structure, or a number or word. */
+/** The end of the token at `at`: a string, a structural character, or a literal. */
 function tokenEnd(text: string, at: number): number {
   if (text[at] === '"') return stringEnd(text, at);
   let end = at + 1;

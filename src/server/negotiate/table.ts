@@ -4,10 +4,10 @@ import type { Column, Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { decode } from '../../api/schema/decode.ts';
 import type { Item } from '../cache/item.ts';
-import { metadataPresenter } from './metadata.ts';
 import type { Presenter } from './presenter.ts';
+import { metadataPresenter } from './presenter.ts';
 
-/** Which object a row carries: its metadata, all of it, or none. */
+/** How much of the object a row contains. */
 export type IncludeObject = 'Metadata' | 'Object' | 'None';
 
 export function parseIncludeObject(text: string | null): IncludeObject {
@@ -34,7 +34,7 @@ export interface TableOptions {
   readonly clock: () => number;
 }
 
-/** Objects as rows of cells, which is what `kubectl get` prints. */
+/** Objects as rows of a Table, which `kubectl get` prints. */
 export function tablePresenter({ kind, version, includeObject, whole, clock }: TableOptions): Presenter {
   const columns: readonly Column[] = kind.columns.length > 0 ? kind.columns : [nameColumn, ageColumn];
   const columnDefinitions = columns.map(({ name, type, format, description, priority }) => ({
@@ -45,7 +45,7 @@ export function tablePresenter({ kind, version, includeObject, whole, clock }: T
     priority,
   }));
   const partial = metadataPresenter(version);
-  let definitionsSent = false; // a watch sends them with its first event only
+  let definitionsSent = false; // a watch sends the definitions with its first event only
 
   const rowObject = (item: Item, revision: number): string => {
     if (includeObject === 'None') return ',"object":null';
@@ -56,13 +56,13 @@ export function tablePresenter({ kind, version, includeObject, whole, clock }: T
     const now = clock();
     const cells = JSON.stringify(columns.map((column) => column.cell(object, now)));
     const conditions = kind.rowConditions(object);
-    const told = conditions.length > 0 ? `,"conditions":${JSON.stringify(conditions)}` : '';
-    return `{"cells":${cells}${told}${rowObject(item, revision)}}`;
+    const printed = conditions.length > 0 ? `,"conditions":${JSON.stringify(conditions)}` : '';
+    return `{"cells":${cells}${printed}${rowObject(item, revision)}}`;
   };
   const table = (meta: string, rows: string): string => {
-    const told = definitionsSent ? 'null' : JSON.stringify(columnDefinitions);
+    const printed = definitionsSent ? 'null' : JSON.stringify(columnDefinitions);
     definitionsSent = true;
-    return `{"kind":"Table","apiVersion":"meta.k8s.io/${version}","metadata":${meta},"columnDefinitions":${told},"rows":[${rows}]}`;
+    return `{"kind":"Table","apiVersion":"meta.k8s.io/${version}","metadata":${meta},"columnDefinitions":${printed},"rows":[${rows}]}`;
   };
   return {
     contentType: 'application/json',
@@ -86,6 +86,6 @@ export function tablePresenter({ kind, version, includeObject, whole, clock }: T
   };
 }
 
-/** The object in the version whose columns are shown. */
+/** The object in the served version, which the columns belong to. */
 const viewed = (kind: Kind, item: Item): ApiObject =>
   kind.storage === undefined ? item.object : kind.storage.fromStorage(item.object);

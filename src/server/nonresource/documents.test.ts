@@ -34,20 +34,20 @@ suite('documents', () => {
     });
   }
 
-  test('aggregated discovery says so in its type', async () => {
+  test('aggregated discovery has its own content type', async () => {
     const { headers } = await server.ask('GET', '/apis', { accept: aggregated });
     const parts = String(headers['Content-Type']).split(';');
     assert.deepEqual(parts.toSorted(), aggregated.split(';').toSorted());
   });
 
-  test('/ lists the paths there are, sorted', async () => {
+  test('/ lists the served paths in order', async () => {
     const { body } = await server.ask('GET', '/');
     assert.deepEqual(body.paths, body.paths.toSorted());
     for (const path of ['/api/v1', '/apis/discovery.k8s.io/v1', '/openapi/v3', '/readyz'])
       assert.ok(body.paths.includes(path));
   });
 
-  test('/version has what clients read', async () => {
+  test('/version has the fields that clients read', async () => {
     const { body } = await server.ask('GET', '/version');
     for (const field of [
       'major',
@@ -64,14 +64,14 @@ suite('documents', () => {
   });
 });
 
-suite('what clients keep', () => {
+suite('caching', () => {
   for (const [url, accept] of [
     ['/apis', aggregated],
     ['/api/v1', 'application/json'],
     ['/openapi/v3', 'application/json'],
     ['/openapi/v2', 'application/json'],
   ] as const) {
-    test(`${url} is answered with 304 to those who have it`, async () => {
+    test(`${url} returns 304 for a known ETag`, async () => {
       const first = await server.ask('GET', url, { accept });
       const etag = String(first.headers['ETag']);
       assert.match(etag, /^"[0-9A-F]{64,}"$/);
@@ -83,7 +83,7 @@ suite('what clients keep', () => {
     });
   }
 
-  test('an OpenAPI document is kept for good under its hash, and found again under an old one', async () => {
+  test('an OpenAPI document is immutable under its hash, and an old hash redirects to it', async () => {
     const { body: index } = await server.ask('GET', '/openapi/v3');
     const url: string = index.paths['apis/discovery.k8s.io/v1'].serverRelativeURL;
     const { status, headers, body } = await server.ask('GET', url);
@@ -100,7 +100,7 @@ suite('what clients keep', () => {
     assert.deepEqual([missing.status, missing.text], [404, '']);
   });
 
-  test('OpenAPI v2 in protobuf is an outline, so that kubectl goes on to say what it does not know', async () => {
+  test('OpenAPI v2 in protobuf is empty, so that kubectl reports an unknown kind', async () => {
     const accept = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
     const { status, headers, text } = await server.ask('GET', '/openapi/v2', { accept });
     assert.equal(status, 200);

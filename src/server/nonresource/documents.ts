@@ -5,8 +5,13 @@ import type { Document } from '../discovery/document.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from '../discovery/legacy.ts';
 import { versionDocument } from '../discovery/version.ts';
 import { parseAccept } from '../negotiate/accept.ts';
-import { documentReply } from './document-reply.ts';
-import { openApiReply } from './openapi.ts';
+import {
+  emptyOpenApiV2,
+  openApiDocument,
+  openApiIndex,
+  openApiV2,
+  openApiV2ProtobufTypes,
+} from '../openapi/openapi.ts';
 import type { ApiRequest, Reply } from '../reply.ts';
 import { jsonReply } from '../reply.ts';
 
@@ -18,7 +23,10 @@ export interface DocumentOptions {
   readonly version: string;
 }
 
-/** The documents that describe the server: discovery, OpenAPI, version. Undefined: the path is none of them. */
+/** Documents with a hash in the URL may be cached for a year. */
+const yearMs = 31_536_000_000;
+
+/** The reply for discovery, OpenAPI and version; undefined for other paths. */
 export function documentFor(
   path: string,
   query: URLSearchParams,
@@ -80,4 +88,44 @@ function rootPaths(kinds: readonly Kind[]): string[] {
     paths.add(group === '' ? `/api/${version}` : `/apis/${group}/${version}`);
   }
   return [...paths].sort();
+}
+
+/** The reply for `/openapi/v2`, `/openapi/v3` and `/openapi/v3/{group version}`; undefined for other paths. */
+function openApiReply(
+  path: string,
+  query: URLSearchParams,
+  { request, kinds }: { readonly request: ApiRequest; readonly kinds: readonly Kind[] },
+): Reply | undefined {
+  if (path === '/openapi/v2')
+    return documentReply(request, acceptsOnlyProtobuf(request) ? emptyOpenApiV2 : openApiV2(kinds));
+  if (path === '/openapi/v3') return documentReply(request, openApiIndex(kinds));
+  if (!path.startsWith('/openapi/v3/')) return undefined;
+  const document = openApiDocument(kinds, path.slice('/openapi/v3/'.length));
+  if (document === undefined) return { status: 404, headers: {}, body: '' };
+  const hash = query.get('hash');
+  if (hash === null) return documentReply(request, document);
+  if (hash === document.hash) return documentReply(request, document, immutable());
+  return { status: 301, headers: { Location: `${path}?hash=${document.hash}` }, body: '' };
+}
+
+/** kubectl accepts only the protobuf form; clients that also accept JSON get JSON. */
+function acceptsOnlyProtobuf(request: ApiRequest): boolean {
+  const types = parseAccept(request.header('accept') ?? '').map(({ type }) => type);
+  return types.length > 0 && types.every((type) => openApiV2ProtobufTypes.includes(type));
+}
+
+const immutable = (): Record<string, string> => ({
+  'Cache-Control': 'public, immutable',
+  Expires: new Date(Date.now() + yearMs).toUTCString(),
+});
+
+/** A document with its ETag; 304 if the client has it already. */
+function documentReply(
+  request: ApiRequest,
+  document: Omit<Document, 'body'> & { readonly body: string | Buffer },
+  headers: Record<string, string> = {},
+): Reply {
+  const shared = { ETag: document.etag, Vary: 'Accept', 'Cache-Control': 'public', ...headers };
+  if (request.header('if-none-match') === document.etag) return { status: 304, headers: shared, body: '' };
+  return { status: 200, headers: { ...shared, 'Content-Type': document.contentType }, body: document.body };
 }

@@ -13,7 +13,7 @@ const checks: readonly HealthCheck[] = [
 const well = checks.slice(0, 1);
 const alarmed: readonly HealthCheck[] = [
   ...well,
-  { name: 'quota', readyOnly: true, isAlarm: true, problem: () => 'full' },
+  { name: 'quota', readyOnly: true, isInformational: true, problem: () => 'full' },
 ];
 
 suite('health', () => {
@@ -45,14 +45,14 @@ suite('health', () => {
     });
   }
 
-  test('has no other paths', () => {
+  test('returns undefined for other paths', () => {
     for (const path of ['/', '/healthy', '/livez/a/b']) {
       assert.equal(health(path, new URLSearchParams(), checks), undefined, path);
     }
   });
 });
 
-test('a server that stops is alive and not ready', async () => {
+test('a server that shuts down is alive and not ready', async () => {
   const server = await testServer();
   assert.equal((await server.ask('GET', '/readyz')).text, 'ok');
   await server[Symbol.asyncDispose]();

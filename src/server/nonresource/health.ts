@@ -1,17 +1,17 @@
 import type { Reply } from '../reply.ts';
 import { pathNotFound, textReply } from '../reply.ts';
 
-/** Something that must be well; returns what is wrong, or undefined. */
+/** A health check. */
 export interface HealthCheck {
   readonly name: string;
-  /** Only readiness waits for it: a live server may still be starting or stopping. */
+  /** Part of `/readyz` only, since a live server may be starting or stopping. */
   readonly readyOnly: boolean;
-  /** It is listed and has a path, and does not make the server unready: reads and deletions go on. */
-  readonly isAlarm?: boolean;
-  readonly problem: () => string | undefined;
+  /** Reported without making the server unready, because reads and deletions still work. */
+  readonly isInformational?: boolean;
+  /** Returns what is wrong, or undefined. */ readonly problem: () => string | undefined;
 }
 
-/** `/healthz`, `/livez` and `/readyz`, with `?verbose`, `?exclude=` and one check a path. */
+/** `/healthz`, `/livez` and `/readyz`, with `?verbose`, `?exclude=` and a path for each check. */
 export function health(path: string, query: URLSearchParams, checks: readonly HealthCheck[]): Reply | undefined {
   const [, endpoint = '', one, ...rest] = path.split('/');
   if (!['healthz', 'livez', 'readyz'].includes(endpoint) || rest.length > 0) return undefined;
@@ -22,12 +22,12 @@ export function health(path: string, query: URLSearchParams, checks: readonly He
     return check.problem() === undefined ? textReply(200, 'ok') : textReply(500, `internal server error: ${one}\n`);
   }
   const excluded = new Set(query.getAll('exclude'));
-  const results = relevant.map(({ name, isAlarm = false, problem }) => ({
+  const results = relevant.map(({ name, isInformational = false, problem }) => ({
     name,
-    isAlarm,
+    isInformational,
     failed: !excluded.has(name) && problem() !== undefined,
   }));
-  const failed = results.some((result) => result.failed && !result.isAlarm);
+  const failed = results.some((result) => result.failed && !result.isInformational);
   if (!failed && !query.has('verbose')) return textReply(200, 'ok');
   const lines = results.map((result) => {
     if (excluded.has(result.name)) return `[+]${result.name} excluded: ok`;

@@ -1,6 +1,6 @@
 import type { Field, ListSchema, ScalarType, Schema, StructSchema } from '../../api/schema/schema.ts';
 
-/** Which OpenAPI a document is written in. */
+/** The OpenAPI version of a document. */
 export type Dialect = 'v2' | 'v3';
 
 type JsonSchema = Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ const scalars = {
   json: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
 } satisfies Partial<Record<ScalarType, JsonSchema>>;
 
-/** Scalars that Kubernetes defines by name; `kubectl explain` prints the name of IntOrString. */
+/** Scalars with named definitions in Kubernetes; `kubectl explain` prints the name of IntOrString. */
 const namedScalars = {
   time: 'io.k8s.apimachinery.pkg.apis.meta.v1.Time',
   microTime: 'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime',
@@ -22,7 +22,7 @@ const namedScalars = {
   intOrString: 'io.k8s.apimachinery.pkg.util.intstr.IntOrString',
 } satisfies Partial<Record<ScalarType, string>>;
 
-/** The definitions that every document has for scalars, by name. */
+/** The definitions of named scalars, by name. */
 export const scalarDefinitions = (dialect: Dialect): Readonly<Record<string, JsonSchema>> => ({
   [namedScalars.time]: { description: 'A time in RFC 3339, to the second.', type: 'string', format: 'date-time' },
   [namedScalars.microTime]: {
@@ -41,11 +41,11 @@ export const scalarDefinitions = (dialect: Dialect): Readonly<Record<string, Jso
   },
 });
 
-/** The path under which a dialect keeps named schemas. */
+/** The reference to a named schema. */
 export const refTo = (name: string, dialect: Dialect): string =>
   dialect === 'v3' ? `#/components/schemas/${name}` : `#/definitions/${name}`;
 
-/** Every struct that is reachable from `roots`, by name. */
+/** All structs that are reachable from `roots`, by name. */
 export function reachableStructs(roots: readonly StructSchema[]): ReadonlyMap<string, StructSchema> {
   const found = new Map<string, StructSchema>();
   const visit = (schema: Schema): void => {
@@ -53,7 +53,7 @@ export function reachableStructs(roots: readonly StructSchema[]): ReadonlyMap<st
     if (schema.type === 'map') return visit(schema.values);
     if (schema.type !== 'struct') return;
     const known = found.get(schema.name);
-    // A struct may be atomic in some fields only: then the property says so, and the shared definition does not.
+    // A struct may be atomic in some fields only: then the property declares it, not the shared definition.
     if (known === undefined || (known.atomic && !schema.atomic)) found.set(schema.name, schema);
     if (known === undefined) for (const field of Object.values(schema.fields)) visit(field.schema);
   };
@@ -84,13 +84,13 @@ function property(field: Field, dialect: Dialect): JsonSchema {
   return {
     description,
     ...(standard === undefined ? {} : { default: standard }),
-    ...besideDescription(valueSchema(schema, dialect), dialect),
+    ...withDescription(valueSchema(schema, dialect), dialect),
     ...(schema.type === 'struct' ? structExtensions(schema) : {}),
   };
 }
 
-/** v3 allows a description beside a reference only by `allOf`. */
-const besideDescription = (schema: JsonSchema, dialect: Dialect): JsonSchema =>
+/** v3 allows a description beside a reference only with `allOf`. */
+const withDescription = (schema: JsonSchema, dialect: Dialect): JsonSchema =>
   dialect === 'v3' && '$ref' in schema ? { allOf: [schema] } : schema;
 
 const structExtensions = (schema: StructSchema): JsonSchema => ({

@@ -1,4 +1,4 @@
-// Shared types that appear in every OpenAPI document beside the kinds: what lists, errors, watches and discovery are.
+// The shared types of every OpenAPI document: lists, errors, watches and discovery.
 
 import { deleteOptions } from '../../api/options.ts';
 import type { StructSchema } from '../../api/schema/schema.ts';
@@ -19,41 +19,41 @@ import {
 export const metaV1 = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
 const typeMeta = {
-  kind: optional(0, string, 'What this object is, in CamelCase. Cannot be changed.'),
+  kind: optional(0, string, 'The kind of this object, in CamelCase. Cannot be changed.'),
   apiVersion: optional(0, string, 'The group and version that define this kind.'),
 };
 
 /** The metadata of a list. */
-export const listMeta = struct(`${metaV1}.ListMeta`, 'What every list has: the revision it was read at.', {
+export const listMeta = struct(`${metaV1}.ListMeta`, 'Metadata of a list, with the revision at which it was read.', {
   selfLink: optional(1, string, 'Deprecated and never set.'),
   resourceVersion: optional(2, string, 'The revision of the list. Use it to start a watch.'),
-  continue: optional(3, string, 'Set when there is more: send it back to get the next chunk.'),
-  remainingItemCount: pointer(4, int64, 'How many items follow this chunk, when known.'),
+  continue: optional(3, string, 'Set when more items follow: send it to get the next chunk.'),
+  remainingItemCount: pointer(4, int64, 'The number of items after this chunk, if known.'),
 });
 
 const statusCause = struct(`${metaV1}.StatusCause`, 'One reason of a failure.', {
   reason: optional(1, string, 'The reason in one word.'),
-  message: optional(2, string, 'The reason for a person.'),
+  message: optional(2, string, 'A human-readable description of the reason.'),
   field: optional(3, string, 'The path of the field that caused it.'),
 });
 
-const statusDetails = struct(`${metaV1}.StatusDetails`, 'What a status is about.', {
+const statusDetails = struct(`${metaV1}.StatusDetails`, 'Details of a status.', {
   name: optional(1, string, 'The name of the object.'),
   group: optional(2, string, 'The group of the resource.'),
   kind: optional(3, string, 'The kind or resource.'),
-  uid: optional(6, string, 'The UID of the object, when there is one.'),
+  uid: optional(6, string, 'The UID of the object, if there is one.'),
   causes: optional(4, list(statusCause), 'All causes of the failure.'),
-  retryAfterSeconds: optional(5, int32, 'When to try again.'),
+  retryAfterSeconds: optional(5, int32, 'Seconds to wait before a retry.'),
 });
 
-/** Kubernetes' answer when there is no object to answer with. */
+/** The reply to requests that return no object. */
 const status = struct(`${metaV1}.Status`, 'The outcome of a request that does not return an object.', {
   ...typeMeta,
   metadata: always(1, listMeta, 'List metadata.'),
   status: optional(2, string, 'Success or Failure.'),
-  message: optional(3, string, 'What happened, for a person.'),
-  reason: optional(4, string, 'Why, in one CamelCase word.'),
-  details: pointer(5, statusDetails, 'What it is about.'),
+  message: optional(3, string, 'A human-readable description.'),
+  reason: optional(4, string, 'The reason in one CamelCase word.'),
+  details: pointer(5, statusDetails, 'Details about the reason.'),
   code: optional(6, int32, 'The HTTP status code.'),
 });
 
@@ -64,7 +64,7 @@ const watchEvent = struct(`${metaV1}.WatchEvent`, 'One event of a watch.', {
 
 const patch = struct(
   `${metaV1}.Patch`,
-  'The body of a patch; its form follows from the content type.',
+  'The body of a patch; the content type decides its format.',
   {},
   { open: true },
 );
@@ -73,12 +73,12 @@ const apiResource = struct(`${metaV1}.APIResource`, 'One resource of a group and
   name: always(1, string, 'The plural name.', { required: true }),
   singularName: always(6, string, 'The singular name.', { required: true }),
   namespaced: always(2, boolean, 'Whether objects live in namespaces.', { required: true }),
-  group: optional(8, string, 'The group of its kind, when it is another.'),
-  version: optional(9, string, 'The version of its kind, when it is another.'),
+  group: optional(8, string, 'The group of its kind, if it differs.'),
+  version: optional(9, string, 'The version of its kind, if it differs.'),
   kind: always(3, string, 'The kind of its objects.', { required: true }),
-  verbs: always(4, list(string), 'What can be done with it.', { required: true }),
+  verbs: always(4, list(string), 'The supported verbs.', { required: true }),
   shortNames: optional(5, list(string), 'Short names.'),
-  categories: optional(7, list(string), 'Groups of resources it is part of, such as all.'),
+  categories: optional(7, list(string), 'Categories of the resource, such as all.'),
 });
 
 const apiResourceList = struct(`${metaV1}.APIResourceList`, 'The resources of a group and version.', {
@@ -87,7 +87,7 @@ const apiResourceList = struct(`${metaV1}.APIResourceList`, 'The resources of a 
   resources: always(2, list(apiResource), 'The resources.', { required: true }),
 });
 
-/** What every document defines, whether or not one of its kinds refers to it. */
+/** The definitions of every document, whether or not a kind refers to them. */
 export const metaSchemas: readonly StructSchema[] = [
   listMeta,
   status,

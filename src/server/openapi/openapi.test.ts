@@ -26,7 +26,7 @@ interface Tree {
 const parsed = (document: { readonly body: string } | undefined): Tree => JSON.parse(document?.body ?? 'null') as Tree;
 const item = '/apis/example.org/v1/namespaces/{namespace}/everythings/{name}';
 
-test('the index points at each document by its hash', () => {
+test('the index refers to each document by its hash', () => {
   const { paths } = parsed(openApiIndex(kinds));
   assert.deepEqual(Object.keys(paths ?? {}), ['apis/example.org/v1', 'apis/example.org/v2']);
   const hash = openApiDocument(kinds, 'apis/example.org/v1')?.hash ?? '';
@@ -37,7 +37,7 @@ test('the index points at each document by its hash', () => {
   assert.equal(openApiDocument(kinds, 'apis/other/v1'), undefined);
 });
 
-test('a patch names its kind, its parameters and its content types', () => {
+test('a patch operation has its kind, parameters and content types', () => {
   const patch = parsed(openApiDocument(kinds, 'apis/example.org/v1'))['paths']?.[item]?.['patch'];
   assert.deepEqual(patch?.['x-kubernetes-group-version-kind'], {
     group: 'example.org',
@@ -58,7 +58,7 @@ test('custom kinds have no strategic merge patch', () => {
   ]);
 });
 
-test('schemas carry the extensions that patches and apply need', () => {
+test('schemas have the extensions for patch and apply', () => {
   const schemas = parsed(openApiDocument(kinds, 'apis/example.org/v1'))['components']?.['schemas'];
   const top = schemas?.['io.example.v1.Everything'];
   assert.deepEqual(top?.['x-kubernetes-group-version-kind'], [
@@ -88,7 +88,7 @@ test('schemas carry the extensions that patches and apply need', () => {
   });
 });
 
-test('a subresource that takes another kind is described by that kind', () => {
+test('a subresource with another kind refers to the schema of that kind', () => {
   const { paths, components } = parsed(openApiDocument(servedKinds, 'api/v1'));
   const post = paths?.['/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token']?.['post'];
   const tokenRequest = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' };
@@ -100,7 +100,7 @@ test('a subresource that takes another kind is described by that kind', () => {
   );
 });
 
-/** Every `$ref` of a document, with the names it may point at. */
+/** All `$ref`s of a document and the names it defines. */
 function danglingRefs(text: string, prefix: string, names: ReadonlySet<string>): readonly string[] {
   return [...text.matchAll(/"\$ref":"([^"]+)"/g)]
     .map(([, ref = '']) => ref)

@@ -1,11 +1,12 @@
-// OpenAPI documents, built from the kinds when first asked for: nobody pays for them at start.
+// OpenAPI documents, built from the kinds on the first request, to keep the start fast.
 
 import type { GroupVersionKind, Kind } from '../../api/kind.ts';
 import { groupVersionKind } from '../../api/kind.ts';
 import type { StructSchema } from '../../api/schema/schema.ts';
 import { always, list, optional, string, struct } from '../../api/schema/schema.ts';
+import { WireWriter } from '../../api/schema/wire.ts';
 import type { Document } from '../discovery/document.ts';
-import { hashOf, jsonDocument, oncePer } from '../discovery/document.ts';
+import { hashOf, jsonDocument, memoizePer } from '../discovery/document.ts';
 import { groupsOf } from '../discovery/groups.ts';
 import { subresourcesOf } from '../discovery/subresources.ts';
 import { kubernetesVersion } from '../discovery/version.ts';
@@ -17,15 +18,15 @@ import { renderPath } from './paths.ts';
 
 const info = { title: 'Kubernetes', version: `v${kubernetesVersion.major}.${kubernetesVersion.minor}.0` };
 
-/** An OpenAPI v3 document with the hash that the index gives for it. */
+/** An OpenAPI v3 document with its hash in the index. */
 export interface OpenApiDocument extends Document {
   readonly hash: string;
 }
 
-/** `/openapi/v3`: where the document of each group and version is. */
+/** `/openapi/v3`: the index of the documents by group and version. */
 export const openApiIndex = (kinds: readonly Kind[]): Document => index(kinds, '');
 
-/** `/openapi/v3/{key}` for keys such as `api/v1` and `apis/discovery.k8s.io/v1`; undefined when nothing is there. */
+/** `/openapi/v3/{key}` for keys such as `api/v1` and `apis/discovery.k8s.io/v1`; undefined for unknown keys. */
 export const openApiDocument = (kinds: readonly Kind[], key: string): OpenApiDocument | undefined =>
   document(kinds, key);
 
@@ -36,7 +37,7 @@ const keyOf = ({ group, version }: Kind): string => (group === '' ? `api/${versi
 
 const keysOf = (kinds: readonly Kind[]): readonly string[] => [...new Set(kinds.map(keyOf))].toSorted();
 
-const index = oncePer((kinds: readonly Kind[]) =>
+const index = memoizePer((kinds: readonly Kind[]) =>
   jsonDocument({
     paths: Object.fromEntries(
       keysOf(kinds).map((key) => [
@@ -47,7 +48,7 @@ const index = oncePer((kinds: readonly Kind[]) =>
   }),
 );
 
-const document = oncePer((kinds: readonly Kind[], key): OpenApiDocument | undefined => {
+const document = memoizePer((kinds: readonly Kind[], key): OpenApiDocument | undefined => {
   const served = kinds.filter((kind) => keyOf(kind) === key);
   if (served.length === 0) return undefined;
   const built = jsonDocument({
@@ -62,7 +63,7 @@ const document = oncePer((kinds: readonly Kind[], key): OpenApiDocument | undefi
   return { ...built, hash: hashOf(built.body) };
 });
 
-const swagger = oncePer((kinds: readonly Kind[]) =>
+const swagger = memoizePer((kinds: readonly Kind[]) =>
   jsonDocument({
     swagger: '2.0',
     info,
@@ -85,7 +86,7 @@ function listSchemaOf(kind: Kind): StructSchema {
   });
 }
 
-/** The named schemas of `served`; `all` kinds are needed for what belongs to every group. */
+/** The named schemas of `served`; `all` kinds are needed for types that belong to every group. */
 function definitions(all: readonly Kind[], served: readonly Kind[], dialect: Dialect): object {
   const lists = served.filter(({ verbs }) => verbs.includes('list'));
   const below = served.flatMap(subresourcesOf).flatMap(({ body }) => body?.schema ?? []);
@@ -107,7 +108,7 @@ function definitions(all: readonly Kind[], served: readonly Kind[], dialect: Dia
   return { ...scalarDefinitions(dialect), ...Object.fromEntries(described) };
 }
 
-/** Definition name → the kinds it is. Several for the types that every group has. */
+/** Definition name → its kinds; several for types that belong to every group. */
 function groupVersionKinds(
   all: readonly Kind[],
   served: readonly Kind[],
@@ -132,4 +133,31 @@ function groupVersionKinds(
     [`${metaV1}.Status`, [{ group: '', version: 'v1', kind: 'Status' }]],
     [`${metaV1}.APIResourceList`, [{ group: '', version: 'v1', kind: 'APIResourceList' }]],
   ]);
+}
+
+/** The media type of OpenAPI v2 in protobuf, in the two spellings that clients send. */
+export const openApiV2ProtobufTypes: readonly string[] = [
+  'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
+  'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
+];
+
+/**
+ * OpenAPI v2 in protobuf, without paths or definitions. kubectl requests it only for an unknown kind and then reports the
+ * unknown kind; a 406 would make it report an unsupported media type instead.
+ */
+export const emptyOpenApiV2: BinaryDocument = buildEmptyOpenApiV2();
+
+interface BinaryDocument extends Omit<Document, 'body'> {
+  readonly body: Buffer;
+}
+
+function buildEmptyOpenApiV2(): BinaryDocument {
+  const info = new WireWriter();
+  info.string(1, 'Kubernetes');
+  info.string(2, 'unversioned');
+  const document = new WireWriter();
+  document.string(1, '2.0');
+  document.bytes(2, info.finish());
+  document.bytes(8, new Uint8Array()); // paths
+  return { body: Buffer.from(document.finish()), etag: '"outline"', contentType: openApiV2ProtobufTypes[1] ?? '' };
 }

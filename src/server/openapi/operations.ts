@@ -1,4 +1,4 @@
-// The operations of a kind in a form of neither OpenAPI version; paths.ts writes them in both.
+// The operations of a kind, independent of the OpenAPI version; paths.ts renders them in both.
 
 import type { GroupVersionKind, Kind, Subresource } from '../../api/kind.ts';
 import { groupVersionKind } from '../../api/kind.ts';
@@ -23,18 +23,18 @@ export interface Operation {
   readonly method: Method;
   readonly id: string;
   readonly description: string;
-  /** Kubernetes' name for what is done: list, post, deletecollection … */
+  /** Kubernetes' name of the action: list, post, deletecollection … */
   readonly action: string;
   readonly gvk: GroupVersionKind;
   readonly parameters: readonly Parameter[];
-  /** Name of the body's schema, and the content types it may come in. */
+  /** The schema name of the body and its content types. */
   readonly body?: { readonly schema: string; readonly contentTypes: readonly string[]; readonly required: boolean };
-  /** Name of the answer's schema. */
-  readonly answer: string;
+  /** The schema name of the response. */
+  readonly responseSchema: string;
   readonly codes: readonly number[];
 }
 
-/** A path with what all its methods share. */
+/** A path with the parameters that all its methods share. */
 export interface PathOperations {
   readonly path: string;
   readonly parameters: readonly Parameter[];
@@ -45,7 +45,7 @@ const objectTypes = ['application/json', 'application/yaml', 'application/vnd.ku
 const patchTypes = ['application/json-patch+json', 'application/merge-patch+json'];
 const applyTypes = ['application/apply-patch+yaml'];
 
-/** Custom kinds have no strategic merge; kubectl decides by this list. */
+/** Custom kinds have no strategic merge patch; kubectl chooses the patch type by this list. */
 const patchTypesOf = (kind: Kind): readonly string[] =>
   kind.custom
     ? [...patchTypes, ...applyTypes]
@@ -94,7 +94,7 @@ const listAll = (kind: Kind, gvk: GroupVersionKind): Operation => ({
   action: 'list',
   gvk,
   parameters: listParameters,
-  answer: listNameOf(kind),
+  responseSchema: listNameOf(kind),
   codes: [200],
 });
 
@@ -114,7 +114,7 @@ const create = (kind: Kind, gvk: GroupVersionKind): Operation => ({
   gvk,
   parameters: writeParameters,
   body: { schema: kind.schema.name, contentTypes: objectTypes, required: true },
-  answer: kind.schema.name,
+  responseSchema: kind.schema.name,
   codes: [200, 201, 202],
 });
 
@@ -127,7 +127,7 @@ const createBelow = (
   id: idOf(kind, 'create', suffix),
   description: `create ${suffix.toLowerCase()} of a ${kind.kind}`,
   body: { schema: schema.name, contentTypes: objectTypes, required: true },
-  answer: schema.name,
+  responseSchema: schema.name,
 });
 
 const deleteCollection = (kind: Kind, gvk: GroupVersionKind): Operation => ({
@@ -138,7 +138,7 @@ const deleteCollection = (kind: Kind, gvk: GroupVersionKind): Operation => ({
   gvk,
   parameters: [...deleteParameters, ...listParameters.filter(({ name }) => !name.toLowerCase().includes('watch'))],
   body: { schema: `${metaV1}.DeleteOptions`, contentTypes: objectTypes, required: false },
-  answer: `${metaV1}.Status`,
+  responseSchema: `${metaV1}.Status`,
   codes: [200],
 });
 
@@ -151,7 +151,7 @@ function itemOperations(kind: Kind, gvk: GroupVersionKind): readonly Operation[]
     gvk,
     parameters: deleteParameters,
     body: { schema: `${metaV1}.DeleteOptions`, contentTypes: objectTypes, required: false },
-    answer: kind.deleteReturns === 'object' ? kind.schema.name : `${metaV1}.Status`,
+    responseSchema: kind.deleteReturns === 'object' ? kind.schema.name : `${metaV1}.Status`,
     codes: [200, 202],
   };
   return [
@@ -180,7 +180,7 @@ const read = (kind: Kind, gvk: GroupVersionKind, suffix: string): Operation => (
   action: 'get',
   gvk,
   parameters: [],
-  answer: kind.schema.name,
+  responseSchema: kind.schema.name,
   codes: [200],
 });
 

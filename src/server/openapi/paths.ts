@@ -3,7 +3,7 @@ import { refTo } from './components.ts';
 import type { Operation, PathOperations } from './operations.ts';
 import type { Parameter } from './parameters.ts';
 
-const answerTypes = ['application/json', 'application/yaml'];
+const responseTypes = ['application/json', 'application/yaml'];
 const phrases: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' };
 
 /** The `paths` entry of one path. */
@@ -34,7 +34,7 @@ function renderOperation(operation: Operation, dialect: Dialect): object {
     : {
         ...common,
         consumes: operation.body?.contentTypes ?? ['*/*'],
-        produces: answerTypes,
+        produces: responseTypes,
         schemes: ['https'],
         parameters: [...bodyParameter(operation), ...parameters],
         responses: responses(operation, dialect),
@@ -65,9 +65,9 @@ const bodyParameter = ({ body }: Operation): readonly object[] =>
         },
       ];
 
-function responses({ answer, codes }: Operation, dialect: Dialect): object {
-  const schema = { $ref: refTo(answer, dialect) };
-  const content = Object.fromEntries(answerTypes.map((type) => [type, { schema }]));
+function responses({ responseSchema, codes }: Operation, dialect: Dialect): object {
+  const schema = { $ref: refTo(responseSchema, dialect) };
+  const content = Object.fromEntries(responseTypes.map((type) => [type, { schema }]));
   const body = dialect === 'v3' ? { content } : { schema };
   return Object.fromEntries([
     ...codes.map((code) => [code, { description: phrases[code] ?? 'OK', ...body }]),

@@ -1,41 +1,45 @@
+import { notFound } from '../../api/errors.ts';
+import type { Kind } from '../../api/kind.ts';
 import type { Choice } from '../negotiate/accept.ts';
 import { negotiate } from '../negotiate/accept.ts';
-import { metadataPresenter } from '../negotiate/metadata.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
-import { convertedPresenter, storedPresenter } from '../negotiate/presenter.ts';
+import { convertedPresenter, metadataPresenter, storedPresenter } from '../negotiate/presenter.ts';
 import { parseIncludeObject, tablePresenter } from '../negotiate/table.ts';
+import { subresourcesOf } from '../discovery/subresources.ts';
 import { requestToken } from '../access/identity/token-request.ts';
 import type { ServerContext } from '../context.ts';
 import type { ApiRequest, ListReply, Reply } from '../reply.ts';
 import { jsonReply, methodNotAllowed } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
+import { subjectOf } from '../resource.ts';
 import { create } from './create.ts';
+import { refuseDamaged } from './damaged.ts';
 import { remove, removeCollection } from './delete.ts';
-import { get } from './get.ts';
 import { list } from './list.ts';
+import { parseRevision, revisionTooLarge } from './read-options.ts';
 import { patch } from './patch.ts';
 import { update } from './update.ts';
 import { watch } from './watch.ts';
 import type { Written } from './write-request.ts';
 
-interface Asked {
+interface Call {
   readonly request: ApiRequest;
   readonly warnings: string[];
 }
 
-/** Does what a request asks of a resource. */
+/** Calls the verb of a resource request and encodes its result. */
 export async function dispatchVerb(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  asked: Asked,
+  call: Call,
 ): Promise<Reply | ListReply> {
-  if (info.subresource === 'token') return requestToken(context, info, asked);
+  if (info.subresource === 'token') return requestToken(context, info, call);
   const { deprecation } = resource.kind;
-  if (deprecation !== undefined) asked.warnings.push(deprecation);
-  const presenter = presenterFor(context, resource, info, asked.request);
-  const { request } = asked;
+  if (deprecation !== undefined) call.warnings.push(deprecation);
+  const presenter = presenterFor(context, resource, info, call.request);
+  const { request } = call;
   switch (info.verb) {
     case 'get':
       return get(context, resource, info, presenter);
@@ -44,18 +48,35 @@ export async function dispatchVerb(
     case 'watch':
       return watch(context, resource, info, { request, presenter });
     case 'create':
-      return writtenReply(await create(context, resource, info, asked), presenter);
+      return writtenReply(await create(context, resource, info, call), presenter);
     case 'update':
-      return writtenReply(await update(context, resource, info, asked), presenter);
+      return writtenReply(await update(context, resource, info, call), presenter);
     case 'patch':
-      return writtenReply(await patch(context, resource, info, asked), presenter);
+      return writtenReply(await patch(context, resource, info, call), presenter);
     case 'delete':
-      return remove(context, resource, info, { ...asked, presenter });
+      return remove(context, resource, info, { ...call, presenter });
     case 'deletecollection':
-      return removeCollection(context, resource, info, { ...asked, presenter });
+      return removeCollection(context, resource, info, { ...call, presenter });
     case 'unsupported':
       return methodNotAllowed();
   }
+}
+
+/** GET of one object, not older than `resourceVersion`. */
+async function get(
+  context: ServerContext,
+  resource: Resource,
+  info: ResourceRequest,
+  presenter: Presenter,
+): Promise<Reply> {
+  const revision = parseRevision(info.query.get('resourceVersion') ?? '') ?? 0;
+  if (!(await context.watchCache.waitForRevision(revision)))
+    throw revisionTooLarge(revision, context.watchCache.revision);
+  const item = resource.cache.get(resource.cache.key(info.namespace, info.name));
+  if (item === undefined) refuseDamaged(context, resource, info);
+  if (item === undefined) throw notFound(subjectOf(resource, info.name));
+  if (item.problem !== undefined) throw item.problem;
+  return jsonReply(200, `${presenter.object(item)}\n`);
 }
 
 const writtenReply = ({ item, created }: Written, presenter: Presenter): Reply =>
@@ -86,4 +107,31 @@ function presenterFor(
         clock: context.clock,
       });
   }
+}
+
+/** Whether a path exists for a kind and supports the verb. */
+export type PathSupport = 'not found' | 'not allowed' | 'supported';
+
+const itemVerbs: readonly string[] = ['get', 'update', 'patch', 'delete'];
+
+/** Whether the kind serves the path and the verb of a request. */
+export function pathSupport(kind: Kind, info: ResourceRequest): PathSupport {
+  const { verb, name, namespace, subresource } = info;
+  if (namespace !== '' && !kind.namespaced) return 'not found';
+  if (subresource !== '') return subresourceSupport(kind, info);
+  // The name of a list or watch comes from a field selector; the path is that of the collection.
+  const isItem = name !== '' && verb !== 'list' && verb !== 'watch';
+  const isAllNamespaces = kind.namespaced && namespace === '';
+  if ((isAllNamespaces || !kind.stored) && isItem) return 'not found';
+  if (isAllNamespaces && !kind.stored) return 'not found';
+  if (isAllNamespaces && verb !== 'list' && verb !== 'watch') return 'not allowed';
+  const fits = isItem ? itemVerbs.includes(verb) : !itemVerbs.includes(verb);
+  return fits && (kind.verbs as readonly string[]).includes(verb) ? 'supported' : 'not allowed';
+}
+
+function subresourceSupport(kind: Kind, { subresource, verb, namespace }: ResourceRequest): PathSupport {
+  if (kind.namespaced && namespace === '') return 'not found';
+  const found = subresourcesOf(kind).find(({ name }) => name === subresource);
+  if (found === undefined) return 'not found';
+  return (found.verbs as readonly string[]).includes(verb) ? 'supported' : 'not allowed';
 }

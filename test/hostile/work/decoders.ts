@@ -21,7 +21,7 @@ import { negotiate } from '../../../src/server/negotiate/accept.ts';
 import { parseRequest } from '../../../src/server/request.ts';
 import { decodeToken } from '../../../src/server/verbs/continue-token.ts';
 import { parseWriteOptions } from '../../../src/server/verbs/write-options.ts';
-import { warningHeaders } from '../../../src/server/warnings.ts';
+import { warningHeaders } from '../../../src/server/reply.ts';
 
 /** Makes an input for n of something, and what reads it. */
 type Case = (n: number) => Input;

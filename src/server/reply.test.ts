@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
-import { warningHeaders } from './warnings.ts';
+import { warningHeaders } from './reply.ts';
 
 suite('Warning headers', () => {
   const table: readonly [name: string, given: readonly string[], want: readonly string[]][] = [
     ['none', [], []],
     ['one', ['unknown field'], ['299 - "unknown field"']],
-    ['each once, in order', ['b', 'a', 'b'], ['299 - "b"', '299 - "a"']],
+    ['distinct texts in order', ['b', 'a', 'b'], ['299 - "b"', '299 - "a"']],
     ['quotes and backslashes are escaped', ['a "b" \\c'], ['299 - "a \\"b\\" \\\\c"']],
-    ['nothing that ends a header', ['a\r\nb: c'], ['299 - "a??b: c"']],
-    ['only what a header carries', ['€'], ['299 - "?"']],
+    ['line breaks are replaced', ['a\r\nb: c'], ['299 - "a??b: c"']],
+    ['other characters are replaced', ['€'], ['299 - "?"']],
   ];
   for (const [name, given, want] of table) test(name, () => assert.deepEqual(warningHeaders(given), want));
 
-  test('past 4096 characters in all, each is cut to 256, and texts past 4096 are left out', () => {
+  test('beyond 4096 characters in total, each is truncated to 256, and texts beyond 4096 are left out', () => {
     const long = Array.from({ length: 30 }, (_, index) => `${index} ${'x'.repeat(300)}`);
     const headers = warningHeaders(long);
     assert.equal(headers.length, 16);
