@@ -7,7 +7,7 @@ import { testServer } from '../testing/server.ts';
 
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
-describe('refusals', () => {
+describe('403 responses', () => {
   let server: TestServer;
   let alice: TestClient;
   before(async () => {
@@ -94,7 +94,7 @@ describe('refusals', () => {
     });
   }
 
-  test('bindings to roles that do not exist are told', async () => {
+  test('name bound roles that do not exist', async () => {
     for (const [name, roleRef] of Object.entries({
       'gone-1': { kind: 'ClusterRole', name: 'gone-1' },
       'gone-2': { kind: 'Role', name: 'gone-2' },
@@ -110,7 +110,7 @@ describe('refusals', () => {
   });
 });
 
-describe('those without credentials', () => {
+describe('requests without credentials', () => {
   const rows: readonly (readonly [url: string, status: number])[] = [
     ['/healthz', 200],
     ['/livez', 200],
@@ -125,13 +125,13 @@ describe('those without credentials', () => {
     ['/api/v1/namespaces', 403],
     ['/nothing', 403],
   ];
-  test('reach health and version, as the default bindings have it', async () => {
+  test('reach health and version with the default bindings', async () => {
     await using server = await testServer();
     const nobody = server.as({ name: 'system:anonymous' });
     for (const [url, status] of rows) assert.equal((await nobody.ask('GET', url)).status, status, url);
   });
 
-  test('reach what a binding gives them', async () => {
+  test('have the permissions of bindings for anonymous users', async () => {
     await using server = await testServer();
     const body = {
       metadata: { name: 'public' },
@@ -145,7 +145,7 @@ describe('those without credentials', () => {
   });
 });
 
-describe('a secret stays one', () => {
+describe('a Secret is hidden', () => {
   const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
   const metadata = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
   const metadataList = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
@@ -166,7 +166,7 @@ describe('a secret stays one', () => {
     '/api/v1/secrets',
   ];
 
-  test('before those who may only look', async () => {
+  test('from users who may only view', async () => {
     await using server = await testServer();
     const body = { metadata: { name: 'key' }, stringData: { password: 'hunter2' } };
     assert.equal((await server.ask('POST', place, { body })).status, 201);
@@ -187,7 +187,7 @@ describe('a secret stays one', () => {
     }
   });
 
-  test('before those who may read another', async () => {
+  test('from users who may read another Secret', async () => {
     await using server = await testServer();
     for (const name of ['mine', 'yours']) {
       await server.ask('POST', place, { body: { metadata: { name }, stringData: { for: name } } });
@@ -218,14 +218,14 @@ describe('a secret stays one', () => {
       `/api/v1/secrets?fieldSelector=metadata.name=mine`,
     ];
     for (const url of refused) assert.equal((await sue.ask('GET', url)).status, 403, url);
-    // Both names at once match nothing, whichever of them was checked.
+    // Two different names match nothing.
     const both = await sue.ask('GET', `${place}?fieldSelector=metadata.name=mine,metadata.name=yours`);
     assert.deepEqual([both.status, both.body.items], [200, []]);
   });
 });
 
-describe('tricks of the path reach nothing', () => {
-  // What alice may do: read Services of `default`. Everything below aims at Secrets, or at another namespace.
+describe('manipulated paths reach nothing', () => {
+  // alice may read Services in `default`. Every path below targets Secrets or another namespace.
   const urls: readonly string[] = [
     '//api/v1/secrets',
     '/api//v1/secrets',
@@ -277,7 +277,7 @@ describe('tricks of the path reach nothing', () => {
     '/api/v1/services',
   ];
 
-  test('for a user with one small right', async () => {
+  test('for a user with one permission', async () => {
     await using server = await testServer();
     const secret = { metadata: { name: 'key' }, stringData: { password: 'hunter2' } };
     await server.ask('POST', '/api/v1/namespaces/default/secrets', { body: secret });
@@ -296,8 +296,8 @@ describe('tricks of the path reach nothing', () => {
   });
 });
 
-describe('rights come and go with what grants them', () => {
-  test('at once, and for the namespace alone', async () => {
+describe('permissions follow roles and bindings', () => {
+  test('immediately, and only in the namespace', async () => {
     await using server = await testServer();
     const rules = [{ verbs: ['get', 'list'], apiGroups: [''], resources: ['namespaces', 'configmaps'] }];
     await grant(server, { user: 'ned', namespace: 'default', rules });
@@ -318,7 +318,7 @@ describe('rights come and go with what grants them', () => {
     assert.equal(await read('/api/v1/namespaces/default'), 403);
   });
 
-  test('groups and service accounts hold them too, and nobody by a name that only looks like theirs', async () => {
+  test('also for groups and service accounts, but not for users with similar names', async () => {
     await using server = await testServer();
     const subjects = [
       { kind: 'Group', name: 'ops' },

@@ -7,19 +7,19 @@ import { attributesOf } from './rbac/attributes.ts';
 import { describeGrant } from './rbac/grants.ts';
 import { Policy } from './rbac/policy.ts';
 
-/** Its members may do everything, whatever roles there are: the way back in. */
+/** Members may do everything without any role, so that administrators cannot lock themselves out. */
 const mastersGroup = 'system:masters';
 
-/** Probes have no credentials; these paths tell them nothing but `ok`. */
+/** Probes have no credentials; these paths reveal nothing but health. */
 const alwaysAllowedPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);
 
-/** What was decided, and why as far as there is something to say. */
+/** A decision with its reason, which may be empty. */
 export interface Decision {
   readonly allowed: boolean;
   readonly reason: string;
 }
 
-/** Decides who may do what: members of `system:masters` everything, everybody else what roles allow. */
+/** Authorizes requests: members of `system:masters` may do everything, all others what RBAC allows. */
 export class Authorizer {
   readonly policy: Policy;
 
@@ -28,12 +28,12 @@ export class Authorizer {
   }
 
   isAllowed(user: User, attributes: Attributes): boolean {
-    return isMaster(user) || isOpen(attributes) || this.policy.grantFor(user, attributes) !== undefined;
+    return isMaster(user) || isAlwaysAllowed(attributes) || this.policy.grantFor(user, attributes) !== undefined;
   }
 
-  /** The same with a reason, which costs more. */
+  /** Decides with a reason, which is slower. */
   decide(user: User, attributes: Attributes): Decision {
-    if (isMaster(user) || isOpen(attributes)) return { allowed: true, reason: '' };
+    if (isMaster(user) || isAlwaysAllowed(attributes)) return { allowed: true, reason: '' };
     const grant = this.policy.grantFor(user, attributes);
     if (grant !== undefined) return { allowed: true, reason: `RBAC: allowed by ${describeGrant(grant)}` };
     const { missing } = this.policy.rulesFor(user, attributes.isResource ? attributes.namespace : '');
@@ -46,7 +46,7 @@ export class Authorizer {
     this.requireAttributes(user, attributesOf(info));
   }
 
-  /** The same for what a request turns out to need beside its own verb. */
+  /** Throws Kubernetes' 403 unless the user has a further permission that a request needs. */
   requireAttributes(user: User, attributes: Attributes): void {
     if (this.isAllowed(user, attributes)) return;
     throw refusal(user, attributes, this.decide(user, attributes).reason);
@@ -55,9 +55,10 @@ export class Authorizer {
 
 export const isMaster = ({ groups }: User): boolean => groups.includes(mastersGroup);
 
-const isOpen = (attributes: Attributes): boolean => !attributes.isResource && alwaysAllowedPaths.has(attributes.path);
+const isAlwaysAllowed = (attributes: Attributes): boolean =>
+  !attributes.isResource && alwaysAllowedPaths.has(attributes.path);
 
-/** Several errors as Kubernetes prints them. */
+/** Prints several errors as Kubernetes does. */
 const aggregate = (texts: readonly string[]): string =>
   texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`;
 
@@ -71,7 +72,7 @@ function refusal(user: User, attributes: Attributes, reason: string): Error {
 }
 
 function refusedText({ name: user }: User, attributes: Attributes): string {
-  // A method that no verb stands for has none to name.
+  // Methods without a verb are printed without one.
   const verb = attributes.verb === 'unsupported' ? '' : attributes.verb;
   const who = `User ${quote(user)} cannot ${verb}`;
   if (!attributes.isResource) return `${who} path ${quote(attributes.path)}`;
@@ -83,6 +84,6 @@ function refusedText({ name: user }: User, attributes: Attributes): string {
 
 const quote = (text: string): string => JSON.stringify(text);
 
-/** What a client sent must not come back as markup. */
+/** Escapes text of the client, which must not come back as markup. */
 const escaped = (text: string): string =>
   text.replace(/[&<>]/g, (character) => (character === '&' ? '&amp;' : character === '<' ? '&lt;' : '&gt;'));

@@ -1,4 +1,4 @@
-// Users × verbs × kinds × namespaces: what is expected, what the server does, and what a review says it would do.
+// Users × verbs × kinds × namespaces: the expected permissions, the behaviour of the server, and access reviews.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -12,7 +12,7 @@ import { partUser } from './part-user.ts';
 
 const part = (name: string): TestUser => ({ name: partUser(name) });
 
-/** Column of the table → who that is. The first three hold their role in `shop`, the rest in the whole cluster. */
+/** Column of the table → user. The first three hold their role in `shop`, the others in the whole cluster. */
 const users = {
   viewer: { name: 'viewer' },
   editor: { name: 'anyone', groups: ['editors'] },
@@ -30,7 +30,7 @@ type UserName = keyof typeof users;
 /**
  * r reads (get, list, watch); w writes (create, update, patch, delete, deletecollection); u updates and patches, e creates too;
  * c creates, updates and deletes; m creates and deletes; o only updates;
- * capitals hold in `default` too, small letters in `shop` alone; a dot is nothing.
+ * upper case holds in `default` too, lower case only in `shop`; a dot is no permission.
  */
 const expected = `
                        viewer editor owner auditor master stranger dns proxy balancer joiner
@@ -72,7 +72,7 @@ const letters: Readonly<Record<string, readonly Verb[]>> = {
   o: ['update'],
 };
 
-/** What a cell of the table allows in a namespace. */
+/** The verbs that a cell of the table allows in a namespace. */
 function allowedBy(cell: string, namespace: string): ReadonlySet<Verb> {
   const held = cell.split('').filter((letter) => namespace === 'shop' || letter === letter.toUpperCase());
   return new Set(held.flatMap((letter) => letters[letter.toLowerCase()] ?? []));
@@ -92,7 +92,7 @@ function pathOf({ group, version, plural, namespaced }: Kind, namespace: string)
   return `${root}${namespaced ? `/namespaces/${namespace}` : ''}/${plural}`;
 }
 
-/** Does it, as far as a dry run goes; false when the verb itself is refused. */
+/** Sends the request as a dry run; false if it is forbidden. */
 async function isDone(client: TestClient, kind: Kind, namespace: string, verb: Verb): Promise<boolean> {
   const path = pathOf(kind, namespace);
   const body = manifestOf(kind);
@@ -131,7 +131,7 @@ async function isAllowed(client: TestClient, kind: Kind, namespace: string, verb
   return body.status.allowed;
 }
 
-describe('the matrix of rights', () => {
+describe('the permission matrix', () => {
   let server: TestServer;
   before(async () => {
     server = await testServer();
@@ -167,7 +167,7 @@ describe('the matrix of rights', () => {
     });
   }
 
-  test('a review and the server agree about every kind there is', async () => {
+  test('access reviews and the server agree about every kind', async () => {
     for (const [name, user] of Object.entries(users)) {
       const client = server.as(user);
       for (const kind of kinds.filter(({ stored }) => stored)) {

@@ -1,2 +1,2 @@
-/** The user as which a part of Fairlead acts. */
+/** The user name of a part of Fairlead. */
 export const partUser = (part: string): string => `system:fairlead:${part}`;

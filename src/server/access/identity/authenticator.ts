@@ -7,7 +7,7 @@ import type { StaticTokens } from './static-tokens.ts';
 import type { Verdict } from './verdict.ts';
 import { anonymous, unknownToken } from './verdict.ts';
 
-/** What a request brings to show who sends it. */
+/** The credentials of a request. */
 export interface Credentials {
   readonly socket: TLSSocket | undefined;
   readonly authorization: string | undefined;
@@ -21,7 +21,7 @@ export interface AuthenticatorOptions {
   readonly accountTokens: ServiceAccountTokens;
 }
 
-/** Tells who sends a request: by client certificate, else by token. The first that is right wins, as in Kubernetes. */
+/** Authenticates requests by client certificate or token. The first valid credential wins, as in Kubernetes. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
 
@@ -30,8 +30,8 @@ export class Authenticator {
   }
 
   /**
-   * The user; anonymous when no credentials were given; undefined when none of those given is right. For a token that
-   * was not seen before, what finds out: it costs more than all else.
+   * Returns the user: anonymous without credentials, undefined if no credential is valid. For a token that is not cached,
+   * returns a function that verifies it, since that is far more expensive than everything else.
    */
   identify(credentials: Credentials): User | undefined | (() => Promise<User | undefined>) {
     const { certificates, accountTokens } = this.#options;
@@ -47,14 +47,14 @@ export class Authenticator {
     return async () => userIn(await accountTokens.verify(token, accountTokens.audiences));
   }
 
-  /** Whom a token stands for when it is shown to one of `audiences`; to this server, when there are none. */
+  /** Verifies a token for one of `audiences`, or for this server if the list is empty. */
   async review(token: string, audiences: readonly string[]): Promise<Verdict> {
     const { staticTokens, accountTokens } = this.#options;
-    const asked = audiences.length === 0 ? accountTokens.audiences : audiences;
+    const wanted = audiences.length === 0 ? accountTokens.audiences : audiences;
     const user = staticTokens.userOf(token);
-    if (user === undefined) return accountTokens.verify(token, asked);
-    // These tokens are for this server only.
-    const shared = asked.filter((audience) => accountTokens.audiences.includes(audience));
+    if (user === undefined) return accountTokens.verify(token, wanted);
+    // Static tokens are valid for this server only.
+    const shared = wanted.filter((audience) => accountTokens.audiences.includes(audience));
     return shared.length === 0 ? unknownToken : { valid: true, user, audiences: shared };
   }
 }
@@ -63,14 +63,14 @@ const userIn = (verdict: Verdict): User | undefined => (verdict.valid ? verdict.
 
 const protocolPrefix = 'base64url.bearer.authorization.k8s.io.';
 
-/** The token of an `Authorization` header, read as Kubernetes does; undefined when there is none, or another scheme. */
+/** The bearer token of an `Authorization` header, parsed as in Kubernetes; undefined if there is none. */
 export function bearerToken(authorization: string | undefined): string | undefined {
   if (authorization === undefined) return undefined;
   const [scheme = '', token = ''] = authorization.trim().split(' ', 2);
   return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
 }
 
-/** The token that a browser's WebSocket, which cannot set headers, brings as a subprotocol. */
+/** The token in a WebSocket subprotocol, for browsers, which cannot set headers. */
 export function protocolToken(protocols: string | undefined): string | undefined {
   if (protocols === undefined) return undefined;
   const offered = protocols.split(',').map((protocol) => protocol.trim());

@@ -9,12 +9,12 @@ import type { ApiObject } from '../../../api/metadata.ts';
 import type { Lookup } from './bound-objects.ts';
 import type { BoundObject, KubernetesClaims } from './claims.ts';
 
-/** The account of a Pod that names none. */
+/** The account of Pods without `serviceAccountName`. */
 const defaultAccount = 'default';
 
 /**
- * What a token says about the object that it is to be bound to. Throws in Kubernetes' words when there is no such
- * object, when it is another than the reference means, or when the account has nothing to do with it.
+ * The claims about the object that a token is bound to. Throws with the messages of Kubernetes if the object does not
+ * exist, has another UID than the reference, or does not belong to the account.
  */
 export function bindingClaims(
   reference: BoundObjectReference | undefined,
@@ -26,9 +26,9 @@ export function bindingClaims(
     found(reference, kind, lookup(kind, namespace, reference.name ?? ''));
   switch (`${reference.apiVersion ?? ''}/${reference.kind ?? ''}`) {
     case 'v1/Pod': {
-      const pod = find(podKind, account.namespace) as Pod; // what that cache holds
+      const pod = find(podKind, account.namespace) as Pod; // the kind is that of Pods
       const own = pod.spec.serviceAccountName ?? '';
-      if (account.name !== (own === '' ? defaultAccount : own)) throw foreignPod(account.name);
+      if (account.name !== (own === '' ? defaultAccount : own)) throw otherAccount(account.name);
       return { pod: checked(reference, pod), ...nodeOf(pod.spec.nodeName ?? '', lookup) };
     }
     case 'v1/Secret':
@@ -46,7 +46,7 @@ function found({ name = '' }: BoundObjectReference, { plural }: Kind, object: Ap
   return object;
 }
 
-/** The object may have been deleted and made again since the reference was written. */
+/** The object may have been recreated since the reference was written. */
 function checked({ kind = '', uid = '' }: BoundObjectReference, { metadata }: ApiObject): BoundObject {
   const { name = '', uid: actual = '' } = metadata;
   if (uid === '' || uid === actual) return { name, uid: actual };
@@ -56,19 +56,19 @@ function checked({ kind = '', uid = '' }: BoundObjectReference, { metadata }: Ap
   );
 }
 
-/** Where a Pod runs; a node that is gone is named all the same. */
+/** The node of a Pod; without a UID if the node no longer exists. */
 function nodeOf(name: string, lookup: Lookup): Pick<KubernetesClaims, 'node'> {
   if (name === '') return {};
   const uid = lookup(nodeKind, '', name)?.metadata.uid;
   return { node: { name, ...(uid === undefined ? {} : { uid }) } };
 }
 
-const foreignPod = (account: string): Error =>
+const otherAccount = (account: string): Error =>
   badRequest(
     `cannot bind token for serviceaccount ${JSON.stringify(account)} to pod running with different serviceaccount name.`,
   );
 
-/** As Go prints a group, version and kind. */
+/** Prints a group, version and kind as Go does. */
 function printedType({ apiVersion = '', kind = '' }: BoundObjectReference): string {
   const [first = '', second] = apiVersion.split('/');
   return second === undefined ? `/${first}, Kind=${kind}` : `${first}/${second}, Kind=${kind}`;

@@ -7,10 +7,10 @@ import type { ApiObject } from '../../../api/metadata.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { KubernetesClaims } from './claims.ts';
 
-/** Finds an object by kind and name; '' is the namespace of nodes. */
+/** Returns an object by kind, namespace ('' for nodes) and name. */
 export type Lookup = (kind: Kind, namespace: string, name: string) => ApiObject | undefined;
 
-/** Looks objects up in the watch cache. */
+/** A lookup in the watch cache. */
 export const lookupIn =
   (watchCache: WatchCache): Lookup =>
   (kind, namespace, name) => {
@@ -18,13 +18,13 @@ export const lookupIn =
     return cache.get(cache.key(namespace, name))?.object;
   };
 
-/** What is being deleted is still good for this long, as in Kubernetes. */
+/** Terminating objects stay valid for this long, as in Kubernetes. */
 const deletionLeewayMs = 60_000;
 const invalidated = 'service account token has been invalidated';
 
 /**
- * Why a token no longer stands for its account, in Kubernetes' words; undefined when it does. The account and what the
- * token is bound to must exist and be the same objects as when the token was made.
+ * The error of Kubernetes if a token is no longer valid: the account and the bound objects must exist with the UIDs that
+ * the token names. Undefined if it is valid.
  */
 export function boundObjectError(claims: KubernetesClaims, lookup: Lookup, now: number): string | undefined {
   const { namespace, serviceaccount, pod, secret, node } = claims;
@@ -43,7 +43,7 @@ export function boundObjectError(claims: KubernetesClaims, lookup: Lookup, now: 
   return (
     (secret === undefined ? undefined : check(secretKind, namespace, secret, 'secret')) ??
     (pod === undefined ? undefined : check(podKind, namespace, pod, 'pod')) ??
-    // The node of a Pod only tells where it runs.
+    // The node of a Pod is only informative.
     (node === undefined || pod !== undefined ? undefined : check(nodeKind, '', node, 'node'))
   );
 }

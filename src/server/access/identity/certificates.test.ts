@@ -30,7 +30,7 @@ interface Asked {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 }
 
-describe('who a connection is', () => {
+describe('authentication of a connection', () => {
   const stack = new AsyncDisposableStack();
   let [ca, otherCa, presented]: KeyPair[] = [];
   let server: RunningServer;
@@ -42,7 +42,7 @@ describe('who a connection is', () => {
   before(async () => {
     const validity = { now: new Date(), days: 30 };
     ca = await issueCa('test-ca', validity);
-    otherCa = await issueCa('test-ca', validity); // of the same name, which proves nothing
+    otherCa = await issueCa('test-ca', validity); // with the same name
     presented = await issued(serving);
     const store = stack.use(openMemoryStore());
     server = await startServer({
@@ -103,17 +103,17 @@ describe('who a connection is', () => {
       want: 401,
     },
     { name: 'a certificate of another authority', as: () => issued(alice, otherCa), want: 401 },
-    { name: 'a certificate that signed itself', as: () => issueCa('alice', { now: new Date(), days: 1 }), want: 401 },
+    { name: 'a self-signed certificate', as: () => issueCa('alice', { now: new Date(), days: 1 }), want: 401 },
     { name: 'the certificate of a server', as: () => issued(serving), want: 401 },
     {
-      name: 'a certificate without a name',
+      name: 'a certificate without a common name',
       as: () => issued({ ...alice, commonName: '', groups: ['system:masters'] }),
       want: 'system:anonymous',
     },
     { name: 'a token', token: 'secret', want: 'robot' },
     { name: 'a wrong token', token: 'guess', want: 401 },
-    { name: 'a token that looks like one of ours', token: 'eyJhbGciOiJFUzI1NiIsImtpZCI6IngifQ.e30.AAAA', want: 401 },
-    { name: 'a certificate and a token: the certificate', as: () => issued(alice), token: 'secret', want: 'alice' },
+    { name: 'a token of another issuer', token: 'eyJhbGciOiJFUzI1NiIsImtpZCI6IngifQ.e30.AAAA', want: 401 },
+    { name: 'a certificate and a token of different users', as: () => issued(alice), token: 'secret', want: 'alice' },
     { name: 'a certificate and a wrong token', as: () => issued(alice), token: 'guess', want: 'alice' },
     { name: 'a foreign certificate and a token', as: () => issued(alice, otherCa), token: 'secret', want: 'robot' },
     { name: 'a foreign certificate and a wrong token', as: () => issued(alice, otherCa), token: 'guess', want: 401 },
@@ -125,7 +125,7 @@ describe('who a connection is', () => {
     });
   }
 
-  test('the name is the user, the organisations are the groups, and the certificate is told by its digest', async () => {
+  test('uses the common name as user, organisations as groups, and the digest as credential ID', async () => {
     const pair = await issued(alice);
     const { status, body } = await ask({ as: pair });
     assert.equal(status, 201);
@@ -138,14 +138,14 @@ describe('who a connection is', () => {
     });
   });
 
-  test('names may have any letter', async () => {
+  test('accepts non-ASCII names', async () => {
     const groups = ['a, b', 'O=system:masters', 'CN=root', 'ä/ö"ü'];
     const { body } = await ask({ as: await issued({ use: 'client', commonName: 'J. Müller, CN=x', groups }) });
     assert.equal(body.status.userInfo.username, 'J. Müller, CN=x');
     assert.deepEqual(body.status.userInfo.groups, [...groups, 'system:authenticated']);
   });
 
-  test('over HTTP/2 it is the same', async () => {
+  test('works the same over HTTP/2', async () => {
     const { cert, key } = await issued(alice);
     const session = connectHttp2(server.url, { ca: ca?.cert ?? '', cert, key });
     try {
@@ -159,7 +159,7 @@ describe('who a connection is', () => {
     }
   });
 
-  test('a certificate that expires while it is connected is refused from then on', async (context) => {
+  test('rejects a certificate that expires on an open connection', async (context) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     try {
       const as = await issued(alice);
@@ -172,7 +172,7 @@ describe('who a connection is', () => {
     }
   });
 
-  test('headers of impersonation come one by one over both protocols', async () => {
+  test('receives impersonation headers separately over both protocols', async () => {
     const as = await issued({ use: 'client', commonName: 'root', groups: ['system:masters'] });
     const headers = {
       'impersonate-user': 'bob',
@@ -201,11 +201,11 @@ describe('who a connection is', () => {
     }
   });
 
-  test('authorities change while connections are open', async () => {
+  test('applies changed authorities to open connections', async () => {
     assert.ok(ca !== undefined && otherCa !== undefined && presented !== undefined);
     const [old, next] = [await issued(alice), await issued({ ...alice, commonName: 'new-alice' }, otherCa)];
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const resuming = new Agent({ keepAlive: false }); // new connections with the TLS session of the one before
+    const resuming = new Agent({ keepAlive: false }); // resumes the previous TLS session
     try {
       assert.deepEqual([await userOf({ as: old, agent }), await userOf({ as: next })], ['alice', 401]);
       assert.equal(await userOf({ as: old, agent: resuming }), 'alice');

@@ -5,21 +5,21 @@ import { isSignedBy, readCertificates } from '../../pki/renewal.ts';
 import type { User } from '../../reply.ts';
 import { anonymous, authenticated, credentialId } from './verdict.ts';
 
-/** What the certificate of a connection says: a user, nothing at all, or something that cannot be believed. */
+/** The result for a connection: a user, no certificate, or a certificate that is not accepted. */
 export type CertificateVerdict = User | 'none' | 'refused';
 
-interface Held {
+interface CachedVerdict {
   readonly verdict: CertificateVerdict;
-  /** When the certificate expires. */
+  /** The expiry of the certificate, in milliseconds since the epoch. */
   readonly until: number;
   readonly trust: readonly X509Certificate[];
 }
 
-/** Tells users by the client certificates of their connections. */
+/** Authenticates users by the client certificates of their connections. */
 export class ClientCertificates {
   readonly #clock: () => number;
-  /** A connection keeps its certificate, so it is read once. */
-  readonly #bySocket = new WeakMap<object, Held>();
+  /** Each connection's certificate is parsed once. */
+  readonly #bySocket = new WeakMap<object, CachedVerdict>();
   #trust: readonly X509Certificate[];
 
   /** `ca`: the authorities that are trusted, as PEM. */
@@ -28,42 +28,42 @@ export class ClientCertificates {
     this.#clock = clock;
   }
 
-  /** Trusts these authorities from now on, also for connections that are open. */
+  /** Replaces the trusted authorities, also for open connections. */
   trust(ca: string): void {
     this.#trust = readCertificates(ca);
   }
 
   verdictOf(socket: TLSSocket): CertificateVerdict {
-    let held = this.#bySocket.get(socket);
-    if (held === undefined || held.trust !== this.#trust) {
-      held = this.#read(socket);
-      this.#bySocket.set(socket, held);
+    let cached = this.#bySocket.get(socket);
+    if (cached === undefined || cached.trust !== this.#trust) {
+      cached = this.#read(socket);
+      this.#bySocket.set(socket, cached);
     }
-    if (held.until <= this.#clock()) return 'refused';
-    return held.verdict;
+    if (cached.until <= this.#clock()) return 'refused';
+    return cached.verdict;
   }
 
   /**
-   * The handshake checked a chain, perhaps to an authority that is trusted no more. One of today's must have signed the
-   * certificate itself: while authorities are rotated, links between them would make a certificate of one cluster
-   * acceptable to another.
+   * The handshake verified a chain, possibly to an authority that is no longer trusted. A trusted authority must have
+   * signed the certificate itself: during a rotation, cross certificates would make the certificates of one cluster valid
+   * for another.
    */
-  #read(socket: TLSSocket): Held {
+  #read(socket: TLSSocket): CachedVerdict {
     const trust = this.#trust;
     const certificate = socket.getPeerCertificate();
     if (certificate?.subject === undefined) return { verdict: 'none', until: Infinity, trust };
     const until = Date.parse(certificate.valid_to);
-    if (!socket.authorized || !isIssuedByOne(new X509Certificate(certificate.raw), trust)) {
+    if (!socket.authorized || !isSignedByAny(new X509Certificate(certificate.raw), trust)) {
       return { verdict: 'refused', until, trust };
     }
     return { verdict: userOf(certificate.subject, certificate.fingerprint256), until, trust };
   }
 }
 
-const isIssuedByOne = (certificate: X509Certificate, authorities: readonly X509Certificate[]): boolean =>
+const isSignedByAny = (certificate: X509Certificate, authorities: readonly X509Certificate[]): boolean =>
   authorities.some((authority) => isSignedBy(certificate, authority));
 
-/** The common name is the user and the organisations are the groups. Without a name there is nobody: anonymous. */
+/** The common name is the user and the organisations are the groups. Without a common name the user is anonymous. */
 function userOf(subject: NodeJS.Dict<string | string[]>, fingerprint: string): User {
   const name = [subject['CN'] ?? ''].flat().at(-1) ?? '';
   if (name === '') return anonymous;

@@ -1,10 +1,10 @@
-/** Names an object that existed when a token was made. */
+/** A reference to an object that existed when the token was issued. */
 export interface BoundObject {
   readonly name: string;
   readonly uid: string;
 }
 
-/** What a token of a service account says, in the names that Kubernetes gives them. */
+/** The claims of a service account token, with Kubernetes' names. */
 export interface TokenClaims {
   readonly iss: string;
   readonly sub: string;
@@ -22,11 +22,11 @@ export interface KubernetesClaims {
   readonly serviceaccount: BoundObject;
   readonly pod?: BoundObject;
   readonly secret?: BoundObject;
-  /** A node that is gone has no UID in tokens of its Pods. */
+  /** Without a UID in tokens of Pods whose node no longer exists. */
   readonly node?: { readonly name: string; readonly uid?: string };
 }
 
-/** The name under which a service account acts. */
+/** The user name of a service account. */
 export const accountUserName = (namespace: string, name: string): string =>
   `system:serviceaccount:${namespace}:${name}`;
 
@@ -36,7 +36,7 @@ export const accountGroups = (namespace: string): readonly string[] => [
   `system:serviceaccounts:${namespace}`,
 ];
 
-/** The claims of a token whose signature is good; undefined when they are not those of a service account. */
+/** Reads the claims of a token with a valid signature; undefined if they are not those of a service account. */
 export function readClaims(payload: Readonly<Record<string, unknown>>): TokenClaims | undefined {
   const { iss, sub, aud, exp, iat, nbf, jti, 'kubernetes.io': own } = payload;
   const kubernetes = readKubernetes(own);
@@ -52,7 +52,7 @@ function readKubernetes(value: unknown): KubernetesClaims | undefined {
   if (!isRecord(value)) return undefined;
   const { namespace, serviceaccount, pod, secret, node } = value;
   if (!isString(namespace) || !isBound(serviceaccount)) return undefined;
-  // A reference that cannot be read must not become a token without one.
+  // A malformed reference must not yield an unbound token.
   if ((pod !== undefined && !isBound(pod)) || (secret !== undefined && !isBound(secret))) return undefined;
   if (node !== undefined && !isNode(node)) return undefined;
   return {

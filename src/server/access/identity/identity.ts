@@ -7,7 +7,7 @@ import type { StaticToken } from './static-tokens.ts';
 import { StaticTokens } from './static-tokens.ts';
 import type { TokenKeys } from './token-keys.ts';
 
-/** Everything a server knows about who is who. */
+/** The authentication of a server. */
 export interface Identity {
   readonly certificates: ClientCertificates;
   readonly accountTokens: ServiceAccountTokens;
@@ -25,10 +25,10 @@ export interface IdentityOptions {
   readonly uid: () => string;
 }
 
-/** The issuer of tokens unless another is named: Kubernetes' own name for the API server. */
+/** The default issuer of tokens: Kubernetes' own name for the API server. */
 export const defaultIssuer = 'https://kubernetes.default.svc.cluster.local';
 
-/** Puts the ways to tell a user together. The issuer is also the audience, unless a token asks for another. */
+/** Creates the authenticators. The issuer is also the default audience of tokens. */
 export function createIdentity({ ca, tokens, keys, issuer, watchCache, clock, uid }: IdentityOptions): Identity {
   const certificates = new ClientCertificates(ca, clock);
   const accountTokens = new ServiceAccountTokens({

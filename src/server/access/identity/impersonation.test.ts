@@ -15,12 +15,12 @@ const users: readonly {
   readonly want: Partial<User> | undefined;
 }[] = [
   { name: 'no header', headers: [['Accept', '*/*']], want: undefined },
-  { name: 'a header of no meaning', headers: [['Impersonate-Foo', 'x']], want: undefined },
+  { name: 'an unknown header', headers: [['Impersonate-Foo', 'x']], want: undefined },
   { name: 'an empty user', headers: [['Impersonate-User', '']], want: undefined },
   { name: 'a user', headers: [['Impersonate-User', 'bob']], want: { name: 'bob', groups: [known] } },
-  { name: 'names in any case', headers: [['IMPERSONATE-user', 'bob']], want: { name: 'bob', groups: [known] } },
+  { name: 'header names in any case', headers: [['IMPERSONATE-user', 'bob']], want: { name: 'bob', groups: [known] } },
   {
-    name: 'groups, of which one has a comma',
+    name: 'a group with a comma',
     headers: [
       ['Impersonate-User', 'bob'],
       ['Impersonate-Group', 'g,h'],
@@ -39,7 +39,7 @@ const users: readonly {
     want: { name: 'bob', uid: '1', groups: [known] },
   },
   {
-    name: 'extras: keys in lower case, decoded, as they are if they cannot be',
+    name: 'extras: keys in lower case, percent-decoded if valid',
     headers: [
       ['Impersonate-User', 'bob'],
       ['Impersonate-Extra-Scopes', 'a, b'],
@@ -54,17 +54,17 @@ const users: readonly {
     },
   },
   {
-    name: 'a name in UTF-8, as the bytes come',
+    name: 'a name in UTF-8',
     headers: [['Impersonate-User', Buffer.from('Jürgen').toString('latin1')]],
     want: { name: 'Jürgen', groups: [known] },
   },
   {
-    name: 'an account, with its groups',
+    name: 'a service account, with its groups',
     headers: [['Impersonate-User', account]],
     want: { name: account, groups: ['system:serviceaccounts', 'system:serviceaccounts:shop', known] },
   },
   {
-    name: 'an account with other groups',
+    name: 'a service account with other groups',
     headers: [
       ['Impersonate-User', account],
       ['Impersonate-Group', 'g'],
@@ -72,7 +72,7 @@ const users: readonly {
     want: { name: account, groups: ['g', known] },
   },
   {
-    name: 'what only looks like an account',
+    name: 'a name that is not a valid service account',
     headers: [['Impersonate-User', 'system:serviceaccount:shop:B_']],
     want: { name: 'system:serviceaccount:shop:B_', groups: [known] },
   },
@@ -82,7 +82,7 @@ const users: readonly {
     want: { name: 'system:anonymous', groups: [unknown] },
   },
   {
-    name: 'nobody who says to be known',
+    name: 'the anonymous user in the group of authenticated users',
     headers: [
       ['Impersonate-User', 'system:anonymous'],
       ['Impersonate-Group', known],
@@ -90,7 +90,7 @@ const users: readonly {
     want: { name: 'system:anonymous', groups: [known, unknown] },
   },
   {
-    name: 'somebody unknown',
+    name: 'a user in the group of unauthenticated users',
     headers: [
       ['Impersonate-User', 'bob'],
       ['Impersonate-Group', unknown],
@@ -98,7 +98,7 @@ const users: readonly {
     want: { name: 'bob', groups: [unknown] },
   },
 ];
-describe('whom headers ask for', () => {
+describe('the user of impersonation headers', () => {
   for (const { name, headers, want } of users) {
     test(name, () => {
       const asked = readImpersonation(headers.flat());
@@ -119,14 +119,14 @@ const withoutUser: readonly (readonly [headers: Readonly<Record<string, string>>
   ],
 ];
 for (const [headers, want] of withoutUser) {
-  test(`${Object.keys(headers).join(' and ')} without a user is a 400`, async () => {
+  test(`${Object.keys(headers).join(' and ')} without a user are rejected with 400`, async () => {
     await using server = await testServer();
     const { status, body } = await server.ask('GET', '/api/v1/namespaces', { headers });
     assert.deepEqual([status, body.message], [400, `requested [${want}] without impersonating a user`]);
   });
 }
 
-test('each thing is asked for in Kubernetes’ order', () => {
+test('checks targets in the order of Kubernetes', () => {
   const headers = [
     'Impersonate-Uid',
     '7',
@@ -148,8 +148,8 @@ test('each thing is asked for in Kubernetes’ order', () => {
   ]);
 });
 
-/** Who may impersonate what, by roles; and what becomes of whoever tries. */
-describe('who may be taken for whom', () => {
+/** Impersonation by role: who may impersonate whom. */
+describe('impersonation', () => {
   const rules: Readonly<Record<string, readonly object[]>> = {
     'any-user': [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'] }],
     'only-bob': [{ apiGroups: [''], resources: ['users'], resourceNames: ['bob'], verbs: ['impersonate'] }],
@@ -200,7 +200,7 @@ describe('who may be taken for whom', () => {
     ['system:anonymous', masters, '|users|bob'],
   ];
   for (const [who, headers, refusal] of matrix) {
-    test(`${who} as ${Object.values(headers).join(', ')}: ${refusal === undefined ? 'may' : 'may not'}`, async () => {
+    test(`${who} as ${Object.values(headers).join(', ')}: ${refusal === undefined ? 'allowed' : 'forbidden'}`, async () => {
       await using server = await testServer();
       const rbac = '/apis/rbac.authorization.k8s.io/v1';
       for (const [name, role] of Object.entries(rules)) {
@@ -230,7 +230,7 @@ describe('who may be taken for whom', () => {
     });
   }
 
-  test('whoever is taken for another has the rights of the other, and no more', async () => {
+  test('gives exactly the permissions of the impersonated user', async () => {
     await using server = await testServer();
     const { status, body } = await server.ask('GET', '/api/v1/namespaces', { headers: bob });
     assert.equal(status, 403);

@@ -4,7 +4,7 @@ import type { ApiRequest, Impersonation, User } from '../../reply.ts';
 import { accountGroups } from './claims.ts';
 import { anonymous } from './verdict.ts';
 
-/** One thing that a user must be allowed to `impersonate`. */
+/** An object that the user must be allowed to `impersonate`. */
 export interface ImpersonationTarget {
   readonly group: '' | 'authentication.k8s.io';
   readonly resource: 'users' | 'groups' | 'serviceaccounts' | 'uids' | 'userextras';
@@ -20,8 +20,8 @@ const authenticatedGroup = 'system:authenticated';
 const unauthenticatedGroup = 'system:unauthenticated';
 
 /**
- * What the impersonation headers of a request ask for; undefined when there are none. `rawHeaders` has names and values
- * by turns, as sent: a group may contain a comma, so values that were joined cannot be told apart again.
+ * Reads the impersonation headers; undefined without any. `rawHeaders` alternates names and values as sent: a group may
+ * contain a comma, so joined values cannot be split again.
  */
 export function readImpersonation(rawHeaders: readonly string[]): Impersonation | undefined {
   const groups: string[] = [];
@@ -47,9 +47,9 @@ export function readImpersonation(rawHeaders: readonly string[]): Impersonation 
   return isAsked ? { user: user ?? '', uid: uid ?? '', groups, extra } : undefined;
 }
 
-/** Whether a header is one of these, in whatever case it was sent. */
+/** Whether a header is an impersonation header, in any case. */
 export const isImpersonationHeader = (name: string): boolean =>
-  // The length of the shortest comes first: this runs for every header of every request.
+  // The cheap checks come first: this runs for every header of every request.
   name.length >= prefix.length && (name[0] === 'i' || name[0] === 'I') && name.toLowerCase().startsWith(prefix);
 
 /** Node reads the bytes of a header as Latin-1; names are UTF-8. */
@@ -59,28 +59,28 @@ function decoded(key: string): string {
   try {
     return decodeURIComponent(key);
   } catch {
-    return key; // kept as it is, as in Kubernetes
+    return key; // as in Kubernetes
   }
 }
 
 /**
- * The request as the user that it asks to be taken for. `allow` throws a 403 for what the real user may not impersonate,
- * and is asked about each thing in turn.
+ * Returns the request with the impersonated user. `allow` throws a 403 for a target that the real user may not
+ * impersonate, and is called for each target in order.
  */
 export function impersonate(
   request: ApiRequest,
-  asked: Impersonation,
-  allow: (user: User, thing: ImpersonationTarget) => void,
+  impersonation: Impersonation,
+  allow: (user: User, target: ImpersonationTarget) => void,
 ): ApiRequest {
-  for (const thing of impersonationTargets(asked)) allow(request.user, thing);
-  return { ...request, user: impersonatedUser(asked), impersonator: request.user, impersonation: undefined };
+  for (const target of impersonationTargets(impersonation)) allow(request.user, target);
+  return { ...request, user: impersonatedUser(impersonation), impersonator: request.user, impersonation: undefined };
 }
 
-/** Everything that must be allowed, in the order in which Kubernetes asks. Throws a 400 when no user is named. */
-export function impersonationTargets(asked: Impersonation): readonly ImpersonationTarget[] {
-  const { user, groups, extra, uid } = asked;
+/** All targets that must be allowed, in the order of Kubernetes. Throws a 400 if no user is named. */
+export function impersonationTargets(impersonation: Impersonation): readonly ImpersonationTarget[] {
+  const { user, groups, extra, uid } = impersonation;
   const extras = [...extra].flatMap(([key, values]) => values.map((value) => ({ key, value })));
-  if (user === '') throw withoutUser(asked);
+  if (user === '') throw userMissing(impersonation);
   const core = { group: '', subresource: '', namespace: '' } as const;
   const own = { group: 'authentication.k8s.io', subresource: '', namespace: '' } as const;
   const account = splitAccountName(user);
@@ -94,7 +94,7 @@ export function impersonationTargets(asked: Impersonation): readonly Impersonati
   ];
 }
 
-/** The user that a request goes on as, once everything was allowed. */
+/** The impersonated user. */
 export function impersonatedUser({ user, groups, extra, uid }: Impersonation): User {
   const account = splitAccountName(user);
   const own = groups.length === 0 && account !== undefined ? accountGroups(account.namespace) : groups;
@@ -106,13 +106,13 @@ export function impersonatedUser({ user, groups, extra, uid }: Impersonation): U
   };
 }
 
-/** Everybody is known or unknown, unless the request has said so itself. */
+/** Adds the group of authenticated or unauthenticated users unless the headers name one of them. */
 function missingGroup(user: string, groups: readonly string[]): readonly string[] {
   if (user === anonymous.name) return groups.includes(unauthenticatedGroup) ? [] : [unauthenticatedGroup];
   return groups.includes(authenticatedGroup) || groups.includes(unauthenticatedGroup) ? [] : [authenticatedGroup];
 }
 
-/** The parts of a service account's user name; undefined when it is not one. */
+/** Splits the user name of a service account; undefined for other names. */
 function splitAccountName(user: string): { readonly namespace: string; readonly name: string } | undefined {
   const parts = user.split(':');
   const [system, word, namespace = '', name = ''] = parts;
@@ -121,8 +121,8 @@ function splitAccountName(user: string): { readonly namespace: string; readonly 
   return isValid ? { namespace, name } : undefined;
 }
 
-/** As Go prints the references that Kubernetes has made of the headers by then. */
-function withoutUser({ groups, extra, uid }: Impersonation): Error {
+/** The message of Kubernetes, which prints object references as Go does. */
+function userMissing({ groups, extra, uid }: Impersonation): Error {
   const own = 'authentication.k8s.io/v1';
   const references = [
     ...groups.map((name) => `{Group  ${name}    }`),

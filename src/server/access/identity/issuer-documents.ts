@@ -4,10 +4,10 @@ import type { Reply } from '../../reply.ts';
 const configurationPath = '/.well-known/openid-configuration';
 const keysPath = '/openid/v1/jwks';
 
-/** The paths of the documents by which others check tokens of this server (OpenID Connect Discovery). */
+/** The paths of the OpenID Connect discovery documents, with which others verify tokens of this server. */
 export const issuerPaths: readonly string[] = [configurationPath, keysPath];
 
-/** The document at a path; undefined when it is neither. `address` is `host:port` as clients reach this server. */
+/** The document at a path; undefined for other paths. `address` is `host:port` as clients reach this server. */
 export async function issuerReply(
   path: string,
   tokens: ServiceAccountTokens,

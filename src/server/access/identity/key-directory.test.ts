@@ -11,7 +11,7 @@ const day = 24 * 60 * 60_000;
 
 class Directory implements AsyncDisposable {
   readonly path: string;
-  readonly complaints: string[] = [];
+  readonly messages: string[] = [];
   now = Date.now();
 
   private constructor(path: string) {
@@ -26,7 +26,7 @@ class Directory implements AsyncDisposable {
     return openKeyDirectory({
       path: this.path,
       clock: () => this.now,
-      onDamaged: (message) => void this.complaints.push(message),
+      onDamaged: (message) => void this.messages.push(message),
     });
   }
 
@@ -37,7 +37,7 @@ class Directory implements AsyncDisposable {
 
 const kids = (keys: TokenKeys): string[] => keys.all().map(({ kid }) => kid);
 
-test('the first start makes a key that only its owner can read, and the next start uses it', async () => {
+test('creates a key with private file modes at the first start and uses it at the next', async () => {
   await using directory = await Directory.make();
   const { kid } = await (await directory.open()).signing();
   const [file = '', ...others] = await readdir(directory.path);
@@ -49,12 +49,12 @@ test('the first start makes a key that only its owner can read, and the next sta
   assert.equal((await (await directory.open()).signing()).kid, kid);
 });
 
-test('servers over one directory share its keys, whoever makes them', async () => {
+test('servers over one directory share all keys', async () => {
   await using directory = await Directory.make();
   const [east, west] = [await directory.open(), await directory.open()];
   directory.now += 2000;
   const added = await addKey(directory.path, directory.now);
-  assert.equal(east.get(added.kid), undefined); // until somebody looks
+  assert.equal(east.get(added.kid), undefined); // until the next refresh
   await east.refresh();
   assert.equal(east.get(added.kid)?.kid, added.kid);
   assert.equal((await west.signing()).kid, added.kid);
@@ -62,7 +62,7 @@ test('servers over one directory share its keys, whoever makes them', async () =
   assert.equal(kids(east).length, 2);
 });
 
-test('many who look at once all see the newest key', async () => {
+test('concurrent refreshes all load the newest key', async () => {
   await using directory = await Directory.make();
   const keys = await directory.open();
   const waiting = Array.from({ length: 20 }, () => keys.refresh());
@@ -72,17 +72,17 @@ test('many who look at once all see the newest key', async () => {
   assert.equal(kids(keys)[0], added.kid);
 });
 
-test('a key that is removed verifies no more', async () => {
+test('a removed key no longer verifies', async () => {
   await using directory = await Directory.make();
   const keys = await directory.open();
   const { kid } = await keys.signing();
   for (const file of await readdir(directory.path)) await rm(join(directory.path, file));
   await keys.refresh();
   assert.equal(keys.get(kid), undefined);
-  assert.notEqual((await keys.signing()).kid, kid); // and another is made
+  assert.notEqual((await keys.signing()).kid, kid); // a new key is created
 });
 
-test('a directory that is removed has no keys, and gets a new one', async () => {
+test('a removed directory has no keys and gets a new one', async () => {
   await using directory = await Directory.make();
   const keys = await directory.open();
   await rm(directory.path, { recursive: true });
@@ -91,7 +91,7 @@ test('a directory that is removed has no keys, and gets a new one', async () => 
   assert.equal((await keys.signing()).kid.length, 43);
 });
 
-test('what is not a key is told once it is read, and otherwise ignored', async () => {
+test('reports damaged key files and ignores other files', async () => {
   await using directory = await Directory.make();
   const keys = await directory.open();
   const { kid } = await keys.signing();
@@ -99,14 +99,11 @@ test('what is not a key is told once it is read, and otherwise ignored', async (
   await writeFile(join(directory.path, '20260101T000000Z-broken.key'), 'damaged');
   await keys.refresh();
   assert.deepEqual(kids(keys), [kid]);
-  assert.match(
-    directory.complaints[0] ?? '',
-    /20260101T000000Z-broken\.key is not a private key for ES256: remove it$/,
-  );
+  assert.match(directory.messages[0] ?? '', /20260101T000000Z-broken\.key is not a private key for ES256: remove it$/);
   assert.deepEqual((await listKeys(directory.path)).damaged, ['20260101T000000Z-broken.key']);
 });
 
-test('a key signs for 90 days, and verifies for as long as its tokens may live', async () => {
+test('a key signs for 90 days and verifies for the maximum lifetime of a token', async () => {
   await using directory = await Directory.make();
   const keys = await directory.open();
   const first = await keys.signing();
@@ -117,7 +114,7 @@ test('a key signs for 90 days, and verifies for as long as its tokens may live',
   assert.notEqual(second.kid, first.kid);
   assert.deepEqual(kids(keys), [second.kid, first.kid]);
 
-  directory.now += 364 * day; // a token of a year, made on the last day of the first key, is still good
+  directory.now += 364 * day; // a one-year token from the last day of the first key is still valid
   const third = await keys.signing();
   assert.deepEqual(kids(keys), [third.kid, second.kid, first.kid]);
   directory.now += 91 * day;

@@ -1,5 +1,5 @@
-// The keys of a cluster as files, one a key: `20261115T091745Z-KID.key`. Every server over the directory uses all of
-// them, so a key that is added signs from then on and one that is removed revokes its tokens, both without a restart.
+// The keys of a cluster, one per file: `20261115T091745Z-KID.key`. Every server over the directory uses all of them: an
+// added key signs, and removing a key revokes its tokens, both without a restart.
 
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,18 +12,18 @@ import { generateTokenKey, longestTokenSeconds, readTokenKey } from './token-key
 export interface KeyDirectoryOptions {
   readonly path: string;
   readonly clock: () => number;
-  /** Called with words for a log when a file there is not a key, or the directory cannot be read. */
+  /** Receives a log message if a file is not a key or the directory cannot be read. */
   readonly onDamaged: (message: string) => void;
 }
 
-/** A key signs for this long before it is replaced. */
+/** The time after which a new key replaces the signing one. */
 const signingMs = 90 * 24 * 60 * 60_000;
-/** Servers' clocks may differ by this much. */
+/** The allowed clock skew between servers. */
 const skewMs = 60_000;
-/** A change this young may be followed by another with the same time stamp. */
+/** A second change within this time may have the same time stamp. */
 const settledMs = 1000;
 
-/** Opens the keys in a directory, and makes the first one if there is none. */
+/** Opens a key directory and creates the first key if there is none. */
 export async function openKeyDirectory(options: KeyDirectoryOptions): Promise<TokenKeys> {
   await makePrivateDirectory(options.path);
   const keys = new KeyDirectory(options);
@@ -31,18 +31,18 @@ export async function openKeyDirectory(options: KeyDirectoryOptions): Promise<To
   return keys;
 }
 
-/** Makes a new key, which signs from now on. */
+/** Adds a key, which becomes the signing key. */
 export async function addKey(path: string, now: number): Promise<TokenKey> {
   await makePrivateDirectory(path);
   const pem = generateTokenKey();
-  const created = Math.floor(now / 1000) * 1000; // what its name can say
+  const created = Math.floor(now / 1000) * 1000; // the precision of the file name
   const key = readTokenKey(pem, created);
   if (key === undefined) throw new Error('bug: a new token key cannot be read');
   await writePrivateFile(join(path, fileName(key)), pem);
   return key;
 }
 
-/** The keys in a directory, the newest first, and the files that are none. */
+/** The keys in a directory, newest first, and the names of key files that are damaged. */
 export async function listKeys(
   path: string,
 ): Promise<{ readonly keys: readonly TokenKey[]; readonly damaged: readonly string[] }> {
@@ -50,7 +50,7 @@ export async function listKeys(
   const damaged: string[] = [];
   for (const name of await namesIn(path)) {
     const created = createdAt(name);
-    if (created === undefined) continue; // a file being written, or somebody's note
+    if (created === undefined) continue; // a temporary or unrelated file
     const pem = await readFile(join(path, name), 'utf8').catch(() => ''); // removed meanwhile
     const key = readTokenKey(pem, created);
     if (key === undefined) damaged.push(name);
@@ -63,7 +63,7 @@ class KeyDirectory implements TokenKeys {
   readonly #options: KeyDirectoryOptions;
   #keys: readonly TokenKey[] = [];
   #byKid: ReadonlyMap<string, TokenKey> = new Map();
-  /** When the directory had last changed when it was read; undefined: read it again. */
+  /** The modification time of the directory at the last read; undefined: read it again. */
   #seen: number | undefined;
   #refreshing: Promise<void> | undefined;
 
@@ -91,7 +91,7 @@ class KeyDirectory implements TokenKeys {
     return this.get(made.kid) ?? made;
   }
 
-  /** Whoever asks while it runs shares the run, unless theirs might have begun too early to see a new key. */
+  /** Concurrent calls share a run, but not one that started before the call: it may miss a new key. */
   async refresh(): Promise<void> {
     const running = this.#refreshing;
     if (running !== undefined) await running;
@@ -99,12 +99,12 @@ class KeyDirectory implements TokenKeys {
     await this.#refreshing;
   }
 
-  /** Keys that cannot be read again go on as they were. */
+  /** Keeps the loaded keys if the directory cannot be read. */
   async #readSafely(): Promise<void> {
     try {
       await this.#read();
     } catch (error) {
-      this.#options.onDamaged(`token keys cannot be read: ${messageOf(error)}`);
+      this.#options.onDamaged(`failed to read the token keys: ${messageOf(error)}`);
     }
   }
 
@@ -119,11 +119,11 @@ class KeyDirectory implements TokenKeys {
     for (const name of damaged) onDamaged(`${join(path, name)} is not a private key for ES256: remove it`);
     this.#keys = keys;
     this.#byKid = new Map(keys.map((key) => [key.kid, key]));
-    // The file system's own clock: the injected one may be anywhere.
+    // Compares with the clock of the file system, not the injected one.
     this.#seen = changed === undefined || Date.now() - changed < settledMs ? undefined : changed;
   }
 
-  /** A key whose successor is older than any token may become has no valid token left. */
+  /** A key whose successor is older than the longest token lifetime has no valid tokens left. */
   async #removeExpired(newest: TokenKey): Promise<void> {
     const now = this.#options.clock();
     const lastMs = longestTokenSeconds * 1000 + skewMs;

@@ -4,16 +4,16 @@ import fc from 'fast-check';
 
 import { LruCache } from './lru-cache.ts';
 
-test('it holds what was used last', () => {
+test('keeps the most recently used entries', () => {
   const recent = new LruCache<string, number>(2);
   recent.set('a', 1);
   recent.set('b', 2);
   assert.equal(recent.get('a'), 1);
-  recent.set('c', 3); // b was used longest ago
+  recent.set('c', 3); // b is the least recently used
   assert.deepEqual([recent.get('a'), recent.get('b'), recent.get('c')], [1, undefined, 3]);
 });
 
-test('it never holds more than it may, and never a wrong value', () => {
+test('never exceeds its size and never returns a wrong value', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(20), fc.boolean())), (steps) => {
       const recent = new LruCache<number, number>(5);

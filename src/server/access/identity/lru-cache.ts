@@ -1,11 +1,11 @@
-/** A map that holds at most so many entries, and lets go of the one that was used longest ago. */
+/** A map with a maximum number of entries that evicts the least recently used one. */
 export class LruCache<Key, Value> {
-  readonly #most: number;
-  /** In the order of last use. */
+  readonly #maxEntries: number;
+  /** Least recently used first. */
   readonly #entries = new Map<Key, Value>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries;
   }
 
   get size(): number {
@@ -23,7 +23,7 @@ export class LruCache<Key, Value> {
   set(key: Key, value: Value): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);
-    if (this.#entries.size <= this.#most) return;
+    if (this.#entries.size <= this.#maxEntries) return;
     const [oldest] = this.#entries.keys();
     if (oldest !== undefined) this.#entries.delete(oldest);
   }

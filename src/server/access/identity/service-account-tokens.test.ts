@@ -15,7 +15,7 @@ const sign = (
 
 const bound = (changes: Partial<KubernetesClaims>): KubernetesClaims => ({ ...cart, ...changes });
 
-test('a token stands for its account', async () => {
+test('a token authenticates its account', async () => {
   const world = tokenWorld();
   assert.deepEqual(await world.tokens.verify(await sign(world), [issuer, 'other']), {
     valid: true,
@@ -29,12 +29,12 @@ test('a token stands for its account', async () => {
   });
 });
 
-test('a token of a Pod tells the Pod and its node', async () => {
+test('a token of a Pod names the Pod and its node', async () => {
   const world = tokenWorld();
   world.objects.set('pods/shop/web', { uid: 'pod-1' });
   const token = await sign(world, bound({ pod: { name: 'web', uid: 'pod-1' }, node: { name: 'n1', uid: 'node-1' } }));
   const verdict = await world.tokens.verify(token, [issuer]);
-  assert.ok(verdict.valid); // although there is no such node any more
+  assert.ok(verdict.valid); // although the node no longer exists
   assert.deepEqual(verdict.user.extra, {
     'authentication.kubernetes.io/credential-id': ['JTI=id-1'],
     'authentication.kubernetes.io/node-name': ['n1'],
@@ -44,7 +44,7 @@ test('a token of a Pod tells the Pod and its node', async () => {
   });
 });
 
-test('a token of more than 16 KiB is refused, and a refusal cuts long lists of audiences', async () => {
+test('rejects a token over 16 KiB and truncates long audience lists in the error', async () => {
   const world = tokenWorld();
   const many = Array.from({ length: 5000 }, (_, index) => `audience-${index}`);
   assert.deepEqual(await world.tokens.verify(await sign(world, cart, many), many), { valid: false });
@@ -55,7 +55,7 @@ test('a token of more than 16 KiB is refused, and a refusal cuts long lists of a
   assert.ok(!verdict.valid && (verdict.error ?? '').length < 2000);
 });
 
-test('the claims are those of Kubernetes', async () => {
+test('issues the claims of Kubernetes', async () => {
   const world = tokenWorld();
   const [header = '', payload = ''] = (await sign(world, cart, ['a', 'b'])).split('.');
   const decoded = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64url').toString());
@@ -80,15 +80,15 @@ const changes: readonly {
   readonly claims?: KubernetesClaims;
   readonly audiences?: readonly string[];
   readonly change: (world: TokenWorld) => void;
-  /** What is wrong with it; undefined: nothing this server knows. `ok`: nothing is. */
+  /** The error; undefined: the token is unknown; `ok`: it is valid. */
   readonly want: string | undefined;
 }[] = [
-  { name: 'until its last minute', change: (world) => (world.now += 60 * minute), want: 'ok' },
-  { name: 'within the leeway of clocks', change: (world) => (world.now += 61 * minute - 1000), want: 'ok' },
+  { name: 'in its last minute', change: (world) => (world.now += 60 * minute), want: 'ok' },
+  { name: 'within the allowed clock skew', change: (world) => (world.now += 61 * minute - 1000), want: 'ok' },
   { name: 'expired', change: (world) => (world.now += 61 * minute), want: 'service account token has expired' },
   { name: 'a clock that is a day behind', change: (world) => (world.now -= 24 * 60 * minute), want: 'ok' },
   {
-    name: 'before its time',
+    name: 'before it is valid',
     change: (world) => (world.now -= 24 * 60 * minute + 1000),
     want: 'service account token is not valid yet',
   },
@@ -104,54 +104,54 @@ const changes: readonly {
     want: 'serviceaccounts "cart" not found',
   },
   {
-    name: 'the account is made again',
+    name: 'the account is recreated',
     change: ({ objects }) => objects.set('serviceaccounts/shop/cart', { uid: 'cart-2' }),
     want: 'service account UID (cart-2) does not match claim (cart-1)',
   },
   {
-    name: 'the account is being deleted',
+    name: 'the account is terminating',
     change: ({ objects }) =>
       objects.set('serviceaccounts/shop/cart', { uid: 'cart-1', deletionTimestamp: '2026-03-01T11:58:00Z' }),
     want: 'service account shop/cart has been deleted',
   },
   {
-    name: 'the account is being deleted since a moment',
+    name: 'the account is terminating for less than a minute',
     change: ({ objects }) =>
       objects.set('serviceaccounts/shop/cart', { uid: 'cart-1', deletionTimestamp: '2026-03-01T11:59:30Z' }),
     want: 'ok',
   },
   {
-    name: 'its Pod is gone',
+    name: 'its Pod is deleted',
     claims: bound({ pod }),
     change: ({ objects }) => objects.delete('pods/shop/web'),
     want: 'service account token has been invalidated',
   },
   {
-    name: 'its Pod is another',
+    name: 'its Pod is recreated',
     claims: bound({ pod }),
     change: ({ objects }) => objects.set('pods/shop/web', { uid: 'pod-2' }),
     want: 'pod UID (pod-2) does not match service account pod ref claim (pod-1)',
   },
   {
-    name: 'its Secret is gone',
+    name: 'its Secret is deleted',
     claims: bound({ secret: { name: 'key', uid: 'secret-1' } }),
     change: ({ objects }) => objects.delete('secrets/shop/key'),
     want: 'service account token has been invalidated',
   },
   {
-    name: 'its Secret is another',
+    name: 'its Secret is recreated',
     claims: bound({ secret: { name: 'key', uid: 'secret-1' } }),
     change: ({ objects }) => objects.set('secrets/shop/key', { uid: 'secret-2' }),
     want: 'secret UID (secret-2) does not match service account secret ref claim (secret-1)',
   },
   {
-    name: 'its node is gone',
+    name: 'its node is deleted',
     claims: bound({ node: { name: 'n1', uid: 'node-1' } }),
     change: ({ objects }) => objects.delete('nodes//n1'),
     want: 'service account token has been invalidated',
   },
   {
-    name: 'its node is another',
+    name: 'its node is recreated',
     claims: bound({ node: { name: 'n1', uid: 'node-1' } }),
     change: ({ objects }) => objects.set('nodes//n1', { uid: 'node-2' }),
     want: 'node UID (node-2) does not match service account node ref claim (node-1)',
@@ -160,17 +160,17 @@ const changes: readonly {
   { name: 'its key is removed', change: ({ keys }) => keys.files.splice(0), want: undefined },
 ];
 
-describe('what happens later counts', () => {
+describe('a token reflects later changes', () => {
   for (const { name, claims = cart, audiences = [issuer], change, want } of changes) {
-    // A token that was seen before is judged as one that was not.
-    for (const isKnown of [false, true]) {
-      test(`${name}${isKnown ? ', the token being known' : ''}`, async () => {
+    // Cached tokens give the same result.
+    for (const isCached of [false, true]) {
+      test(`${name}${isCached ? ', cached' : ''}`, async () => {
         const world = tokenWorld();
         world.objects.set('pods/shop/web', { uid: 'pod-1' });
         world.objects.set('secrets/shop/key', { uid: 'secret-1' });
         world.objects.set('nodes//n1', { uid: 'node-1' });
         const token = await sign(world, claims, audiences);
-        if (isKnown) await world.tokens.verify(token, [issuer]);
+        if (isCached) await world.tokens.verify(token, [issuer]);
         change(world);
         await world.keys.refresh();
         const verdict = await world.tokens.verify(token, [issuer]);
@@ -202,7 +202,7 @@ describe('forged tokens', () => {
     change((await forge({})).split('.') as [string, string, string]).join('.');
   const header = (fields: Record<string, unknown>): string => base64url.encode(JSON.stringify(fields));
 
-  test('the forger’s own way to sign is right', async () => {
+  test('the test signs correctly with the right key', async () => {
     assert.equal((await world.tokens.verify(await forge({}), [issuer])).valid, true);
   });
 
@@ -265,17 +265,17 @@ describe('forged tokens', () => {
     'a header that is null': async () => spelled(([, ...rest]) => [base64url.encode('null'), ...rest]),
   };
   for (const [name, forgery] of Object.entries(forgeries)) {
-    test(`${name} is refused`, async () => {
+    test(`rejects ${name}`, async () => {
       assert.deepEqual(await world.tokens.verify(await forgery(), [issuer]), { valid: false });
     });
   }
 
-  test('another cluster’s token is refused, under the same issuer too', async () => {
+  test('rejects a token of another cluster, also with the same issuer', async () => {
     const other = tokenWorld();
     assert.deepEqual(await world.tokens.verify(await sign(other), [issuer]), { valid: false });
   });
 
-  test('a mutated token is refused, whatever was changed', async () => {
+  test('rejects a token with any mutation', async () => {
     const good = await forge({});
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ \n\u0000é';
     await fc.assert(
@@ -299,9 +299,9 @@ describe('forged tokens', () => {
     );
   });
 
-  test('a signature has one spelling', async () => {
+  test('accepts only one encoding of a signature', async () => {
     const good = await forge({});
-    // The last of 86 characters carries two bits: 16 spellings mean the same bytes.
+    // The last of 86 characters carries two bits: 16 encodings decode to the same bytes.
     for (const last of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_') {
       const token = good.slice(0, -1) + last;
       assert.equal((await world.tokens.verify(token, [issuer])).valid, token === good, last);
@@ -309,7 +309,7 @@ describe('forged tokens', () => {
   });
 });
 
-test('a key that another server made is looked for once it is used', async () => {
+test('loads a key of another server when a token uses it', async () => {
   const world = tokenWorld();
   const other = tokenWorld({ keys: world.keys });
   await world.tokens.verify(await sign(world), [issuer]);
@@ -332,14 +332,14 @@ test('a key that another server made is looked for once it is used', async () =>
   assert.equal((await other.tokens.verify(token, [issuer])).valid, true);
 });
 
-test('a removed key revokes what is known within a second or so', async () => {
+test('removing a key revokes cached tokens within about a second', async () => {
   const world = tokenWorld();
   const token = await sign(world);
   assert.equal((await world.tokens.verify(token, [issuer])).valid, true);
   world.keys.files.splice(0);
   world.now += 1500;
-  world.tokens.verifyKnown(token); // looks in the background
+  world.tokens.verifyKnown(token); // refreshes in the background
   await world.keys.refresh();
   assert.deepEqual(await world.tokens.verify(token, [issuer]), { valid: false });
-  assert.equal(world.tokens.verifyKnown(token), undefined); // it is forgotten
+  assert.equal(world.tokens.verifyKnown(token), undefined); // evicted
 });

@@ -13,23 +13,23 @@ import { authenticated, credentialId, unknownToken } from './verdict.ts';
 
 export interface ServiceAccountTokenOptions {
   readonly keys: TokenKeys;
-  /** Who makes the tokens: the `iss` claim, a URL. */
+  /** The `iss` claim, a URL. */
   readonly issuer: string;
-  /** What this server is called in the `aud` claim. */
+  /** The names of this server in the `aud` claim. */
   readonly audiences: readonly string[];
   readonly lookup: Lookup;
   readonly clock: () => number;
   readonly uid: () => string;
 }
 
-/** What a token is to say. */
+/** The content of a new token. */
 export interface TokenContent {
   readonly audiences: readonly string[];
   readonly seconds: number;
   readonly claims: KubernetesClaims;
 }
 
-/** A token whose signature was good, kept so that it need not be checked again. */
+/** A token whose signature was verified, cached to skip another check. */
 interface VerifiedToken {
   readonly kid: string;
   readonly claims: TokenClaims;
@@ -37,25 +37,25 @@ interface VerifiedToken {
 }
 
 const algorithm = 'ES256';
-/** Servers' clocks may differ by this much, as in Kubernetes. */
+/** The allowed clock skew between servers, as in Kubernetes. */
 const leewaySeconds = 60;
-/** A server whose clock is behind accepts the tokens of others: we sign none that begin in the future. */
-const clockBehindSeconds = 86_400;
-/** About 1 KiB each. */
-const mostKnown = 4096;
+/** Accepts tokens from the future on a server whose clock is behind. We never issue such tokens. */
+const maxClockLagSeconds = 86_400;
+/** An entry takes about 1 KiB. */
+const maxVerified = 4096;
 const refreshEveryMs = 1000;
-/** Tokens have one or two kilobytes. A review may bring megabytes, and tokens that were right are kept. */
+/** Tokens have one or two kilobytes. A review may contain megabytes, and verified tokens are cached. */
 const maxTokenLength = 16 * 1024;
 
 /**
- * Makes and checks the tokens of service accounts.
+ * Issues and verifies service account tokens.
  *
- * A signature costs about 0.1 ms to check, on another thread; a known token costs a look-up. What can change is checked
- * every time: the clock, whether the key is still there, and whether the account and what the token is bound to exist.
+ * Verifying a signature takes about 0.1 ms on another thread; a cached token takes one lookup. Everything that can change
+ * is checked every time: expiry, whether the key still exists, and whether the account and the bound objects exist.
  */
 export class ServiceAccountTokens {
   readonly #options: ServiceAccountTokenOptions;
-  readonly #known = new LruCache<string, VerifiedToken>(mostKnown);
+  readonly #verified = new LruCache<string, VerifiedToken>(maxVerified);
   #refreshed = 0;
 
   constructor(options: ServiceAccountTokenOptions) {
@@ -74,7 +74,7 @@ export class ServiceAccountTokens {
     return this.#options.keys;
   }
 
-  /** A new token, valid from now on. */
+  /** Issues a token that is valid from now on. */
   async sign({ audiences, seconds, claims }: TokenContent): Promise<string> {
     const { keys, issuer, clock, uid } = this.#options;
     const [{ SignJWT }, { kid, privateKey }] = await Promise.all([import('jose'), keys.signing()]);
@@ -92,32 +92,32 @@ export class ServiceAccountTokens {
     return new SignJWT(token).setProtectedHeader({ alg: algorithm, kid }).sign(privateKey);
   }
 
-  /** Whom a token stands for when it is shown to one of `audiences`. */
+  /** Verifies a token for at least one of `audiences`. */
   async verify(token: string, audiences: readonly string[]): Promise<Verdict> {
-    const known = this.#known.get(token) ?? (await this.#checkSignature(token));
-    return 'error' in known || !('claims' in known) ? known : this.#judge(token, known, audiences);
+    const known = this.#verified.get(token) ?? (await this.#checkSignature(token));
+    return 'error' in known || !('claims' in known) ? known : this.#checkClaims(token, known, audiences);
   }
 
-  /** The same at once, for a token that was seen before; undefined when it has to be looked at. */
+  /** Verifies a cached token synchronously; undefined if the token is not cached. */
   verifyKnown(token: string): Verdict | undefined {
-    const known = this.#known.get(token);
-    return known === undefined ? undefined : this.#judge(token, known, this.#options.audiences);
+    const known = this.#verified.get(token);
+    return known === undefined ? undefined : this.#checkClaims(token, known, this.#options.audiences);
   }
 
-  /** Everything but the signature. */
-  #judge(token: string, { kid, claims, user }: VerifiedToken, audiences: readonly string[]): Verdict {
+  /** Checks everything but the signature. */
+  #checkClaims(token: string, { kid, claims, user }: VerifiedToken, audiences: readonly string[]): Verdict {
     const { keys, lookup, clock } = this.#options;
     const now = clock();
-    this.#refreshSometimes(now);
+    this.#refreshPeriodically(now);
     if (keys.get(kid) === undefined) {
-      this.#known.delete(token);
+      this.#verified.delete(token);
       return unknownToken;
     }
     if (now / 1000 >= claims.exp + leewaySeconds) {
-      this.#known.delete(token);
+      this.#verified.delete(token);
       return refused('service account token has expired');
     }
-    if (now / 1000 < claims.nbf - clockBehindSeconds) return refused('service account token is not valid yet');
+    if (now / 1000 < claims.nbf - maxClockLagSeconds) return refused('service account token is not valid yet');
     const own = new Set(claims.aud);
     const shared = audiences.filter((audience) => own.has(audience));
     if (shared.length === 0) {
@@ -134,9 +134,9 @@ export class ServiceAccountTokens {
     if (parts.length !== 3) return unknownToken;
     const kid = kidOf(header);
     if (kid === undefined) return unknownToken;
-    const key = await this.#keyNamed(kid);
+    const key = await this.#findKey(kid);
     if (key === undefined) return unknownToken;
-    // Base64 has several spellings of the same bytes, of which one is right: a token has one form.
+    // Rejects other base64url encodings of the same signature, so that a token has exactly one form.
     if (Buffer.from(signature, 'base64url').toString('base64url') !== signature) return unknownToken;
     const { jwtVerify, errors } = await import('jose');
     let verified: JWTVerifyResult;
@@ -144,7 +144,7 @@ export class ServiceAccountTokens {
       verified = await jwtVerify(token, key.publicKey, {
         algorithms: [algorithm],
         issuer: this.#options.issuer,
-        clockTolerance: clockBehindSeconds, // the exact limits are those of every use, in #judge
+        clockTolerance: maxClockLagSeconds, // #checkClaims enforces the exact limits
         currentDate: new Date(this.#options.clock()),
       });
     } catch (error) {
@@ -152,17 +152,17 @@ export class ServiceAccountTokens {
       if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'nbf') {
         return refused('service account token is not valid yet');
       }
-      return unknownToken; // not ours, or not as we made it
+      return unknownToken; // not issued here, or modified
     }
     const claims = readClaims(verified.payload);
     if (claims === undefined) return unknownToken;
     const known = { kid, claims, user: userOf(claims) };
-    this.#known.set(token, known);
+    this.#verified.set(token, known);
     return known;
   }
 
-  /** Another server over the same directory may have made a key that is not known here yet. */
-  async #keyNamed(kid: string): Promise<ReturnType<TokenKeys['get']>> {
+  /** Another server over the same directory may have created a key that is not loaded yet. */
+  async #findKey(kid: string): Promise<ReturnType<TokenKeys['get']>> {
     const { keys } = this.#options;
     const key = keys.get(kid);
     if (key !== undefined) return key;
@@ -170,17 +170,17 @@ export class ServiceAccountTokens {
     return keys.get(kid);
   }
 
-  /** A key that was removed revokes its tokens, so somebody has to look. */
-  #refreshSometimes(now: number): void {
+  /** Detects removed keys, which revoke their tokens. */
+  #refreshPeriodically(now: number): void {
     if (Math.abs(now - this.#refreshed) < refreshEveryMs) return;
     this.#refreshed = now;
-    void this.#options.keys.refresh(); // nobody waits: the next request sees what it finds
+    void this.#options.keys.refresh(); // in the background, for the next request
   }
 }
 
 const refused = (error: string): Verdict => ({ valid: false, error });
 
-/** The name of the key in a token's header. A token without one, or for another algorithm, is none of ours. */
+/** The key ID in the header of a token; undefined for other algorithms or without one. */
 function kidOf(header: string): string | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(header, 'base64url').toString());
@@ -188,7 +188,7 @@ function kidOf(header: string): string | undefined {
     if (!('kid' in value) || typeof value.kid !== 'string') return undefined;
     return 'alg' in value && value.alg === algorithm ? value.kid : undefined;
   } catch {
-    return undefined; // not JSON: not a token of this kind
+    return undefined; // not a JWT
   }
 }
 
@@ -208,6 +208,6 @@ function userOf(claims: TokenClaims): User {
   });
 }
 
-/** As Go prints a list of strings. */
+/** Prints a list of strings as Go does. */
 const quoted = (words: readonly string[]): string =>
   truncate(`[${words.map((word) => JSON.stringify(word)).join(' ')}]`);

@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { User } from '../../reply.ts';
 import { authenticated } from './verdict.ts';
 
-/** A bearer token that stands for a user, as `--token-auth-file` lists them. */
+/** A bearer token of a user, as a line of `--token-auth-file`. */
 export interface StaticToken {
   readonly token: string;
   readonly user: string;
@@ -11,12 +11,12 @@ export interface StaticToken {
   readonly groups: readonly string[];
 }
 
-/** The tokens of a file. */
+/** The tokens of `--token-auth-file`. */
 export class StaticTokens {
   /** Tokens are compared by digest, in constant time. */
   readonly #tokens: readonly { readonly digest: Buffer; readonly user: User }[];
-  /** Tokens that were right before: token → user. Never more than there are. */
-  readonly #known = new Map<string, User>();
+  /** Tokens that were used before: token → user. */
+  readonly #cached = new Map<string, User>();
 
   constructor(tokens: readonly StaticToken[]) {
     this.#tokens = tokens.map(({ token, user, uid, groups }) => ({
@@ -25,14 +25,14 @@ export class StaticTokens {
     }));
   }
 
-  /** Whose token it is; undefined when it is nobody's. */
+  /** Returns the user of a token; undefined if the token is uncached. */
   userOf(token: string): User | undefined {
     if (this.#tokens.length === 0) return undefined;
-    const known = this.#known.get(token);
-    if (known !== undefined) return known;
+    const cached = this.#cached.get(token);
+    if (cached !== undefined) return cached;
     const digest = digestOf(token);
     const user = this.#tokens.find((candidate) => timingSafeEqual(candidate.digest, digest))?.user;
-    if (user !== undefined) this.#known.set(token, user);
+    if (user !== undefined) this.#cached.set(token, user);
     return user;
   }
 }

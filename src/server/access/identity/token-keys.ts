@@ -1,44 +1,44 @@
 import type { KeyObject } from 'node:crypto';
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 
-/** A key that signs tokens of service accounts, or has signed them. */
+/** A current or former signing key of service account tokens. */
 export interface TokenKey {
-  /** Names the key in the header of a token: the digest of its public half, as in Kubernetes. */
+  /** The key ID in token headers: the digest of the public key, as in Kubernetes. */
   readonly kid: string;
-  /** When it was made, in milliseconds since the epoch. */
+  /** The creation time in milliseconds since the epoch. */
   readonly created: number;
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
 }
 
-/** The keys of one cluster. What is held in memory may be old: `refresh` brings it up to date. */
+/** The keys of one cluster. Keys in memory may be outdated; `refresh` reloads them. */
 export interface TokenKeys {
-  /** A key by name, as far as it is known here. */
+  /** Returns a loaded key. */
   get(kid: string): TokenKey | undefined;
-  /** All keys that verify, the newest first. */
+  /** All keys that verify tokens, newest first. */
   all(): readonly TokenKey[];
-  /** The key to sign with: the newest, whoever made it. */
+  /** The newest key, which signs. */
   signing(): Promise<TokenKey>;
-  /** Looks for keys that were added or removed since. Cheap when there are none; never rejects. */
+  /** Loads added keys and drops removed ones. Cheap without changes; never rejects. */
   refresh(): Promise<void>;
 }
 
-/** No token is valid for longer; a key that no longer signs verifies for as long as that. */
+/** The maximum lifetime of a token. A key verifies for that long after it stops signing. */
 export const longestTokenSeconds = 365 * 24 * 60 * 60;
 
-/** A new key, as text for a file. */
+/** Creates a key, PEM. */
 export function generateTokenKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** Reads a key; undefined when the text is not a private key for ES256. */
+/** Reads a key; undefined if the text is not a private key for ES256. */
 export function readTokenKey(pem: string, created: number): TokenKey | undefined {
   let privateKey: KeyObject;
   try {
     privateKey = createPrivateKey(pem);
   } catch {
-    return undefined; // damaged, or something else altogether
+    return undefined; // damaged or not a key
   }
   if (privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') return undefined;
   const publicKey = createPublicKey(privateKey);
@@ -46,10 +46,10 @@ export function readTokenKey(pem: string, created: number): TokenKey | undefined
   return { kid: createHash('sha256').update(der).digest('base64url'), created, privateKey, publicKey };
 }
 
-/** Keys for as long as a process lives: of tests, and of stores that forget too. */
+/** Keys in memory, for tests and memory stores. */
 export function memoryTokenKeys(clock: () => number): TokenKeys {
   let key: TokenKey | undefined;
-  const only = (): TokenKey => (key ??= madeNow(clock));
+  const only = (): TokenKey => (key ??= createKey(clock));
   return {
     get: (kid) => (only().kid === kid ? only() : undefined),
     all: () => [only()],
@@ -58,7 +58,7 @@ export function memoryTokenKeys(clock: () => number): TokenKeys {
   };
 }
 
-function madeNow(clock: () => number): TokenKey {
+function createKey(clock: () => number): TokenKey {
   const key = readTokenKey(generateTokenKey(), clock());
   if (key === undefined) throw new Error('bug: a new token key cannot be read');
   return key;

@@ -38,7 +38,7 @@ describe('serviceaccounts/token', () => {
   });
   after(() => server[Symbol.asyncDispose]());
 
-  test('it answers with a token, which lasts an hour and is for this server unless asked otherwise', async () => {
+  test('returns a token for this server and one hour by default', async () => {
     const { status, body } = await server.ask('POST', token, { body: {} });
     assert.equal(status, 201);
     const { token: made, expirationTimestamp } = body.status;
@@ -56,14 +56,14 @@ describe('serviceaccounts/token', () => {
   });
 
   const bodies: readonly { name: string; spec: object; want: () => object }[] = [
-    { name: 'audiences and a time', spec: { audiences: ['a', 'b'], expirationSeconds: 600 }, want: () => ({}) },
+    { name: 'audiences and a lifetime', spec: { audiences: ['a', 'b'], expirationSeconds: 600 }, want: () => ({}) },
     {
-      name: 'a Pod, and the node it is on',
+      name: 'a Pod with its node',
       spec: { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'web' } },
       want: () => ({ pod: { name: 'web', uid: uids['pod'] }, node: { name: 'n1', uid: uids['node'] } }),
     },
     {
-      name: 'a Pod on a node that is gone',
+      name: 'a Pod on a deleted node',
       spec: { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'lost' } },
       want: () => ({ pod: { name: 'lost', uid: uids['lost'] }, node: { name: 'gone' } }),
     },
@@ -99,7 +99,7 @@ describe('serviceaccounts/token', () => {
     });
   }
 
-  test('a body in protobuf, as kubectl sends it', async () => {
+  test('accepts a protobuf body, as kubectl sends it', async () => {
     const raw = encodeProtobuf(tokenRequest, { metadata: {}, spec: { audiences: ['a'], expirationSeconds: 900 } });
     const body = Buffer.from(encodeEnvelope({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', raw }));
     const answer = await server.ask('POST', token, { body, type: 'application/vnd.kubernetes.protobuf' });
@@ -107,7 +107,7 @@ describe('serviceaccounts/token', () => {
     assert.deepEqual(answer.body.spec, { audiences: ['a'], expirationSeconds: 900, boundObjectRef: null });
   });
 
-  test('a very long time is shortened, and said so', async () => {
+  test('caps a very long lifetime with a warning', async () => {
     const answer = await server.ask('POST', token, { body: { spec: { expirationSeconds: 2 ** 32 } } });
     assert.equal(answer.status, 201);
     assert.equal(answer.body.spec.expirationSeconds, 31536000);
@@ -128,7 +128,7 @@ describe('serviceaccounts/token', () => {
     want: readonly [code: number, message: string];
   }[] = [
     {
-      name: 'an account that is not there',
+      name: 'an unknown account',
       url: `${shop}/serviceaccounts/nobody/token`,
       body: {},
       want: [404, 'serviceaccounts "nobody" not found'],
@@ -147,7 +147,7 @@ describe('serviceaccounts/token', () => {
       want: [400, 'the namespace of the provided object does not match the namespace sent on the request'],
     },
     {
-      name: 'too short a time',
+      name: 'too short a lifetime',
       body: { spec: { expirationSeconds: 599 } },
       want: [
         422,
@@ -155,7 +155,7 @@ describe('serviceaccounts/token', () => {
       ],
     },
     {
-      name: 'no time',
+      name: 'no lifetime',
       body: { spec: { expirationSeconds: 0 } },
       want: [
         422,
@@ -163,7 +163,7 @@ describe('serviceaccounts/token', () => {
       ],
     },
     {
-      name: 'too long a time',
+      name: 'too long a lifetime',
       body: { spec: { expirationSeconds: 5000000000 } },
       want: [
         422,
@@ -174,7 +174,7 @@ describe('serviceaccounts/token', () => {
       ],
     },
     {
-      name: 'a kind that tokens are not bound to',
+      name: 'an unsupported kind of object',
       body: reference({ kind: 'ConfigMap' }),
       want: [400, 'cannot bind token to object of type /v1, Kind=ConfigMap'],
     },
@@ -184,14 +184,14 @@ describe('serviceaccounts/token', () => {
       want: [400, 'cannot bind token to object of type example.org/v1, Kind=Pod'],
     },
     { name: 'a reference without a name', body: reference({ name: '' }), want: [400, 'Name parameter required.'] },
-    { name: 'a Pod that is not there', body: reference({ name: 'x' }), want: [404, 'pods "x" not found'] },
+    { name: 'an unknown Pod', body: reference({ name: 'x' }), want: [404, 'pods "x" not found'] },
     {
-      name: 'a node that is not there',
+      name: 'an unknown node',
       body: reference({ kind: 'Node', name: 'x' }),
       want: [404, 'nodes "x" not found'],
     },
     {
-      name: 'a Secret that is not there',
+      name: 'an unknown Secret',
       body: reference({ kind: 'Secret', name: 'x' }),
       want: [404, 'secrets "x" not found'],
     },
@@ -201,7 +201,7 @@ describe('serviceaccounts/token', () => {
       want: [400, 'cannot bind token for serviceaccount "cart" to pod running with different serviceaccount name.'],
     },
     {
-      name: 'a Pod that was made again',
+      name: 'a recreated Pod',
       body: reference({ uid: 'old' }),
       want: [
         409,
@@ -209,7 +209,7 @@ describe('serviceaccounts/token', () => {
       ],
     },
     {
-      name: 'a field nobody knows, asked strictly',
+      name: 'an unknown field in strict mode',
       url: `${token}?fieldValidation=Strict`,
       body: { spec: { foo: 1 } },
       want: [
@@ -219,13 +219,13 @@ describe('serviceaccounts/token', () => {
     },
   ];
   for (const { name, url = token, body, want } of refusals) {
-    test(`refuses ${name}`, async () => {
+    test(`rejects ${name}`, async () => {
       const answer = await server.ask('POST', url, { body });
       assert.deepEqual([answer.status, answer.body.message], want);
     });
   }
 
-  test('it is a subresource that is only created', async () => {
+  test('supports only POST', async () => {
     for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
       assert.equal((await server.ask(method, token, { body: {} })).status, 405, method);
     }
@@ -234,7 +234,7 @@ describe('serviceaccounts/token', () => {
     assert.equal((await server.ask('POST', token, { body: {}, accept })).status, 406);
   });
 
-  test('it needs a right of its own', async () => {
+  test('requires its own permission', async () => {
     const { status, body } = await server.as({ name: 'bob' }).ask('POST', token, { body: {} });
     assert.equal(status, 403);
     assert.match(
@@ -249,7 +249,7 @@ describe('serviceaccounts/token', () => {
     const made = async (spec: object = {}): Promise<string> =>
       (await server.ask('POST', token, { body: { spec } })).body.status.token;
 
-    test('tells whose token it is', async () => {
+    test('returns the user of a token', async () => {
       const { status, body } = await review({ token: await made({ audiences: ['a', 'b'] }), audiences: ['b', 'c'] });
       assert.equal(status, 201);
       assert.equal(body.kind, 'TokenReview');
@@ -259,7 +259,7 @@ describe('serviceaccounts/token', () => {
       assert.equal(body.status.user.uid, uid);
     });
 
-    test('refuses what is not one, and says why if it was', async () => {
+    test('rejects invalid tokens, with a reason for expired or revoked ones', async () => {
       assert.deepEqual((await review({ token: 'x' })).body.status, { user: {}, error: 'invalid bearer token' });
       assert.deepEqual((await review({ token: await made({ audiences: ['a'] }) })).body.status, {
         user: {},
@@ -269,7 +269,7 @@ describe('serviceaccounts/token', () => {
       assert.deepEqual([status, body.message], [400, 'token is required for TokenReview in authentication']);
     });
 
-    test('follows what becomes of the account', async () => {
+    test('reflects changes of the account', async () => {
       const accounts = `${shop}/serviceaccounts`;
       await create(accounts, { metadata: { name: 'brief' } });
       const { body } = await server.ask('POST', `${accounts}/brief/token`, { body: {} });
@@ -288,13 +288,13 @@ describe('serviceaccounts/token', () => {
       });
     });
 
-    test('has no list and no items', async () => {
+    test('can neither be listed nor read', async () => {
       assert.equal((await server.ask('GET', reviews)).status, 405);
       assert.equal((await server.ask('GET', `${reviews}/x`)).status, 404);
     });
   });
 
-  test('SelfSubjectReview tells who asks', async () => {
+  test('SelfSubjectReview returns the user of the request', async () => {
     const { status, body } = await server
       .as({ name: 'bob', groups: ['cooks'] })
       .ask('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', { body: { metadata: { name: 'ignored' } } });
@@ -303,7 +303,7 @@ describe('serviceaccounts/token', () => {
     assert.deepEqual(body.status, { userInfo: { username: 'bob', groups: ['cooks', 'system:authenticated'] } });
   });
 
-  test('others can check tokens by the published documents alone', async () => {
+  test('tokens can be verified with the published documents alone', async () => {
     const { status, body, headers } = await server.ask('GET', '/.well-known/openid-configuration');
     assert.equal(status, 200);
     assert.deepEqual(body, {

@@ -18,7 +18,7 @@ import { longestTokenSeconds } from './token-keys.ts';
 
 const { group, version, kind } = tokenRequestKind;
 
-/** POST `serviceaccounts/NAME/token`: a new token of the account. */
+/** Handles POST `serviceaccounts/NAME/token`: issues a token. */
 export async function requestToken(
   context: ServerContext,
   info: ResourceRequest,
@@ -40,7 +40,7 @@ export async function requestToken(
   const { spec } = asked;
   const uid = account.metadata.uid ?? '';
   const bound = bindingClaims(spec.boundObjectRef, { namespace, name }, lookup);
-  const seconds = shortened(spec.expirationSeconds ?? 0, warnings);
+  const seconds = cappedLifetime(spec.expirationSeconds ?? 0, warnings);
   const { accountTokens } = context.identity;
   const audiences = spec.audiences === null || spec.audiences.length === 0 ? accountTokens.audiences : spec.audiences;
   const now = context.clock();
@@ -59,7 +59,7 @@ export async function requestToken(
   return jsonReply(201, `${JSON.stringify(answer)}\n`);
 }
 
-/** A name and a namespace may be left out; if they are there they must be the URL's. */
+/** Rejects a name or namespace that differs from the URL; both may be absent. */
 function checkIdentity({ metadata }: TokenRequest, { namespace, name }: ResourceRequest): void {
   if ((metadata.namespace ?? '') !== '' && metadata.namespace !== namespace) throw namespaceMismatch();
   if ((metadata.name ?? '') === '' || metadata.name === name) return;
@@ -68,7 +68,7 @@ function checkIdentity({ metadata }: TokenRequest, { namespace, name }: Resource
   ]);
 }
 
-function shortened(seconds: number, warnings: string[]): number {
+function cappedLifetime(seconds: number, warnings: string[]): number {
   if (seconds <= longestTokenSeconds) return seconds;
   warnings.push(`requested expiration of ${seconds} seconds shortened to ${longestTokenSeconds} seconds`);
   return longestTokenSeconds;

@@ -16,7 +16,7 @@ const role = (name: string, labels: Record<string, string>, ...resources: readon
   metadata: { name, labels },
   rules: resources.map(rule),
 });
-const gathering = (
+const aggregating = (
   ...selectors: NonNullable<NonNullable<ClusterRole['aggregationRule']>['clusterRoleSelectors']>
 ): ClusterRole => ({
   metadata: { name: 'sum', labels: { to: 'sum' } },
@@ -32,16 +32,20 @@ const others = [
 ];
 
 const rows: readonly { name: string; given: ClusterRole; want: readonly string[] }[] = [
-  { name: 'nothing is selected', given: gathering({ matchLabels: { to: 'nobody' } }), want: [] },
-  { name: 'by name, each rule once', given: gathering({ matchLabels: { to: 'sum' } }), want: ['pods', 'services'] },
+  { name: 'no role is selected', given: aggregating({ matchLabels: { to: 'nobody' } }), want: [] },
   {
-    name: 'by selectors in their order',
-    given: gathering({ matchLabels: { also: 'x' } }, { matchLabels: { to: 'other' } }),
+    name: 'sorts by role name without duplicate rules',
+    given: aggregating({ matchLabels: { to: 'sum' } }),
+    want: ['pods', 'services'],
+  },
+  {
+    name: 'keeps the order of selectors',
+    given: aggregating({ matchLabels: { also: 'x' } }, { matchLabels: { to: 'other' } }),
     want: ['pods', 'services', 'secrets', 'nodes'],
   },
   {
-    name: 'by expressions',
-    given: gathering({
+    name: 'supports expressions',
+    given: aggregating({
       matchExpressions: [
         { key: 'also', operator: 'Exists' },
         { key: 'to', operator: 'DoesNotExist' },
@@ -50,13 +54,13 @@ const rows: readonly { name: string; given: ClusterRole; want: readonly string[]
     want: ['secrets'],
   },
   {
-    name: 'an empty selector selects all, but never itself',
-    given: gathering({}),
+    name: 'an empty selector selects all other roles',
+    given: aggregating({}),
     want: ['pods', 'services', 'nodes', 'secrets'],
   },
 ];
 
-describe('a role gathers rules', () => {
+describe('aggregated rules', () => {
   for (const { name, given, want } of rows) {
     test(name, () => {
       const rules = aggregatedRules(given, [...others, given]);
@@ -77,7 +81,7 @@ async function resourcesOf(server: TestServer, name: string): Promise<readonly s
 }
 
 describe('aggregation', () => {
-  test('what is labelled reaches view, edit and admin, and leaves them again', async () => {
+  test('adds and removes the rules of labelled roles in view, edit and admin', async () => {
     await using server = await testServer();
     const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
     const rules = [{ verbs: ['get'], apiGroups: ['example.org'], resources: ['widgets'] }];
@@ -91,7 +95,7 @@ describe('aggregation', () => {
     }
   });
 
-  test('rules that somebody writes by hand are replaced', async () => {
+  test('replaces manually written rules', async () => {
     await using server = await testServer();
     const before = await resourcesOf(server, 'view');
     assert.ok(before.includes('services') && before.includes('serviceimports') && !before.includes('secrets'));
@@ -101,18 +105,18 @@ describe('aggregation', () => {
     assert.deepEqual(await resourcesOf(server, 'view'), before);
   });
 
-  test('a role that stops gathering keeps what it has', async () => {
+  test('a role without its aggregationRule keeps its rules', async () => {
     await using server = await testServer();
     await server.ask('POST', roles, { body: role('part', { to: 'sum' }, 'pods') });
-    await server.ask('POST', roles, { body: { ...gathering({ matchLabels: { to: 'sum' } }), rules: null } });
-    await until('the rules are gathered', async () => (await resourcesOf(server, 'sum')).includes('pods'));
+    await server.ask('POST', roles, { body: { ...aggregating({ matchLabels: { to: 'sum' } }), rules: null } });
+    await until('the rules are aggregated', async () => (await resourcesOf(server, 'sum')).includes('pods'));
     await server.ask('PATCH', `${roles}/sum`, { body: { aggregationRule: null }, type: merge });
     await server.ask('DELETE', `${roles}/part`);
     await server.ask('POST', roles, { body: role('later', { to: 'sum' }, 'nodes') });
     assert.deepEqual(await resourcesOf(server, 'sum'), ['pods']);
   });
 
-  test('two that gather each other come to rest', async () => {
+  test('converges for roles that aggregate each other', async () => {
     await using server = await testServer();
     const pair = (name: string, from: string): object => ({
       metadata: { name, labels: { in: name } },

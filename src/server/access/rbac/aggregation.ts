@@ -17,14 +17,14 @@ import { ownRequest } from '../../verbs/write-request.ts';
 const manager = 'clusterrole-aggregation-controller';
 const retryMs = 1000;
 
-/** The rules that a role gathers from others, in the order of its selectors and then of names, each once. */
+/** The rules that a role aggregates, in the order of its selectors and then of role names, without duplicates. */
 export function aggregatedRules(role: ClusterRole, others: Iterable<ClusterRole>): readonly PolicyRule[] {
   const sorted = [...others].toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
-  /** as JSON, which tells them apart */
+  /** JSON of the rule → rule */
   const rules = new Map<string, PolicyRule>();
   for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
     const requirements = requirementsOf(selector);
-    if (requirements === undefined) continue; // validation lets no such selector through
+    if (requirements === undefined) continue; // rejected by validation
     for (const { metadata, rules: given } of sorted) {
       if (metadata.name === role.metadata.name || !matchesLabels(requirements, metadata.labels)) continue;
       for (const rule of given ?? []) rules.getOrInsert(JSON.stringify(rule), rule);
@@ -33,13 +33,13 @@ export function aggregatedRules(role: ClusterRole, others: Iterable<ClusterRole>
   return [...rules.values()];
 }
 
-/** Keeps the rules of every ClusterRole with an aggregationRule what the roles it selects say. */
+/** Updates the rules of every ClusterRole with an aggregationRule. */
 export class RoleAggregation {
   readonly #context: ServerContext;
   readonly #resource: Resource;
   readonly #log: Logger;
   readonly #watcher: Watcher;
-  /** Held, since the cache keeps bytes and would parse them for every look. */
+  /** Parsed once: the cache keeps bytes and would parse them on every read. */
   readonly #roles = new Map<string, ClusterRole>();
   #working: Promise<void> | undefined;
   #isStale = false;
@@ -55,29 +55,29 @@ export class RoleAggregation {
       scope: cache.prefix,
       exact: false,
       notify: ({ key, item }) => {
-        this.#take(key, item?.object as ClusterRole | undefined);
+        this.#update(key, item?.object as ClusterRole | undefined);
         void this.settled(); // never rejects
       },
       progress: () => undefined,
     };
   }
 
-  /** Follows the roles from now on; resolves when those there are have been gathered. */
+  /** Watches the roles; resolves when existing ones are aggregated. */
   async start(): Promise<void> {
     const { cache } = this.#resource;
     cache.watchers.add(this.#watcher);
-    for (const { key, object } of cache.range(cache.prefix)) this.#take(key, object as ClusterRole);
+    for (const { key, object } of cache.range(cache.prefix)) this.#update(key, object as ClusterRole);
     await this.settled();
   }
 
-  /** Resolves when every role has what it gathers. */
+  /** Resolves when every role is up to date. */
   settled(): Promise<void> {
     this.#isStale = true;
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
     return this.#working;
   }
 
-  /** Nothing runs any more when it resolves. */
+  /** Resolves when nothing runs any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#retry);
@@ -85,20 +85,20 @@ export class RoleAggregation {
     await this.#working;
   }
 
-  #take(key: string, role: ClusterRole | undefined): void {
+  #update(key: string, role: ClusterRole | undefined): void {
     if (role === undefined) this.#roles.delete(key);
     else this.#roles.set(key, role);
   }
 
-  /** Goes round until a round changes nothing, since roles that gather are gathered too. */
+  /** Repeats until nothing changes, since aggregated roles can be aggregated too. */
   async #work(): Promise<void> {
     while (this.#isStale && !this.#isClosed) {
       this.#isStale = false;
       try {
-        for (const role of this.#roles.values()) if (role.aggregationRule !== undefined) await this.#gather(role);
+        for (const role of this.#roles.values()) if (role.aggregationRule !== undefined) await this.#aggregate(role);
       } catch (error) {
         if (this.#isClosed) return;
-        this.#log.warn({ err: error }, 'roles not gathered; trying again');
+        this.#log.warn({ err: error }, 'failed to aggregate roles, retrying');
         clearTimeout(this.#retry);
         this.#retry = setTimeout(() => void this.settled(), retryMs); // never rejects
         return;
@@ -106,7 +106,7 @@ export class RoleAggregation {
     }
   }
 
-  async #gather(role: ClusterRole): Promise<void> {
+  async #aggregate(role: ClusterRole): Promise<void> {
     const rules = aggregatedRules(role, this.#roles.values());
     if (equalJson(rules, role.rules ?? [])) return;
     const { name = '' } = role.metadata;
@@ -114,7 +114,7 @@ export class RoleAggregation {
       this.#context,
       this.#resource,
       ownRequest({ namespace: '', name, manager }),
-      // Only what still gathers; a write in between is seen as a change of its own.
+      // The role may have lost its aggregationRule meanwhile.
       { revise: (old) => ((old as ClusterRole).aggregationRule === undefined ? old : { ...old, rules }) },
     ).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;

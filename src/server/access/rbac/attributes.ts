@@ -1,6 +1,6 @@
 import type { RequestInfo } from '../../request.ts';
 
-/** What a request asks for, as access rules see it. */
+/** The attributes of a request that rules match. */
 export type Attributes = ResourceAttributes | PathAttributes;
 
 /** A request for a resource. */
@@ -16,7 +16,7 @@ export interface ResourceAttributes {
   readonly name: string;
 }
 
-/** A request for a path outside the resources. */
+/** A request for a non-resource path. */
 export interface PathAttributes {
   readonly isResource: false;
   readonly verb: string;
@@ -24,11 +24,11 @@ export interface PathAttributes {
 }
 
 /**
- * The attributes of a request. One for a Namespace itself is judged as one inside it, so that a RoleBinding can give
- * rights to the namespace that it is in.
+ * The attributes of a request. A request for a Namespace counts as one inside it, so that a RoleBinding can grant
+ * permissions on its own namespace.
  */
 export function attributesOf(info: RequestInfo): Attributes {
   if (!info.isResource || info.resource !== 'namespaces' || info.name === '') return info;
-  // The name that a selector gives does not make a list of namespaces a request inside one.
+  // A list with a name in its field selector is still cluster-scoped.
   return info.verb === 'list' || info.verb === 'watch' ? info : { ...info, namespace: info.name };
 }

@@ -23,12 +23,12 @@ interface Row {
   readonly name: string;
   readonly held: readonly PolicyRule[];
   readonly wanted: readonly PolicyRule[];
-  /** What is not covered, as a refusal prints it; '' when everything is. */
+  /** The uncovered permissions as in the error; '' if there are none. */
   readonly missing: string;
 }
 
 const rows: readonly Row[] = [
-  { name: 'nothing needs nothing', held: [], wanted: [], missing: '' },
+  { name: 'no rules', held: [], wanted: [], missing: '' },
   { name: 'the same rule', held: [rule('get', '', 'pods')], wanted: [rule('get', '', 'pods')], missing: '' },
   {
     name: 'several rules together',
@@ -37,13 +37,13 @@ const rows: readonly Row[] = [
     missing: '',
   },
   {
-    name: 'what differs in the verb is told in one line',
+    name: 'permissions that differ in the verb are one line',
     held: [rule('get', '', 'pods')],
     wanted: [rule('get list watch', '', 'pods')],
     missing: '{APIGroups:[""], Resources:["pods"], Verbs:["list" "watch"]}',
   },
   {
-    name: 'names are told apart, and verbs of several rules brought together',
+    name: 'lists names separately and merges verbs of several rules',
     held: [rule('get', '', 'pods')],
     wanted: [rule('get list', ' apps', 'secrets pods', 'a b'), rule('watch', '', 'secrets', 'a')],
     missing: [
@@ -58,13 +58,13 @@ const rows: readonly Row[] = [
     ].join('\n'),
   },
   {
-    name: 'all names cover one, and one does not cover all',
+    name: 'all names cover one, but one does not cover all',
     held: [rule('get', '', 'pods'), rule('get', '', 'secrets', 'a')],
     wanted: [rule('get', '', 'pods', 'x'), rule('get', '', 'secrets')],
     missing: '{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}',
   },
   {
-    name: 'wildcards cover words, and words never cover a wildcard',
+    name: 'wildcards cover names, but names never cover a wildcard',
     held: [rule('*', '', 'pods'), rule('get', '*', 'services'), rule('get', 'apps', '*')],
     wanted: [
       rule('get *', '', 'pods'),
@@ -75,7 +75,7 @@ const rows: readonly Row[] = [
     missing: '{APIGroups:["apps"], Resources:["x"], Verbs:["*"]}',
   },
   {
-    name: 'a subresource of anything',
+    name: 'a subresource of any resource',
     held: [rule('get', '', '*/status')],
     wanted: [rule('get', '', 'pods/status */status pods pods/log')],
     missing: [
@@ -84,7 +84,7 @@ const rows: readonly Row[] = [
     ].join('\n'),
   },
   {
-    name: 'paths, one a line',
+    name: 'paths, one per line',
     held: [urls('get', '/api/* /version')],
     wanted: [urls('get post', '/api/v1 /version /metrics'), urls('get', '/api/*')],
     missing: [
@@ -95,20 +95,20 @@ const rows: readonly Row[] = [
     ].join('\n'),
   },
   {
-    name: 'a path that ends in a star needs at least as much',
+    name: 'a wildcard path requires a wildcard of the same or a shorter prefix',
     held: [urls('get', '/api/v1/*')],
     wanted: [urls('get', '/api/* /api/v1/*')],
     missing: '{NonResourceURLs:["/api/*"], Verbs:["get"]}',
   },
   {
-    name: 'an administrator holds everything',
+    name: 'an administrator covers everything',
     held: [rule('*', '*', '*'), urls('*', '*')],
     wanted: [rule('*', '*', '* */x a/b', 'n'), rule('bind escalate', 'x', 'y'), urls('*', '* /a /a*')],
     missing: '',
   },
 ];
 
-describe('rules cover others', () => {
+describe('covering rules', () => {
   for (const { name, held, wanted, missing } of rows) {
     test(name, () => assert.equal(describePermissions(uncovered(held, wanted)), missing));
   }
@@ -149,7 +149,7 @@ const world: readonly Attributes[] = ['get', 'list', 'other'].flatMap((verb) => 
   ...['/a', '/a/b', '/a/b/c', '/x'].map((path) => ({ isResource: false as const, verb, path })),
 ]);
 
-test('who holds what is wanted may do everything that is wanted', () => {
+test('covered rules allow no request that the holder may not make', () => {
   fc.assert(
     fc.property(anyRules, anyRules, (held, wanted) => {
       fc.pre(uncovered(held, wanted).length === 0);
@@ -161,7 +161,7 @@ test('who holds what is wanted may do everything that is wanted', () => {
   );
 });
 
-test('rules cover themselves, and adding to what is held never uncovers', () => {
+test('rules cover themselves, and further rules never uncover any', () => {
   fc.assert(
     fc.property(anyRules, anyRules, anyRules, (held, more, wanted) => {
       assert.deepEqual(uncovered(wanted, wanted), []);

@@ -6,14 +6,14 @@ export type Permission =
   | { readonly verb: string; readonly group: string; readonly resource: string; readonly name: string | undefined }
   | { readonly verb: string; readonly path: string };
 
-/** How many permissions a set of rules stands for, counted without listing them. */
+/** The number of permissions in a set of rules, counted without listing them. */
 export const countPermissions = (rules: readonly PolicyRule[]): number =>
   rules.reduce((sum, { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }) => {
     const things = apiGroups.length * resources.length * Math.max(resourceNames.length, 1) + nonResourceURLs.length;
     return sum + (verbs ?? []).length * things;
   }, 0);
 
-/** Takes rules apart, so that one rule of the holder must cover each part alone. */
+/** Splits rules into permissions, each of which a single rule of the holder must cover. */
 export function* permissionsOf(rules: readonly PolicyRule[]): Generator<Permission, void> {
   for (const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } of rules) {
     const names = resourceNames.length === 0 ? [undefined] : resourceNames;
@@ -24,7 +24,7 @@ export function* permissionsOf(rules: readonly PolicyRule[]): Generator<Permissi
   }
 }
 
-/** The permissions in `wanted` that `held` does not give. */
+/** The permissions in `wanted` that `held` does not cover. */
 export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): readonly Permission[] {
   const rules = held.map(heldRule);
   return permissionsOf(wanted)
@@ -32,7 +32,7 @@ export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRu
     .toArray();
 }
 
-/** A rule as sets, since each is asked for every permission that is wanted. */
+/** A rule with sets, since it is checked against every permission. */
 interface HeldRule {
   readonly verbs: ReadonlySet<string>;
   readonly apiGroups: ReadonlySet<string>;
@@ -49,7 +49,7 @@ const heldRule = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs 
   nonResourceURLs,
 });
 
-/** Whether a rule gives a permission. What is wanted may itself have wildcards, which only a wildcard covers. */
+/** Whether a rule covers a permission. Only a wildcard covers a wildcard. */
 function covers(rule: HeldRule, permission: Permission): boolean {
   const { verbs, apiGroups, resources, resourceNames, nonResourceURLs } = rule;
   if (!hasOrAll(verbs, permission.verb)) return false;
@@ -73,12 +73,12 @@ function coversResource(resources: ReadonlySet<string>, wanted: string): boolean
 }
 
 /**
- * Permissions as Kubernetes lists them in a refusal, one a line, in order; those that differ in the verb alone are one:
+ * Prints permissions as in Kubernetes' error, one per line, sorted; those that differ only in the verb are merged:
  *
  *     {APIGroups:[""], Resources:["pods"], ResourceNames:["a"], Verbs:["get" "list"]}
  */
 export function describePermissions(permissions: readonly Permission[]): string {
-  /** everything but the verbs → the verbs */
+  /** permission without verbs → verbs */
   const verbsOf = new Map<string, Set<string>>();
   for (const permission of permissions) {
     verbsOf.getOrInsertComputed(placeOf(permission), () => new Set()).add(permission.verb);
@@ -98,5 +98,5 @@ function placeOf(permission: Permission): string {
   return `APIGroups:${quoted([group])}, Resources:${quoted([resource])}${names}`;
 }
 
-/** A list of strings as Go prints it: `["a" "b"]`. */
+/** Prints a list of strings as Go does: `["a" "b"]`. */
 export const quoted = (words: readonly string[]): string => `[${words.map((word) => JSON.stringify(word)).join(' ')}]`;

@@ -32,7 +32,7 @@ const notHeld = (
 ): string =>
   `${resource}.rbac.authorization.k8s.io${name === '' ? '' : ` "${name}"`} is forbidden: user "${user}" (groups=[${groups}]) is attempting to grant RBAC permissions not currently held:\n${lines.join('\n')}`;
 
-describe('nobody hands out more than they hold', () => {
+describe('privilege escalation', () => {
   let server: TestServer;
   before(async () => {
     server = await testServer();
@@ -84,14 +84,14 @@ describe('nobody hands out more than they hold', () => {
 
   const rows: readonly Row[] = [
     {
-      name: 'a role of what is held',
+      name: 'a role with held permissions',
       user: 'bob',
       url: `${local}/roles`,
       body: { metadata: { name: 'r' }, rules: [getPods] },
       status: 201,
     },
     {
-      name: 'a role of more, without a name yet',
+      name: 'a role with more permissions, without a name yet',
       user: 'bob',
       url: `${local}/roles`,
       body: { metadata: { generateName: 'r' }, rules: [readPods] },
@@ -99,7 +99,7 @@ describe('nobody hands out more than they hold', () => {
       message: notHeld('roles', '', ['{APIGroups:[""], Resources:["pods"], Verbs:["list"]}']),
     },
     {
-      name: 'a bad role of more: the refusal comes first',
+      name: 'an invalid role with more permissions: the 403 comes first',
       user: 'bob',
       url: `${local}/roles`,
       body: { metadata: { name: 'bad' }, rules: [{ verbs: ['get'], apiGroups: [''], resources: [] }, getNodes] },
@@ -115,7 +115,7 @@ describe('nobody hands out more than they hold', () => {
       message: notHeld('clusterroles', 'p', ['{NonResourceURLs:["/metrics"], Verbs:["get"]}']),
     },
     {
-      name: 'more by PUT',
+      name: 'more permissions by PUT',
       user: 'bob',
       method: 'PUT',
       url: `${local}/roles/pods`,
@@ -124,7 +124,7 @@ describe('nobody hands out more than they hold', () => {
       message: notHeld('roles', 'pods', ['{APIGroups:[""], Resources:["pods"], Verbs:["list"]}']),
     },
     {
-      name: 'more by a PUT that creates',
+      name: 'more permissions by a PUT that creates',
       user: 'bob',
       method: 'PUT',
       url: `${local}/roles/new`,
@@ -133,7 +133,7 @@ describe('nobody hands out more than they hold', () => {
       message: notHeld('roles', 'new', [nodesLine]),
     },
     {
-      name: 'more by a merge patch',
+      name: 'more permissions by a merge patch',
       user: 'bob',
       method: 'PATCH',
       url: `${local}/roles/pods`,
@@ -143,7 +143,7 @@ describe('nobody hands out more than they hold', () => {
       message: notHeld('roles', 'pods', [nodesLine]),
     },
     {
-      name: 'more by a JSON patch',
+      name: 'more permissions by a JSON patch',
       user: 'bob',
       method: 'PATCH',
       url: `${local}/roles/pods`,
@@ -153,7 +153,7 @@ describe('nobody hands out more than they hold', () => {
       message: notHeld('roles', 'pods', [nodesLine]),
     },
     {
-      name: 'more by a strategic merge patch',
+      name: 'more permissions by a strategic merge patch',
       user: 'bob',
       method: 'PATCH',
       url: `${local}/roles/pods`,
@@ -163,7 +163,7 @@ describe('nobody hands out more than they hold', () => {
       message: notHeld('roles', 'pods', [nodesLine]),
     },
     {
-      name: 'more by an apply that creates',
+      name: 'more permissions by an apply that creates',
       user: 'bob',
       method: 'PATCH',
       url: `${local}/roles/applied?fieldManager=bob`,
@@ -178,7 +178,7 @@ describe('nobody hands out more than they hold', () => {
       message: notHeld('roles', 'applied', [nodesLine]),
     },
     {
-      name: 'more by an apply over what is there',
+      name: 'more permissions by an apply over an existing role',
       user: 'bob',
       method: 'PATCH',
       url: `${local}/roles/pods?fieldManager=bob&force=true`,
@@ -188,14 +188,14 @@ describe('nobody hands out more than they hold', () => {
       message: notHeld('roles', 'pods', [nodesLine]),
     },
     {
-      name: 'a dry run of more',
+      name: 'a dry run with more permissions',
       user: 'bob',
       url: `${local}/roles?dryRun=All`,
       body: { metadata: { name: 'dry' }, rules: [getNodes] },
       status: 403,
     },
     {
-      name: 'a label on a role that gives more than its editor holds',
+      name: 'a label on a role with more permissions than its editor holds',
       user: 'bob',
       method: 'PATCH',
       url: `${local}/roles/nodes`,
@@ -214,7 +214,7 @@ describe('nobody hands out more than they hold', () => {
       status: 200,
     },
     {
-      name: 'such a role made empty',
+      name: 'such a role is emptied',
       user: 'bob',
       method: 'PATCH',
       url: `${rbac}/clusterroles/two`,
@@ -223,14 +223,14 @@ describe('nobody hands out more than they hold', () => {
       status: 200,
     },
     {
-      name: 'escalate lifts it for roles',
+      name: 'escalate lifts the restriction for roles',
       user: 'eve',
       url: `${local}/roles`,
       body: { metadata: { name: 'e' }, rules: [getNodes] },
       status: 201,
     },
     {
-      name: 'escalate lifts it for the named cluster role',
+      name: 'escalate lifts the restriction for the named cluster role',
       user: 'eve',
       method: 'PATCH',
       url: `${rbac}/clusterroles/one`,
@@ -239,7 +239,7 @@ describe('nobody hands out more than they hold', () => {
       status: 200,
     },
     {
-      name: 'escalate for one name does not lift it for another',
+      name: 'escalate for one name does not apply to another',
       user: 'eve',
       method: 'PATCH',
       url: `${rbac}/clusterroles/two`,
@@ -248,14 +248,14 @@ describe('nobody hands out more than they hold', () => {
       status: 403,
     },
     {
-      name: 'nor for a new one',
+      name: 'escalate for one name does not apply to a new role',
       user: 'eve',
       url: `${rbac}/clusterroles`,
       body: { metadata: { name: 'x' }, rules: [getNodes] },
       status: 403,
     },
     {
-      name: 'an aggregation needs everything',
+      name: 'an aggregationRule requires all permissions',
       user: 'bob',
       url: `${rbac}/clusterroles`,
       body: aggregating,
@@ -263,7 +263,7 @@ describe('nobody hands out more than they hold', () => {
       message: needsAdmin('agg'),
     },
     {
-      name: 'many verbs on all resources are not everything',
+      name: 'many verbs on all resources are not all permissions',
       user: 'dora',
       url: `${rbac}/clusterroles`,
       body: aggregating,
@@ -271,14 +271,14 @@ describe('nobody hands out more than they hold', () => {
       message: needsAdmin('agg'),
     },
     {
-      name: 'with everything it may be used',
+      name: 'an aggregationRule is allowed with all permissions',
       user: 'carl',
       url: `${rbac}/clusterroles?dryRun=All`,
       body: aggregating,
       status: 201,
     },
     {
-      name: 'an aggregation cannot be taken away either',
+      name: 'removing an aggregationRule requires all permissions, too',
       user: 'bob',
       method: 'PUT',
       url: `${rbac}/clusterroles/sum`,
@@ -305,14 +305,14 @@ describe('nobody hands out more than they hold', () => {
         'roles.rbac.authorization.k8s.io "huge" is forbidden: 1000000 permissions are too many to check, the most is 20000: split the role',
     },
     {
-      name: 'binding what is held',
+      name: 'binding held permissions',
       user: 'bob',
       url: `${local}/rolebindings?dryRun=All`,
       body: binding('Role', 'pods'),
       status: 201,
     },
     {
-      name: 'binding more',
+      name: 'binding more permissions',
       user: 'bob',
       url: `${local}/rolebindings`,
       body: binding('Role', 'nodes'),
@@ -320,7 +320,7 @@ describe('nobody hands out more than they hold', () => {
       message: notHeld('rolebindings', 'b', [nodesLine]),
     },
     {
-      name: 'binding everything, to oneself',
+      name: 'binding all permissions to oneself',
       user: 'bob',
       url: `${rbac}/clusterrolebindings`,
       body: binding('ClusterRole', 'cluster-admin', 'bob'),
@@ -331,7 +331,7 @@ describe('nobody hands out more than they hold', () => {
       ]),
     },
     {
-      name: 'binding a role that is not there',
+      name: 'binding an unknown role',
       user: 'bob',
       url: `${local}/rolebindings`,
       body: binding('ClusterRole', 'nope'),
@@ -339,7 +339,7 @@ describe('nobody hands out more than they hold', () => {
       message: 'rolebindings.rbac.authorization.k8s.io "nope" not found',
     },
     {
-      name: 'binding nothing',
+      name: 'binding an empty name',
       user: 'bob',
       url: `${local}/rolebindings`,
       body: binding('Role', ''),
@@ -362,7 +362,7 @@ describe('nobody hands out more than they hold', () => {
       status: 404,
     },
     {
-      name: 'adding oneself to a binding of more',
+      name: 'adding oneself to a binding with more permissions',
       user: 'bob',
       method: 'PATCH',
       url: `${local}/rolebindings/held`,
@@ -378,21 +378,21 @@ describe('nobody hands out more than they hold', () => {
       status: 201,
     },
     {
-      name: 'binding a bindable role that is not there',
+      name: 'binding an unknown bindable role',
       user: 'bea',
       url: `${local}/rolebindings?dryRun=All`,
       body: binding('Role', 'nope'),
       status: 201,
     },
     {
-      name: 'binding another one',
+      name: 'binding another role than the bindable one',
       user: 'bea',
       url: `${local}/rolebindings`,
       body: binding('ClusterRole', 'edit'),
       status: 403,
     },
     {
-      name: 'binding it elsewhere',
+      name: 'binding it in another namespace',
       user: 'bea',
       url: `${rbac}/clusterrolebindings`,
       body: binding('ClusterRole', 'view'),
@@ -415,7 +415,7 @@ describe('nobody hands out more than they hold', () => {
     });
   }
 
-  test('members of system:masters bind what is not there', async () => {
+  test('members of system:masters can bind unknown roles', async () => {
     const answer = await server.ask('POST', `${local}/rolebindings?dryRun=All`, {
       body: binding('ClusterRole', 'nope'),
     });
@@ -423,10 +423,10 @@ describe('nobody hands out more than they hold', () => {
   });
 });
 
-describe('what creates needs the right to create', () => {
+describe('a request that creates requires the verb create', () => {
   const place = '/api/v1/namespaces/default/configmaps';
 
-  test('by PUT and by apply, and nothing is left behind', async () => {
+  test('by PUT and by apply, and a rejected one leaves nothing behind', async () => {
     await using server = await testServer();
     const rules = [
       { verbs: ['update', 'patch'], apiGroups: ['', 'rbac.authorization.k8s.io'], resources: ['configmaps', 'roles'] },
@@ -456,7 +456,7 @@ describe('what creates needs the right to create', () => {
     assert.equal(over.status, 200);
   });
 
-  test('for the name that is created, if rules name some', async () => {
+  test('for the name of the object if rules have names', async () => {
     await using server = await testServer();
     const named = { apiGroups: [''], resources: ['configmaps'], resourceNames: ['mine'] };
     await grant(server, { user: 'nia', namespace: 'default', rules: [{ ...named, verbs: ['create', 'patch'] }] });

@@ -1,4 +1,4 @@
-// What a write needs beside its own verb: the right to create, and every right that it would hand out.
+// The permissions that a write needs beside its own verb: to create, and every permission that it grants.
 
 import { badRequest, failure, forbidden, notFound } from '../../../api/errors.ts';
 import type { Binding } from '../../../api/kinds/rbac/binding.ts';
@@ -18,9 +18,9 @@ import { isMaster } from '../authorize.ts';
 import type { ResourceAttributes } from './attributes.ts';
 import { countPermissions, describePermissions, quoted, uncovered } from './covers.ts';
 
-/** More than any real role holds. Checking a role takes time for each of its permissions, and others wait. */
+/** More than any real role has. Checking takes time for each permission and blocks other requests. */
 const maxPermissions = 20_000;
-/** Each permission is looked for in each rule that its author holds. */
+/** The bound of permissions × rules of their author. */
 const maxChecks = 1_000_000;
 
 const everything: readonly PolicyRule[] = [
@@ -28,7 +28,7 @@ const everything: readonly PolicyRule[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
 
-/** Throws a 403 unless who updates or applies an object that is not there may also create it. */
+/** Throws a 403 unless a user who updates or applies an absent object may also create it. */
 export function requireCreate({ access }: ServerContext, { kind }: Resource, request: WriteRequest): void {
   const { user, subresource, namespace, name } = request;
   if (user === undefined) return;
@@ -37,8 +37,8 @@ export function requireCreate({ access }: ServerContext, { kind }: Resource, req
 }
 
 /**
- * Throws a 403 for a role or binding that would give somebody more than its author holds, so that nobody can raise
- * their own rights. The verbs `escalate` (on the role) and `bind` (on the role that is bound) lift that.
+ * Throws a 403 for a role or binding that grants more than its author holds, so that users cannot raise their own
+ * permissions. The verbs `escalate` (on the role) and `bind` (on the bound role) lift the restriction.
  */
 export function checkEscalation(
   context: ServerContext,
@@ -65,7 +65,7 @@ interface GuardedWrite {
   readonly name: string | undefined;
 }
 
-/** Deleting needs owners and finalizers changed, which gives nobody anything. */
+/** Changes of owners and finalizers, which deletion needs, grant nothing. */
 function withoutOwnership({ metadata, kind: _kind, apiVersion: _apiVersion, ...content }: ApiObject): object {
   const { finalizers: _, ownerReferences: __, managedFields: ___, resourceVersion: ____, ...rest } = metadata;
   return { ...content, metadata: rest };
@@ -74,11 +74,11 @@ function withoutOwnership({ metadata, kind: _kind, apiVersion: _apiVersion, ...c
 function checkRole(write: GuardedWrite, next: ClusterRole, old: ClusterRole | undefined): void {
   const { context, resource, request, user } = write;
   const { plural } = resource.kind;
-  // As for `create`, the name of what does not exist yet is not one that a rule could allow.
+  // As for `create`, rules cannot match the name of a new object.
   const name = old === undefined ? '' : request.name;
   if (context.access.isAllowed(user, onRole('escalate', { plural, name, namespace: request.namespace }))) return;
   checkHeld(write, next.rules ?? []);
-  // Whoever labels a role later decides what is gathered, and gathering could undo a role being narrowed.
+  // Labels on other roles decide what is aggregated, so using an aggregationRule requires all permissions.
   if (next.aggregationRule === undefined && old?.aggregationRule === undefined) return;
   const { rules } = context.access.policy.rulesFor(user, request.namespace);
   if (uncovered(rules, everything).length > 0) {
@@ -97,7 +97,7 @@ function checkBinding(write: GuardedWrite, { roleRef }: Binding): void {
   if (roleRef.name === '') throw badRequest('Name parameter required.');
   if (roleRef.kind === 'Role' && namespace === '') throw badRequest('Namespace parameter required.');
   const rules = context.access.policy.rulesOf(roleRef, namespace);
-  // Under the name of the binding's resource, as Kubernetes has it.
+  // Kubernetes reports the resource of the binding here.
   if (rules === undefined) throw notFound(subjectOf(resource, roleRef.name));
   checkHeld(write, rules);
 }

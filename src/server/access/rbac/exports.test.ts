@@ -1,4 +1,4 @@
-// Who may export Services, with the rules in examples/rbac and nothing else.
+// Permissions to export Services, with only the rules in examples/rbac.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ const anExport = (apiVersion: string, namespace?: string): { readonly body: ApiO
   },
 });
 
-/** Applies a manifest as `kubectl apply --server-side` does. */
+/** Applies a manifest like `kubectl apply --server-side`. */
 async function apply(server: TestServer, file: string): Promise<void> {
   for (const object of loadAll(readFileSync(join(examples, file), 'utf8')) as ApiObject[]) {
     const { apiVersion = '', kind = '', metadata } = object;
@@ -39,7 +39,7 @@ async function apply(server: TestServer, file: string): Promise<void> {
   }
 }
 
-/** Whether a role has the right to create exports. */
+/** Whether a role may create exports. */
 async function mayExport(server: TestServer, role: string): Promise<boolean> {
   const { body } = await server.ask('GET', `/apis/rbac.authorization.k8s.io/v1/clusterroles/${role}`);
   const rules: readonly PolicyRule[] = body.rules;
@@ -47,7 +47,7 @@ async function mayExport(server: TestServer, role: string): Promise<boolean> {
 }
 
 describe('exports follow roles', () => {
-  test('MCS-31 every namespace may be exported from, until rules say otherwise', async () => {
+  test('MCS-31 every namespace may be exported from by default', async () => {
     await using server = await testServer();
     await apply(server, 'owners.yaml');
     const owner = server.as({ name: 'olivia' });
@@ -64,7 +64,7 @@ describe('exports follow roles', () => {
     }
   });
 
-  test('MCS-30 a locked namespace refuses exports of its owner with a 403, and nothing is left behind', async () => {
+  test('MCS-30 rejects exports of the owner of a locked namespace with 403 and leaves nothing behind', async () => {
     await using server = await testServer();
     await apply(server, 'owners.yaml');
     await apply(server, 'lock-exports.yaml');
@@ -104,7 +104,7 @@ describe('exports follow roles', () => {
     assert.equal((await owner.ask('POST', exports(today, 'vault'), anExport(today))).status, 403);
   });
 
-  test('MCS-32 the owner of one namespace exports nothing of another', async () => {
+  test('MCS-32 the owner of one namespace cannot export from another', async () => {
     await using server = await testServer();
     await apply(server, 'owners.yaml');
     const owner = server.as({ name: 'olivia' });
@@ -114,7 +114,7 @@ describe('exports follow roles', () => {
     assert.equal((await server.ask('GET', `${exports(today, 'default')}/web`)).status, 404);
   });
 
-  test('MCS-27 MCS-33 who exports for others, as those others, may do what they may and no more', async () => {
+  test('MCS-27 MCS-33 an impersonating exporter has exactly the permissions of the impersonated user', async () => {
     await using server = await testServer();
     await apply(server, 'owners.yaml');
     await apply(server, 'lock-exports.yaml');

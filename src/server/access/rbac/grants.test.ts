@@ -13,7 +13,7 @@ const binding = (namespace: string, subjects: readonly Subject[], kind = 'Cluste
 const person = (name: string): Subject => ({ kind: 'User', name });
 const team = (name: string): Subject => ({ kind: 'Group', name });
 
-/** The grants that a look for a user comes by. */
+/** The grants that a lookup for a user visits. */
 function seenBy(index: GrantIndex, name: string, groups: readonly string[] = []): Grant[] {
   const seen: Grant[] = [];
   index.find({ name, uid: '', groups }, (grant) => {
@@ -24,7 +24,7 @@ function seenBy(index: GrantIndex, name: string, groups: readonly string[] = [])
 }
 
 describe('grants', () => {
-  test('are found by their holder, and a look costs nothing for what others hold', () => {
+  test('are found by holder without visiting those of others', () => {
     const index = new GrantIndex();
     for (let at = 0; at < 1000; at++) {
       for (const grant of grantsOf(binding('', [person(`user-${at}`), team(`team-${at}`)]))) index.add(grant);
@@ -33,7 +33,7 @@ describe('grants', () => {
     assert.equal(seenBy(index, 'team-7', ['user-8']).length, 0);
   });
 
-  test('go again, and leave nothing', () => {
+  test('can be removed without a trace', () => {
     const index = new GrantIndex();
     const grants = grantsOf(binding('', [person('a'), person('a'), team('a')]));
     for (const grant of grants) index.add(grant);
@@ -43,7 +43,7 @@ describe('grants', () => {
     assert.ok(index.isEmpty);
   });
 
-  test('stop at the first that is wanted', () => {
+  test('stops at the first match', () => {
     const index = new GrantIndex();
     for (const grant of grantsOf(binding('', [person('a'), team('a')]))) index.add(grant);
     let looks = 0;

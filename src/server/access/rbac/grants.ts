@@ -1,19 +1,19 @@
 import type { Binding, RoleRef, Subject } from '../../../api/kinds/rbac/binding.ts';
 import type { User } from '../../reply.ts';
 
-/** One subject of one binding: somebody holds a role, everywhere or in one namespace. */
+/** One subject of one binding: it holds a role in all namespaces or in one. */
 export interface Grant {
   readonly subject: Subject;
   readonly roleRef: RoleRef;
-  /** Of the role, in the index of roles: `name` or `namespace/name`. */
+  /** The key in the index of roles: `name` or `namespace/name`. */
   readonly roleKey: string;
-  /** The binding that says so; '' is the namespace of a ClusterRoleBinding. */
+  /** The binding; '' is the namespace of a ClusterRoleBinding. */
   readonly binding: { readonly namespace: string; readonly name: string };
 }
 
-const nobody: ReadonlySet<Grant> = new Set();
+const none: ReadonlySet<Grant> = new Set();
 
-/** The grants of one namespace, or of the whole cluster, found by who holds them. */
+/** The grants of one namespace, or of the whole cluster, by user and group. */
 export class GrantIndex {
   /** user name → grants; service accounts are users too */
   readonly #users = new Map<string, Set<Grant>>();
@@ -35,11 +35,11 @@ export class GrantIndex {
     return this.#users.size === 0 && this.#groups.size === 0;
   }
 
-  /** The first grant of the user that `wanted` accepts. Costs nothing for what others hold. */
-  find(user: User, wanted: (grant: Grant) => boolean): Grant | undefined {
-    for (const grant of this.#users.get(user.name) ?? nobody) if (wanted(grant)) return grant;
+  /** The first grant of the user that `matches` accepts. Grants of others are not visited. */
+  find(user: User, matches: (grant: Grant) => boolean): Grant | undefined {
+    for (const grant of this.#users.get(user.name) ?? none) if (matches(grant)) return grant;
     for (const group of user.groups) {
-      for (const grant of this.#groups.get(group) ?? nobody) if (wanted(grant)) return grant;
+      for (const grant of this.#groups.get(group) ?? none) if (matches(grant)) return grant;
     }
     return undefined;
   }
@@ -51,25 +51,25 @@ export class GrantIndex {
       case 'Group':
         return { index: this.#groups, holder: subject.name };
       case 'ServiceAccount': {
-        // Without a namespace of its own, an account is one of the binding's.
+        // The namespace defaults to that of the binding.
         const namespace = subject.namespace || binding.namespace;
         if (namespace === '') return undefined;
         return { index: this.#users, holder: `system:serviceaccount:${namespace}:${subject.name}` };
       }
       default:
-        return undefined; // validation lets nothing else through
+        return undefined; // rejected by validation
     }
   }
 }
 
-/** What a binding grants, one entry a subject. */
+/** The grants of a binding, one per subject. */
 export function grantsOf({ metadata, roleRef, subjects = [] }: Binding): readonly Grant[] {
   const binding = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
   const roleKey = roleRef.kind === 'Role' ? `${binding.namespace}/${roleRef.name}` : roleRef.name;
   return subjects.map((subject) => ({ subject, roleRef, roleKey, binding }));
 }
 
-/** A grant as the reason of a decision gives it. */
+/** The text of a grant in the reason of a decision. */
 export function describeGrant({ subject, roleRef, binding }: Grant): string {
   const { namespace, name } = binding;
   const bound = namespace === '' ? `ClusterRoleBinding ${quote(name)}` : `RoleBinding ${quote(`${name}/${namespace}`)}`;

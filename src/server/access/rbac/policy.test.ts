@@ -79,7 +79,7 @@ async function perform(server: TestServer, step: Step): Promise<void> {
     await server.ask('PUT', `${rolesIn(namespace)}/${name}`, { body: { metadata: { name }, rules: step.rules } });
   } else {
     const kind = namespace === '' ? 'ClusterRole' : step.kind;
-    // What cannot be changed (the role) is a 422, and leaves the binding as it was.
+    // A change of the role is rejected with 422 and leaves the binding unchanged.
     const body = { metadata: { name }, roleRef: { kind, name: step.role }, subjects: step.subjects };
     await server.ask('PUT', `${bindingsIn(namespace)}/${name}`, { body });
   }
@@ -100,7 +100,7 @@ async function readAll(server: TestServer): Promise<Objects> {
   };
 }
 
-/** Asks every binding in turn: slow, and easy to see through. */
+/** A naive implementation that checks every binding. */
 function naive(objects: Objects, user: User, attributes: ResourceAttributes): boolean {
   const isUser = (subject: Subject, binding: Binding): boolean => {
     if (subject.kind === 'User') return subject.name === user.name;
@@ -129,7 +129,7 @@ const users: readonly User[] = [
   { name: 'system:serviceaccount:kube-public:u1', uid: '', groups: [] },
 ];
 
-test('after any writes, the index decides as everything read afresh does', async () => {
+test('decides as a naive implementation after any sequence of writes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 12 }), async (steps) => {
       await using server = await testServer();

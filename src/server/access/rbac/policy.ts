@@ -14,15 +14,15 @@ import { GrantIndex, grantsOf } from './grants.ts';
 import type { NormalizedRule } from './rules.ts';
 import { allows, normalized } from './rules.ts';
 
-/** The rules that somebody holds, and the roles that are bound to them and do not exist. */
+/** The rules that a user holds, and bound roles that do not exist. */
 export interface HeldRules {
   readonly rules: readonly NormalizedRule[];
-  /** One text a role, such as `clusterrole.rbac.authorization.k8s.io "x" not found`. */
+  /** One message per role, such as `clusterrole.rbac.authorization.k8s.io "x" not found`. */
   readonly missing: readonly string[];
 }
 
 /**
- * The roles and bindings of the watch cache, arranged so that a decision looks only at what the asker holds:
+ * An index of the roles and bindings in the watch cache, so that a decision reads only what the user holds:
  * user or group → grants → rules.
  */
 export class Policy {
@@ -30,21 +30,21 @@ export class Policy {
   readonly #roles = new Map<string, readonly NormalizedRule[]>();
   /** key of a binding → what it grants */
   readonly #bindings = new Map<string, readonly Grant[]>();
-  readonly #everywhere = new GrantIndex();
-  /** namespace → what is granted there */
-  readonly #local = new Map<string, GrantIndex>();
+  readonly #clusterWide = new GrantIndex();
+  /** namespace → its grants */
+  readonly #byNamespace = new Map<string, GrantIndex>();
 
-  /** Follows the caches for as long as they live. */
+  /** Watches the caches until they are closed. */
   constructor(watchCache: WatchCache) {
     for (const kind of [roleKind, clusterRoleKind]) {
-      this.#follow(watchCache, kind, (key, role) => this.#setRole(key, role as Role | undefined));
+      this.#watch(watchCache, kind, (key, role) => this.#setRole(key, role as Role | undefined));
     }
     for (const kind of [roleBindingKind, clusterRoleBindingKind]) {
-      this.#follow(watchCache, kind, (key, binding) => this.#setBinding(key, binding as Binding | undefined));
+      this.#watch(watchCache, kind, (key, binding) => this.#setBinding(key, binding as Binding | undefined));
     }
   }
 
-  /** The grant that allows what is asked, if there is one. */
+  /** The first grant that allows the request; undefined: none does. */
   grantFor(user: User, attributes: Attributes): Grant | undefined {
     const namespace = attributes.isResource ? attributes.namespace : '';
     return this.#find(user, namespace, ({ roleKey }) => {
@@ -53,7 +53,7 @@ export class Policy {
     });
   }
 
-  /** Everything the user may do in a namespace and in the whole cluster; '' leaves the cluster. */
+  /** All rules that apply in a namespace, cluster-wide ones included; '' for only those. */
   rulesFor(user: User, namespace: string): HeldRules {
     const keys = new Set<string>();
     const missing = new Set<string>();
@@ -65,15 +65,15 @@ export class Policy {
     return { rules: [...keys].flatMap((key) => this.#roles.get(key) ?? []), missing: [...missing] };
   }
 
-  /** The rules of the role that a binding in `namespace` names; undefined when there is no such role. */
+  /** The rules of the role that a binding in `namespace` refers to; undefined if the role does not exist. */
   rulesOf({ kind, name }: Binding['roleRef'], namespace: string): readonly NormalizedRule[] | undefined {
     return this.#roles.get(kind === 'Role' ? `${namespace}/${name}` : name);
   }
 
-  #find(user: User, namespace: string, wanted: (grant: Grant) => boolean): Grant | undefined {
-    const found = this.#everywhere.find(user, wanted);
+  #find(user: User, namespace: string, matches: (grant: Grant) => boolean): Grant | undefined {
+    const found = this.#clusterWide.find(user, matches);
     if (found !== undefined || namespace === '') return found;
-    return this.#local.get(namespace)?.find(user, wanted);
+    return this.#byNamespace.get(namespace)?.find(user, matches);
   }
 
   #setRole(key: string, role: Role | undefined): void {
@@ -93,14 +93,16 @@ export class Policy {
   #revoke(grant: Grant): void {
     const index = this.#indexOf(grant);
     index.remove(grant);
-    if (index.isEmpty) this.#local.delete(grant.binding.namespace);
+    if (index.isEmpty) this.#byNamespace.delete(grant.binding.namespace);
   }
 
   #indexOf({ binding: { namespace } }: Grant): GrantIndex {
-    return namespace === '' ? this.#everywhere : this.#local.getOrInsertComputed(namespace, () => new GrantIndex());
+    return namespace === ''
+      ? this.#clusterWide
+      : this.#byNamespace.getOrInsertComputed(namespace, () => new GrantIndex());
   }
 
-  #follow(watchCache: WatchCache, kind: Kind, set: (key: string, object: ApiObject | undefined) => void): void {
+  #watch(watchCache: WatchCache, kind: Kind, set: (key: string, object: ApiObject | undefined) => void): void {
     const cache = watchCache.of(kind);
     const keyOf = (key: string): string => key.slice(cache.prefix.length);
     cache.watchers.add({

@@ -47,7 +47,7 @@ const rows: readonly Row[] = [
     refuses: [request({ resource: 'secrets' })],
   },
   {
-    name: 'a verb that is asked for as * is a word like any other',
+    name: 'a * in the request is literal',
     rule: rule({ verbs: ['get', 'list'] }),
     allows: [],
     refuses: [request({ verb: '*' })],
@@ -59,13 +59,13 @@ const rows: readonly Row[] = [
     refuses: [request({ verb: 'list' })],
   },
   {
-    name: 'a resource is not its subresources',
+    name: 'not the subresources of a resource',
     rule: rule({}),
     allows: [],
     refuses: [request({ subresource: 'log' }), request({ subresource: 'status' })],
   },
   {
-    name: 'a subresource is not its resource',
+    name: 'not the resource of a subresource',
     rule: rule({ resources: ['pods/log'] }),
     allows: [request({ subresource: 'log' })],
     refuses: [request({}), request({ subresource: 'status' }), request({ resource: 'services', subresource: 'log' })],
@@ -77,13 +77,13 @@ const rows: readonly Row[] = [
     refuses: [request({}), request({ subresource: 'log' }), request({ resource: '*', subresource: '' })],
   },
   {
-    name: 'all resources are all subresources too',
+    name: 'all subresources with all resources',
     rule: rule({ resources: ['*'] }),
     allows: [request({}), request({ subresource: 'log' })],
     refuses: [request({ group: 'apps' })],
   },
   {
-    name: 'a part of a word is no wildcard',
+    name: 'no partial wildcard',
     rule: rule({ resources: ['pod*', '*s', 'pods/*'], verbs: ['g*', 'get'] }),
     allows: [],
     refuses: [request({}), request({ subresource: 'log' })],
@@ -95,7 +95,7 @@ const rows: readonly Row[] = [
     refuses: [request({ name: 'db' }), request({ verb: 'create', name: '' }), request({ verb: 'list', name: '' })],
   },
   {
-    name: 'words are taken by their letters',
+    name: 'names in exact case',
     rule: rule({}),
     allows: [],
     refuses: [request({ resource: 'Pods' }), request({ verb: 'GET' }), request({ resource: 'pods ' })],
@@ -107,7 +107,7 @@ const rows: readonly Row[] = [
     refuses: [path('/metrics/'), path('/metrics/slis'), path('/metric'), path('/metrics', 'post'), request({})],
   },
   {
-    name: 'what is below a path',
+    name: 'a path prefix',
     rule: urls('/healthz/*'),
     allows: [path('/healthz/'), path('/healthz/ping')],
     refuses: [path('/healthz'), path('/healthzz')],
@@ -119,19 +119,19 @@ const rows: readonly Row[] = [
     refuses: [request({})],
   },
   {
-    name: 'a star that is not at the end',
+    name: 'no wildcard inside a path',
     rule: urls('/a/*/b'),
     allows: [path('/a/*/b')],
     refuses: [path('/a/x/b')],
   },
   {
-    name: 'rules for resources do not allow paths',
+    name: 'no path with a rule for resources',
     rule: rule({ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }),
     allows: [request({})],
     refuses: [path('/metrics'), path('/')],
   },
   {
-    name: 'a rule without verbs',
+    name: 'nothing without verbs',
     rule: { verbs: null, apiGroups: ['*'], resources: ['*'], nonResourceURLs: ['*'] },
     allows: [],
     refuses: [request({}), path('/')],
@@ -146,7 +146,7 @@ describe('a rule allows', () => {
     });
   }
 
-  test('what one of several rules allows, and no mixture of them', () => {
+  test('what one of several rules allows, and no combination of rules', () => {
     const rules = [rule({}), rule({ verbs: ['list'], resources: ['services'] })].map(normalized);
     assert.ok(allows(rules, request({ verb: 'list', resource: 'services' })));
     assert.ok(!allows(rules, request({ verb: 'list' })));
@@ -155,8 +155,8 @@ describe('a rule allows', () => {
   });
 });
 
-// A model that shares nothing with the code: it writes down every request that there is in a small world, and a rule
-// as the patterns of the lines that it allows.
+// An independent model: it lists every request in a small universe, and represents a rule by the patterns of the requests
+// that it allows.
 const verbs = ['get', 'list', 'create', 'bind'];
 const groups = ['', 'apps'];
 const resources = ['pods', 'services', 'po'];
@@ -198,7 +198,7 @@ function linePatterns(given: PolicyRule): RegExp[] {
 const some = (words: readonly string[], max = 3): fc.Arbitrary<string[]> =>
   fc.array(fc.constantFrom(...words), { maxLength: max });
 
-/** Rules over a small world, so that they often say something about a request. */
+/** Rules over a small universe, so that they often match. */
 const anyRule: fc.Arbitrary<PolicyRule> = fc.record({
   verbs: some([...verbs, '*']),
   apiGroups: some([...groups, '*']),

@@ -5,10 +5,10 @@ import type { Attributes, PathAttributes, ResourceAttributes } from './attribute
 const all = '*';
 const none: readonly string[] = [];
 
-/** A rule with every field in its place. */
+/** A rule with all fields. */
 export type NormalizedRule = { readonly [Field in keyof PolicyRule]-?: readonly string[] };
 
-/** The same rule with every field, in one order: objects of one shape are read several times as fast. */
+/** Adds absent fields in a fixed order: objects of one shape are read several times as fast. */
 export const normalized = ({
   verbs,
   apiGroups = none,
@@ -17,7 +17,7 @@ export const normalized = ({
   nonResourceURLs = none,
 }: PolicyRule): NormalizedRule => ({ verbs: verbs ?? none, apiGroups, resources, resourceNames, nonResourceURLs });
 
-/** Whether one of the rules allows what is asked. Rules only add: none of them can forbid. */
+/** Whether one of the rules allows the request. Rules cannot deny. */
 export function allows(rules: readonly NormalizedRule[], attributes: Attributes): boolean {
   return attributes.isResource ? allowsResource(rules, attributes) : allowsPath(rules, attributes);
 }
@@ -45,16 +45,16 @@ function allowsPath(rules: readonly NormalizedRule[], { verb, path }: PathAttrib
   return false;
 }
 
-/** `*` at the end of a pattern stands for anything; elsewhere it is a character like any other. */
+/** `*` is a wildcard only at the end of a pattern. */
 export function matchesPath(pattern: string, path: string): boolean {
   return pattern === path || (pattern.endsWith(all) && path.startsWith(trimEnd(pattern, all)));
 }
 
 const hasOrAll = (words: readonly string[], word: string): boolean => words.includes(word) || words.includes(all);
 
-/** `*` is everything, subresources too; a resource without its subresource is only itself. */
+/** `*` matches all resources and subresources; a resource does not include its subresources. */
 const hasResource = (resources: readonly string[], what: string, subresource: string): boolean =>
   resources.includes(what) || resources.includes(all) || (subresource !== '' && resources.includes(`*/${subresource}`));
 
-/** A rule with names never matches what has none: creating, and listing without a selector of one name. */
+/** A rule with names does not match requests without a name: creations, and lists without a name selector. */
 const hasName = (names: readonly string[], name: string): boolean => names.length === 0 || names.includes(name);

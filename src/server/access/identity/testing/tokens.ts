@@ -1,4 +1,4 @@
-// A world for tests of tokens: objects that come and go, a clock that is set, and keys.
+// A fixture for tests of tokens: objects, a clock and keys.
 
 import type { ApiObject } from '../../../../api/metadata.ts';
 import type { Lookup } from '../bound-objects.ts';
@@ -9,10 +9,10 @@ import { generateTokenKey, readTokenKey } from '../token-keys.ts';
 
 export const issuer = 'https://kubernetes.example.org';
 
-/** What a token of `shop/cart` says about its account. */
+/** The claims of a token of `shop/cart`. */
 export const cart: KubernetesClaims = { namespace: 'shop', serviceaccount: { name: 'cart', uid: 'cart-1' } };
 
-/** Keys that a test adds and removes; what is removed is seen after a refresh. */
+/** Keys that a test adds and removes; changes are visible after a refresh. */
 export class TestKeys implements TokenKeys {
   readonly files: TokenKey[] = [];
   #known: readonly TokenKey[] = [];
@@ -58,7 +58,7 @@ export interface TokenWorld {
   now: number;
 }
 
-/** A world in which the account `shop/cart` exists. */
+/** A fixture with the account `shop/cart`. */
 export function tokenWorld(changes: { readonly issuer?: string; readonly keys?: TestKeys } = {}): TokenWorld {
   const keys = changes.keys ?? new TestKeys();
   const objects: TokenWorld['objects'] = new Map([['serviceaccounts/shop/cart', { uid: 'cart-1' }]]);

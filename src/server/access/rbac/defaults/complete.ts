@@ -6,9 +6,9 @@ import { equalJson } from '../../../patch/json-value.ts';
 import { uncovered } from '../covers.ts';
 import { autoupdateAnnotation } from './role-table.ts';
 
-/** The role with what it lacks of the default one; the same object when it lacks nothing. Nothing is taken away. */
+/** Adds missing rules, labels and annotations of the default role and removes nothing. Returns the same object if complete. */
 export function reconcileRole<T extends Role | ClusterRole>(existing: T, standard: T): T {
-  if (isKept(existing)) return existing;
+  if (isUnmanaged(existing)) return existing;
   const metadata = completeMetadata(existing.metadata, standard.metadata);
   if ('aggregationRule' in standard) return completeAggregation(existing, standard, metadata);
   const held = existing.rules ?? [];
@@ -17,9 +17,9 @@ export function reconcileRole<T extends Role | ClusterRole>(existing: T, standar
   return { ...existing, metadata, rules: [...held, ...missing] };
 }
 
-/** The binding with the subjects it lacks. One that an administrator made for another role is left alone. */
+/** Adds missing subjects of the default binding. A binding to another role is left unchanged. */
 export function reconcileBinding<T extends Binding>(existing: T, standard: T): T {
-  if (isKept(existing) || !equalJson(existing.roleRef, standard.roleRef)) return existing;
+  if (isUnmanaged(existing) || !equalJson(existing.roleRef, standard.roleRef)) return existing;
   const metadata = completeMetadata(existing.metadata, standard.metadata);
   const held = existing.subjects ?? [];
   const missing = (standard.subjects ?? []).filter((subject) => !held.some((other) => isSame(subject, other)));
@@ -27,13 +27,13 @@ export function reconcileBinding<T extends Binding>(existing: T, standard: T): T
   return { ...existing, metadata, subjects: [...held, ...missing] };
 }
 
-/** The administrator looks after it alone. */
-const isKept = ({ metadata }: ApiObject): boolean => metadata.annotations?.[autoupdateAnnotation] === 'false';
+/** Whether an administrator has disabled reconciliation. */
+const isUnmanaged = ({ metadata }: ApiObject): boolean => metadata.annotations?.[autoupdateAnnotation] === 'false';
 
 const isSame = (a: Subject, b: Subject): boolean =>
   a.kind === b.kind && a.name === b.name && (a.namespace ?? '') === (b.namespace ?? '');
 
-/** The rules of such a role are those of others, and not for us to complete. */
+/** The rules of an aggregated role come from other roles and are not reconciled. */
 function completeAggregation<T extends ClusterRole>(existing: T, standard: ClusterRole, metadata: ObjectMeta): T {
   const held = existing.aggregationRule?.clusterRoleSelectors ?? [];
   const wanted = standard.aggregationRule?.clusterRoleSelectors ?? [];
@@ -42,7 +42,7 @@ function completeAggregation<T extends ClusterRole>(existing: T, standard: Clust
   return { ...existing, metadata, aggregationRule: { clusterRoleSelectors: [...held, ...missing] } };
 }
 
-/** Labels and annotations that are there keep their values. */
+/** Existing labels and annotations keep their values. */
 function completeMetadata(existing: ObjectMeta, standard: ObjectMeta): ObjectMeta {
   const { labels = {}, annotations = {} } = existing;
   const lacks = (held: object, wanted: object = {}): boolean =>

@@ -20,19 +20,19 @@ const kept = { 'rbac.authorization.kubernetes.io/autoupdate': 'false' };
 const extra = on('', 'secrets', 'get');
 
 const roleRows: readonly { name: string; existing: ClusterRole; want: ClusterRole }[] = [
-  { name: 'one that is complete stays', existing: standard, want: standard },
+  { name: 'keeps a complete role', existing: standard, want: standard },
   {
-    name: 'a missing rule is added, an extra one kept',
+    name: 'adds a missing rule and keeps an extra one',
     existing: { ...standard, rules: [extra, on('', 'pods', 'get list')] },
     want: { ...standard, rules: [extra, on('', 'pods', 'get list'), on('apps', 'deployments', 'get')] },
   },
   {
-    name: 'rules that come to the same are enough',
+    name: 'accepts equivalent rules',
     existing: { ...standard, rules: [on('*', '*', '*')] },
     want: { ...standard, rules: [on('*', '*', '*')] },
   },
   {
-    name: 'a rule that lacks a verb gets the whole rule beside it',
+    name: 'adds the whole rule if an existing one lacks a verb',
     existing: { ...standard, rules: [on('', 'pods', 'get'), on('apps', 'deployments', 'get')] },
     want: {
       ...standard,
@@ -40,12 +40,12 @@ const roleRows: readonly { name: string; existing: ClusterRole; want: ClusterRol
     },
   },
   {
-    name: 'with autoupdate false nothing is added',
+    name: 'adds nothing with autoupdate false',
     existing: { metadata: { name: 'r', annotations: kept }, rules: [] },
     want: { metadata: { name: 'r', annotations: kept }, rules: [] },
   },
   {
-    name: 'labels and annotations are added, and those there keep their values',
+    name: 'adds labels and annotations and keeps existing values',
     existing: {
       ...standard,
       metadata: { name: 'r', labels: { 'kubernetes.io/bootstrapping': 'mine' }, annotations: { a: 'b' } },
@@ -61,7 +61,7 @@ const roleRows: readonly { name: string; existing: ClusterRole; want: ClusterRol
   },
 ];
 
-describe('a default role is completed', () => {
+describe('reconciling a default role', () => {
   for (const { name, existing, want } of roleRows) {
     test(name, () => {
       const completed = reconcileRole(existing, standard);
@@ -70,7 +70,7 @@ describe('a default role is completed', () => {
     });
   }
 
-  test('an aggregation gets the selectors it lacks, and its rules are left to it', () => {
+  test('adds missing selectors of an aggregated role and ignores its rules', () => {
     const own = { clusterRoleSelectors: [{ matchLabels: { mine: 'true' } }] };
     const completed = reconcileRole(
       { ...aggregated('view'), rules: [extra], aggregationRule: own },
@@ -83,7 +83,7 @@ describe('a default role is completed', () => {
     assert.deepEqual(completed.rules, [extra]);
   });
 
-  test('a binding gets the subjects it lacks, unless it is for another role or kept', () => {
+  test('adds missing subjects of a binding unless it has another role or is unmanaged', () => {
     const wanted = binding('b', [group('one'), group('two')]);
     const completed = reconcileBinding({ ...wanted, subjects: [user('me'), group('two')] }, wanted);
     assert.deepEqual(completed.subjects, [user('me'), group('two'), group('one')]);
@@ -109,7 +109,7 @@ const snapshot = async (server: TestServer): Promise<Record<string, string>> => 
 };
 
 describe('at start', () => {
-  test('every default role is there and bound, and a restart writes nothing', async () => {
+  test('creates and binds every default role, and a restart writes nothing', async () => {
     await using store = openMemoryStore();
     let before: Record<string, string>;
     {
@@ -128,7 +128,7 @@ describe('at start', () => {
     assert.deepEqual(await snapshot(server), before);
   });
 
-  test('what an administrator changed is kept, and what is missing is completed', async () => {
+  test('keeps changes of an administrator and adds missing rules', async () => {
     await using store = openMemoryStore();
     const get = async (server: TestServer, path: string): Promise<ClusterRole & { subjects: unknown[] }> =>
       (await server.ask('GET', `${rbac}/${path}`)).body;
@@ -157,7 +157,7 @@ describe('at start', () => {
     assert.ok(JSON.stringify((await get(server, 'clusterroles/view')).rules).includes('services'));
   });
 
-  test('two servers over one store come to the same', async () => {
+  test('two servers over one store create the same roles', async () => {
     await using store = openMemoryStore();
     const servers = await Promise.all([testServer({ store }), testServer({ store })]);
     const [one, two] = servers;
@@ -166,8 +166,8 @@ describe('at start', () => {
   });
 });
 
-describe('the roles of our parts', () => {
-  test('name kinds that are served, and nothing wholesale', () => {
+describe('the roles of parts', () => {
+  test('name served kinds and have no wildcards', () => {
     const known = new Set(kinds.map(({ group: name, plural }) => `${name}/${plural}`));
     for (const [part, rules] of Object.entries(partRules)) {
       for (const { apiGroups = [], resources = [], verbs } of rules) {
@@ -183,13 +183,13 @@ describe('the roles of our parts', () => {
     }
   });
 
-  test('read no secrets and change no roles', () => {
+  test('cannot read Secrets or change roles', () => {
     for (const [part, rules] of Object.entries(partRules)) {
       assert.ok(!JSON.stringify(rules).match(/secrets|roles|rolebindings|impersonate/), part);
     }
   });
 
-  test('let the collector of garbage read, delete and patch, and nothing more', () => {
+  test('let the garbage collector only read, delete and patch', () => {
     const [first, ...others] = collectorRules;
     assert.deepEqual(first, on('*', '*', 'get list watch delete patch'));
     for (const { resources } of others) assert.deepEqual(resources, ['events']);
@@ -209,7 +209,7 @@ describe('the roles of our parts', () => {
     },
     { part: 'controllers', method: 'DELETE', path: '/api/v1/namespaces/default/pods', body: named, status: 403 },
     { part: 'controllers', method: 'PUT', path: '/api/v1/namespaces/default/finalize', body: named, status: 403 },
-    // What it may patch does not let it raise its rights.
+    // Its patches cannot escalate its permissions.
     {
       part: 'controllers',
       method: 'PATCH',
@@ -227,7 +227,7 @@ describe('the roles of our parts', () => {
     });
   }
 
-  test('let the controllers go on without collecting garbage', async () => {
+  test('let the controllers work without garbage collection', async () => {
     await using server = await testServer();
     const client = server.as({ name: 'system:fairlead:controllers' });
     const secrets = async (): Promise<number> => (await client.ask('GET', '/api/v1/secrets')).status;
@@ -249,7 +249,7 @@ describe('the roles of our parts', () => {
     ['loadbalancer', 2],
     ['multicluster', 3],
   ] as const) {
-    test(`are what examples/rbac/${example}.yaml gives in other clusters`, () => {
+    test(`equal those of examples/rbac/${example}.yaml for other clusters`, () => {
       const file = join(import.meta.dirname, `../../../../../examples/rbac/${example}.yaml`);
       const roles = (loadAll(readFileSync(file, 'utf8')) as ClusterRole[]).filter(({ rules }) => rules !== undefined);
       const given = roles.map(({ metadata, rules }) => [metadata.name ?? '', rules] as const);
@@ -263,7 +263,7 @@ describe('the roles of our parts', () => {
     });
   }
 
-  test('keep leases in kube-system alone', async () => {
+  test('allow leases in kube-system only', async () => {
     await using server = await testServer();
     const body = { metadata: { name: 'leader' }, spec: { holderIdentity: 'me' } };
     const create = async (part: string, namespace: string): Promise<number> =>

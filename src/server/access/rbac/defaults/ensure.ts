@@ -18,9 +18,9 @@ import { reconcileBinding, reconcileRole } from './complete.ts';
 import { fairleadBindings, fairleadRoles, leaseBinding, leaseRole } from './fairlead.ts';
 import { kubernetesBindings, kubernetesRoles } from './kubernetes.ts';
 
-/** Creates the default roles and bindings that are missing, and completes those that are there. */
+/** Creates missing default roles and bindings, and reconciles existing ones. */
 export async function ensureDefaultRoles(context: ServerContext): Promise<void> {
-  // All at once: the store makes one write of them.
+  // Concurrently, so that the store writes them in one batch.
   await Promise.all([
     ...[...kubernetesRoles, ...fairleadRoles].map((standard) =>
       ensure(context, clusterRoleKind, standard, (old) => reconcileRole(old as ClusterRole, standard)),
@@ -50,7 +50,7 @@ async function ensure(
   }
 }
 
-/** Another server over the same store was first. */
+/** Another server over the same store may create the object first. */
 function ignoreExisting(error: unknown): void {
   if (!isStatusError(error) || error.status.reason !== 'AlreadyExists') throw error;
 }

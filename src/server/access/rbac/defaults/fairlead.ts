@@ -1,4 +1,4 @@
-// The roles of our own kinds and parts. Each part has a user of its own with the least that its work needs.
+// The roles of our own kinds and parts. Each part has its own user with the least privileges it needs.
 
 import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
 import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
@@ -6,9 +6,9 @@ import type { RoleBinding } from '../../../../api/kinds/rbac/rolebinding/kind.ts
 import type { Role } from '../../../../api/kinds/rbac/role/kind.ts';
 import type { PolicyRule } from '../../../../api/kinds/rbac/policy-rule.ts';
 import { partUser } from '../../part-user.ts';
-import { binding, change, local, named, on, read, role, user } from './role-table.ts';
+import { binding, change, inNamespace, named, on, read, role, user } from './role-table.ts';
 
-/** Today's group and the seed's. */
+/** The current API group and the group of ImportedServices. */
 const clusterSet = 'multicluster.x-k8s.io|multicluster.k8s.io';
 
 const events = on('|events.k8s.io', 'events', 'create patch update');
@@ -16,18 +16,18 @@ const services = on('', 'services', read);
 const slices = on('discovery.k8s.io', 'endpointslices', read);
 const imports = on(clusterSet, 'serviceimports importedservices', read);
 
-/** What `fairlead multicluster` calls its configuration in every cluster. */
+/** The name of the webhook configuration that `fairlead multicluster` creates in every cluster. */
 const webhook = 'fairlead-multicluster';
 
 const readWrite = `${read} create update delete`;
 
-/** Part → what it may do. */
+/** Part → its rules. */
 export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
   controllers: [
     on('', 'services pods nodes', read),
     on('', 'endpoints', readWrite),
     on('discovery.k8s.io', 'endpointslices', readWrite),
-    // Who makes an object that blocks the deletion of its owner must be allowed to hold the owner up.
+    // `blockOwnerDeletion` requires the permission to update the finalizers of the owner.
     on('', 'services/finalizers endpoints/finalizers', 'update'),
     events,
   ],
@@ -50,7 +50,7 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
     on(clusterSet, 'serviceimports importedservices', readWrite),
     on(clusterSet, 'serviceexports/status serviceimports/status', 'update'),
     on('about.k8s.io', 'clusterproperties', `${read} create delete`),
-    // It warns the authors of exports. To make such an object is a great right; it can touch its own and no other.
+    // It warns authors of exports. `create` cannot be limited to a name; all other verbs are.
     on('admissionregistration.k8s.io', 'validatingwebhookconfigurations', 'create'),
     named(on('admissionregistration.k8s.io', 'validatingwebhookconfigurations', 'get update delete'), webhook),
     events,
@@ -66,8 +66,8 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
 };
 
 /**
- * Garbage collection has a role of its own, so that it can be taken from the controllers: anything can have an owner,
- * and is changed or deleted when the owner goes. Kubernetes gives its collector the same.
+ * Garbage collection has its own role, so that it can be removed from the controllers: any object can have owners and is
+ * then patched or deleted with them. The collector of Kubernetes has the same permissions.
  */
 export const collectorRules: readonly PolicyRule[] = [on('*', '*', `${read} delete patch`), events];
 const collectorRole = 'fairlead:garbage-collector';
@@ -85,8 +85,8 @@ export const fairleadRoles: readonly ClusterRole[] = [
     ],
     ['view'],
   ),
-  // Imports are missing on purpose, as endpoints are: they say where traffic goes. A role of its own, so that an
-  // administrator can take exporting out of `edit` with one label and give it namespace by namespace (MCS-30).
+  // Without imports on purpose, as for endpoints: they direct traffic. Exporting has its own role, so that an
+  // administrator can remove it from `edit` with one label and grant it per namespace (MCS-30).
   role('fairlead:export-services', [on(clusterSet, 'serviceexports', change)], ['edit']),
   ...Object.entries(partRules).map(([part, rules]) => role(roleOf(part), rules)),
   role(collectorRole, collectorRules),
@@ -97,16 +97,16 @@ export const fairleadBindings: readonly ClusterRoleBinding[] = [
   binding(collectorRole, [user(partUser('controllers'))]),
 ];
 
-/** Where parts keep the leases by which they elect a leader and tell that they live. */
+/** The namespace of the leases for leader election and liveness. */
 const leaseNamespace = 'kube-system';
 const leaseHolders = ['controllers', 'loadbalancer', 'multicluster', 'publisher'];
 
-export const leaseRole: Role = local(
+export const leaseRole: Role = inNamespace(
   leaseNamespace,
   role('fairlead:leases', [on('coordination.k8s.io', 'leases', `${read} ${change}`)]),
 );
 
-export const leaseBinding: RoleBinding = local(
+export const leaseBinding: RoleBinding = inNamespace(
   leaseNamespace,
   binding(
     'fairlead:leases',

@@ -1,4 +1,4 @@
-// The roles and bindings that Kubernetes ships, as far as they concern kinds that this server has.
+// Kubernetes' default roles and bindings, for kinds that this server has.
 
 import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
 import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
@@ -20,7 +20,7 @@ export const kubernetesRoles: readonly ClusterRole[] = [
     ],
     ['admin'],
   ),
-  // Endpoints and their slices are missing on purpose: who writes them can send traffic across namespaces.
+  // Without Endpoints and EndpointSlices on purpose: writing them can redirect traffic across namespaces.
   role(
     'system:aggregate-to-edit',
     [
@@ -41,7 +41,7 @@ export const kubernetesRoles: readonly ClusterRole[] = [
     ],
     ['edit'],
   ),
-  // Secrets are missing on purpose, and so are roles: neither may be read by somebody who may only look.
+  // Without Secrets and roles on purpose: read-only users must not see them.
   role(
     'system:aggregate-to-view',
     [
