@@ -37,6 +37,7 @@ export class Informers {
   readonly #errors: WatchErrors;
   readonly #entries = new Map<AnyInformer, Entry>();
   readonly #stop = new AbortController();
+  #connection = new AbortController();
 
   constructor(options: InformersOptions) {
     this.#options = options;
@@ -79,8 +80,14 @@ export class Informers {
   start(...informers: readonly AnyInformer[]): void {
     for (const informer of informers.length === 0 ? this.#entries.keys() : informers) {
       const entry = this.#entries.get(informer);
-      if (entry !== undefined) entry.running ??= informer.run(this.#stop.signal);
+      if (entry !== undefined) entry.running ??= this.#run(informer);
     }
+  }
+
+  /** Opens all watches again and keeps the cached objects, for a part whose connection was interrupted. */
+  reopen(): void {
+    this.#connection.abort(new Error('the connection was interrupted'));
+    this.#connection = new AbortController();
   }
 
   /** Resolves when all started informers have synced; rejects if the signal fires first. */
@@ -115,6 +122,11 @@ export class Informers {
   async stop(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#started().map(async ({ running }) => running));
+  }
+
+  async #run(informer: AnyInformer): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) await informer.run(AbortSignal.any([signal, this.#connection.signal]));
   }
 
   #started(): readonly Entry[] {

@@ -7,7 +7,7 @@ import { sleep, systemClock } from '../client/clock.ts';
 import { LeaderElection } from '../client/leader-election.ts';
 import type { Usage } from '../client/limits.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
-import { dropLeases, Renewer } from './lease/renewer.ts';
+import { deleteLeases, Renewer } from './lease/renewer.ts';
 import { Member } from './member/member.ts';
 import type { MemberOptions, PulseTimes } from './member/options.ts';
 import { defaultSourceLeaseMs, pulseOf } from './member/options.ts';
@@ -226,7 +226,7 @@ class Multicluster implements RunningPart {
       holder: this.#identity,
       clock: this.#clock,
       onError: (error, cluster) => log.warn({ cluster, err: error }, 'could not renew leases, will try again'),
-      onCompany: () => (this.#companyAt = this.#clock.elapsed()),
+      onOtherHolder: () => (this.#companyAt = this.#clock.elapsed()),
     });
     this.#isLeading = true;
     await Promise.all([renewer.run(term), this.#write(term)]);
@@ -247,7 +247,7 @@ class Multicluster implements RunningPart {
     const ours = this.#sync.members.filter(({ isReady, options }) => isReady && options.isReadOnly !== true);
     for (const member of ours) {
       try {
-        await dropLeases(member, member.options.isLeaving === true ? new Set() : sources, this.#stop.signal);
+        await deleteLeases(member, member.options.isLeaving === true ? new Set() : sources, this.#stop.signal);
       } catch (error) {
         if (!this.#stop.signal.aborted) log.warn({ cluster: member.id, err: error }, 'could not delete old leases');
       }

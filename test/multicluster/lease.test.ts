@@ -10,7 +10,7 @@ import type { EndpointSlice } from '../../src/api/kinds/discovery/endpointslice/
 import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
 import { sourceClusterLabel } from '../../src/api/kinds/multicluster/labels.ts';
 import { systemClock } from '../../src/client/clock.ts';
-import type { ReaperOptions } from '../../src/multicluster/reaper.ts';
+import type { ReaperOptions } from '../../src/multicluster/reaper/reaper.ts';
 import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
 import { join, quickPulse, reap, startClusters } from './clusters.ts';

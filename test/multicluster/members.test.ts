@@ -69,7 +69,7 @@ describe('members', () => {
     await first.disposeAsync();
     const entries = [entryOf(east, 0), { ...entryOf(other, 1), id: 'west' }];
     const { part } = join([east], stack, { members: (change) => change(entries) });
-    const isTold = (): boolean => part.problems().some((problem) => problem.includes('behind id west is another'));
+    const isTold = (): boolean => part.problems().some((problem) => problem.includes('behind id west was replaced'));
     await until('it is told', isTold);
     assert.deepEqual(await east.addresses('web'), { west: ['10.2.0.1'] }, "what came from the old one is the reaper's");
   });

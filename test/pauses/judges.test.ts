@@ -23,7 +23,7 @@ import { pulseOf } from '../../src/multicluster/member/options.ts';
 import { Pulse } from '../../src/multicluster/member/pulse.ts';
 import { Unseen } from '../../src/multicluster/member/unseen.ts';
 import { managedBy } from '../../src/multicluster/project/marks.ts';
-import { startReaper } from '../../src/multicluster/reaper.ts';
+import { startReaper } from '../../src/multicluster/reaper/reaper.ts';
 import { testServer } from '../../src/server/testing/server.ts';
 import { until } from '../../src/server/testing/until.ts';
 

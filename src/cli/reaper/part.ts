@@ -1,5 +1,5 @@
 import { defaultSourceLeaseMs, pulseOf } from '../../multicluster/member/options.ts';
-import type { ReaperOptions } from '../../multicluster/reaper.ts';
+import type { ReaperOptions } from '../../multicluster/reaper/reaper.ts';
 import { UsageError } from '../errors.ts';
 import { oneOf, readFlag } from '../options/flags.ts';
 import { parseGoDuration } from '../part/duration.ts';
@@ -43,7 +43,7 @@ export const part: Part = {
 const load =
   (options: ReaperOptions): LoadPart =>
   async () => {
-    const { startReaper } = await import('../../multicluster/reaper.ts');
+    const { startReaper } = await import('../../multicluster/reaper/reaper.ts');
     return (context) => startReaper(context, options);
   };
 

@@ -1,14 +1,13 @@
 import type { Registry } from 'prom-client';
 import { Counter, Gauge } from 'prom-client';
-import type { Judgement } from './judge.ts';
+import type { SourceStatus } from './evaluate.ts';
 
-/** What the reaper counts. */
 export interface ReaperMetrics {
   readonly removed: Counter<'source'>;
-  /** Of each source, how long ago it was last heard of, by the clock here. */
+  /** Seconds since the last observed renewal of each source. */
   readonly age: Gauge<'source'>;
   readonly states: Gauge<'state'>;
-  /** How far the clock of who renews is ahead of the one here; nothing is decided by it. */
+  /** How far the controller's clock is ahead of the local clock; not used for decisions. */
   readonly skew: Gauge<'source'>;
 }
 
@@ -18,13 +17,13 @@ export const reaperMetrics = (registry: Registry): ReaperMetrics => {
   return {
     removed: new Counter({
       name: 'fairlead_reaper_slices_removed_total',
-      help: 'Slices that were removed because their source cluster was lost.',
+      help: 'Slices deleted because their source cluster was lost.',
       labelNames: ['source'],
       registers,
     }),
     age: new Gauge({
       name: 'fairlead_reaper_source_age_seconds',
-      help: 'Time since a source cluster was last heard of.',
+      help: 'Seconds since the last observed renewal of the lease of a source cluster.',
       labelNames: ['source'],
       registers,
     }),
@@ -36,7 +35,7 @@ export const reaperMetrics = (registry: Registry): ReaperMetrics => {
     }),
     skew: new Gauge({
       name: 'fairlead_reaper_clock_skew_seconds',
-      help: 'How far the clock that renews the lease of a source is ahead of this one, delays included.',
+      help: 'How far the clock of the controller that renews the lease of a source is ahead of the local clock, including delays.',
       labelNames: ['source'],
       registers,
     }),
@@ -44,7 +43,7 @@ export const reaperMetrics = (registry: Registry): ReaperMetrics => {
 };
 
 /** Counts the sources in each state. */
-export function countStates({ states }: ReaperMetrics, judgements: readonly Judgement[]): void {
+export function countStates({ states }: ReaperMetrics, judgements: readonly SourceStatus[]): void {
   for (const state of ['healthy', 'suspect', 'expired'] as const) {
     states.set({ state }, judgements.filter((each) => each.state === state).length);
   }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { ClusterProperty } from '../../api/kinds/about/clusterproperty/kind.ts';
 import { clusterIdProperty, clusterPropertyKind } from '../../api/kinds/about/clusterproperty/kind.ts';
+import type { ClusterProperty } from '../../api/kinds/about/clusterproperty/kind.ts';
 import type { Lease } from '../../api/kinds/coordination/lease/kind.ts';
 import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
@@ -10,174 +10,186 @@ import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep, systemClock } from '../../client/clock.ts';
-import type { EventRecorder } from '../../client/events.ts';
-import { Informer } from '../../client/informer.ts';
+import { runElectedPart } from '../../client/part.ts';
+import { EventRecorder } from '../../client/events.ts';
+import type { Informer } from '../../client/informer.ts';
+import { Informers } from '../../client/informers.ts';
+import type { OptionalInformer } from '../../client/optional-informer.ts';
+import type { PartContext, RunningPart } from '../../client/part.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import { leaseName, leaseNamespace, leaseSelector, sourceOfLease } from '../lease/lease.ts';
 import { lossPolicyOf } from '../loss.ts';
-import { trimmed } from '../member/caches.ts';
 import type { PulseTimes } from '../member/options.ts';
+import { defaultSourceLeaseMs, pulseOf } from '../member/options.ts';
 import { Pulse } from '../member/pulse.ts';
 import { managedBy } from '../project/marks.ts';
-import type { Judgement, ReaperPolicy, Sightings, SourceLease } from './judge.ts';
-import { judge, look, withFullTime } from './judge.ts';
+import type { LeaseObservations, ReaperPolicy, SourceLease, SourceStatus } from './evaluate.ts';
+import { evaluateSources, observe, restartTimers } from './evaluate.ts';
 import type { ReaperMetrics } from './metrics.ts';
-import { countStates } from './metrics.ts';
+import { countStates, reaperMetrics } from './metrics.ts';
 
-export interface ReaperSetup {
-  readonly client: Client;
-  readonly log: Logger;
-  readonly metrics: ReaperMetrics;
-  readonly recorder: EventRecorder;
-  readonly clock?: Clock | undefined;
-  readonly policy: ReaperPolicy;
-  readonly pulse: PulseTimes;
-  /** How often everything is judged; default 1 s. */
+export interface ReaperOptions extends ReaperPolicy {
+  /** The lease duration of sources whose Lease has none, and the probe interval of the own API server. */
+  readonly pulse?: PulseTimes | undefined;
+  /** How often all sources are evaluated; default 1 s. */
   readonly resolutionMs?: number | undefined;
+  readonly clock?: Clock | undefined;
 }
 
-/** Deletions at once. */
-const width = 8;
+/** Deletes the imported slices of source clusters whose leases are not renewed, in one cluster, until it is disposed of. */
+export function startReaper(context: PartContext, options: ReaperOptions = {}): RunningPart {
+  const { client, log, metrics } = context;
+  const { clock = systemClock } = options;
+  const informers = new Informers({ client, log, clock });
+  const recorder = new EventRecorder({
+    client,
+    component: 'fairlead-reaper',
+    clock,
+    onError: (error) => log.debug({ err: error }, 'could not write an Event'),
+  });
+  const reaper = new Reaper({ client, log, informers, recorder, metrics: reaperMetrics(metrics), clock, options });
+  informers.start();
+  return runElectedPart({
+    context,
+    informers,
+    election: undefined, // one runs in every cluster
+    clock,
+    lead: (signal) => reaper.run(signal),
+    problems: () => reaper.problems(),
+    recorders: () => [recorder],
+  });
+}
+
+interface ReaperSetup {
+  readonly client: Client;
+  readonly log: Logger;
+  readonly informers: Informers;
+  readonly recorder: EventRecorder;
+  readonly metrics: ReaperMetrics;
+  readonly clock: Clock;
+  readonly options: ReaperOptions;
+}
+
+/** Slices that are deleted at once. */
+const parallelDeletions = 8;
 
 /**
- * Removes what came from source clusters that are lost (MCS-82, MCS-83). It is as simple as it can be, since it works when
- * the rest does not: it needs its own cluster alone, and never writes anything.
+ * Deletes the slices of lost source clusters (MCS-82, MCS-83). It must work when everything else is down: it depends on
+ * the API server of its own cluster alone, and only deletes.
  */
-export class Reaper {
+class Reaper {
   readonly #setup: ReaperSetup;
   readonly #clock: Clock;
+  readonly #times: PulseTimes;
   readonly #pulse: Pulse;
   readonly #slices: Informer<EndpointSlice, 'source'>;
   readonly #leases: Informer<Lease>;
-  readonly #properties: Informer<ClusterProperty>;
-  #epoch = new AbortController();
-  #sightings: Sightings = new Map();
-  #lookedAt = 0;
-  /** Source → the last renewal that was seen, by its revision. */
-  readonly #renewals = new Map<string, string | undefined>();
-  /** Source → what was last said of it. */
-  #told: ReadonlyMap<string, Judgement> = new Map();
+  readonly #properties: OptionalInformer<ClusterProperty>;
+  #observations: LeaseObservations = new Map();
+  #observedAtMs = 0;
+  /** Source → the revision of its lease at the last report. */
+  readonly #revisions = new Map<string, string | undefined>();
+  /** Source → its state at the last report. */
+  readonly #states = new Map<string, SourceStatus['state']>();
 
   constructor(setup: ReaperSetup) {
+    const { client, clock, informers, options } = setup;
     this.#setup = setup;
-    const { client, clock = systemClock, log } = setup;
     this.#clock = clock;
-    const common = { clock, onError: (error: unknown) => log.debug({ err: error }, 'a watch failed, will try again') };
-    this.#pulse = new Pulse({
-      ...setup.pulse,
-      client,
-      clock,
-      onChange: (isBack) => isBack && this.#seesAgain(),
-    });
-    this.#slices = new Informer<EndpointSlice, 'source'>(client, endpointSliceKind, {
-      ...common,
+    this.#times = options.pulse ?? pulseOf(defaultSourceLeaseMs);
+    this.#pulse = new Pulse({ ...this.#times, client, clock, onChange: (isBack) => isBack && this.#reconnected() });
+    this.#slices = informers.of<EndpointSlice, 'source'>(endpointSliceKind, {
       labelSelector: `${managedByLabel}=${managedBy}`,
-      trim: withoutContent,
+      trim: withoutEndpoints,
       indexes: { source: (slice) => [sourceOf(slice)] },
     });
-    this.#leases = new Informer(client, leaseKind, {
-      ...common,
-      namespace: leaseNamespace,
-      labelSelector: leaseSelector,
-      trim: trimmed,
-    });
-    this.#properties = new Informer(client, clusterPropertyKind, common);
+    this.#leases = informers.of(leaseKind, { namespace: leaseNamespace, labelSelector: leaseSelector });
+    this.#properties = informers.optional([clusterPropertyKind]);
   }
 
-  /** Resolves when it has seen everything. */
-  async synced(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#slices.synced(signal), this.#leases.synced(signal)]);
-  }
-
-  /** How each source stands. */
-  get judgements(): readonly Judgement[] {
-    return judge(this.#sightings, this.#policy(), this.#clock.elapsed());
-  }
-
-  get problems(): readonly string[] {
+  problems(): readonly string[] {
     const { error } = this.#pulse;
-    return [
-      ...(this.#slices.hasSynced ? [] : ['the imported slices are not all seen yet']),
-      ...(this.#leases.hasSynced ? [] : ['the leases of source clusters are not all seen yet']),
-      ...(error instanceof Error ? [`the API server does not answer: ${error.message}`] : []),
-    ];
+    return error instanceof Error ? [`the API server does not answer: ${error.message}`] : [];
   }
 
-  /** Judges and removes until the signal fires. */
+  /** Evaluates all sources periodically, and deletes the slices of lost ones, until the signal fires. */
   async run(signal: AbortSignal): Promise<void> {
-    const caches = [this.#slices, this.#leases, this.#properties].map((cache) => this.#fill(cache, signal));
-    await Promise.all([...caches, this.#pulse.run(signal), this.#judgeOften(signal)]);
+    await Promise.all([this.#pulse.run(signal), this.#evaluateUntil(signal)]);
   }
 
-  async #fill(cache: Pick<Informer<Lease>, 'run'>, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) await cache.run(AbortSignal.any([signal, this.#epoch.signal]));
-  }
-
-  async #judgeOften(signal: AbortSignal): Promise<void> {
-    const { log, resolutionMs = 1000, metrics } = this.#setup;
+  async #evaluateUntil(signal: AbortSignal): Promise<void> {
+    const { log, metrics, options } = this.#setup;
     while (!signal.aborted) {
       if (this.#slices.hasSynced && this.#leases.hasSynced) {
-        this.#look();
-        // Without its own server it sees nothing and can remove nothing.
-        const judgements = this.#pulse.state === 'alive' ? this.judgements : [];
-        countStates(metrics, judgements);
-        for (const judgement of judgements) {
-          this.#tell(judgement);
-          if (!judgement.isRemoved || this.#removable(judgement.source).length === 0) continue;
+        this.#observe();
+        // Without its own API server the reaper observes no renewal and can delete nothing.
+        const sources = this.#pulse.state === 'alive' ? this.#evaluate() : [];
+        countStates(metrics, sources);
+        for (const status of sources) {
+          this.#report(status);
+          if (!status.isRemoved || this.#removable(status.source).length === 0) continue;
           try {
-            await this.#remove(judgement, signal);
+            await this.#remove(status, signal);
           } catch (error) {
-            if (!signal.aborted)
-              log.warn({ source: judgement.source, err: error }, 'could not remove slices, will try again');
+            if (!signal.aborted) log.warn({ source: status.source, err: error }, 'could not delete slices, retrying');
           }
         }
       }
-      await sleep(this.#clock, resolutionMs, signal);
+      await sleep(this.#clock, options.resolutionMs ?? 1000, signal);
     }
   }
 
-  /** Checks all leases. A renewal that this process missed while it was paused does not count against the source. */
-  #look(): void {
-    const now = this.#clock.elapsed();
-    const before = this.#clock.resumedAt() > this.#lookedAt ? withFullTime(this.#sightings, now) : this.#sightings;
-    this.#sightings = look(before, this.#sources(), now);
-    this.#lookedAt = now;
+  #evaluate(): readonly SourceStatus[] {
+    return evaluateSources(this.#observations, this.#policy(), this.#clock.elapsed());
   }
 
-  /** The sources of slices and this cluster itself, with what there is of their leases. */
+  /** Reads all leases from the cache. A renewal that was missed while this process was paused does not count. */
+  #observe(): void {
+    const now = this.#clock.elapsed();
+    const wasPaused = this.#clock.resumedAt() > this.#observedAtMs;
+    const before = wasPaused ? restartTimers(this.#observations, now) : this.#observations;
+    this.#observations = observe(before, this.#sources(), now);
+    this.#observedAtMs = now;
+  }
+
+  /** The sources of all slices and the own cluster, with their leases. */
   #sources(): ReadonlyMap<string, SourceLease> {
-    const { durationMs } = this.#setup.pulse;
+    const { durationMs } = this.#times;
     const { own } = this.#policy();
     const sources = new Map<string, SourceLease>();
-    for (const slice of this.#slices.list()) sources.set(sourceOf(slice), { renewal: undefined, durationMs });
+    for (const slice of this.#slices.list()) sources.set(sourceOf(slice), { revision: undefined, durationMs });
     for (const lease of this.#leases.list()) {
       const source = sourceOfLease(lease);
-      // The lease of a source that exports nothing any more is not renewed, and that means nothing.
-      if (source !== undefined && (source === own || sources.has(source))) {
-        sources.set(source, sightingOf(lease, durationMs));
-      }
+      // The lease of a source without slices here is ignored: it may rightly not be renewed.
+      if (source === undefined || (source !== own && !sources.has(source))) continue;
+      const { leaseDurationSeconds } = lease.spec;
+      sources.set(source, {
+        revision: lease.metadata.resourceVersion,
+        durationMs: leaseDurationSeconds === undefined ? durationMs : leaseDurationSeconds * 1000,
+      });
     }
     return sources;
   }
 
   #policy(): ReaperPolicy {
-    const { policy } = this.#setup;
-    return { ...policy, own: policy.own ?? this.#properties.get(clusterIdProperty)?.spec?.value };
+    const { options } = this.#setup;
+    return { ...options, own: options.own ?? this.#properties.get(clusterIdProperty)?.spec?.value };
   }
 
-  /** Removes the slices of a source, after a last look at its lease that must reach the server. */
-  async #remove({ source, why }: Judgement, signal: AbortSignal): Promise<void> {
+  /** Deletes the slices of a source, after reading its lease from the API server once more. */
+  async #remove({ source, reason }: SourceStatus, signal: AbortSignal): Promise<void> {
     const { client, log, metrics } = this.#setup;
-    const { renewal } = this.#sightings.get(source) ?? {};
+    const { revision } = this.#observations.get(source) ?? {};
     const lease = await client.find(leaseKind, { namespace: leaseNamespace, name: leaseName(source) }, { signal });
-    if (lease?.metadata.resourceVersion !== renewal) return; // renewed meanwhile: the watch is late
+    if (lease?.metadata.resourceVersion !== revision) return; // renewed, and the watch is late
     const slices = this.#removable(source);
-    log.warn({ source, slices: slices.length, why }, 'a source cluster is lost: its endpoints are removed');
-    for (let start = 0; start < slices.length && !signal.aborted; start += width) {
-      this.#look();
-      if (!this.judgements.some((each) => each.source === source && each.isRemoved)) return;
-      await Promise.all(slices.slice(start, start + width).map((slice) => this.#removeOne(slice, signal)));
-      metrics.removed.inc({ source }, Math.min(width, slices.length - start));
+    log.warn({ source, slices: slices.length, reason }, 'source cluster lost, deleting its endpoints');
+    for (let start = 0; start < slices.length && !signal.aborted; start += parallelDeletions) {
+      this.#observe();
+      if (!this.#evaluate().some((each) => each.source === source && each.isRemoved)) return;
+      const batch = slices.slice(start, start + parallelDeletions);
+      await Promise.all(batch.map((slice) => this.#removeOne(slice, signal)));
+      metrics.removed.inc({ source }, batch.length);
     }
   }
 
@@ -187,60 +199,55 @@ export class Reaper {
       const preconditions = { uid, resourceVersion };
       await this.#setup.client.delete(endpointSliceKind, { namespace, name }, { signal, preconditions });
     } catch (error) {
-      // It was written meanwhile: whoever did knows more than we do.
+      // A conflict means the controller has just written the slice, so its source is not lost.
       if (!hasStatusCode(error, 409)) throw error;
     }
   }
 
-  /** The slices of a source, but for those that are to stay whatever becomes of it. */
+  /** The slices of a source without the loss policy Keep. */
   #removable(source: string): readonly EndpointSlice[] {
     return this.#slices.by('source', source).filter((slice) => lossPolicyOf([slice]) !== 'Keep');
   }
 
-  #seesAgain(): void {
-    this.#sightings = withFullTime(this.#sightings, this.#clock.elapsed());
-    // Streams that lived through a break of the line may be dead and not know it.
-    this.#epoch.abort(new Error('the connection was interrupted'));
-    this.#epoch = new AbortController();
+  /** Restarts the watches too: a stream that survived an interruption may be dead. */
+  #reconnected(): void {
+    this.#observations = restartTimers(this.#observations, this.#clock.elapsed());
+    this.#setup.informers.reopen();
   }
 
-  /** Says when the state of a source changes. */
-  #tell(judgement: Judgement): void {
-    const { source, state, why } = judgement;
+  /** Updates the metrics of a source; logs and records an Event when its state changes. */
+  #report({ source, state, reason }: SourceStatus): void {
     const { log, metrics, recorder } = this.#setup;
-    const sighting = this.#sightings.get(source);
-    if (sighting !== undefined) metrics.age.set({ source }, (this.#clock.elapsed() - sighting.atMs) / 1000);
+    const observation = this.#observations.get(source);
+    if (observation !== undefined) {
+      metrics.age.set({ source }, (this.#clock.elapsed() - observation.observedAtMs) / 1000);
+    }
     const lease = this.#leases.get(`${leaseNamespace}/${leaseName(source)}`);
     const renewedAt = Date.parse(lease?.spec.renewTime ?? '');
-    const renewal = this.#renewals.get(source);
-    this.#renewals.set(source, sighting?.renewal);
-    // A lease that was there before this process may have been renewed long ago.
-    if (renewal !== undefined && renewal !== sighting?.renewal && !Number.isNaN(renewedAt)) {
+    const revision = this.#revisions.get(source);
+    this.#revisions.set(source, observation?.revision);
+    // A lease that existed before this process started may have been renewed long ago.
+    if (revision !== undefined && revision !== observation?.revision && !Number.isNaN(renewedAt)) {
       metrics.skew.set({ source }, (renewedAt - this.#clock.now()) / 1000);
     }
-    const before = this.#told.get(source)?.state ?? 'healthy';
-    this.#told = new Map([...this.#told, [source, judgement]]);
+    const before = this.#states.get(source) ?? 'healthy';
+    this.#states.set(source, state);
     if (before === state) return;
-    log.warn({ source, before, state, why }, 'the state of a source cluster changed');
+    log.warn({ source, before, state, reason }, 'state of a source cluster changed');
     if (lease === undefined) return;
     recorder.record(leaseKind, lease, {
       type: state === 'healthy' ? 'Normal' : 'Warning',
       reason: state === 'healthy' ? 'SourceReturned' : state === 'suspect' ? 'SourceSuspect' : 'SourceExpired',
-      message: `source cluster ${source} is ${state}${why === '' ? '' : `: ${why}`}`,
+      message: `source cluster ${source} is ${state}${reason === '' ? '' : `: ${reason}`}`,
     });
   }
 }
 
 const sourceOf = ({ metadata }: EndpointSlice): string => metadata.labels?.[sourceClusterLabel] ?? '';
 
-const sightingOf = ({ metadata, spec }: Lease, durationMs: number): SourceLease => ({
-  renewal: metadata.resourceVersion,
-  durationMs: spec.leaseDurationSeconds === undefined ? durationMs : spec.leaseDurationSeconds * 1000,
-});
-
-/** Where a slice came from is all that is asked of it. */
-const withoutContent = ({ metadata, addressType }: EndpointSlice): EndpointSlice => ({
-  metadata: trimmed({ metadata }).metadata,
+/** Keeps the metadata, which is all the reaper reads. */
+const withoutEndpoints = ({ metadata, addressType }: EndpointSlice): EndpointSlice => ({
+  metadata,
   addressType,
   endpoints: [],
   ports: [],

@@ -1,6 +1,6 @@
 import { identityProblems } from '../guard/identity.ts';
 import { clusterUidAnnotation, sourceOfLease } from '../lease/lease.ts';
-import { dropLeases, leasesIn } from '../lease/renewer.ts';
+import { deleteLeases, leasesIn } from '../lease/renewer.ts';
 import type { Member } from '../member/member.ts';
 import { joinSet, leaveSet } from './properties.ts';
 
@@ -148,6 +148,6 @@ export async function tellMember({ member, problems }: Seat, setName: string, si
   if (member.options.isReadOnly === true) return;
   if (member.options.isLeaving === true) {
     await member.ask(signal, (deadline) => leaveSet(member, deadline));
-    await dropLeases(member, new Set(), signal);
+    await deleteLeases(member, new Set(), signal);
   } else problems.property = await member.ask(signal, (deadline) => joinSet(member, setName, deadline));
 }
