@@ -192,3 +192,22 @@ test('with any sequence of adds, no key runs concurrently, workers are bounded, 
     { numRuns: 30 },
   );
 });
+
+test('coalesces adds of a key within a window after it started', async () => {
+  const clock = new ManualClock();
+  const runs: number[] = [];
+  const queue = new WorkQueue({ clock, coalesceMs: 100, work: async () => void runs.push(clock.elapsed()) });
+  const stop = new AbortController();
+  const running = queue.run(stop.signal);
+  for (let step = 0; step < 25; step++) {
+    queue.add('shop/web');
+    await clock.advance(10);
+  }
+  await clock.advance(1000);
+  assert.deepEqual(runs, [0, 100, 200, 300]);
+  queue.add('shop/web');
+  await clock.advance(0);
+  assert.deepEqual(runs.at(-1), 1250);
+  stop.abort();
+  await running;
+});

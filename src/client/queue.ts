@@ -27,6 +27,8 @@ export interface QueueOptions {
   readonly workers?: number;
   /** Backoff per key; default 5 ms to 5 min. */
   readonly backoff?: BackoffOptions;
+  /** Adds of a key within this time after its run started cause one run at the end of that time. Default 0. */
+  readonly coalesceMs?: number;
   /** Called for every failure with the number of consecutive failures of the key. */
   readonly onError?: (error: unknown, key: Key, failures: number) => void;
   readonly observer?: QueueObserver;
@@ -55,6 +57,8 @@ export class WorkQueue {
   readonly #delayed = new Map<Key, { readonly at: number; readonly cancel: () => void }>();
   /** Key → consecutive failures. */
   readonly #failures = new Map<Key, number>();
+  /** Key → when it last started, oldest first; only within `coalesceMs`. */
+  readonly #startedAt = new Map<Key, number>();
   readonly #idle = new Set<() => void>();
   #signal: AbortSignal | undefined;
 
@@ -69,8 +73,26 @@ export class WorkQueue {
     return this.#waiting.size + this.#dirty.size;
   }
 
-  /** Enqueues a key. If it is running, it runs again afterwards. */
+  /** Enqueues a key. If it is running or was started recently (`coalesceMs`), it runs again afterwards. */
   add(key: Key): void {
+    const leftMs = this.#windowLeftMs(key);
+    if (leftMs > 0) this.addAfter(key, leftMs);
+    else this.#addNow(key);
+  }
+
+  #windowLeftMs(key: Key): number {
+    const { coalesceMs = 0 } = this.#options;
+    if (coalesceMs === 0 || this.#waiting.has(key)) return 0;
+    const now = this.#clock.elapsed();
+    for (const [old, at] of this.#startedAt) {
+      if (now - at < coalesceMs) break;
+      this.#startedAt.delete(old);
+    }
+    const startedAt = this.#startedAt.get(key);
+    return startedAt === undefined ? 0 : startedAt + coalesceMs - now;
+  }
+
+  #addNow(key: Key): void {
     this.#cancelDelayed(key);
     if (this.#running.has(key)) this.#dirty.add(key);
     else if (!this.#waiting.has(key)) {
@@ -87,7 +109,7 @@ export class WorkQueue {
     const planned = this.#delayed.get(key);
     if (planned !== undefined && planned.at <= at) return;
     planned?.cancel();
-    this.#delayed.set(key, { at, cancel: this.#clock.after(ms, () => this.add(key)) });
+    this.#delayed.set(key, { at, cancel: this.#clock.after(ms, () => this.#addNow(key)) });
   }
 
   /** Works until the signal fires, then waits for running work. */
@@ -109,6 +131,10 @@ export class WorkQueue {
       if (this.#running.size >= (this.#options.workers ?? 4)) return;
       this.#waiting.delete(key);
       this.#running.add(key);
+      if (this.#options.coalesceMs !== undefined) {
+        this.#startedAt.delete(key);
+        this.#startedAt.set(key, this.#clock.elapsed());
+      }
       this.#options.observer?.started(key);
       void this.#work(key, signal); // catches everything; `run` waits for it
     }
@@ -124,7 +150,7 @@ export class WorkQueue {
     }
     this.#running.delete(key);
     this.#options.observer?.finished(key);
-    if (this.#dirty.delete(key)) this.add(key);
+    if (this.#dirty.delete(key)) this.#addNow(key);
     this.#startWaiting();
     if (this.#running.size > 0) return;
     for (const resolve of this.#idle) resolve();

@@ -26,7 +26,7 @@ export interface MemberEntry extends MemberOptions {
   readonly version?: string | undefined;
 }
 
-export interface MulticlusterOptions extends Omit<SyncOptions, 'log' | 'metrics' | 'onJoined' | 'hasCompany'> {
+export interface MulticlusterOptions extends Omit<SyncOptions, 'log' | 'metrics' | 'onJoined' | 'hasOtherWriters'> {
   /** The members of the set. Calls `change` with all of them, at once and whenever they change, until the signal fires. */
   readonly members: (change: (entries: readonly MemberEntry[]) => void, signal: AbortSignal) => void;
   /** Stands for election with a Lease in the part's own cluster; undefined: it is the only one. */
@@ -86,7 +86,7 @@ class Multicluster implements RunningPart {
       ...options,
       log: context.log,
       metrics: context.metrics,
-      hasCompany: () => this.#clock.elapsed() - this.#companyAt < 2 * this.#pulse.durationMs,
+      hasOtherWriters: () => this.#clock.elapsed() - this.#companyAt < 2 * this.#pulse.durationMs,
       onJoined: async (member, term) => this.#advisor?.introduce(member, term),
     });
     const { signal } = this.#stop;
@@ -122,7 +122,7 @@ class Multicluster implements RunningPart {
       webhook,
       known: () => ({
         services: this.#sync.services,
-        members: this.#sync.taking,
+        members: this.#sync.participating,
         seedPolicy,
         now: timestamp(this.#clock.now()),
       }),
@@ -222,7 +222,7 @@ class Multicluster implements RunningPart {
     const { log } = this.#context;
     const renewer = new Renewer({
       ...this.#pulse,
-      members: () => this.#sync.taking,
+      members: () => this.#sync.participating,
       holder: this.#identity,
       clock: this.#clock,
       onError: (error, cluster) => log.warn({ cluster, err: error }, 'could not renew leases, will try again'),

@@ -73,7 +73,7 @@ describe('what it costs', () => {
 
   test('a source that seems to lose most of what it had at once is waited for (sheet 5.6)', async () => {
     await using stack = new AsyncDisposableStack();
-    const { east, west, part } = await joined(stack, { brake: { least: 5, holdMs: 600 } });
+    const { east, west, part } = await joined(stack, { deletionLimits: { least: 5, holdMs: 600 } });
     const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
     for (const name of names) {
       await east.service(name, ['10.1.0.1']);

@@ -32,7 +32,7 @@ describe('members', () => {
     });
     const { part } = join([east, west], stack);
     await until('it is told', () =>
-      part.problems().some((problem) => problem.startsWith('cluster west says that it is north')),
+      part.problems().some((problem) => problem.startsWith('cluster west has the id north')),
     );
   });
 

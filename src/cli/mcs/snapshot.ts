@@ -6,7 +6,7 @@ import type { SetRules } from '../../multicluster/guard/policy.ts';
 import { keysIn } from '../../multicluster/member/keys.ts';
 import { Member } from '../../multicluster/member/member.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
-import { desiredIn } from '../../multicluster/sync/deliver.ts';
+import { desiredIn } from '../../multicluster/sync/import-reconciler.ts';
 import type { ServicesOptions } from '../../multicluster/sync/services.ts';
 import { Services } from '../../multicluster/sync/services.ts';
 import { UsageError } from '../errors.ts';
@@ -32,7 +32,7 @@ export class Snapshot implements AsyncDisposable {
       members: () => members,
       seedPolicy,
       deniedNamespaces,
-      hasCompany: () => false,
+      hasOtherWriters: () => false,
       clock: systemClock,
       onDenials: () => undefined,
     });

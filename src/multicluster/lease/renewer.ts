@@ -60,7 +60,7 @@ export class Renewer {
         }));
         this.#start(importer, used, signal);
       }
-      const isStarting = members().some(({ pulse }) => pulse.state === 'unheard');
+      const isStarting = members().some(({ pulse }) => pulse.state === 'unknown');
       const checkMs = renewMs / checksPerRenewal;
       await sleep(clock, isStarting ? Math.min(checkMs, startupCheckMs) : checkMs, signal);
     }

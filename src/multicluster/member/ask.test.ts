@@ -4,7 +4,7 @@ import { Client } from '../../client/client.ts';
 import { ManualClock } from '../../client/testing/clocks.ts';
 import type { ApiRequest } from '../../client/transport.ts';
 import { leasesIn } from '../lease/renewer.ts';
-import { hasArrived } from '../sync/arrival.ts';
+import { hasCurrentSlices } from '../sync/export-reconciler.ts';
 import { Member } from './member.ts';
 
 /** A server that takes questions and never answers one. */
@@ -24,7 +24,8 @@ const nobody = { source() {}, target() {}, namespace() {}, state() {} };
 
 describe('a server that takes questions and answers none', () => {
   for (const [what, ask] of Object.entries({
-    'whether slices have arrived': (member: Member, signal: AbortSignal) => hasArrived(member, 'shop/web', signal),
+    'whether slices have arrived': (member: Member, signal: AbortSignal) =>
+      hasCurrentSlices(member, 'shop/web', signal),
     'which leases it has': leasesIn,
   }))
     test(`is not waited for longer than for a write: ${what}`, async () => {

@@ -13,10 +13,10 @@ export interface PulseOptions extends PulseTimes {
 }
 
 /**
- * `unheard`: not asked yet. `alive`: it answered the last question. `silent`: it did not. `lost`: not for as long as a
+ * `unknown`: not asked yet. `alive`: it answered the last question. `silent`: it did not. `lost`: not for as long as a
  * lease lasts, or it never answered.
  */
-export type PulseState = 'unheard' | 'alive' | 'silent' | 'lost';
+export type PulseState = 'unknown' | 'alive' | 'silent' | 'lost';
 
 /** A server that does not answer is asked again after this. */
 const askAgainMs = 1000;
@@ -36,7 +36,7 @@ const slowdown = 2;
  */
 export class Pulse {
   readonly #options: PulseOptions;
-  #state: PulseState = 'unheard';
+  #state: PulseState = 'unknown';
   #confirmedAt: number | undefined;
   /** When the last answer came, and how long it took. */
   #answeredAt = -Infinity;
@@ -112,7 +112,7 @@ export class Pulse {
   async #ask(askedAt: number, signal: AbortSignal): Promise<void> {
     const { client, clock, renewMs, durationMs } = this.#options;
     // An answer that is older when it comes is no sign that the server is there.
-    const patientMs = this.#state === 'unheard' ? durationMs : durationMs - renewMs / 2;
+    const patientMs = this.#state === 'unknown' ? durationMs : durationMs - renewMs / 2;
     const ms = this.#asked.size < mostAsked - 1 ? patientMs : Math.min(renewMs, patientMs);
     try {
       const { metadata } = await withDeadline({ signal, ms, clock }, (deadline) =>
@@ -147,7 +147,7 @@ export class Pulse {
   #patienceMs(): number {
     const { renewMs, durationMs } = this.#options;
     // The first answer has more time: all members are read then, and it comes with all that.
-    if (this.#state === 'unheard') return durationMs;
+    if (this.#state === 'unknown') return durationMs;
     if (this.#confirmedAt === undefined || this.#state === 'lost') return renewMs;
     return Math.max(1, Math.min(Math.max(renewMs, slowdown * this.#tookMs), this.#leftMs(this.#confirmedAt)));
   }

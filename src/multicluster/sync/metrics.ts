@@ -3,72 +3,74 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 
 import type { Samples } from '../../metrics/collected.ts';
 import { collectedGauge } from '../../metrics/collected.ts';
+import type { Write } from '../project/desired.ts';
 
-/** What the controller counts; listed in its README. */
+/** The metrics that the controller sets; listed in docs/multicluster.md. */
 export interface SyncMetrics {
-  /** Writes into members, by cluster, kind and verb. */
-  readonly writes: Counter<'cluster' | 'kind' | 'verb'>;
-  /** From a change that was seen in a source until a member had taken it. */
+  /** Counts a write into a member. */
+  readonly countWrite: (cluster: string, write: Pick<Write, 'kind' | 'verb'>) => void;
   readonly propagation: Histogram<'importer'>;
   readonly connected: Gauge<'cluster'>;
-  readonly brake: Counter<'importer'>;
+  readonly deletionsHeld: Counter<'importer'>;
 }
 
+/** Values that are read when metrics are collected. */
 export interface MetricsSource {
   services(): number;
   conflicts(): number;
-  /** Member → how much of what it exports is left out. */
+  /** Member → how much of its exports is left out. */
   dropped(): ReadonlyMap<string, number>;
-  /** Member → whether it has more than its limit. */
+  /** Member → whether it has more objects than its limit. */
   excessive(): ReadonlyMap<string, boolean>;
-  /** Member → how long it took for its last answer. */
+  /** Member → latency of its last probe. */
   answeredInMs(): ReadonlyMap<string, number>;
-  /** Importer → services that wait to be written there. */
+  /** Importer → services that wait to be reconciled. */
   waiting(): ReadonlyMap<string, number>;
 }
 
-/** The metrics of the controller in one registry. */
+/** Registers the metrics of the controller. */
 export function syncMetrics(registry: Registry, source: MetricsSource): SyncMetrics {
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => Samples): void =>
     collectedGauge(registry, `fairlead_multicluster_${name}`, help, read);
-  gauge('services', 'Services that some cluster exports.', () => source.services());
-  gauge('conflicts', 'Services about which clusters disagree.', () => source.conflicts());
-  gauge('dropped', 'Exports, endpoints, slices, labels and annotations of a member that are left out.', () =>
+  gauge('services', 'Exported services.', () => source.services());
+  gauge('conflicts', 'Services whose exports conflict.', () => source.conflicts());
+  gauge('dropped', 'Exports, endpoints, slices, labels and annotations of a member that are ignored.', () =>
     Array.from(source.dropped(), ([cluster, count]) => [{ cluster }, count]),
   );
-  gauge('waiting_services', 'Services that wait to be looked at in a member; 0 in the steady state.', () =>
+  gauge('waiting_services', 'Services that wait to be reconciled in a member; 0 in the steady state.', () =>
     Array.from(source.waiting(), ([importer, count]) => [{ importer }, count]),
   );
-  gauge('member_over_limit', 'Whether a member has more objects than its limit, and is not read.', () =>
+  gauge('member_over_limit', 'Whether a member has more objects than its limit, so that it is not read.', () =>
     Array.from(source.excessive(), ([cluster, isExcessive]) => [{ cluster }, isExcessive ? 1 : 0]),
   );
-  gauge('member_answer_seconds', 'How long a member took for its last answer to a probe.', () =>
+  gauge('member_answer_seconds', 'Latency of the last probe of a member.', () =>
     Array.from(source.answeredInMs(), ([cluster, ms]) => [{ cluster }, ms / 1000]),
   );
+  const writes = new Counter({
+    name: 'fairlead_multicluster_writes_total',
+    help: 'Writes into member clusters.',
+    labelNames: ['cluster', 'kind', 'verb'],
+    registers,
+  });
   return {
-    writes: new Counter({
-      name: 'fairlead_multicluster_writes_total',
-      help: 'Writes into member clusters.',
-      labelNames: ['cluster', 'kind', 'verb'],
-      registers,
-    }),
+    countWrite: (cluster, { kind, verb }) => writes.inc({ cluster, kind: kind.kind, verb }),
     propagation: new Histogram({
       name: 'fairlead_multicluster_propagation_seconds',
-      help: 'Time from a change seen in a source cluster until an importing cluster has it.',
+      help: 'Time from a change in a source cluster until it is written to an importing cluster.',
       labelNames: ['importer'],
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
       registers,
     }),
     connected: new Gauge({
       name: 'fairlead_multicluster_member_connected',
-      help: 'Whether a member answers and has been read.',
+      help: 'Whether a member answers and its caches have synced.',
       labelNames: ['cluster'],
       registers,
     }),
-    brake: new Counter({
+    deletionsHeld: new Counter({
       name: 'fairlead_multicluster_deletions_held_total',
-      help: 'Deletions of slices that were held back because there were too many at once.',
+      help: 'Deletions of slices that were delayed because there were too many at once.',
       labelNames: ['importer'],
       registers,
     }),

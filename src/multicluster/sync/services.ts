@@ -21,7 +21,7 @@ export interface ServicesOptions {
   readonly deniedNamespaces?: readonly string[] | undefined;
   readonly clock: Clock;
   /** Whether others write the same. */
-  readonly hasCompany: () => boolean;
+  readonly hasOtherWriters: () => boolean;
   /** Told of services that are beyond a quota now, or no longer are. */
   readonly onDenials: (keys: readonly Key[]) => void;
 }
@@ -162,8 +162,8 @@ export class Services {
    * learn of exports in different orders: what the import of the first cluster says that has one.
    */
   #agreed(key: Key): readonly string[] | undefined {
-    const { hasCompany, members } = this.#options;
-    if (!hasCompany() && !members().some(({ options }) => options.isReadOnly === true)) return undefined;
+    const { hasOtherWriters, members } = this.#options;
+    if (!hasOtherWriters() && !members().some(({ options }) => options.isReadOnly === true)) return undefined;
     const order = this.#incumbents(key);
     return order.length > 0 ? order : undefined;
   }

@@ -3,297 +3,370 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
+import type { Outcome } from '../../client/queue.ts';
 import type { SetRules } from '../guard/policy.ts';
 import type { SeedPolicy } from '../merge/merged.ts';
 import type { MemberListener } from '../member/events.ts';
 import { keysFrom, keysIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
-import type { BrakeOptions } from './brake.ts';
-import { Channels } from './channels.ts';
+import type { DeletionLimits } from './deletion-limiter.ts';
+import { DeliveryStates } from './delivery-state.ts';
+import { ExportReconciler } from './export-reconciler.ts';
+import { ImportReconciler } from './import-reconciler.ts';
+import { MemberQueues } from './member-queues.ts';
+import type { Participant } from './membership.ts';
+import { announce, Membership, observedOf, problemOf } from './membership.ts';
 import type { SyncMetrics } from './metrics.ts';
 import { syncMetrics } from './metrics.ts';
-import { Reconciler } from './reconciler.ts';
-import type { Seat } from './seats.ts';
-import { problemOf, Seats, stateOf, takeOver, tellMember } from './seats.ts';
 import { Services } from './services.ts';
+import { yieldToEventLoop } from './yield-to-event-loop.ts';
 
 export interface SyncOptions {
   readonly log: Logger;
   readonly metrics: Registry;
   readonly clock?: Clock | undefined;
-  /** What the seed's view does about a conflict; default Withdraw. */
+  /** What a conflict does to the ImportedService; default Withdraw. */
   readonly seedPolicy?: SeedPolicy | undefined;
   /** Namespaces from which no cluster may export; default none. */
   readonly deniedNamespaces?: readonly string[] | undefined;
-  /** Changes of one service within this time are written together, after the first; default 100 ms. */
+  /** The first change of a service is written at once, later ones within this time together; default 100 ms. */
   readonly windowMs?: number | undefined;
-  readonly brake?: BrakeOptions | undefined;
-  /** What the set is called in the clusters; default `fairlead`. */
+  readonly deletionLimits?: DeletionLimits | undefined;
+  /** The name of the set in ClusterProperties; default `fairlead`. */
   readonly setName?: string | undefined;
   /** Whether another controller writes to the same members; default false. */
-  readonly hasCompany?: () => boolean;
-  /** A member that is written to takes part, or is to leave, and this controller leads. Must not reject. */
+  readonly hasOtherWriters?: () => boolean;
+  /** Called when a member that this controller writes to was adopted. Must not reject. */
   readonly onJoined?: (member: Member, signal: AbortSignal) => Promise<void>;
 }
+
+/** When to retry the adoption of a member. */
+const readoptMs = 1000;
 
 /**
  * Keeps all members as the exports of all members say:
  *
- *     a member changes ─► services it concerns ─► queue of each member ─► merge ─► project ─► write ─► tell the exports
+ *     event of a member ─► services ─► import queue of each member ─► ImportReconciler ─► imports, slices
+ *                                  └─► export queue of each exporter ─► ExportReconciler ─► conditions, finalizers
+ *                                               ▲ affectsExports, from the result of an import
  *
- * Every run starts from what is known now, so that it does not matter how often, in which order or by how many
- * controllers it is run.
+ * This class decides what is enqueued. The reconcilers read the caches, write, and return what depends on the result;
+ * they never enqueue anything, so that any number of runs in any order leads to the same state.
  */
 export class Sync {
   readonly services: Services;
-  readonly metrics: SyncMetrics;
+  readonly #metrics: SyncMetrics;
   readonly #options: SyncOptions;
   readonly #clock: Clock;
-  readonly #seats = new Seats();
-  readonly #reconciler: Reconciler;
-  readonly #channels: Channels;
+  readonly #membership = new Membership();
+  /** Service and member → how far it has come, in this term. */
+  readonly #states = new DeliveryStates();
+  readonly #imports: ImportReconciler;
+  readonly #exports: ExportReconciler;
+  readonly #importQueues: MemberQueues;
+  readonly #exportQueues: MemberQueues;
+  readonly #turn = yieldToEventLoop();
   #term: AbortSignal | undefined;
-  /** The rules by which services were looked at last. */
+  /** The rules by which all services were enqueued last. */
   #rules: SetRules | undefined;
-  #willLookAtRanges = false;
+  #isRangeCheckDue = false;
 
   constructor(options: SyncOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    const { log, windowMs = 100, deletionLimits = {} } = options;
+    const clock = this.#clock;
     this.services = new Services({
-      members: () => this.#seats.taking(),
+      members: () => this.#membership.participating(),
       seedPolicy: options.seedPolicy ?? 'Withdraw',
       deniedNamespaces: options.deniedNamespaces,
-      clock: this.#clock,
-      hasCompany: options.hasCompany ?? (() => false),
+      clock,
+      hasOtherWriters: options.hasOtherWriters ?? (() => false),
       onDenials: (keys) => {
-        for (const key of keys) this.#changed(key);
+        for (const key of keys) this.#sourceChanged(key);
       },
     });
-    this.metrics = syncMetrics(options.metrics, {
+    this.#metrics = syncMetrics(options.metrics, {
       services: () => [...this.services.keys()].length,
       conflicts: () => [...this.services.keys()].filter((key) => this.services.get(key).conflicts.length > 0).length,
       excessive: () => new Map(this.members.map(({ id, caches }) => [id, caches.excess !== undefined])),
       answeredInMs: () => new Map(this.members.map(({ id, pulse }) => [id, pulse.tookMs])),
       dropped: () => this.services.droppedOf(),
-      waiting: () => new Map(this.#channels.all().map(({ member, length }) => [member.id, length])),
+      waiting: () => this.#importQueues.lengths,
     });
-    this.#reconciler = new Reconciler({
-      services: this.services,
-      seats: this.#seats,
-      metrics: this.metrics,
-      clock: this.#clock,
-      log: options.log,
-      changed: (key) => this.#changed(key),
-      touch: (key, members) => this.#channels.touchIn(members, key),
-    });
-    const { log, windowMs = 100, brake = {} } = options;
-    const { services } = this;
-    this.#channels = new Channels({
-      services,
-      seats: this.#seats,
-      reconciler: this.#reconciler,
-      clock: this.#clock,
+    const shared = { services: this.services, membership: this.#membership, states: this.#states, clock };
+    this.#imports = new ImportReconciler({ ...shared, metrics: this.#metrics, log, deletionLimits });
+    this.#exports = new ExportReconciler({ ...shared, metrics: this.#metrics });
+    this.#importQueues = new MemberQueues({
+      controller: 'imports',
+      clock,
       log,
       windowMs,
-      brake,
+      reconcile: (member, key, signal) => this.#reconcileImport(member, key, signal),
+      onFailure: (member, key, failure) => {
+        if (this.#states.apply(key, member.id, { type: 'failed', ...failure })) this.#enqueueExports(key);
+      },
+    });
+    this.#exportQueues = new MemberQueues({
+      controller: 'exports',
+      clock,
+      log,
+      windowMs,
+      reconcile: (member, key, signal) => this.#reconcileExport(member, key, signal),
     });
   }
 
   get members(): readonly Member[] {
-    return this.#seats.members;
+    return this.#membership.members;
   }
 
   /** Members that take part. */
-  get taking(): readonly Member[] {
-    return this.#seats.taking();
+  get participating(): readonly Member[] {
+    return this.#membership.participating();
   }
 
-  /** What keeps members from taking part, each a sentence. */
+  /** A sentence for each member that does not take part, and for each source whose deletions are delayed. */
   problems(): readonly string[] {
-    const own = this.#seats.all().flatMap((seat) => problemOf(seat) ?? []);
-    const held = this.#channels
-      .all()
-      .flatMap(({ member, brake }) =>
-        brake.held.map((source) => `too much of ${source} would be deleted in ${member.id} at once: it waits a while`),
-      );
-    return [...own, ...held];
+    const held = this.members.flatMap((member) =>
+      this.#imports
+        .heldIn(member)
+        .map((source) => `too much of ${source} would be deleted in ${member.id} at once: deletions are delayed`),
+    );
+    return [...this.#membership.all().flatMap((each) => problemOf(each) ?? []), ...held];
   }
 
   /**
-   * A member for the listener that `listenerFor` gave. It takes the place of one with the same id at once: until it has
-   * been read it is unknown, so that what came from the cluster stays. Resolves when the old one is no longer written to.
+   * Adds a member with the listener from `listenerFor`. It replaces one with the same id at once: until it has been read
+   * its exports are unknown, so that what came from the cluster stays. Resolves when the old one is no longer written to.
    */
   async add(member: Member): Promise<void> {
-    const old = this.#channels.drop(member.id);
-    this.#seats.add(member);
-    if (this.#term !== undefined) this.#channels.open(member, this.#term);
-    this.#look(member.id);
-    await old?.stop();
+    const closed = this.#closeQueues(member.id);
+    this.#membership.add(member);
+    if (this.#term !== undefined) this.#openQueues(member, this.#term);
+    this.#stateChanged(member.id);
+    await closed;
   }
 
-  /** A member that is no longer of the set: what came from it goes from the others. */
+  /** Removes a member: what came from it is removed from the others. */
   async remove(id: string): Promise<void> {
-    const seat = this.#seats.get(id);
-    if (seat === undefined) return;
-    const channel = this.#channels.drop(id);
-    this.#seats.remove(id);
-    this.metrics.connected.remove({ cluster: id });
-    this.#lookAtRanges();
-    for (const key of keysIn(seat.member)) this.#changed(key);
-    await channel?.stop();
-    this.#reconciler.forgetMember(id); // only now: what was under way has been noted until here
-    this.#spread(seat.member);
+    const member = this.#membership.get(id)?.member;
+    if (member === undefined) return;
+    const closed = this.#closeQueues(id);
+    this.#membership.remove(id);
+    this.#metrics.connected.remove({ cluster: id });
+    this.#checkRanges();
+    for (const key of keysIn(member)) this.#sourceChanged(key);
+    await closed;
+    this.#states.forgetMember(id); // reconciles that were running have set their states until now
+    this.#enqueueRelatedTo(member);
   }
 
-  /** Who is told of what changes in the member with this id. */
+  /** The listener for the member with this id. */
   listenerFor(id: string): MemberListener {
     return {
-      source: (key) => this.#changed(key),
-      target: (key) => this.#channels.touchIn([id], key),
-      namespace: (name) => this.#channels.touchNamespace(id, name),
-      state: () => this.#look(id),
+      source: (key) => this.#sourceChanged(key),
+      target: (key) => this.#importQueues.add(id, key),
+      namespace: (name) => this.#namespaceChanged(id, name),
+      state: () => this.#stateChanged(id),
     };
   }
 
-  /** Writes until the signal fires, and resolves when nothing is under way any more. */
+  /** Reconciles until the signal fires, and resolves when nothing runs any more. */
   async lead(signal: AbortSignal): Promise<void> {
     this.#term = signal;
-    this.#reconciler.begin();
-    for (const member of this.members) this.#channels.open(member, signal);
-    this.#channels.touch(new Set([...this.services.known(), ...this.members.flatMap((member) => [...keysIn(member)])]));
-    this.#lookAtAll();
+    // Another leader may have changed everything since the last term.
+    this.#states.clear();
+    this.#imports.beginTerm();
+    this.#exports.beginTerm();
+    for (const member of this.members) this.#openQueues(member, signal);
+    this.#compareAll(); // adopts the members that are ready, which enqueues everything in them
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     this.#term = undefined;
-    await this.#channels.close();
-    for (const seat of this.#seats.all()) seat.joining = 'not yet';
+    await Promise.all([this.#importQueues.closeAll(), this.#exportQueues.closeAll()]);
+    for (const participant of this.#membership.all()) participant.adoption = 'Pending';
   }
 
-  #changed(key: Key): void {
+  async #reconcileImport(member: Member, key: Key, signal: AbortSignal): Promise<Outcome> {
+    await this.#turn();
+    if (!this.#membership.canReconcile(member)) return;
+    if (this.services.isOutOfOrder(key)) this.#sourceChanged(key);
+    const outcome = await this.#imports.reconcile(member, key, signal);
+    if (this.#exports.dependsOn(key, outcome)) this.#enqueueExports(key);
+    for (const id of outcome.unblocked.members)
+      for (const each of outcome.unblocked.keys) this.#importQueues.add(id, each);
+    if (outcome.isForgotten) this.#exports.forget(key);
+    return requeue(outcome.requeueAfterMs);
+  }
+
+  async #reconcileExport(member: Member, key: Key, signal: AbortSignal): Promise<Outcome> {
+    await this.#turn();
+    if (!this.#membership.canReconcile(member)) return;
+    return requeue(await this.#exports.reconcile(member, key, signal));
+  }
+
+  #openQueues(member: Member, signal: AbortSignal): void {
+    this.#importQueues.open(member, signal);
+    if (member.options.isReadOnly !== true) this.#exportQueues.open(member, signal);
+  }
+
+  async #closeQueues(id: string): Promise<void> {
+    await Promise.all([this.#importQueues.close(id), this.#exportQueues.close(id)]);
+  }
+
+  /** What some member exports under a name has changed. */
+  #sourceChanged(key: Key): void {
     this.services.changed(key);
-    this.#channels.push(key);
+    for (const member of this.#importers(key)) {
+      this.#imports.observeChange(member, key);
+      this.#importQueues.add(member.id, key);
+    }
+    this.#enqueueExports(key);
   }
 
-  /**
-   * What others have to know of a member is another: all that it exports, or that is elsewhere because of it, is looked at
-   * wherever it is, everything in the member itself, and every export, which says whether the member has the service.
-   * What nobody exports any more may have waited for the member only.
-   */
-  #spread(member: Member): void {
-    const exported = new Set([...keysIn(member), ...this.services.exportedBy(member.id)]);
-    for (const key of exported) this.services.changed(key);
-    if (this.#term === undefined) return;
-    this.#channels.touch(new Set([...exported, ...this.members.flatMap((each) => keysFrom(member.id, each))]));
-    this.#channels.touchAllIn(member);
-    for (const key of this.services.known()) {
-      if (this.services.get(key).exporters.length > 0) this.#reconciler.touchExporters(key);
-      else this.#channels.touch([key]);
-    }
+  #namespaceChanged(id: string, name: string): void {
+    for (const key of this.services.known()) if (key.startsWith(`${name}/`)) this.#enqueueIn(id, key);
+  }
+
+  #stateChanged(id: string): void {
+    this.#membership.checkIdentities();
+    this.#checkRanges();
+    const participant = this.#membership.get(id);
+    if (participant !== undefined) this.#compare(participant);
   }
 
   /** Enqueues every service if the address ranges of members have changed. */
-  #lookAtRanges(): void {
+  #checkRanges(): void {
     this.services.rangesChanged();
-    if (this.#willLookAtRanges) return;
-    this.#willLookAtRanges = true;
+    if (this.#isRangeCheckDue) return;
+    this.#isRangeCheckDue = true;
     this.#clock.after(0, () => {
-      this.#willLookAtRanges = false;
+      this.#isRangeCheckDue = false;
       const { rules } = this.services;
       if (rules === this.#rules) return;
       this.#rules = rules;
-      for (const key of this.services.known()) this.#changed(key);
+      for (const key of this.services.known()) this.#sourceChanged(key);
     });
   }
 
-  /** Looks whether a member has changed. */
-  #look(id: string): void {
-    this.#seats.checkIdentities();
-    this.#lookAtRanges();
-    const seat = this.#seats.get(id);
-    if (seat !== undefined) this.#compare(seat);
+  #compareAll(): void {
+    this.#membership.checkIdentities();
+    for (const participant of this.#membership.all()) this.#compare(participant);
   }
 
   /**
-   * Tells others of a member that was read, is lost or returned. One that was merely silent for a moment is looked at
-   * alone, but for services that want to know.
+   * Enqueues what depends on a member that was read, is lost or returned. After a moment of silence only the member itself
+   * is reconciled, and services that use its endpoints last while it is silent.
    */
-  #compare(seat: Seat): void {
-    const { member } = seat;
-    const [state, wasReady, wasSilent] = [stateOf(seat), seat.wasReady, seat.wasSilent];
-    const hasChanged = state !== seat.state;
-    seat.state = state;
-    seat.wasReady = member.isReady;
-    seat.wasSilent = member.pulse.state === 'silent';
-    this.#reportSlow(seat);
-    this.#reportExcess(seat);
-    this.metrics.connected.set({ cluster: member.id }, member.isReady ? 1 : 0);
-    const isNew = member.isReady && seat.joining === 'not yet' && this.#term !== undefined;
-    if (isNew) void this.#join(seat, this.#term); // catches everything
-    if (hasChanged) this.#spread(member);
-    else if (member.isReady && !wasReady) this.#channels.touchAllIn(member);
-    if (!hasChanged && seat.wasSilent !== wasSilent) this.#touchDemoted(member);
+  #compare(participant: Participant): void {
+    const { member, observed: before } = participant;
+    const now = observedOf(participant);
+    participant.observed = now;
+    const { log } = this.#options;
+    const { id, pulse, caches } = member;
+    if (now.isSlow !== before.isSlow) {
+      const text = now.isSlow ? 'cluster answers slowly' : 'cluster no longer answers slowly';
+      log.warn({ cluster: id, tookMs: Math.round(pulse.tookMs) }, text);
+    }
+    if (now.isOverLimit && !before.isOverLimit)
+      log.error({ cluster: id, err: caches.excess }, 'cluster exceeds its limit and is not read');
+    if (!now.isOverLimit && before.isOverLimit) log.warn({ cluster: id }, 'cluster is within its limit again');
+    this.#metrics.connected.set({ cluster: id }, now.isReady ? 1 : 0);
+    if (now.isReady && participant.adoption === 'Pending' && this.#term !== undefined)
+      void this.#adopt(participant, this.#term); // handles its errors
+    if (now.shared !== before.shared) return this.#enqueueRelatedTo(member);
+    if (now.isReady && !before.isReady) this.#enqueueAllIn(member);
+    if (now.isSilent === before.isSilent) return;
+    for (const key of keysIn(member)) if (member.record(key)?.onLoss === 'Demote') this.#enqueueImports(key);
   }
 
-  #reportSlow(seat: Seat): void {
-    const { id, pulse } = seat.member;
-    if (seat.wasSlow === pulse.isSlow) return;
-    seat.wasSlow = pulse.isSlow;
-    const text = pulse.isSlow ? 'the cluster answers slowly' : 'the cluster no longer answers slowly';
-    this.#options.log.warn({ cluster: id, tookMs: Math.round(pulse.tookMs) }, text);
-  }
-
-  #reportExcess(seat: Seat): void {
-    const { id, caches } = seat.member;
-    const isExcessive = caches.excess !== undefined;
-    if (seat.wasExcessive === isExcessive) return;
-    seat.wasExcessive = isExcessive;
-    if (isExcessive)
-      this.#options.log.error({ cluster: id, err: caches.excess }, 'the cluster is over its limit: it is not read');
-    else this.#options.log.warn({ cluster: id }, 'the cluster is within its limit again');
-  }
-
-  /** The services whose endpoints in a member come last while it is silent. */
-  #touchDemoted(member: Member): void {
-    this.#channels.touch([...keysIn(member)].filter((key) => member.record(key)?.onLoss === 'Demote'));
-  }
-
-  async #join(seat: Seat, signal = new AbortController().signal): Promise<void> {
-    const { log, setName = 'fairlead' } = this.#options;
-    const { id } = seat.member;
-    seat.joining = 'under way';
+  async #adopt(participant: Participant, signal: AbortSignal): Promise<void> {
+    const { log, setName = 'fairlead', onJoined } = this.#options;
+    const { member } = participant;
+    const { id } = member;
+    participant.adoption = 'Running';
     try {
-      await takeOver(seat, this.#seats, signal);
-      seat.joining = 'done';
-      this.#channels.touchAllIn(seat.member);
-      // Where it shares its addresses with others, theirs follow those that it had.
-      if (this.#sharesAddresses(seat.member)) this.#channels.touch(keysIn(seat.member));
+      await this.#membership.adopt(member, signal);
+      participant.adoption = 'Done';
+      this.#enqueueAllIn(member);
+      // Members that share the addresses have to use those that this one had.
+      if (this.#sharesAddresses(member)) for (const key of keysIn(member)) this.#enqueueImports(key);
     } catch (error) {
-      seat.joining = 'not yet';
+      participant.adoption = 'Pending';
       if (signal.aborted) return;
-      log.warn({ cluster: id, err: error }, 'could not read what the cluster knows, will try again');
-      this.#clock.after(joinAgainMs, () => this.#look(id));
+      log.warn({ cluster: id, err: error }, 'could not read the leases of the cluster, retrying');
+      this.#clock.after(readoptMs, () => this.#stateChanged(id));
       return;
     }
     try {
-      await tellMember(seat, setName, signal);
-      this.#seats.hasChanged();
+      await announce(participant, setName, signal);
+      this.#membership.invalidate();
     } catch (error) {
-      // Nothing depends on it but people who look.
+      // The properties are for users: no controller needs them.
       if (!signal.aborted) log.warn({ cluster: id, err: error }, 'could not write the properties of the cluster');
     }
-    if (seat.member.options.isReadOnly !== true) await this.#options.onJoined?.(seat.member, signal);
-    this.#lookAtAll();
-  }
-
-  #lookAtAll(): void {
-    this.#seats.checkIdentities();
-    for (const seat of this.#seats.all()) this.#compare(seat);
+    if (member.options.isReadOnly !== true) await onJoined?.(member, signal);
+    this.#compareAll();
   }
 
   #sharesAddresses({ id, options: { vips } }: Member): boolean {
     return vips !== undefined && this.members.some((each) => each.id !== id && each.options.vips === vips);
   }
+
+  /**
+   * Enqueues what depends on the state of a member: all that it exports or that came from it, everywhere; everything in the
+   * member itself; and all exports, since their conditions list the members. A service without exports may have waited for
+   * this member before it is forgotten.
+   */
+  #enqueueRelatedTo(member: Member): void {
+    const exported = new Set([...keysIn(member), ...this.services.exportedBy(member.id)]);
+    for (const key of exported) this.services.changed(key);
+    if (this.#term === undefined) return;
+    const imported = this.members.flatMap((each) => keysFrom(member.id, each));
+    for (const key of new Set([...exported, ...imported])) this.#enqueueImports(key);
+    this.#enqueueAllIn(member);
+    for (const key of this.services.known()) {
+      this.#enqueueExports(key);
+      if (this.services.get(key).exporters.length === 0) this.#enqueueImports(key);
+    }
+  }
+
+  /** Enqueues all services in one member. */
+  #enqueueAllIn(member: Member): void {
+    const keys = new Set(keysIn(member));
+    const isRemover = member === this.#remover();
+    for (const key of this.services.known())
+      if (member.concerns(key) || (isRemover && this.#importers(key).includes(member))) keys.add(key);
+    for (const key of keys) this.#enqueueIn(member.id, key);
+  }
+
+  /** Enqueues a service in one member, as an import and as an export. */
+  #enqueueIn(id: string, key: Key): void {
+    this.#importQueues.add(id, key);
+    this.#exportQueues.add(id, key);
+  }
+
+  #enqueueImports(key: Key): void {
+    for (const { id } of this.#importers(key)) this.#importQueues.add(id, key);
+  }
+
+  /** Enqueues a service in the members that export it. */
+  #enqueueExports(key: Key): void {
+    for (const member of this.#exportQueues.members) if (member.isExported(key)) this.#exportQueues.add(member.id, key);
+  }
+
+  /** The members with the namespace of a service; if there is none, one member that forgets the service. */
+  #importers(key: Key): readonly Member[] {
+    const open = this.#importQueues.members;
+    const concerned = open.filter((member) => member.concerns(key));
+    if (concerned.length > 0) return concerned;
+    const remover = this.#remover();
+    return open.filter((member) => member === remover);
+  }
+
+  /** The member that reconciles services which concern no member, so that they are forgotten. */
+  #remover(): Member | undefined {
+    return this.participating.find(({ isReady }) => isReady);
+  }
 }
 
-/** After a member could not be read. */
-const joinAgainMs = 1000;
+const requeue = (requeueAfterMs: number): Outcome => (requeueAfterMs > 0 ? { requeueAfterMs } : undefined);

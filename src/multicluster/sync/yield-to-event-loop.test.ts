@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Turns } from './turns.ts';
+import { yieldToEventLoop } from './yield-to-event-loop.ts';
 
-test('much work takes turns with the event loop, and comes to its end', async () => {
-  const turns = new Turns();
+test('lets 16 callers continue in each turn of the event loop, and all in the end', async () => {
+  const turn = yieldToEventLoop();
   let loops = 0;
   let isOver = false;
   const count = (): void => {
@@ -15,7 +15,7 @@ test('much work takes turns with the event loop, and comes to its end', async ()
   let done = 0;
   const work = async (): Promise<void> => {
     for (let run = 0; run < 20; run++) {
-      await turns.take();
+      await turn();
       done++;
     }
   };
@@ -25,10 +25,10 @@ test('much work takes turns with the event loop, and comes to its end', async ()
   assert.ok(loops >= 1000 / 16 - 1, `${loops} turns`);
 });
 
-test('little work waits for nothing', async () => {
-  const turns = new Turns();
+test('does not delay a few callers', async () => {
+  const turn = yieldToEventLoop();
   let isNext = false;
   setImmediate(() => (isNext = true));
-  for (let run = 0; run < 10; run++) await turns.take();
+  for (let run = 0; run < 10; run++) await turn();
   assert.equal(isNext, false);
 });

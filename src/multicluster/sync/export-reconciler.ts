@@ -1,0 +1,206 @@
+// Reports on the exports of one cluster how far their service has come.
+import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
+import { serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
+import { serviceExportKind } from '../../api/kinds/multicluster/serviceexport/kind.ts';
+import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import { timestamp } from '../../api/timestamp.ts';
+import type { Clock } from '../../client/clock.ts';
+import type { Key } from '../../client/key.ts';
+import { nameFor } from '../../client/key.ts';
+import type { Member } from '../member/member.ts';
+import { holdsNothingOf } from '../project/delivery.ts';
+import type { Delivery } from '../project/export-conditions.ts';
+import type { Progress } from '../project/exports.ts';
+import { diffExports, isSaidExported } from '../project/exports.ts';
+import { exportFinalizer, isOurSlice } from '../project/marks.ts';
+import type { ExportRecord } from '../record.ts';
+import { exportsOf } from '../record.ts';
+import type { DeliveryStates } from './delivery-state.ts';
+import { isSettled } from './delivery-state.ts';
+import type { ImportOutcome } from './import-reconciler.ts';
+import { LagGrace } from './lag-grace.ts';
+import type { Membership } from './membership.ts';
+import type { SyncMetrics } from './metrics.ts';
+import type { Services } from './services.ts';
+
+export interface ExportReconcilerOptions {
+  readonly services: Services;
+  readonly membership: Membership;
+  readonly states: DeliveryStates;
+  readonly metrics: SyncMetrics;
+  readonly clock: Clock;
+}
+
+/** The slices of an export that were not read yet arrive by the watch of the source; this retries in case they do not. */
+const incompleteMs = 1000;
+
+/** The finalizer, then the conditions. */
+const mostSteps = 3;
+
+/** Reconciles the finalizers and conditions of the exports that one cluster has of one service. */
+export class ExportReconciler {
+  readonly #options: ExportReconcilerOptions;
+  readonly #grace: LagGrace;
+
+  constructor(options: ExportReconcilerOptions) {
+    this.#options = options;
+    this.#grace = new LagGrace(options.clock);
+  }
+
+  beginTerm(): void {
+    this.#grace.beginTerm();
+  }
+
+  forget(key: Key): void {
+    this.#grace.forget(key);
+  }
+
+  /**
+   * Whether the exports of a service have to be reconciled after an import was. The last member with a result causes it:
+   * a status after each member would be as many writes as there are members.
+   */
+  dependsOn(key: Key, { affectsExports, mayBeWithdrawn }: ImportOutcome): boolean {
+    return (affectsExports && !this.#isAwaited(key)) || (mayBeWithdrawn && this.#isLeaving(key));
+  }
+
+  /** Writes the finalizers, then the conditions. Returns when to reconcile again; 0: not before something changes. */
+  async reconcile(member: Member, key: Key, signal: AbortSignal): Promise<number> {
+    if (member.options.isLeaving === true) {
+      await this.#release(member, key, signal);
+      return 0;
+    }
+    if (!member.isExported(key)) return 0;
+    // An export that is being deleted waits for nothing but the removal of what came from it.
+    const isWaiting = !this.#isLeaving(key) && this.#isAwaited(key);
+    if (!isWaiting) this.#grace.forget(key);
+    const leftMs = isWaiting ? this.#grace.leftMs(key) : 0;
+    if (leftMs > 0) return leftMs;
+    const isComplete = await this.#isComplete(member, key, signal);
+    await this.#write({ member, key, isComplete }, signal);
+    if (isWaiting) return this.#grace.requeueAfterMs(key);
+    return isComplete ? 0 : incompleteMs;
+  }
+
+  async #write(
+    { member, key, isComplete }: { readonly member: Member; readonly key: Key; readonly isComplete: boolean },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { services, metrics } = this.#options;
+    for (let step = 0; step < mostSteps; step++) {
+      // Read again in each step: an export that was deleted meanwhile must not lose its finalizer for what was true before.
+      const merged = services.get(key);
+      const exporter = merged.exporters.find(({ cluster }) => cluster === member.id);
+      const record = member.record(key);
+      if (exporter === undefined || record === undefined) return;
+      const progress = this.#progress(member, key, isComplete);
+      const writes = diffExports(merged, { ...exporter, record }, progress);
+      const dropped = services.dropped(key).filter(({ cluster }) => cluster === member.id);
+      if (step === 0) member.notices.droppedFrom(record, dropped);
+      if (writes.length === 0) return;
+      for (const write of writes) {
+        await member.apply(write, signal);
+        metrics.countWrite(member.id, write);
+        if (write.verb === 'updateStatus')
+          member.notices.toldExport(write.kind, { record, now: write.object }, progress);
+      }
+    }
+  }
+
+  #progress(member: Member, key: Key, isComplete: boolean): Progress {
+    const { states, membership, clock } = this.#options;
+    const targets = this.#importers().map((each) => ({
+      cluster: each.id,
+      isConcerned: each.concerns(key),
+      connection: each.pulse.state,
+    }));
+    const deliveries = states.deliveries(key, member.id, targets);
+    return {
+      deliveries: isComplete ? deliveries : deliveries.map(withoutAcknowledgement),
+      isWithdrawn: this.#isLeaving(key) && isWithdrawn(key, member.id, membership.participating()),
+      now: timestamp(clock.now()),
+    };
+  }
+
+  /** Members that the service should be in. */
+  #importers(): readonly Member[] {
+    return this.#options.membership.participating().filter(({ options }) => options.isLeaving !== true);
+  }
+
+  /** Whether a member that can be written to has no result yet. */
+  #isAwaited(key: Key): boolean {
+    const { states } = this.#options;
+    return this.#importers().some((each) => each.isReady && each.concerns(key) && !isSettled(states.get(key, each.id)));
+  }
+
+  /** Whether an export of the service is being deleted. */
+  #isLeaving(key: Key): boolean {
+    return this.#options.services.get(key).exporters.some(({ verdict }) => verdict.state === 'leaving');
+  }
+
+  /**
+   * Whether the cache has everything that a cluster exports of a service: the watch of exports may be ahead of the watch of
+   * slices. The cluster is asked once for each export, so that an export is never reported before its endpoints are there.
+   */
+  async #isComplete(member: Member, key: Key, signal: AbortSignal): Promise<boolean> {
+    const { services, states } = this.#options;
+    const record = member.record(key);
+    const exporter = services.get(key).exporters.find(({ cluster }) => cluster === member.id);
+    if (record === undefined || exporter?.verdict.state !== 'valid' || isSaidExported(record)) return true;
+    const uid = uidsOf(record);
+    if (states.isComplete(key, member.id, uid)) return true;
+    if (!(await hasCurrentSlices(member, key, signal))) return false;
+    services.get(key);
+    states.setComplete(key, member.id, { uid, version: services.version(key) });
+    return true;
+  }
+
+  /** Removes the finalizers from the exports of a cluster that leaves: nothing would remove them later. */
+  async #release(member: Member, key: Key, signal: AbortSignal): Promise<void> {
+    const { seedExport, currentExport } = member.record(key) ?? {};
+    for (const [kind, object] of [
+      [superclusterExportKind, seedExport],
+      [serviceExportKind, currentExport],
+    ] as const) {
+      const { finalizers = [] } = object?.metadata ?? {};
+      if (object === undefined || !finalizers.includes(exportFinalizer)) continue;
+      const metadata = { ...object.metadata, finalizers: finalizers.filter((each) => each !== exportFinalizer) };
+      await member.apply({ verb: 'update', kind, object: { ...object, metadata } }, signal);
+    }
+  }
+}
+
+const uidsOf = (record: ExportRecord): string =>
+  exportsOf(record)
+    .map(({ metadata }) => metadata.uid)
+    .join();
+
+/** No member can have everything of an export that was not read completely. */
+const withoutAcknowledgement = (delivery: Delivery): Delivery =>
+  delivery.state === 'acknowledged' ? { ...delivery, state: 'pending' } : delivery;
+
+/**
+ * Whether no member but those that are lost holds anything of a source. A member that is silent is not lost, and one that
+ * was not read may hold something.
+ */
+const isWithdrawn = (key: Key, source: string, members: readonly Member[]): boolean =>
+  members
+    .filter((member) => member.pulse.state !== 'lost' && member.concerns(key))
+    .every((member) => member.caches.isRead && holdsNothingOf(source, member.actual(key)));
+
+/** Lists the slices of a service in its cluster, and returns whether the cache has each in that revision or a later one. */
+export async function hasCurrentSlices(member: Member, key: Key, signal: AbortSignal): Promise<boolean> {
+  const { namespace, name } = nameFor(key);
+  const labelSelector = `${serviceNameLabel}=${name}`;
+  const { items } = await member.ask(signal, (deadline) =>
+    member.client.list(endpointSliceKind, { namespace, labelSelector, signal: deadline }),
+  );
+  const cached = member.caches.slices.by('service', key);
+  const revisions = new Map(cached.map((slice) => [slice.metadata.uid, revisionOf(slice)]));
+  return items
+    .filter((slice) => !isOurSlice(slice))
+    .every((slice) => (revisions.get(slice.metadata.uid) ?? -1) >= revisionOf(slice));
+}
+
+/** Only comparable within one object of one server. */
+const revisionOf = ({ metadata }: ApiObject): number => Number(metadata.resourceVersion ?? 0);

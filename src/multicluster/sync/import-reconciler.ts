@@ -1,0 +1,300 @@
+// Makes one member hold what it should hold of one service.
+import type { Logger } from 'pino';
+import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
+import { timestamp } from '../../api/timestamp.ts';
+import type { Clock } from '../../client/clock.ts';
+import type { Key } from '../../client/key.ts';
+import type { Member } from '../member/member.ts';
+import type { Merged } from '../merge/merged.ts';
+import { deliveryOf } from '../project/delivery.ts';
+import type { Actual, Desired, Write } from '../project/desired.ts';
+import { diff } from '../project/diff.ts';
+import { isOurs, isOurSlice } from '../project/marks.ts';
+import type { Memory } from '../project/memory.ts';
+import { project } from '../project/project.ts';
+import type { VipState } from '../vip/allocator.ts';
+import type { DeletionLimits } from './deletion-limiter.ts';
+import { DeletionLimiter } from './deletion-limiter.ts';
+import type { DeliveryStates, Result } from './delivery-state.ts';
+import type { Membership } from './membership.ts';
+import type { SyncMetrics } from './metrics.ts';
+import type { Services } from './services.ts';
+
+export interface ImportReconcilerOptions {
+  readonly services: Services;
+  readonly membership: Membership;
+  readonly states: DeliveryStates;
+  readonly metrics: SyncMetrics;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly deletionLimits: DeletionLimits;
+}
+
+/** What a reconcile did, for those that depend on it. */
+export interface ImportOutcome {
+  /** 0: not before something changes. */
+  readonly requeueAfterMs: number;
+  /** The conditions of the exports can change. */
+  readonly affectsExports: boolean;
+  /** Something was removed, so that an export which is being deleted may lose its finalizer. */
+  readonly mayBeWithdrawn: boolean;
+  /** Services that waited for an address which is free now, and the members that share it. */
+  readonly unblocked: { readonly keys: readonly Key[]; readonly members: readonly string[] };
+  /** No cluster exports or holds the service any more. */
+  readonly isForgotten: boolean;
+}
+
+/** State of one member that ends with the term. */
+interface MemberState {
+  readonly limiter: DeletionLimiter;
+  /** Service → when a change was first seen that the member does not have yet. */
+  readonly changedAt: Map<Key, number>;
+}
+
+/** Another controller has this long to write a change before the exports report it as pending. */
+const otherWriterMs = 10_000;
+
+const notWaiting = { keys: [], members: [] };
+const kept = { unblocked: notWaiting, isForgotten: false };
+
+/** Reconciles the imports of one service in one member. */
+export class ImportReconciler {
+  readonly #options: ImportReconcilerOptions;
+  #members = new WeakMap<Member, MemberState>();
+
+  constructor(options: ImportReconcilerOptions) {
+    this.#options = options;
+  }
+
+  /** Drops what was measured and limited in an earlier term. */
+  beginTerm(): void {
+    this.#members = new WeakMap();
+  }
+
+  /** Starts to measure how long a change of a source takes to this member. */
+  observeChange(member: Member, key: Key): void {
+    const { changedAt } = this.#stateOf(member);
+    if (!changedAt.has(key)) changedAt.set(key, this.#options.clock.elapsed());
+  }
+
+  /** Source clusters whose slices in a member are not deleted for now, because there are too many at once. */
+  heldIn(member: Member): readonly string[] {
+    return this.#members.get(member)?.limiter.held ?? [];
+  }
+
+  /** Writes what is missing; in a member that another controller writes to, checks what is there. Rejects when a write fails. */
+  async reconcile(member: Member, key: Key, signal: AbortSignal): Promise<ImportOutcome> {
+    const { services, membership, states } = this.#options;
+    const before = states.get(key, member.id);
+    const projection = { key, merged: services.get(key), member, memory: member.memory, ...membership.standing() };
+    const version = services.version(key);
+    states.apply(key, member.id, { type: 'started' });
+    if (member.options.isReadOnly === true) {
+      const checked = check(projection);
+      const isBehind = checked.delivery.state === 'pending' && before.last?.delivery.state === 'acknowledged';
+      const leftMs = isBehind ? otherWriterMs - this.#waitedMs(member, key) : 0;
+      if (leftMs > 0) return { ...kept, requeueAfterMs: leftMs, affectsExports: false, mayBeWithdrawn: false };
+      return this.#succeeded(member, key, { ...checked, version });
+    }
+    const written = await write(
+      {
+        ...projection,
+        now: () => timestamp(this.#options.clock.now()),
+        deletionWaitMs: (deletion) => this.#deletionWaitMs(member, projection.merged, deletion),
+        onWrite: (each) => this.#options.metrics.countWrite(member.id, each),
+      },
+      signal,
+    );
+    return this.#succeeded(member, key, { ...written, version });
+  }
+
+  #succeeded(member: Member, key: Key, written: Written & { readonly version: number }): ImportOutcome {
+    const { metrics, states } = this.#options;
+    const { delivery, clusters, version, writes, waitMs } = written;
+    const { changedAt } = this.#stateOf(member);
+    if (changedAt.has(key) && writes > 0)
+      metrics.propagation.observe({ importer: member.id }, this.#waitedMs(member, key) / 1000);
+    changedAt.delete(key);
+    const result: Result = { delivery, clusters, version };
+    const affectsExports = states.apply(key, member.id, { type: 'succeeded', result });
+    const mayBeWithdrawn = writes > 0 || member.options.isReadOnly === true;
+    return { requeueAfterMs: waitMs, affectsExports, mayBeWithdrawn, ...this.#tidy(member, key) };
+  }
+
+  /** How long a change has not been in the member. */
+  #waitedMs(member: Member, key: Key): number {
+    this.observeChange(member, key);
+    const now = this.#options.clock.elapsed();
+    return now - (this.#stateOf(member).changedAt.get(key) ?? now);
+  }
+
+  /** Releases the addresses of a service that has no exports any more, and forgets it once no member holds it. */
+  #tidy(member: Member, key: Key): Pick<ImportOutcome, 'unblocked' | 'isForgotten'> {
+    const { services, membership, states } = this.#options;
+    const { members } = membership;
+    const { exporters, order } = services.get(key);
+    if (order.length > 0) return kept;
+    const unblocked = this.#release(member, key);
+    if (exporters.length > 0 || members.some((each) => holdsAnything(each, key)))
+      return { unblocked, isForgotten: false };
+    // A member whose namespace was deleted first is not reconciled.
+    const others = members.map((each) => this.#release(each, key));
+    const all = [unblocked, ...others];
+    const both = { keys: all.flatMap(({ keys }) => keys), members: [...new Set(all.flatMap((each) => each.members))] };
+    // A member that cannot be read may still use the address: it is released when the member is read or removed.
+    if (members.some(({ options }) => options.vips?.has(key) === true)) return { unblocked: both, isForgotten: false };
+    services.forget(key);
+    states.forget(key);
+    return { unblocked: both, isForgotten: true };
+  }
+
+  /** Releases the address of a service unless a member that shares it may use it. */
+  #release({ options: { vips } }: Member, key: Key): ImportOutcome['unblocked'] {
+    if (vips === undefined) return notWaiting;
+    const sharing = this.#options.membership.members.filter(({ options }) => options.vips === vips);
+    const isUsed = sharing.some((each) => (each.concerns(key) && !each.isReady) || holdsAnything(each, key));
+    return isUsed ? notWaiting : { keys: vips.release(key), members: sharing.map(({ id }) => id) };
+  }
+
+  /** Deletions are limited unless the export itself is being deleted, or the source left the set. */
+  #deletionWaitMs(member: Member, { exporters }: Merged, deletion: Write): number {
+    const { membership, metrics, log } = this.#options;
+    const source = deletedSource(deletion);
+    if (source === undefined || membership.get(source) === undefined) return 0;
+    if (exporters.some(({ cluster, verdict }) => cluster === source && verdict.state === 'leaving')) return 0;
+    const total = member.caches.slices.by('source', source).length;
+    const waitMs = this.#stateOf(member).limiter.waitMs(source, total);
+    if (waitMs > 0) {
+      metrics.deletionsHeld.inc({ importer: member.id });
+      log.warn({ cluster: member.id, source, waitMs }, 'too many deletions at once, delaying them');
+    }
+    return waitMs;
+  }
+
+  #stateOf(member: Member): MemberState {
+    const { clock, deletionLimits } = this.#options;
+    const known = this.#members.get(member);
+    if (known !== undefined) return known;
+    const state = { limiter: new DeletionLimiter(clock, deletionLimits), changedAt: new Map<Key, number>() };
+    this.#members.set(member, state);
+    return state;
+  }
+}
+
+/** A service, the member to project it into, and what is known of the other members. */
+export interface Projection {
+  readonly key: Key;
+  readonly merged: Merged;
+  readonly member: Member;
+  /** Members that have not been read: what came from them stays. */
+  readonly unknown: ReadonlySet<string>;
+  /** Members that are lost: the reaper removes their slices. */
+  readonly lost: ReadonlySet<string>;
+  /** Members that do not answer and may be lost. */
+  readonly silent?: ReadonlySet<string>;
+  readonly memory?: Memory;
+}
+
+/** What a member holds once everything is written. */
+interface Written extends Omit<Result, 'version'> {
+  readonly writes: number;
+  /** How long delayed deletions have to wait; 0: none was delayed. */
+  readonly waitMs: number;
+}
+
+interface WriteInput extends Projection {
+  /** 0: the write may be made; else how long it has to wait. */
+  readonly deletionWaitMs: (write: Write) => number;
+  /** The time for conditions that change. */
+  readonly now: () => string;
+  readonly onWrite: (write: Write) => void;
+}
+
+/** Slices need imports, and these may need a derived Service. */
+const mostSteps = 6;
+
+/** Writes the difference between what a member should hold and what it holds, until there is none. */
+async function write(input: WriteInput, signal: AbortSignal): Promise<Written> {
+  const { member, merged, memory } = input;
+  let writes = 0;
+  for (let step = 0; step < mostSteps; step++) {
+    const { desired, actual } = desiredIn(input);
+    const difference = diff(desired, actual, { now: input.now(), ...(memory && { memory }) });
+    let waitMs = 0;
+    for (const each of difference.writes) {
+      const wait = input.deletionWaitMs(each);
+      if (wait === 0) {
+        await member.apply(each, signal);
+        input.onWrite(each);
+        writes++;
+      } else waitMs = Math.max(waitMs, wait);
+    }
+    if (difference.isPartial) continue;
+    const delivery = deliveryOf(member.facts(), desired, { ...difference, writes: [] });
+    return { delivery, clusters: merged.order, writes, waitMs };
+  }
+  throw new Error(
+    `${input.key} still differs in cluster ${member.id} after ${mostSteps} steps: another client keeps changing it`,
+  );
+}
+
+/** Compares what a member that another controller writes to should hold with what it holds. */
+function check(input: Projection): Written {
+  const { member, merged, memory } = input;
+  const { desired, actual } = desiredIn(input);
+  const difference = diff(desired, actual, { now: '', ...(memory && { memory }) });
+  return { delivery: deliveryOf(member.facts(), desired, difference), clusters: merged.order, writes: 0, waitMs: 0 };
+}
+
+/** What a member should hold now, and what it holds. */
+export function desiredIn({ key, merged, member, unknown, lost, silent, memory }: Projection): {
+  readonly desired: Desired;
+  readonly actual: Actual;
+} {
+  const facts = member.facts();
+  const actual = member.actual(key);
+  const isWanted = facts.namespaces.has(merged.namespace);
+  const shown = merged.views.current ?? merged.views.seed;
+  const { vips, isReadOnly = false } = member.options;
+  // In a member that another controller writes to, the address is the one in the import.
+  const vip: VipState =
+    vips === undefined || isReadOnly || !isWanted ? { state: 'unneeded' } : vips.addressesFor(key, shown, actual);
+  const target = {
+    member: facts,
+    actual,
+    vip,
+    unknownClusters: unknown,
+    lostClusters: lost,
+    ...(silent && { silentClusters: silent }),
+    ...(memory && { memory }),
+  };
+  const desired = project(merged, target);
+  return { desired, actual: withRelabelled(actual, desired, member) };
+}
+
+/** Adds desired slices that exist under labels that were edited, so that the index does not find them. */
+function withRelabelled(actual: Actual, { slices }: Desired, member: Member): Actual {
+  if (slices === 'later') return actual;
+  const found = new Set(actual.slices.map(({ metadata }) => metadata.name));
+  const relabelled = slices.flatMap(({ metadata: { namespace = '', name = '' } }): readonly EndpointSlice[] => {
+    const slice = found.has(name) ? undefined : member.slice(namespace, name);
+    return slice === undefined ? [] : [slice];
+  });
+  return relabelled.length === 0 ? actual : { ...actual, slices: [...actual.slices, ...relabelled] };
+}
+
+/** The source cluster of a slice that a write deletes; undefined: it deletes no slice. */
+const deletedSource = ({ verb, kind, object }: Write): string | undefined =>
+  verb === 'delete' && kind === endpointSliceKind ? (object.metadata.labels?.[sourceClusterLabel] ?? '') : undefined;
+
+/** Whether a member holds anything of a service that this controller has written. */
+function holdsAnything(member: Member, key: Key): boolean {
+  if (!member.concerns(key)) return false;
+  const { importedService, serviceImport, derivedService, slices } = member.actual(key);
+  return (
+    [importedService, serviceImport, derivedService].some((object) => object !== undefined && isOurs(object)) ||
+    slices.some(isOurSlice)
+  );
+}

@@ -1,0 +1,44 @@
+import type { Clock } from '../../client/clock.ts';
+import type { Key } from '../../client/key.ts';
+
+/** A member that has no result after this lags. */
+const graceMs = 1000;
+/** After an election, when no result is known of any member. */
+const graceOfTermMs = 10_000;
+
+/** How long the exports of a service wait for members without a result before their status names these as lagging. */
+export class LagGrace {
+  readonly #clock: Clock;
+  /** Service → when its exports began to wait. */
+  readonly #waitingSince = new Map<Key, number>();
+  #termStartedAt = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A new leader does not know yet what the members hold, and must not report that they hold nothing. */
+  beginTerm(): void {
+    this.#termStartedAt = this.#clock.elapsed();
+    this.#waitingSince.clear();
+  }
+
+  /** How long to wait before the status names the members without a result; 0: it names them now. */
+  leftMs(key: Key): number {
+    const now = this.#clock.elapsed();
+    const since = this.#waitingSince.get(key) ?? now;
+    this.#waitingSince.set(key, since);
+    return Math.max(0, Math.max(since + graceMs, this.#termStartedAt + graceOfTermMs) - now);
+  }
+
+  /** When to write the status again while members lag; the wait doubles, so that a slow member causes few writes. */
+  requeueAfterMs(key: Key): number {
+    const now = this.#clock.elapsed();
+    return Math.max(graceMs, now - (this.#waitingSince.get(key) ?? now));
+  }
+
+  /** No member is waited for any more. */
+  forget(key: Key): void {
+    this.#waitingSince.delete(key);
+  }
+}
