@@ -4,9 +4,11 @@ import { timestamp } from '../api/timestamp.ts';
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { sleep, systemClock } from '../client/clock.ts';
-import { LeaderElection } from '../client/leader-election.ts';
 import type { Usage } from '../client/limits.ts';
+import { Informers } from '../client/informers.ts';
+import type { LeaderElectionOptions } from '../client/leadership.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
+import { runElectedPart } from '../client/part.ts';
 import { deleteLeases, Renewer } from './lease/renewer.ts';
 import { Member } from './member/member.ts';
 import type { MemberOptions, PulseTimes } from './member/options.ts';
@@ -18,85 +20,93 @@ import { Sync } from './sync/sync.ts';
 import { Advisor } from './webhook/advisor.ts';
 import type { WebhookOptions } from './webhook/webhook.ts';
 
-/** A member, and the way to it. */
+/** A member as it is configured. */
 export interface MemberEntry extends MemberOptions {
   /** Opens the connection that is this member's identity. */
   readonly connect: () => Client;
-  /** Differs when anything about the entry does: then the member is taken in anew. Default: its id. */
+  /** Changes when anything in the entry does: the member is then replaced. Default: its id. */
   readonly version?: string | undefined;
 }
 
 export interface MulticlusterOptions extends Omit<SyncOptions, 'log' | 'metrics' | 'onJoined' | 'hasOtherWriters'> {
   /** The members of the set. Calls `change` with all of them, at once and whenever they change, until the signal fires. */
   readonly members: (change: (entries: readonly MemberEntry[]) => void, signal: AbortSignal) => void;
-  /** Stands for election with a Lease in the part's own cluster; undefined: it is the only one. */
-  readonly leaderElection?: ElectionSettings | undefined;
+  /** The Lease is in the controller's own cluster; undefined: this is the only replica. */
+  readonly leaderElection?: LeaderElectionOptions | undefined;
   /** Where API servers ask what an export would do; undefined: nowhere. */
   readonly webhook?: WebhookOptions | undefined;
   readonly pulse?: PulseTimes | undefined;
-  /** What each member may have of the kinds that are read; default: `defaultMemberLimit`. */
+  /** Limit of the objects that are cached of each member; default: `defaultMemberLimit`. */
   readonly memberLimit?: Usage | undefined;
 }
 
-export interface ElectionSettings {
-  readonly namespace: string;
-  readonly name: string;
-  readonly leaseDurationMs?: number;
-  readonly renewDeadlineMs?: number;
-  readonly retryPeriodMs?: number;
-}
+/** The first writes wait for members that are being read, until none of them has synced for this long. */
+const settleMs = 5000;
 
-/** The start waits for members that are being read until none of them came to its end for this long. */
-const patienceMs = 5000;
-
-/** Joins the services of clusters until it is disposed of; see README.md. */
+/** Starts the controller that joins the services of clusters; see README.md. */
 export function startMulticluster(context: PartContext, options: MulticlusterOptions): RunningPart {
-  return new Multicluster(context, options);
+  const { client, log } = context;
+  const { leaderElection, clock = systemClock } = options;
+  const identity = `${hostname()}_${randomUUID()}`;
+  const controller = new MulticlusterController(context, options, identity);
+  const part = runElectedPart({
+    context,
+    clock,
+    informers: new Informers({ client, log, clock }), // it reads its members, each over a connection of its own
+    election: leaderElection && { identity, ...leaderElection },
+    onEveryReplica: async (signal) => controller.follow(signal),
+    lead: (term) => controller.lead(term),
+    synced: (signal) => controller.settled(signal),
+    problems: () => controller.problems(),
+  });
+  const failed = Promise.race([part.failed ?? controller.failed, controller.failed]);
+  failed.catch(() => undefined); // reported by whoever runs the part
+  return {
+    ready: part.ready,
+    failed,
+    problems: () => part.problems(),
+    async [Symbol.asyncDispose]() {
+      await part[Symbol.asyncDispose]();
+      await controller[Symbol.asyncDispose]();
+    },
+  };
 }
 
-class Multicluster implements RunningPart {
-  readonly ready: Promise<void>;
+class MulticlusterController implements AsyncDisposable {
   readonly #context: PartContext;
   readonly #options: MulticlusterOptions;
+  /** The holder of the leases of sources. */
+  readonly #identity: string;
   readonly #sync: Sync;
   readonly #clock: Clock;
   readonly #endpoints = new SharedEndpoints();
   readonly #readTurns = new ReadTurns();
-  readonly #identity = `${hostname()}_${randomUUID()}`;
-  readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
   readonly #failure = Promise.withResolvers<never>();
+  /** Rejects when the webhook cannot listen. */
   readonly failed = this.#failure.promise;
-  readonly #decided = Promise.withResolvers<void>();
-  /** Id → the version of the entry, and the member that was made of it. */
-  readonly #seated = new Map<string, { readonly version: string; readonly member: Member }>();
+  /** ID → version of the entry, and its member. */
+  readonly #members = new Map<string, { readonly version: string; readonly member: Member }>();
   readonly #advisor: Advisor | undefined;
-  /** Changes of membership, one after the other. */
+  /** Resolves when the last change of the members is done; changes are made one after the other. */
   #changing: Promise<void> = Promise.resolve();
-  /** When another controller was last seen to renew the leases of members. */
-  #companyAt = -Infinity;
-  #isLeading = false;
-  #isDecided = false;
+  /** When another controller was last seen to renew the leases of sources. */
+  #otherWriterSeenAt = -Infinity;
+  /** Fires when this replica no longer leads; undefined: it does not. */
+  #term: AbortSignal | undefined;
 
-  constructor(context: PartContext, options: MulticlusterOptions) {
+  constructor(context: PartContext, options: MulticlusterOptions, identity: string) {
     this.#context = context;
     this.#options = options;
+    this.#identity = identity;
     this.#clock = options.clock ?? systemClock;
     this.#sync = new Sync({
       ...options,
       log: context.log,
       metrics: context.metrics,
-      hasOtherWriters: () => this.#clock.elapsed() - this.#companyAt < 2 * this.#pulse.durationMs,
+      hasOtherWriters: () => this.#clock.elapsed() - this.#otherWriterSeenAt < 2 * this.#pulse.durationMs,
       onJoined: async (member, term) => this.#advisor?.introduce(member, term),
     });
-    const { signal } = this.#stop;
     this.#advisor = options.webhook && this.#advise(options.webhook);
-    options.members((entries) => this.#change(entries), signal);
-    this.#running = this.#run(signal);
-    this.ready = this.#whenReady(signal);
-    // Who does not wait for them is told by `problems`.
-    this.ready.catch(() => undefined);
-    this.failed.catch(() => undefined);
   }
 
   get #pulse(): PulseTimes {
@@ -104,15 +114,13 @@ class Multicluster implements RunningPart {
   }
 
   problems(): readonly string[] {
-    const members = this.#sync.members.filter(({ isReady }) => !isReady).map(problemOf);
-    return [...(this.#isDecided ? [] : ['nobody is known to lead yet']), ...members, ...this.#sync.problems()];
+    return [...this.#sync.members.filter(({ isReady }) => !isReady).map(problemOf), ...this.#sync.problems()];
   }
 
+  /** To be disposed of once it neither follows nor leads. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
     await this.#changing;
-    await Promise.all(Array.from(this.#seated.values(), ({ member }) => member[Symbol.asyncDispose]()));
+    await Promise.all(Array.from(this.#members.values(), ({ member }) => member[Symbol.asyncDispose]()));
     await this.#advisor?.[Symbol.asyncDispose]();
   }
 
@@ -132,27 +140,33 @@ class Multicluster implements RunningPart {
     });
   }
 
-  /** Makes the members what the entries say; those that stay as they are go on undisturbed. */
+  /** Reads the members, whether or not this replica leads. */
+  follow(signal: AbortSignal): void {
+    this.#options.members((entries) => this.#change(entries), signal);
+  }
+
+  /** Adds, replaces and removes members. Members whose entries have not changed are left alone. */
   #change(entries: readonly MemberEntry[]): void {
     this.#changing = this.#changing.then(async () => {
       const wanted = new Map(entries.map((entry) => [entry.id, entry]));
       for (const entry of wanted.values()) {
-        const old = this.#seated.get(entry.id);
+        const old = this.#members.get(entry.id);
         if (old?.version === versionOf(entry)) continue;
-        await this.#seat(entry);
+        await this.#add(entry);
         await old?.member[Symbol.asyncDispose]();
       }
-      for (const [id, { member }] of this.#seated) {
+      for (const [id, { member }] of this.#members) {
         if (wanted.has(id)) continue;
-        this.#seated.delete(id);
+        this.#members.delete(id);
         await this.#sync.remove(id);
         await member[Symbol.asyncDispose]();
       }
-      if (this.#isLeading) await this.#dropLeases();
+      if (this.#term !== undefined) await this.#deleteLeases(this.#term);
     });
   }
 
-  async #seat({ connect, version: _version, ...options }: MemberEntry): Promise<void> {
+  async #add(entry: MemberEntry): Promise<void> {
+    const { connect, version: _version, ...options } = entry;
     const { log } = this.#context;
     const member = new Member({
       ...options,
@@ -163,102 +177,60 @@ class Multicluster implements RunningPart {
       limit: options.limit ?? this.#options.memberLimit,
       pulse: this.#options.pulse,
       clock: this.#options.clock,
-      onError: (what, error) => log.debug({ cluster: options.id, err: error }, `${what} failed, will try again`),
+      onError: (what, error) => log.debug({ cluster: options.id, err: error }, `${what} failed, retrying`),
     });
-    this.#seated.set(options.id, { version: versionOf({ ...options, connect, version: _version }), member });
+    this.#members.set(entry.id, { version: versionOf(entry), member });
     await this.#sync.add(member);
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
-    try {
-      await this.#elect(signal);
-    } catch (error) {
-      this.#failure.reject(error); // who runs us says so, and starts us again
-    }
-  }
-
-  /** Resolves when all members were read or do not answer, or none of them came to that for a while. */
-  async #settled(signal: AbortSignal): Promise<void> {
+  /** Resolves when all members are ready or do not answer, or when none of them has become so for a while. */
+  async settled(signal: AbortSignal): Promise<void> {
     await this.#changing;
     let settled = 0;
-    for (let end = this.#clock.elapsed() + patienceMs; !signal.aborted && this.#clock.elapsed() < end;) {
+    for (let end = this.#clock.elapsed() + settleMs; !signal.aborted && this.#clock.elapsed() < end;) {
       const before = settled;
       settled = this.#sync.members.filter(({ isSettled }) => isSettled).length;
       if (settled === this.#sync.members.length) return;
-      if (settled > before) end = this.#clock.elapsed() + patienceMs;
+      if (settled > before) end = this.#clock.elapsed() + settleMs;
       await sleep(this.#clock, 10, signal);
     }
   }
 
-  async #elect(signal: AbortSignal): Promise<void> {
-    const { leaderElection } = this.#options;
-    if (leaderElection === undefined) {
-      this.#decide();
-      return this.#lead(signal);
-    }
-    const { namespace, name, ...times } = leaderElection;
-    const { client, log } = this.#context;
-    const election = new LeaderElection({
-      ...times,
-      client,
-      lease: { namespace, name },
-      identity: this.#identity,
-      clock: this.#clock,
-      onError: (error) => log.warn({ err: error }, 'the lease could not be read or written, will try again'),
-      onLeader: (leader) => {
-        this.#decide();
-        log.info({ leader, isUs: leader === this.#identity }, 'leader');
-      },
-    });
-    await election.run((term) => this.#lead(term), signal);
-  }
-
-  #decide(): void {
-    this.#isDecided = true;
-    this.#decided.resolve();
-  }
-
-  async #lead(term: AbortSignal): Promise<void> {
+  /** Renews the leases of sources at once, and writes when the members have been read. */
+  async lead(term: AbortSignal): Promise<void> {
     const { log } = this.#context;
     const renewer = new Renewer({
       ...this.#pulse,
       members: () => this.#sync.participating,
       holder: this.#identity,
       clock: this.#clock,
-      onError: (error, cluster) => log.warn({ cluster, err: error }, 'could not renew leases, will try again'),
-      onOtherHolder: () => (this.#companyAt = this.#clock.elapsed()),
+      onError: (error, cluster) => log.warn({ cluster, err: error }, 'could not renew the leases of sources, retrying'),
+      onOtherHolder: () => (this.#otherWriterSeenAt = this.#clock.elapsed()),
     });
-    this.#isLeading = true;
+    this.#term = term;
     await Promise.all([renewer.run(term), this.#write(term)]);
-    this.#isLeading = false;
+    this.#term = undefined;
   }
 
-  /** Members that are read before anything is written save writes that the next one would take back. */
+  /** What is written before all members are read may have to be written again. */
   async #write(term: AbortSignal): Promise<void> {
-    await this.#settled(term);
-    await Promise.all([this.#sync.lead(term), this.#dropLeases()]);
+    await this.settled(term);
+    await Promise.all([this.#sync.lead(term), this.#deleteLeases(term)]);
   }
 
-  /** Leases of clusters that have left stand for nothing. */
-  async #dropLeases(): Promise<void> {
+  /** Deletes the leases of clusters that have left the set. */
+  async #deleteLeases(term: AbortSignal): Promise<void> {
     const { log } = this.#context;
     const staying = this.#sync.members.filter(({ options }) => options.isLeaving !== true);
     const sources = new Set(staying.map(({ id }) => id));
-    const ours = this.#sync.members.filter(({ isReady, options }) => isReady && options.isReadOnly !== true);
-    for (const member of ours) {
+    const writable = this.#sync.members.filter(({ isReady, options }) => isReady && options.isReadOnly !== true);
+    for (const member of writable) {
       try {
-        await deleteLeases(member, member.options.isLeaving === true ? new Set() : sources, this.#stop.signal);
+        await deleteLeases(member, member.options.isLeaving === true ? new Set() : sources, term);
       } catch (error) {
-        if (!this.#stop.signal.aborted) log.warn({ cluster: member.id, err: error }, 'could not delete old leases');
+        if (!term.aborted) log.warn({ cluster: member.id, err: error }, 'could not delete old leases');
       }
     }
-  }
-
-  async #whenReady(signal: AbortSignal): Promise<void> {
-    await this.#settled(signal);
-    const stopped = Promise.withResolvers<never>();
-    signal.addEventListener('abort', () => stopped.reject(signal.reason), { once: true });
-    await Promise.race([this.#decided.promise, stopped.promise]);
   }
 }
 

@@ -191,10 +191,10 @@ export class Sync {
     if (!this.#membership.canReconcile(member)) return;
     if (this.services.isOutOfOrder(key)) this.#sourceChanged(key);
     const outcome = await this.#imports.reconcile(member, key, signal);
-    if (this.#exports.dependsOn(key, outcome)) this.#enqueueExports(key);
-    for (const id of outcome.unblocked.members)
-      for (const each of outcome.unblocked.keys) this.#importQueues.add(id, each);
     if (outcome.isForgotten) this.#exports.forget(key);
+    else if (this.#exports.dependsOn(key, outcome)) this.#enqueueExports(key);
+    const { keys, members } = outcome.unblocked;
+    for (const id of members) for (const each of keys) this.#importQueues.add(id, each);
     return requeue(outcome.requeueAfterMs);
   }
 
@@ -268,7 +268,7 @@ export class Sync {
       log.warn({ cluster: id, tookMs: Math.round(pulse.tookMs) }, text);
     }
     if (now.isOverLimit && !before.isOverLimit)
-      log.error({ cluster: id, err: caches.excess }, 'cluster exceeds its limit and is not read');
+      log.error({ cluster: id, err: caches.excess }, 'cluster is over its limit and is not read');
     if (!now.isOverLimit && before.isOverLimit) log.warn({ cluster: id }, 'cluster is within its limit again');
     this.#metrics.connected.set({ cluster: id }, now.isReady ? 1 : 0);
     if (now.isReady && participant.adoption === 'Pending' && this.#term !== undefined)
