@@ -1,4 +1,4 @@
-// What a Pod is to a Service: whether it is behind it, at which addresses, and in which state.
+// The properties of a Pod as a backend of a Service: selection, addresses, readiness.
 import { isExternalName } from '../api/kinds/core/service/facts.ts';
 import { parseAddress, printAddress } from '../api/addresses.ts';
 import type { ObjectReference } from '../api/kinds/core/object-reference.ts';
@@ -12,7 +12,7 @@ import type { IpFamily, Service } from '../api/kinds/core/service/schema.ts';
 export const hasManagedEndpoints = (service: Service): boolean =>
   !isExternalName(service) && service.spec.selector !== undefined;
 
-/** The Pods that the Service selects and that can have endpoints: not finished, and with an address. */
+/** The selected Pods that can have endpoints: not finished, and with an address. */
 export function selectedPods(service: Service, pods: readonly Pod[]): readonly Pod[] {
   const wanted = Object.entries(service.spec.selector ?? {});
   const { namespace } = service.metadata;
@@ -30,14 +30,13 @@ export function isReady({ status }: Pod): boolean {
   return false;
 }
 
-/** Whether the Pod is about to go. */
 export const isTerminating = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
 
-/** The name under which a headless Service publishes the Pod; '' if it has none there. */
+/** The hostname that a headless Service publishes for the Pod; '' if there is none. */
 export const hostnameIn = ({ spec }: Pod, service: Service): string =>
   spec.hostname && spec.subdomain === service.metadata.name ? spec.hostname : '';
 
-/** Names the Pod without its revision, so that not every heartbeat changes what refers to it. */
+/** A reference without the revision, so that status updates of the Pod do not change it. */
 export const referenceTo = ({ metadata: { namespace = '', name = '', uid = '' } }: Pod): ObjectReference => ({
   kind: 'Pod',
   namespace,
@@ -53,7 +52,7 @@ export function addressesOf({ status }: Pod, family: IpFamily): readonly string[
   return found;
 }
 
-// The usual form, of which most clusters have thousands: checked without reading numbers, 0.05 µs instead of 0.5.
+// Fast path for canonical IPv4 addresses: 0.05 µs instead of 0.5 µs for parsing.
 const canonicalIpv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
 function addIfOf(family: IpFamily, text: string, found: string[]): void {

@@ -16,22 +16,20 @@ import type { Informers } from '../client/informers.ts';
 import { Selection } from './selection.ts';
 import { trimNode, trimPod, trimToMetadata } from './trim.ts';
 
-/** A cache of whatever kind. */
+/** A cache of any kind. */
 export type Cache = Pick<Informer<ApiObject>, 'run' | 'synced' | 'hasSynced'>;
 
-/** The objects that controllers read, one cache a kind, whichever of them reads it. */
+/** The caches of all controllers, one per kind. */
 export class Caches {
   readonly services: Informer<Service>;
   readonly pods: Informer<Pod, 'node'>;
   readonly nodes: Informer<Node>;
   readonly slices: Informer<EndpointSlice, 'service'>;
   readonly endpoints: Informer<Endpoints>;
-  /** Which Services select which Pods. */
   readonly selection = new Selection();
   /** Node name → node. */
   readonly nodesByName = new Map<string, Node>();
   readonly #informers: Informers;
-  /** Every cache there is, by kind. */
   readonly #all: Map<Kind, Informer<ApiObject, string>>;
 
   constructor(informers: Informers) {
@@ -42,7 +40,7 @@ export class Caches {
     this.slices = informers.of(endpointSliceKind, { indexes: { service: indexByService } });
     this.endpoints = informers.of(endpointsKind);
     const { services, pods, nodes, slices, endpoints } = this;
-    // A cast that forgets which indexes there are and what the objects have beside metadata: readers need neither.
+    // A cast to a common type: readers of any kind use only the metadata.
     this.#all = new Map<Kind, unknown>([
       [serviceKind, services],
       [podKind, pods],
@@ -50,10 +48,10 @@ export class Caches {
       [endpointSliceKind, slices],
       [endpointsKind, endpoints],
     ]) as Map<Kind, Informer<ApiObject, string>>;
-    this.#follow();
+    this.#updateDerivedData();
   }
 
-  /** The cache of any kind: what is kept of it is at least the metadata. */
+  /** The cache of any kind, which contains at least the metadata. */
   of(kind: Kind): Informer<ApiObject, string> {
     let cache = this.#all.get(kind);
     if (cache === undefined) {
@@ -63,13 +61,13 @@ export class Caches {
     return cache;
   }
 
-  /** Begins to fill a cache, if it is not filled already. */
+  /** Starts a cache unless it is running. */
   run(cache: Cache): void {
     this.#informers.start(cache);
   }
 
-  /** What is derived from the caches follows them before anybody else hears of a change. */
-  #follow(): void {
+  /** Subscribes first, so that derived data is current when other handlers run. */
+  #updateDerivedData(): void {
     const { selection, nodesByName } = this;
     const setService = (service: Service): void => selection.setService(service);
     this.services.subscribe({

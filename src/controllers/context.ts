@@ -7,7 +7,7 @@ import type { Caches } from './caches.ts';
 import type { ControllersMetrics } from './metrics.ts';
 import type { ControllersOptions } from './options.ts';
 
-/** What every controller is given. */
+/** The dependencies of every controller. */
 export interface ControllerContext {
   readonly client: Client;
   readonly caches: Caches;
@@ -15,8 +15,8 @@ export interface ControllerContext {
   readonly options: ControllersOptions;
   readonly metrics: ControllersMetrics;
   readonly log: Logger;
-  /** Writes Events in the name of a controller. */
+  /** The Event recorder of a component. */
   recorder(component: string): EventRecorder;
-  /** Counts what a queue does, under the name that kube-controller-manager has for it. */
+  /** The metrics observer of a queue; `queue` is its name in kube-controller-manager. */
   observer(queue: string): QueueObserver;
 }

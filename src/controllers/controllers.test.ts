@@ -20,7 +20,7 @@ const user = { name: 'controllers', uid: '', groups: ['system:masters', 'system:
 const clusterOf = (server: TestServer): TestCluster =>
   new TestCluster(() => inProcess((request) => server.handle({ ...request, user })));
 
-test('slices and Endpoints follow the Pods of a Service, and a steady state writes nothing', async () => {
+test('updates slices and Endpoints with the Pods of a Service, and writes nothing in a steady state', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await cluster.service('web');
@@ -48,7 +48,7 @@ test('slices and Endpoints follow the Pods of a Service, and a steady state writ
   await until('one is gone', async () => (await cluster.addresses('web')) === '10.1.0.2');
 });
 
-test('a Pod on a node that does not exist is published when the node comes, and an Event says why it was not', async () => {
+test('publishes a Pod when its missing node is created, and records an Event until then', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await using running = cluster.start();
@@ -69,13 +69,13 @@ test('a Pod on a node that does not exist is published when the node comes, and 
   await until('the zone', async () => (await cluster.slices('web'))[0]?.endpoints?.[0]?.zone === 'west');
 });
 
-test('Endpoints of a Service without a selector are mirrored, and their mirrors go with them', async () => {
+test('mirrors Endpoints of a Service without a selector, and deletes the mirrors with the Endpoints', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await using running = cluster.start();
   await running.ready;
   const metadata = { name: 'db', namespace: 'default' };
-  // Before its Service: nobody may take them for a leftover.
+  // Created before its Service: the controller must not delete them.
   const subsets = [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 5432 }] }];
   await cluster.user.create(endpointsKind, { metadata, subsets });
   await quiet(cluster);
@@ -90,7 +90,7 @@ test('Endpoints of a Service without a selector are mirrored, and their mirrors 
   await until('no mirror', async () => (await cluster.slices('db')).length === 0);
 });
 
-test('what others do to slices and Endpoints is set right', async () => {
+test('repairs foreign changes of slices and Endpoints', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await cluster.service('web');
@@ -107,12 +107,12 @@ test('what others do to slices and Endpoints is set right', async () => {
   await until('the Endpoints again', () => cluster.endpoints('web'));
 });
 
-test('SRV-4 a server that drops srvServiceName is not sent it for ever', async () => {
+test('SRV-4 stops sending srvServiceName to a server that drops it', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await cluster.service('idm', { ports: [{ port: 88, protocol: 'TCP', srvServiceName: 'kerberos' }] });
   await cluster.pod('one', 'idm', { ip: '10.1.0.1' });
-  // What a server without the gate would keep: the Service has the name, slices and Endpoints lose it.
+  // Simulates a server without the gate: the Service keeps the field, slices and Endpoints lose it.
   const strip = (text: string): string => text.replaceAll('"srvServiceName":"kerberos"', '"ignored":""');
   const disturb = (call: ApiRequest): void => {
     if (call.body !== undefined) Object.assign(call, { body: strip(call.body) });
@@ -128,7 +128,7 @@ test('SRV-4 a server that drops srvServiceName is not sent it for ever', async (
   assert.deepEqual(cluster.takeWrites(), ['201 POST default/endpoints', '201 POST default/endpointslices']);
 });
 
-test('changes of Pods are gathered for as long as is asked', async () => {
+test('batches changes of Pods for the configured period', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await cluster.service('web');
@@ -145,7 +145,7 @@ test('changes of Pods are gathered for as long as is asked', async () => {
   assert.deepEqual(cluster.takeWrites(), ['200 PUT endpoints/web', `200 PUT endpointslices/${slice?.metadata.name}`]);
 });
 
-test('metrics have the names that dashboards know', async () => {
+test('metrics have the names of kube-controller-manager', async () => {
   await using server = await testServer();
   await using running = clusterOf(server).start();
   await running.ready;
@@ -173,7 +173,7 @@ test('metrics have the names that dashboards know', async () => {
   for (const name of names) assert.ok(readme.includes(`\`${name}\``), `${name} is in the README`);
 });
 
-test('a controller that does not exist is refused', async () => {
+test('rejects an unknown controller', async () => {
   await using server = await testServer();
   assert.throws(() => clusterOf(server).start({ controllers: ['job-controller'] }), /there is no controller/);
 });

@@ -20,8 +20,8 @@ import { selectedControllers, selectionErrors } from './options.ts';
 export type { ControllersOptions } from './options.ts';
 
 /**
- * Runs the controllers behind a Service and the garbage collector until it is disposed of. Of several processes that
- * stand for election one acts; the others keep their caches filled and take over where it ends.
+ * Runs the controllers of Services and the garbage collector until it is disposed of. With leader election, only the leader
+ * reconciles; the other replicas keep their caches synced.
  */
 export function startControllers(part: PartContext, options: ControllersOptions = {}): RunningPart {
   const [problem] = selectionErrors(options.controllers ?? ['*']);
@@ -36,7 +36,7 @@ class Controllers {
   readonly #kinds: ServedKinds;
   readonly #discovery: WatchErrors;
   readonly #part: PartContext;
-  /** Component → recorder; a term takes over the one of the term before. */
+  /** Component → recorder, which is kept across terms. */
   readonly #recorders = new Map<string, EventRecorder>();
 
   constructor(part: PartContext, options: ControllersOptions) {
@@ -60,12 +60,12 @@ class Controllers {
     const { options } = this.#context;
     const { leaderElection } = options;
     const collects = this.#selected.has('garbage-collector-controller');
-    this.#fillCaches();
+    this.#startCaches();
     return runElectedPart({
       context: this.#part,
       informers: this.#informers,
       election: leaderElection && { namespace: 'kube-system', name: 'fairlead-controllers', ...leaderElection },
-      lead: (term) => this.#act(term),
+      lead: (term) => this.#lead(term),
       ...(collects
         ? { onEveryReplica: (signal) => this.#kinds.run(signal), synced: (signal) => this.#kinds.synced(signal) }
         : {}),
@@ -74,8 +74,8 @@ class Controllers {
     });
   }
 
-  /** The caches that the chosen controllers read. The collector's begin when it knows what is served. */
-  #fillCaches(): void {
+  /** Starts the caches of the selected controllers. The garbage collector starts its own after discovery. */
+  #startCaches(): void {
     const { caches } = this.#context;
     const { services, pods, nodes, slices, endpoints } = caches;
     const read: Readonly<Record<ControllerName, readonly Cache[]>> = {
@@ -87,8 +87,8 @@ class Controllers {
     for (const name of this.#selected) for (const cache of read[name]) caches.run(cache);
   }
 
-  /** Everything that is done while leading. Each term starts from what the caches say. */
-  async #act(term: AbortSignal): Promise<void> {
+  /** Runs the selected controllers for one term. */
+  async #lead(term: AbortSignal): Promise<void> {
     const context = this.#context;
     const runs: Readonly<Record<ControllerName, () => Promise<void>>> = {
       'endpoints-controller': () => runEndpoints(context, term),

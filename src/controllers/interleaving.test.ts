@@ -49,7 +49,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Refuses some writes as if another had come first, and tells of them too late. */
+/** Fails some writes with a conflict, and aborts some after the server has executed them. */
 class Trouble {
   conflicts = 0;
   readonly disturb = ({ method, path }: ApiRequest): void => {
@@ -60,7 +60,7 @@ class Trouble {
 }
 
 const ignore = async (work: Promise<unknown>): Promise<void> => {
-  // A step that finds nothing to work on, or what it makes already there, is no step.
+  // Ignores steps whose object is missing or exists already.
   await work.catch(() => undefined);
 };
 
@@ -114,7 +114,7 @@ interface Chaos {
   readonly transports: readonly FaultyTransport[];
 }
 
-/** What is still to be done, by plans over what the server has; nothing when all is right. */
+/** Plans over the state of the server; empty when it has converged. */
 async function leftToDo(cluster: TestCluster): Promise<readonly string[]> {
   const gates = gatesWith();
   const { items: services } = await cluster.user.list(serviceKind, { namespace: 'default' });
@@ -153,7 +153,7 @@ async function holds(steps: readonly Step[]): Promise<void> {
   const trouble = new Trouble();
   await cluster.service('a');
   await using running = cluster.start({}, { disturb: trouble.disturb });
-  // The first transport is the user's own, on which nothing goes wrong.
+  // The first transport belongs to the user and has no faults.
   const chaos = { trouble, transports: transports.slice(1) };
   for (const each of steps) await take(each, cluster, chaos);
   await running.ready;
@@ -166,7 +166,7 @@ async function holds(steps: readonly Step[]): Promise<void> {
   assert.deepEqual(left, []);
 }
 
-test('changes, dropped watches, forgotten revisions and conflicts in any order end in the same state', async () => {
+test('converges after any sequence of changes, dropped watches, expired revisions and conflicts', async () => {
   const property = fc.asyncProperty(fc.array(step, { maxLength: 25 }), holds);
   await fc.assert(property, { numRuns: 12 });
 });

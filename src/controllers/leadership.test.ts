@@ -15,7 +15,7 @@ const user = { name: 'controllers', uid: '', groups: ['system:masters', 'system:
 const clusterOf = (server: TestServer): TestCluster =>
   new TestCluster(() => inProcess((request) => server.handle({ ...request, user })));
 
-// A lease lasts whole seconds: hand-over after a crash takes at least one. One that is released needs none of them.
+// Lease durations are whole seconds, so a takeover after a crash takes at least one. A released lease is taken over at once.
 const brief = { leaseDurationMs: 1000, renewDeadlineMs: 600, retryPeriodMs: 100 };
 const long = { leaseDurationMs: 60_000, renewDeadlineMs: 40_000, retryPeriodMs: 100 };
 const standing = (identity: string, times = brief) => ({ leaderElection: { identity, ...times } });
@@ -23,7 +23,7 @@ const standing = (identity: string, times = brief) => ({ leaderElection: { ident
 const leaderOf = async (cluster: TestCluster): Promise<string | undefined> =>
   (await cluster.user.find(leaseKind, { namespace: 'kube-system', name: 'fairlead-controllers' }))?.spec.holderIdentity;
 
-test('of two processes one acts, and the other takes over when it ends, without doing anything twice', async () => {
+test('one of two replicas is the leader, and the other takes over without repeating writes', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   for (const name of ['a', 'b', 'c']) await cluster.service(name);
@@ -45,7 +45,7 @@ test('of two processes one acts, and the other takes over when it ends, without 
   await until('the second acts', async () => (await cluster.addresses('a')) === '10.1.0.1');
 });
 
-test('a leader that is killed in the middle of its writes leaves nothing behind that is not set right', async () => {
+test('the next leader completes the writes of a killed leader', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const services = Array.from({ length: 20 }, (_, index) => `s${index}`);
@@ -63,11 +63,11 @@ test('a leader that is killed in the middle of its writes leaves nothing behind 
   }
   await quiet(cluster);
   for (const name of services) assert.equal((await cluster.slices(name)).length, 1, `${name} has one slice`);
-  // Writes whose answers came after the death are not counted, and not repeated either.
+  // Writes whose responses arrived after the kill are neither counted nor repeated.
   assert.ok(cluster.writes.length <= 40, 'what was written is not written again');
 });
 
-test('a leader that cannot renew its lease stops at once, and leads again when it can', async () => {
+test('a leader that cannot renew its lease stops, and leads again when it can', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await cluster.service('web');

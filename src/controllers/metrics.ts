@@ -1,32 +1,35 @@
 import type { Registry } from 'prom-client';
 import { Counter, Histogram } from 'prom-client';
+import type { Service } from '../api/kinds/core/service/schema.ts';
+import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.ts';
 import type { Samples } from '../metrics/collected.ts';
 import { collectedGauge } from '../metrics/collected.ts';
 import { SliceTotals } from './endpointslice/totals.ts';
+import type { SliceWrites } from './slices.ts';
 
-/** What the controllers count. Names are those of kube-controller-manager. */
+/** Metrics of the controllers, named as in kube-controller-manager. */
 export interface ControllersMetrics {
   readonly slices: SliceMetrics;
   readonly mirrors: Pick<SliceMetrics, 'changes'>;
 }
 
-/** What is counted about the slices of Services. */
+/** Metrics of the EndpointSlice controller. */
 export interface SliceMetrics {
   readonly changes: Counter<'operation'>;
   readonly syncs: Counter<'result'>;
   readonly added: Histogram;
   readonly removed: Histogram;
   readonly changedPerSync: Histogram<'topology' | 'traffic_distribution'>;
-  /** What there is in all; read when the metrics are. */
+  /** Totals over all Services, collected when metrics are scraped. */
   readonly totals: SliceTotals;
 }
 
-/** Every metric of the controllers beside those of their queues. */
+/** Registers all metrics except those of the queues. */
 export function controllersMetrics(registry: Registry): ControllersMetrics {
   const registers = [registry];
   const slice = 'endpoint_slice_controller';
   const mirror = 'endpoint_slice_mirroring_controller';
-  // Two to the power of 2 … 15, as upstream.
+  // The buckets of kube-controller-manager: 2^2 … 2^15.
   const buckets = Array.from({ length: 14 }, (_, index) => 2 ** (index + 2));
   const changes = (subsystem: string): Counter<'operation'> => {
     const counter = new Counter({
@@ -85,3 +88,27 @@ function totalGauges(totals: SliceTotals, subsystem: string, registry: Registry)
     Array.from(totals.distributions, ([name, services]) => [{ traffic_distribution: name }, services]),
   );
 }
+
+/** Observes how many endpoints and slices a plan changes. */
+export function countWrites(
+  metrics: SliceMetrics,
+  { create, update, remove }: SliceWrites,
+  { service, slices }: { readonly service: Service; readonly slices: readonly EndpointSlice[] },
+): void {
+  const touched = new Set([...update, ...remove].map(({ metadata }) => metadata.name));
+  const before = addressesIn(slices.filter(({ metadata }) => touched.has(metadata.name)));
+  const after = addressesIn([...create, ...update]);
+  metrics.added.observe(after.difference(before).size);
+  metrics.removed.observe(before.difference(after).size);
+  const { annotations = {} } = service.metadata;
+  const mode =
+    annotations['service.kubernetes.io/topology-aware-hints'] ?? annotations['service.kubernetes.io/topology-mode'];
+  const labels = {
+    topology: mode === 'Auto' || mode === 'auto' ? 'Auto' : 'Disabled',
+    traffic_distribution: service.spec.trafficDistribution ?? '',
+  };
+  metrics.changedPerSync.observe(labels, create.length + update.length + remove.length);
+}
+
+const addressesIn = (slices: readonly EndpointSlice[]): Set<string> =>
+  new Set(slices.flatMap(({ endpoints }) => (endpoints ?? []).map(({ addresses }) => addresses?.[0] ?? '')));

@@ -14,15 +14,15 @@ const cases = [
   { name: 'all by default', given: ['*'], want: all },
   { name: 'one by name', given: ['endpoints-controller'], want: ['endpoints-controller'] },
   { name: 'all but one', given: ['*', '-garbage-collector-controller'], want: all.slice(0, 3) },
-  { name: 'a name counts more than what stands for all', given: ['-endpoints-controller', '*'], want: all.slice(1) },
+  { name: 'an explicit name wins over *', given: ['-endpoints-controller', '*'], want: all.slice(1) },
   { name: 'none', given: ['-endpoints-controller'], want: [] },
 ];
 
 for (const { name, given, want } of cases) {
-  test(`which controllers run: ${name}`, () => assert.deepEqual([...selectedControllers(given)], want));
+  test(`selects controllers: ${name}`, () => assert.deepEqual([...selectedControllers(given)], want));
 }
 
-test('a controller that does not exist is named, with those that do', () => {
+test('the error of an unknown controller lists the known ones', () => {
   assert.deepEqual(selectionErrors(['*', '-endpoints-controller']), []);
   const [error] = selectionErrors(['-job-controller']);
   assert.match(error ?? '', /^there is no controller "-job-controller": choose from endpoints-controller, /);

@@ -1,7 +1,7 @@
 import type { Gates } from '../api/gates.ts';
 import type { LeaderElectionOptions } from '../client/leadership.ts';
 
-/** The controllers there are, by the names that kube-controller-manager has for them. */
+/** Controller names, as in kube-controller-manager. */
 const controllerNames = [
   'endpoints-controller',
   'endpointslice-controller',
@@ -12,46 +12,46 @@ const controllerNames = [
 export type ControllerName = (typeof controllerNames)[number];
 
 /**
- * How many Services are looked after at once, where nothing else is said. kube-controller-manager has 5, and is held up by
- * the wait for each write; the server writes what comes together at once, at less CPU for each.
+ * The default of concurrent syncs. kube-controller-manager has 5, but then the latency of writes limits the throughput; our
+ * server commits concurrent writes in batches, with less CPU per write.
  */
 export const defaultConcurrentSyncs = 32;
 
-/** What can be said about the controllers; the defaults are kube-controller-manager's but for concurrency. */
+/** Options of the controllers; the defaults are those of kube-controller-manager, except for concurrency. */
 export interface ControllersOptions {
-  /** Which to run: `foo`, `-foo` for not foo, `*` for all that are not named. Default `['*']`. */
+  /** Controllers to run: `foo` enables foo, `-foo` disables it, `*` enables all others. Default `['*']`. */
   readonly controllers?: readonly string[];
-  /** Default: every gate at its default. */
+  /** Default: all gates at their defaults. */
   readonly gates?: Gates;
-  /** Left out: it is the only process and acts at once. The Lease is `fairlead-controllers` in `kube-system` by default. */
+  /** undefined: no leader election. The default Lease is `kube-system/fairlead-controllers`. */
   readonly leaderElection?: Partial<LeaderElectionOptions>;
-  /** How many Services have their slices kept at once; default 32. */
+  /** Concurrent syncs of EndpointSlices; default 32. */
   readonly concurrentServiceEndpointSyncs?: number;
-  /** How many Services have their Endpoints kept at once; default 32. */
+  /** Concurrent syncs of Endpoints; default 32. */
   readonly concurrentEndpointSyncs?: number;
-  /** How many Endpoints are mirrored at once; default 5. */
+  /** Concurrent syncs of mirrored Endpoints; default 5. */
   readonly mirroringConcurrentServiceEndpointSyncs?: number;
-  /** How many objects are collected at once; default 20. */
+  /** Concurrent syncs of the garbage collector; default 20. */
   readonly concurrentGcSyncs?: number;
-  /** How many endpoints a slice holds, 1 to 1000; default 100. */
+  /** Maximum endpoints per slice, 1 to 1000; default 100. */
   readonly maxEndpointsPerSlice?: number;
-  /** How many addresses of a subset are mirrored, 1 to 1000; default 1000. */
+  /** Maximum mirrored addresses per subset, 1 to 1000; default 1000. */
   readonly mirroringMaxEndpointsPerSubset?: number;
-  /** How long changes of Pods are gathered before they are written; default 0. */
+  /** Delay that batches changes of Pods; default 0. */
   readonly endpointUpdatesBatchPeriodMs?: number;
-  /** How long changes of Endpoints are gathered before they are mirrored; default 0. */
+  /** Delay that batches changes of Endpoints to mirror; default 0. */
   readonly mirroringEndpointUpdatesBatchPeriodMs?: number;
 }
 
 const isName = (text: string): text is ControllerName => (controllerNames as readonly string[]).includes(text);
 
-/** What is wrong with a selection of controllers, each a sentence; none if it can be used. */
+/** Errors of a selection of controllers. */
 export const selectionErrors = (selection: readonly string[]): readonly string[] =>
   selection
     .filter((item) => item !== '*' && !isName(item.replace(/^-/, '')))
     .map((item) => `there is no controller ${JSON.stringify(item)}: choose from ${controllerNames.join(', ')}, or *`);
 
-/** The controllers that a selection names. What is named decides before `*` does. */
+/** The selected controllers. An explicit name wins over `*`. */
 export function selectedControllers(selection: readonly string[] = ['*']): ReadonlySet<ControllerName> {
   const runs = (name: ControllerName): boolean =>
     selection.includes(name) || (!selection.includes(`-${name}`) && selection.includes('*'));

@@ -12,9 +12,9 @@ import { plan as planEndpoints } from './endpoints/plan.ts';
 import { plan as planSlices } from './endpointslice/plan.ts';
 import { plan as planMirrors } from './mirroring/plan.ts';
 import type { SliceWrites } from './slices.ts';
-import { dropsSrvName, withoutSrvName } from './target-ports.ts';
+import { dropsSrvName, gatesWithoutSrvName } from './target-ports.ts';
 
-// What the server makes of a plan has to be what the plan asked for, or a controller would write for ever.
+// The server must keep planned objects unchanged; otherwise a controller would update them endlessly.
 
 type Server = Awaited<ReturnType<typeof testServer>>;
 
@@ -25,7 +25,7 @@ const nothing = { create: [], update: [], remove: [] };
 async function send<T>(server: Server, method: string, url: string, body: unknown): Promise<T> {
   const answer = await server.ask(method, url, { body });
   assert.ok(answer.status < 300, answer.text);
-  // Bytes become objects: the test knows what it asked for.
+  // A cast where bytes become objects.
   return answer.body as T;
 }
 
@@ -55,7 +55,7 @@ async function podOn(server: Server, name: string, ip: string): Promise<Pod> {
   return send<Pod>(server, 'PUT', `${core}/pods/${name}/status`, { ...pod, status });
 }
 
-test('what a server keeps of planned slices and Endpoints is what was planned', async () => {
+test('the server keeps planned slices and Endpoints unchanged', async () => {
   await using server = await testServer();
   const gates = gatesWith();
   const node = await send<Node>(server, 'POST', '/api/v1/nodes', {
@@ -76,7 +76,7 @@ test('what a server keeps of planned slices and Endpoints is what was planned', 
   const pods = [await podOn(server, 'a', '10.0.0.1'), await podOn(server, 'b', '10.0.0.2')];
   const nodes = new Map([['n1', node]]);
   const triggerTime = '2026-01-01T00:00:00Z';
-  // First nobody, then two Pods, then one: placeholder, recycled slice, changed slice.
+  // No Pods, then two, then one: placeholder, reused slice, changed slice.
   for (const present of [[], pods, pods.slice(1)]) {
     const observed = { service, pods: present, nodes, gates, triggerTime };
     const planned = planSlices({ ...observed, slices: await slicesIn(server) });
@@ -95,7 +95,7 @@ test('what a server keeps of planned slices and Endpoints is what was planned', 
   }
 });
 
-test('what a server keeps of a mirror is what was planned', async () => {
+test('the server keeps a planned mirror unchanged', async () => {
   await using server = await testServer();
   const service = await send<Service>(server, 'POST', `${core}/services`, {
     metadata: { name: 'db' },
@@ -121,7 +121,7 @@ test('what a server keeps of a mirror is what was planned', async () => {
   assert.deepEqual(planMirrors({ ...observed, slices: mirrors }), { ...nothing, events: [] });
 });
 
-test('SRV-4 a server that drops srvServiceName is noticed, and then the plan is empty', async () => {
+test('SRV-4 detects a server that drops srvServiceName; the next plan is empty', async () => {
   await using server = await testServer();
   const body = {
     metadata: { name: 'idm' },
@@ -140,6 +140,6 @@ test('SRV-4 a server that drops srvServiceName is noticed, and then the plan is 
   const kept = await send<EndpointSlice>(old, 'POST', discovery, sent);
   assert.equal(dropsSrvName(sent.ports ?? [], kept.ports ?? []), true);
   assert.equal(dropsSrvName(sent.ports ?? [], sent.ports ?? []), false);
-  const again = planSlices({ ...publishing, slices: [kept], gates: withoutSrvName(observed.gates) });
+  const again = planSlices({ ...publishing, slices: [kept], gates: gatesWithoutSrvName(observed.gates) });
   assert.deepEqual(again, { ...nothing, events: [], missingNodes: [] });
 });

@@ -26,7 +26,7 @@ const isSelected = (by: Service, { metadata }: Pod): boolean =>
   by.metadata.namespace === metadata.namespace &&
   Object.entries(by.spec.selector ?? {}).every(([label, value]) => metadata.labels?.[label] === value);
 
-test('Pods are found by Service and Services by Pod, whatever came in whichever order', () => {
+test('finds Pods by Service and Services by Pod after any sequence of changes', () => {
   const property = fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
     const selection = new Selection();
     const pods = new Map<string, Pod>();
@@ -60,7 +60,7 @@ test('Pods are found by Service and Services by Pod, whatever came in whichever 
   fc.assert(property, { numRuns: 300 });
 });
 
-test('a Service whose endpoints others keep selects nothing', () => {
+test('a Service without managed endpoints selects nothing', () => {
   const selection = new Selection();
   selection.setPod(pod('p'));
   selection.setService(service());
@@ -82,7 +82,7 @@ test('the cost of a Pod does not depend on the number of Services that share onl
   const one = pod('p', { labels: { tier: 'web', app: 'a7' } });
   const before = process.cpuUsage();
   for (let run = 0; run < 1000; run++) assert.deepEqual(selection.servicesOf(one), ['shop/s7']);
-  // Comparing with every Service would take seconds.
+  // A comparison with every Service would take seconds.
   const { user: micros } = process.cpuUsage(before);
   assert.ok(micros < 1_000_000, `${micros} µs`);
 });

@@ -6,35 +6,35 @@ import { hasManagedEndpoints } from './backend.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-interface Filed {
+interface IndexedService {
   readonly selector: readonly (readonly [label: string, value: string])[];
-  /** The pair of the selector that it is found by; undefined: it selects everything. */
+  /** The pair of the selector that it is indexed by; undefined: it selects every Pod. */
   readonly pair: readonly [label: string, value: string] | undefined;
 }
 
-/** Label value → what has it. */
+/** Label value → objects with that value. */
 type ByValue<T> = Map<string, T>;
 
 interface Namespace {
-  readonly services: Map<Key, Filed>;
+  readonly services: Map<Key, IndexedService>;
   readonly pods: Map<Key, Pod>;
-  /** Label → value → the Services that are found by this pair. */
+  /** Label → value → Services indexed by this pair. */
   readonly servicesBy: Map<string, ByValue<Set<Key>>>;
   /** Services that select every Pod. */
   readonly unselective: Set<Key>;
-  /** Label → value → Pods, for the labels that selectors name. */
+  /** Label → value → Pods, for the labels in selectors. */
   readonly podsBy: Map<string, ByValue<Map<Key, Pod>>>;
 }
 
 /**
- * Which Services select which Pods, both ways. A Pod is compared with the Services that are filed under one of its
- * labels, and a Service is filed under the pair of its selector that fewest others are filed under; so the cost of a
- * change does not depend on how many Services there are, unless they all select the same.
+ * An index of which Services select which Pods. A Service is indexed by the pair of its selector with the fewest entries,
+ * and a Pod is compared only with the Services indexed by one of its labels. So the cost of a change does not grow with the
+ * number of Services, unless all have the same selector.
  */
 export class Selection {
   readonly #namespaces = new Map<string, Namespace>();
 
-  /** Takes in a Service that was added or changed. One whose endpoints others keep selects nothing here. */
+  /** Adds or updates a Service. One whose endpoints the controllers do not manage selects nothing. */
   setService(service: Service): void {
     this.removeService(service);
     if (!hasManagedEndpoints(service)) return;
@@ -51,20 +51,20 @@ export class Selection {
   removeService(service: Service): void {
     const namespace = this.#namespaces.get(service.metadata.namespace ?? '');
     const key = keyOf(service);
-    const filed = namespace?.services.get(key);
-    if (namespace === undefined || filed === undefined) return;
+    const indexed = namespace?.services.get(key);
+    if (namespace === undefined || indexed === undefined) return;
     namespace.services.delete(key);
     namespace.unselective.delete(key);
-    if (filed.pair !== undefined) {
-      const [label, value] = filed.pair;
+    if (indexed.pair !== undefined) {
+      const [label, value] = indexed.pair;
       const byValue = namespace.servicesBy.get(label);
       byValue?.get(value)?.delete(key);
       if (byValue?.get(value)?.size === 0) byValue.delete(value);
     }
-    this.#forget(service.metadata.namespace, namespace);
+    this.#removeIfEmpty(service.metadata.namespace, namespace);
   }
 
-  /** Takes in a Pod that was added or changed; `old` is what it was. */
+  /** Adds or updates a Pod; `old` is its previous state. */
   setPod(pod: Pod, old?: Pod): void {
     const namespace = this.#namespace(pod.metadata.namespace);
     const key = keyOf(pod);
@@ -73,7 +73,7 @@ export class Selection {
     for (const [label, byValue] of namespace.podsBy) {
       const value = labels[label];
       const before = old?.metadata.labels?.[label];
-      if (before !== undefined && before !== value) unfile(byValue, before, key);
+      if (before !== undefined && before !== value) unindex(byValue, before, key);
       if (value !== undefined) getOrAdd(byValue, value, newMap).set(key, pod);
     }
   }
@@ -86,12 +86,12 @@ export class Selection {
     namespace.pods.delete(key);
     for (const [label, byValue] of namespace.podsBy) {
       const value = last.metadata.labels?.[label];
-      if (value !== undefined) unfile(byValue, value, key);
+      if (value !== undefined) unindex(byValue, value, key);
     }
-    this.#forget(pod.metadata.namespace, namespace);
+    this.#removeIfEmpty(pod.metadata.namespace, namespace);
   }
 
-  /** The Services that select a Pod with these labels. */
+  /** The Services that select a Pod. */
   servicesOf({ metadata: { namespace: name = '', labels = {} } }: Pod): readonly Key[] {
     const namespace = this.#namespaces.get(name);
     if (namespace === undefined || namespace.services.size === 0) return [];
@@ -107,17 +107,17 @@ export class Selection {
   /** The Pods that a Service selects. */
   podsOf(service: Service): readonly Pod[] {
     const namespace = this.#namespaces.get(service.metadata.namespace ?? '');
-    const filed = namespace?.services.get(keyOf(service));
-    if (namespace === undefined || filed === undefined) return [];
-    let fewest = filed.selector.length === 0 ? namespace.pods : undefined;
-    for (const [label, value] of filed.selector) {
+    const indexed = namespace?.services.get(keyOf(service));
+    if (namespace === undefined || indexed === undefined) return [];
+    let fewest = indexed.selector.length === 0 ? namespace.pods : undefined;
+    for (const [label, value] of indexed.selector) {
       const having = namespace.podsBy.get(label)?.get(value);
       if (having === undefined) return [];
       if (fewest === undefined || having.size < fewest.size) fewest = having;
     }
     if (fewest === undefined) return [];
     const pods = [...fewest.values()];
-    return filed.selector.length < 2 ? pods : pods.filter((pod) => matches(filed, pod.metadata.labels ?? {}));
+    return indexed.selector.length < 2 ? pods : pods.filter((pod) => matches(indexed, pod.metadata.labels ?? {}));
   }
 
   #namespace(name = ''): Namespace {
@@ -130,7 +130,7 @@ export class Selection {
     }));
   }
 
-  #forget(name = '', { services, pods }: Namespace): void {
+  #removeIfEmpty(name = '', { services, pods }: Namespace): void {
     if (services.size === 0 && pods.size === 0) this.#namespaces.delete(name);
   }
 }
@@ -146,7 +146,7 @@ function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value)
   return made;
 }
 
-/** Begins to keep the Pods by a label; labels that no selector names are not kept. */
+/** Starts to index Pods by a label. Labels without a selector are not indexed. */
 function indexLabel({ pods, podsBy }: Namespace, label: string): void {
   if (podsBy.has(label)) return;
   const byValue: ByValue<Map<Key, Pod>> = new Map();
@@ -157,15 +157,15 @@ function indexLabel({ pods, podsBy }: Namespace, label: string): void {
   }
 }
 
-function unfile(byValue: ByValue<Map<Key, Pod>>, value: string, key: Key): void {
+function unindex(byValue: ByValue<Map<Key, Pod>>, value: string, key: Key): void {
   const having = byValue.get(value);
   having?.delete(key);
   if (having?.size === 0) byValue.delete(value);
 }
 
-/** How many Services are found by a pair; where it is the same, how many Pods have it decides. */
+/** The number of Services indexed by a pair, then the number of Pods with it. */
 const load = ({ servicesBy, podsBy }: Namespace, [label, value]: readonly [string, string]): number =>
   (servicesBy.get(label)?.get(value)?.size ?? 0) * 1e6 + (podsBy.get(label)?.get(value)?.size ?? 0);
 
-const matches = (filed: Filed | undefined, labels: Labels): boolean =>
-  filed !== undefined && filed.selector.every(([label, value]) => labels[label] === value);
+const matches = (indexed: IndexedService | undefined, labels: Labels): boolean =>
+  indexed !== undefined && indexed.selector.every(([label, value]) => labels[label] === value);

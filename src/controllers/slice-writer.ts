@@ -7,23 +7,22 @@ import type { Expectations } from '../client/expectations.ts';
 import type { SliceWrites } from './slices.ts';
 import { dropsSrvName, hasSrvName } from './target-ports.ts';
 
-/** Where slices are written, and by whom. */
 export interface SliceWriterOptions {
   readonly client: Client;
   readonly writes: Expectations;
   readonly signal: AbortSignal;
-  /** Told of every write that got through. */
+  /** Called after every successful write. */
   readonly onWrite: (operation: 'create' | 'update' | 'delete') => void;
 }
 
-/** What came of writing slices; `dropsSrvName`: the server left that field out, so that it need not be sent again. */
+/** `dropsSrvName`: the server dropped that field, see target-ports.ts. */
 export interface Written {
   readonly dropsSrvName: boolean;
 }
 
 /**
- * Makes the slices of a key so. Additions come first, so that an endpoint is never in no slice while it moves between
- * two. What a namespace that is being deleted refuses is not wanted any more.
+ * Applies planned writes. Creations come first, so that an endpoint that moves between slices is always in one. Ignores
+ * rejections because the namespace is being deleted.
  */
 export async function writeSlices(
   key: Key,
@@ -31,7 +30,7 @@ export async function writeSlices(
   { client, writes, signal, onWrite }: SliceWriterOptions,
 ): Promise<Written> {
   let isDropped = false;
-  // What was sent is known: only whether a name that is to be kept was dropped is not.
+  // The response is only needed to detect a dropped srvServiceName.
   const optionsFor = ({ ports }: EndpointSlice): WriteOptions => ({ signal, metadataOnly: !hasSrvName(ports ?? []) });
   const note = (kept: EndpointSlice, sent: EndpointSlice): void => {
     writes.wrote(key, kept, sent);
@@ -61,7 +60,7 @@ export async function writeSlices(
 
 const nameOf = ({ metadata: { namespace, name = '' } }: EndpointSlice): Name => ({ namespace, name });
 
-/** Whether a creation was refused because the namespace is being deleted: nothing to try again. */
+/** Whether the server rejected a creation because the namespace is being deleted, which is not retried. */
 export const isNamespaceEnding = (error: unknown): boolean =>
   hasStatusCode(error, 403) &&
   (error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false);

@@ -1,13 +1,13 @@
-// What every writer of EndpointSlices does alike: names, owners, ports, and reusing slices instead of replacing them.
+// Shared by the controllers that write EndpointSlices: names, owners, ports, and reuse of existing slices.
 import type { AddressType, EndpointPort, EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.ts';
 import type { ObjectMeta, OwnerReference } from '../api/metadata.ts';
 import { subdomainName } from '../api/names.ts';
 
-/** The prefix of generated names: the owner's name and a hyphen, or the bare name where that would be no name. */
+/** The prefix of generated names: the name of the owner with a hyphen, unless that is no valid name. */
 export const namePrefix = (owner: string): string =>
   subdomainName(`${owner}-`, true).length === 0 ? `${owner}-` : owner;
 
-/** Refers to the object that a slice goes with. */
+/** The owner reference to a Service or to Endpoints. */
 export const ownedBy = (kind: string, { name = '', uid = '' }: ObjectMeta): OwnerReference => ({
   apiVersion: 'v1',
   kind,
@@ -17,14 +17,14 @@ export const ownedBy = (kind: string, { name = '', uid = '' }: ObjectMeta): Owne
   blockOwnerDeletion: true,
 });
 
-/** Whether `owner` is among the owners of the slice; one of the same name that existed before is not. */
+/** Whether `owner` owns the slice; an earlier object of the same name has another UID. */
 export const isOwnedBy = ({ metadata }: EndpointSlice, owner: OwnerReference): boolean =>
   metadata.ownerReferences?.some(
     ({ apiVersion, kind, name, uid }) =>
       uid === owner.uid && name === owner.name && kind === owner.kind && apiVersion === owner.apiVersion,
   ) ?? false;
 
-/** A slice that the server is to name. */
+/** A slice without a name, which the server generates. */
 export const newSlice = (
   metadata: ObjectMeta,
   addressType: AddressType,
@@ -38,7 +38,7 @@ export const newSlice = (
   ports,
 });
 
-/** Equal for two lists of ports if and only if they hold the same ports, in whatever order. */
+/** A key that is equal for lists with the same ports in any order. */
 export const portsKey = (ports: readonly EndpointPort[] | null): string =>
   (ports ?? [])
     .map(({ name = '', protocol = 'TCP', port, appProtocol, srvServiceName }) =>
@@ -47,11 +47,11 @@ export const portsKey = (ports: readonly EndpointPort[] | null): string =>
     .sort()
     .join();
 
-/** Compares by name, so that what is planned does not depend on the order of a cache. */
+/** Compares by name, so that plans do not depend on the order of a cache. */
 export const byName = (left: EndpointSlice, right: EndpointSlice): number =>
   (left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1;
 
-/** Slices to write: `create` have no name yet, `update` carry the revision they were read at. */
+/** Slices to write: those in `create` have no name yet, those in `update` carry the revision that was read. */
 export interface SliceWrites {
   readonly create: readonly EndpointSlice[];
   readonly update: readonly EndpointSlice[];
@@ -59,8 +59,8 @@ export interface SliceWrites {
 }
 
 /**
- * Turns pairs of a creation and a removal into an update: watchers see one change instead of two, and no moment at
- * which the endpoints are in neither slice. Only slices of `owner` are reused: others are being collected.
+ * Replaces pairs of a creation and a deletion by one update, so that watchers receive one event and the endpoints are
+ * always in a slice. Reuses only slices of `owner`; the garbage collector deletes the others.
  */
 export function recycle({ create, update, remove }: SliceWrites, owner: OwnerReference): SliceWrites {
   const left = [...create];
@@ -74,9 +74,18 @@ export function recycle({ create, update, remove }: SliceWrites, owner: OwnerRef
   return { create: left, update: [...update, ...reused], remove: removed };
 }
 
-/** `fresh` under the name and revision of `old`; nothing else of `old` stays. */
+/** `fresh` with the name and revision of `old`. */
 function inPlaceOf(old: EndpointSlice, fresh: EndpointSlice): EndpointSlice {
   const { annotations: _annotations, ...kept } = old.metadata;
   const { generateName: _prefix, ...wanted } = fresh.metadata;
   return { ...fresh, metadata: { ...kept, ...wanted } };
+}
+
+/** Whether two maps of labels or annotations are equal; undefined equals an empty map. */
+export function sameMap(
+  left: Readonly<Record<string, string>> = {},
+  right: Readonly<Record<string, string>> = {},
+): boolean {
+  const keys = Object.keys(left);
+  return keys.length === Object.keys(right).length && keys.every((key) => left[key] === right[key]);
 }

@@ -32,7 +32,7 @@ function combinations(subsets: readonly EndpointSubset[]): Record<string, boolea
   return found;
 }
 
-test('repacking keeps every combination, not ready before ready', () => {
+test('repacking keeps every combination of address and port; not ready wins over ready', () => {
   fc.assert(
     fc.property(someSubsets, (subsets) => {
       assert.deepEqual(combinations(repack(subsets)), combinations(subsets));
@@ -41,7 +41,7 @@ test('repacking keeps every combination, not ready before ready', () => {
   );
 });
 
-test('repacking is done once, in any order, and leaves no port in two subsets', () => {
+test('repacking is idempotent, independent of the order, and puts a port in one subset per address', () => {
   fc.assert(
     fc.property(someSubsets, (subsets) => {
       const packed = repack(subsets);
@@ -54,7 +54,7 @@ test('repacking is done once, in any order, and leaves no port in two subsets', 
   );
 });
 
-test('the revision of what an address refers to is no difference', () => {
+test('ignores the revision of a target reference', () => {
   const at = (resourceVersion: string, uid = 'u'): EndpointSubset[] => [
     { addresses: [{ ip: '192.0.2.1', targetRef: { uid, resourceVersion } }] },
   ];
@@ -63,7 +63,7 @@ test('the revision of what an address refers to is no difference', () => {
   assert.equal(sameSubsets(at('1'), []), false);
 });
 
-test('addresses without ports stay, unless the same addresses have some', () => {
+test('keeps addresses without ports unless the same addresses have ports', () => {
   const addresses = [{ ip: '192.0.2.1' }];
   const ports = [{ name: 'a', port: 1 }];
   assert.deepEqual(repack([{ addresses, ports: [] }]), [{ addresses }]);

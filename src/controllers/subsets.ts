@@ -1,4 +1,4 @@
-// Subsets of Endpoints in one canonical form, whatever the form they were written in.
+// Canonical form of the subsets of Endpoints.
 import type { EndpointAddress, EndpointPort, EndpointSubset } from '../api/kinds/core/endpoints/schema.ts';
 
 interface Entry {
@@ -6,7 +6,7 @@ interface Entry {
   readonly ready: boolean;
 }
 
-/** The addresses of one port; `port` is undefined for addresses without ports. */
+/** The addresses with one port; `port` is undefined for addresses without ports. */
 interface PortEntries {
   readonly port: EndpointPort | undefined;
   /** Address and UID → entry. */
@@ -17,13 +17,12 @@ const before = (left: string, right: string): number => (left === right ? 0 : le
 
 const addressKey = ({ ip, targetRef }: EndpointAddress): string => `${ip} ${targetRef?.uid ?? ''}`;
 
-/** Equal for equal ports. */
 const portKey = ({ name = '', protocol = 'TCP', port, appProtocol, srvServiceName }: EndpointPort): string =>
   JSON.stringify([name, protocol, port, appProtocol, srvServiceName]);
 
 /**
- * The same combinations of addresses and ports in as few subsets as there are distinct sets of addresses. An address is
- * told apart by its IP and the UID behind it; where it is both ready and not ready on a port, it is not ready.
+ * Repacks subsets into one subset per distinct set of addresses. An address is identified by its IP and target UID; if it is
+ * both ready and not ready on a port, it is not ready.
  */
 export function repack(subsets: readonly EndpointSubset[]): readonly EndpointSubset[] {
   const first = new Map<string, EndpointAddress>();
@@ -43,7 +42,7 @@ export function repack(subsets: readonly EndpointSubset[]): readonly EndpointSub
     .map((group) => subsetOf(group.map(([, entries]) => entries)));
 }
 
-/** What an address says beside its identity is taken from where it stands first. */
+/** The other fields of an address are those of its first occurrence. */
 function entriesOf(
   { addresses = [], notReadyAddresses = [] }: EndpointSubset,
   first: Map<string, EndpointAddress>,
@@ -56,7 +55,7 @@ function entriesOf(
     entries.set(key, { address: known, ready });
   };
   for (const address of addresses) add(address, true);
-  // After the ready ones, so that not ready wins.
+  // After the ready addresses, so that not ready wins.
   for (const address of notReadyAddresses) add(address, false);
   return entries;
 }
@@ -67,11 +66,11 @@ function merged(left: ReadonlyMap<string, Entry>, right: ReadonlyMap<string, Ent
   return entries;
 }
 
-/** The ports by what they lead to. */
+/** Groups ports with the same addresses. */
 function grouped(byPort: ReadonlyMap<string, PortEntries>): [string, PortEntries][][] {
   const ports = [...byPort];
   const distinct = new Set(ports.map(([, { entries }]) => entries));
-  // Nearly always all Pods serve the same ports: nothing to compare.
+  // Usually all Pods serve the same ports.
   if (distinct.size === 1) return [ports];
   const signatures = new Map(Array.from(distinct, (entries) => [entries, signature(entries)]));
   return [...Map.groupBy(ports, ([, { entries }]) => signatures.get(entries)).values()];
@@ -99,7 +98,7 @@ function subsetOf(group: readonly PortEntries[]): EndpointSubset {
   };
 }
 
-/** Whether two lists of subsets say the same in the same order; the revisions of what they refer to do not count. */
+/** Whether two lists of subsets are equal, ignoring the revisions of target references. */
 export const sameSubsets = (left: readonly EndpointSubset[], right: readonly EndpointSubset[]): boolean =>
   sameItems(
     left,

@@ -1,9 +1,9 @@
-// Which ports of a Pod stand behind the ports of a Service.
+// Resolves the ports of a Service to ports of its Pods.
 import type { Gates } from '../api/gates.ts';
 import type { Container, Pod } from '../api/kinds/core/pod/schema.ts';
 import type { Protocol, Service, ServicePort } from '../api/kinds/core/service/schema.ts';
 
-/** A port of a Service as a Pod serves it. */
+/** A port of a Service, resolved for a Pod. */
 export interface TargetPort {
   readonly name: string;
   readonly protocol: Protocol;
@@ -12,20 +12,20 @@ export interface TargetPort {
   readonly srvServiceName?: string;
 }
 
-/** Pods that serve the ports of a Service under the same numbers. */
+/** Pods on which the ports of a Service have the same numbers. */
 export interface PortGroup {
   readonly ports: readonly TargetPort[];
   readonly pods: readonly Pod[];
 }
 
 /**
- * The Pods by the ports they serve. A port that a Pod does not have is missing for that Pod alone; a Pod that has none
- * of them still makes a group.
+ * Groups Pods by the port numbers they serve. A named port that a Pod lacks is omitted for that Pod only; a Pod without any
+ * of the ports still belongs to a group.
  */
 export function portGroups(service: Service, pods: readonly Pod[], gates: Gates): readonly PortGroup[] {
   const servicePorts = service.spec.ports ?? [];
   const copiesSrvName = gates.enabled('SRVServiceName');
-  // Numbers are the same on every Pod, so that there is nothing to look up.
+  // Numeric target ports are the same on every Pod.
   if (!servicePorts.some(isNamed)) {
     const ports = servicePorts.map((port) => targetPort(port, fixedNumber(port), copiesSrvName));
     return pods.length === 0 ? [] : [{ ports, pods }];
@@ -38,7 +38,7 @@ export function portGroups(service: Service, pods: readonly Pod[], gates: Gates)
     if (group !== undefined) group.pods.push(pod);
     else groups.set(key, { ports: resolved(servicePorts, numbers, copiesSrvName), pods: [pod] });
   }
-  // Sorted, so that what is planned does not depend on the order of a cache.
+  // Sorted, so that plans do not depend on the order of a cache.
   return [...groups].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, group]) => group);
 }
 
@@ -55,11 +55,11 @@ function resolved(
 
 const isNamed = ({ targetPort: target }: ServicePort): boolean => typeof target === 'string' && target !== '';
 
-/** The server fills targetPort in; objects from elsewhere may still leave it out. */
+/** The server defaults targetPort, but it may be missing in objects from other sources. */
 const fixedNumber = ({ port, targetPort: target }: ServicePort): number =>
   typeof target === 'number' && target !== 0 ? target : port;
 
-/** SRV-5: the field travels while the gate is on. */
+/** SRV-5: `srvServiceName` is copied while the gate is on. */
 const targetPort = (
   { name = '', protocol = 'TCP', appProtocol, srvServiceName }: ServicePort,
   port: number,
@@ -79,14 +79,14 @@ function numberOn({ spec }: Pod, port: ServicePort): number | undefined {
     if (number !== undefined) return number;
   }
   for (const container of spec.initContainers ?? []) {
-    // Only a sidecar still runs when the Pod serves.
+    // Of the init containers only sidecars run while the Pod is ready.
     const number = container.restartPolicy === 'Always' ? namedPort(container, port) : undefined;
     if (number !== undefined) return number;
   }
   return undefined;
 }
 
-/** A name is matched together with the protocol: a UDP port of that name is not what a TCP port asks for. */
+/** The number of a named port with the same protocol. */
 function namedPort(container: Container, { targetPort: target, protocol = 'TCP' }: ServicePort): number | undefined {
   for (const { name, containerPort, protocol: has = 'TCP' } of container.ports ?? []) {
     if (name === target && has === protocol) return containerPort;
@@ -97,8 +97,8 @@ function namedPort(container: Container, { targetPort: target, protocol = 'TCP' 
 type MaybeNamed = Pick<TargetPort, 'srvServiceName'>;
 
 /**
- * Whether the server left `srvServiceName` out of ports it was sent: its gate is off. A loop that sees it plans with
- * {@link withoutSrvName} until the Service changes, or it would send the field for ever.
+ * Whether the server dropped `srvServiceName`, because its gate is off. The controller then plans with
+ * {@link gatesWithoutSrvName} until the Service changes; otherwise every plan would contain an update.
  */
 export const dropsSrvName = (sent: readonly MaybeNamed[], kept: readonly MaybeNamed[]): boolean =>
   hasSrvName(sent) && !hasSrvName(kept);
@@ -107,7 +107,7 @@ export const dropsSrvName = (sent: readonly MaybeNamed[], kept: readonly MaybeNa
 export const hasSrvName = (ports: readonly MaybeNamed[]): boolean =>
   ports.some(({ srvServiceName }) => srvServiceName !== undefined);
 
-/** The same gates, but for SRVServiceName, which is off. */
-export const withoutSrvName = (gates: Gates): Gates => ({
+/** The gates with SRVServiceName off. */
+export const gatesWithoutSrvName = (gates: Gates): Gates => ({
   enabled: (name) => name !== 'SRVServiceName' && gates.enabled(name),
 });

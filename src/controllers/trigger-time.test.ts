@@ -7,11 +7,11 @@ import { triggerTime } from './trigger-time.ts';
 const web = service({}, { creationTimestamp: '2026-01-02T00:00:00Z' });
 const first = [pod('a', { readyAt: '2026-01-03T00:00:00Z' }), pod('b', { readyAt: '2026-01-04T00:00:00Z' })];
 
-test('at first everything is new, and the earliest time counts', () => {
+test('uses the earliest time at the first reconcile', () => {
   assert.equal(triggerTime(web, first, undefined).time, '2026-01-02T00:00:00Z');
 });
 
-test('later only what changed counts', () => {
+test('uses only changed times later', () => {
   const { seen } = triggerTime(web, first, undefined);
   assert.equal(triggerTime(web, first, seen).time, undefined);
   const changed = [
@@ -22,7 +22,7 @@ test('later only what changed counts', () => {
   assert.equal(triggerTime(web, changed, seen).time, '2026-01-05T00:00:00Z');
 });
 
-test('a Pod that goes has no time', () => {
+test('a deleted Pod has no time', () => {
   const { seen } = triggerTime(web, first, undefined);
   assert.equal(triggerTime(web, first.slice(1), seen).time, undefined);
 });

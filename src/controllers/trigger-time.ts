@@ -1,15 +1,15 @@
-// When the change happened that a write of endpoints answers to. Latency of programming is measured from it.
+// The time of the change that caused a write of endpoints, from which the network programming latency is measured.
 import type { Pod } from '../api/kinds/core/pod/schema.ts';
 import type { Service } from '../api/kinds/core/service/schema.ts';
 
-/** The times that were seen at the last run for one Service; a loop keeps one for each. */
+/** The times at the last reconcile of a Service. */
 export interface SeenTimes {
   readonly service: string;
-  /** Pod name → when its readiness last changed. */
+  /** Pod name → last change of its readiness. */
   readonly pods: ReadonlyMap<string, string>;
 }
 
-/** The earliest time that is newer than what was seen before; undefined if nothing is. */
+/** The earliest time that is newer than at the last reconcile; undefined if there is none. */
 export function triggerTime(
   service: Service,
   pods: readonly Pod[],

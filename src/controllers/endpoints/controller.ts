@@ -13,20 +13,20 @@ import { hasStatusCode } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
 import { defaultConcurrentSyncs } from '../options.ts';
 import { Expectations } from '../../client/expectations.ts';
-import { onPodChange } from '../pod-changes.ts';
+import { onPodChange } from '../event-handlers.ts';
 import { logRetry, runController } from '../../client/controller.ts';
 import { isNamespaceEnding } from '../slice-writer.ts';
-import { dropsSrvName, hasSrvName, withoutSrvName } from '../target-ports.ts';
+import { dropsSrvName, hasSrvName, gatesWithoutSrvName } from '../target-ports.ts';
 import type { SeenTimes } from '../trigger-time.ts';
 import { triggerTime } from '../trigger-time.ts';
 import type { Plan } from './plan.ts';
 import { plan } from './plan.ts';
 
-/** Keeps the Endpoints of all Services right until the signal fires. */
+/** Reconciles the Endpoints of all Services until the signal fires. */
 export const runEndpoints = (context: ControllerContext, signal: AbortSignal): Promise<void> =>
   new EndpointsController(context).run(signal);
 
-/** How long after somebody else changed Endpoints they are set right again. */
+/** The delay of repairs after foreign writes. */
 const repairDelayMs = 1000;
 
 class EndpointsController {
@@ -34,10 +34,10 @@ class EndpointsController {
   readonly #queue: WorkQueue;
   readonly #recorder: EventRecorder;
   readonly #writes = new Expectations();
-  /** Service → what triggered its last plan. */
+  /** Service → times at its last reconcile. */
   readonly #seen = new Map<Key, SeenTimes>();
-  /** Service → the revision of it for which the server dropped `srvServiceName`. */
-  readonly #unnamed = new Map<Key, string | undefined>();
+  /** Service → its revision when the server dropped `srvServiceName`. */
+  readonly #withoutSrvName = new Map<Key, string | undefined>();
 
   constructor(context: ControllerContext) {
     this.#context = context;
@@ -63,34 +63,35 @@ class EndpointsController {
     const endpoints = caches.endpoints.get(key);
     if (service === undefined) {
       this.#seen.delete(key);
-      this.#unnamed.delete(key);
+      this.#withoutSrvName.delete(key);
       return this.#write(key, plan({ service, pods: [], endpoints, gates }), signal);
     }
     const pods = caches.selection.podsOf(service);
     const { time, seen } = triggerTime(service, pods, this.#seen.get(key));
-    const isUnnamed = this.#unnamed.has(key) && this.#unnamed.get(key) === service.metadata.resourceVersion;
+    const dropsName =
+      this.#withoutSrvName.has(key) && this.#withoutSrvName.get(key) === service.metadata.resourceVersion;
     const planned = plan({
       service,
       pods,
       endpoints,
-      gates: isUnnamed ? withoutSrvName(gates) : gates,
+      gates: dropsName ? gatesWithoutSrvName(gates) : gates,
       triggerTime: time,
     });
     try {
       await this.#write(key, planned, signal);
     } catch (error) {
       if (isNamespaceEnding(error)) return;
-      this.#fail(service, planned, { error, signal });
+      this.#recordFailure(service, planned, { error, signal });
       throw error;
     }
-    // Only now: a write that failed is told the same time when it is tried again.
+    // Set after the write, so that a retry uses the same trigger time.
     this.#seen.set(key, seen);
   }
 
   async #write(key: Key, { create, update, remove }: Plan, signal: AbortSignal): Promise<void> {
     if (create.length + update.length + remove.length === 0) return;
     const { client } = this.#context;
-    // What was sent is known: only whether a name that is to be kept was dropped is not.
+    // The response is only needed to detect a dropped srvServiceName.
     const options = (each: Endpoints): WriteOptions => ({ signal, metadataOnly: !hasSrvName(portsOf(each)) });
     this.#writes.begin(key);
     try {
@@ -109,10 +110,10 @@ class EndpointsController {
   #note(key: Key, kept: Endpoints, sent: Endpoints): void {
     this.#writes.wrote(key, kept, sent);
     if (!dropsSrvName(portsOf(sent), portsOf(kept))) return;
-    this.#unnamed.set(key, this.#context.caches.services.get(key)?.metadata.resourceVersion);
+    this.#withoutSrvName.set(key, this.#context.caches.services.get(key)?.metadata.resourceVersion);
   }
 
-  #fail(
+  #recordFailure(
     service: Service,
     { create }: Plan,
     { error, signal }: { readonly error: unknown; readonly signal: AbortSignal },
@@ -143,25 +144,25 @@ class EndpointsController {
   }
 
   /**
-   * Endpoints whose Service went while nobody watched are found at the beginning. Later ones without a Service are
-   * somebody's who makes the Service next.
+   * Enqueues all Endpoints that exist at the start, to find those whose Service was deleted meanwhile. Later Endpoints
+   * without a Service are left alone, because their author may create the Service next.
    */
   #onEndpointsChange(delayMs: number): () => void {
     const { services, endpoints } = this.#context.caches;
-    let isBeginning = true;
-    const heard = (each: Endpoints, isGone = false): void => {
+    let isInitial = true;
+    const onEvent = (each: Endpoints, isGone = false): void => {
       const key = keyOf(each);
-      if (isBeginning) return this.#queue.add(key);
-      const hearing = this.#writes.observe(key, each, isGone);
-      if (hearing === 'caught-up') this.#queue.add(key);
-      if (hearing === 'foreign' && services.get(key) !== undefined) this.#queue.addAfter(key, delayMs);
+      if (isInitial) return this.#queue.add(key);
+      const observation = this.#writes.observe(key, each, isGone);
+      if (observation === 'caught-up') this.#queue.add(key);
+      if (observation === 'foreign' && services.get(key) !== undefined) this.#queue.addAfter(key, delayMs);
     };
     const stop = endpoints.subscribe({
-      added: (each) => heard(each),
-      updated: (each) => heard(each),
-      deleted: (each) => heard(each, true),
+      added: (each) => onEvent(each),
+      updated: (each) => onEvent(each),
+      deleted: (each) => onEvent(each, true),
     });
-    isBeginning = false;
+    isInitial = false;
     return stop;
   }
 }

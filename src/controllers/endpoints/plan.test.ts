@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-
 import fc from 'fast-check';
 
 import { gatesWith } from '../../api/gates.ts';
-import type { EndpointAddress, Endpoints } from '../../api/kinds/core/endpoints/schema.ts';
+import type { EndpointAddress, Endpoints, EndpointSubset } from '../../api/kinds/core/endpoints/schema.ts';
 import type { Container, Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { pod, service, serviceWithoutSelector } from '../testing/objects.ts';
 import type { Observed, Plan } from './plan.ts';
-import { plan } from './plan.ts';
+import { plan, truncated } from './plan.ts';
 
 const planned = (observed: Partial<Observed>): Plan =>
   plan({ service: service(), pods: [], endpoints: undefined, gates: gatesWith(), ...observed });
@@ -51,7 +50,7 @@ test('new Endpoints carry exact labels and addresses, and no owner', () => {
   ]);
 });
 
-test('without a Service they are removed, unless they are the lock of a leader', () => {
+test('deletes Endpoints without a Service, unless they are a leader election lock', () => {
   const endpoints = made({});
   assert.deepEqual(planned({ service: undefined, endpoints }), { ...nothing, remove: [endpoints] });
   assert.deepEqual(planned({ service: undefined }), nothing);
@@ -60,7 +59,7 @@ test('without a Service they are removed, unless they are the lock of a leader',
   assert.deepEqual(planned({ service: undefined, endpoints: lock }), nothing);
 });
 
-test('ExternalName and a Service without a selector are left alone', () => {
+test('does not plan for ExternalName or a Service without a selector', () => {
   const endpoints = made({ pods: [pod('a')] });
   for (const given of [service({ type: 'ExternalName' }), serviceWithoutSelector()]) {
     assert.deepEqual(planned({ service: given, endpoints }), nothing);
@@ -105,7 +104,7 @@ for (const [name, one, given, want] of addressCases) {
   });
 }
 
-test('ports that the same Pods serve share a subset; a port of some Pods has its own', () => {
+test('ports of the same Pods share a subset; a port of some Pods has its own', () => {
   const container = (...names: readonly string[]): Container => ({
     name: 'c',
     resources: {},
@@ -154,7 +153,7 @@ test('the headless label is set and removed', () => {
   assert.equal('service.kubernetes.io/headless' in (not.metadata.labels ?? {}), false);
 });
 
-test('annotations of others stay, and a new time or revision alone writes nothing', () => {
+test('keeps foreign annotations, and does not write for a new time or revision alone', () => {
   const first = made({ pods: [pod('a')], triggerTime: '2026-01-01T00:00:00Z' });
   const annotations = { ...first.metadata.annotations, note: 'kept' };
   const endpoints = { ...first, metadata: { ...first.metadata, annotations, resourceVersion: '7' } };
@@ -172,8 +171,14 @@ const podsOf = (count: number, offset: number, ready: boolean): Pod[] =>
 
 const truncationCases = [
   { name: 'exactly full', ready: 600, notReady: 400, want: [600, 400], isCut: false },
-  { name: 'not ready ones go first', ready: 900, notReady: 300, want: [900, 100], isCut: true },
-  { name: 'ready ones are cut when they alone are too many', ready: 1200, notReady: 5, want: [1000, 0], isCut: true },
+  { name: 'truncates not ready addresses first', ready: 900, notReady: 300, want: [900, 100], isCut: true },
+  {
+    name: 'truncates ready addresses if they alone exceed the limit',
+    ready: 1200,
+    notReady: 5,
+    want: [1000, 0],
+    isCut: true,
+  },
 ];
 for (const { name, ready, notReady, want, isCut } of truncationCases) {
   test(`truncation at 1000 addresses: ${name}`, () => {
@@ -191,7 +196,7 @@ for (const { name, ready, notReady, want, isCut } of truncationCases) {
   });
 }
 
-test('a second plan is empty, and the order of Pods does not matter', () => {
+test('the plan is idempotent and independent of the order of Pods', () => {
   const somePods = fc
     .uniqueArray(
       fc.record({ name: fc.constantFrom(...'abcdefgh'.split('')), ready: fc.boolean(), terminating: fc.boolean() }),
@@ -211,3 +216,69 @@ test('a second plan is empty, and the order of Pods does not matter', () => {
     { numRuns: 100 },
   );
 });
+
+const addresses = (count: number): EndpointAddress[] => Array.from({ length: count }, () => ({ ip: '192.0.2.1' }));
+
+/** Ready and not ready addresses of each subset. */
+type Counts = readonly (readonly [number, number])[];
+
+const cases: readonly { readonly name: string; readonly given: Counts; readonly want: Counts | undefined }[] = [
+  { name: 'keeps addresses that fit', given: [[500, 500]], want: undefined },
+  {
+    name: 'truncates ready addresses in proportion',
+    given: [
+      [900, 0],
+      [300, 50],
+    ],
+    want: [
+      [750, 0],
+      [250, 0],
+    ],
+  },
+  {
+    name: 'rounds shares up and gives the rest to the last subset',
+    given: [
+      [1, 0],
+      [1, 0],
+      [999, 0],
+    ],
+    want: [
+      [1, 0],
+      [1, 0],
+      [998, 0],
+    ],
+  },
+  {
+    name: 'not ready addresses share the room that ready ones leave',
+    given: [
+      [300, 300],
+      [500, 100],
+    ],
+    want: [
+      [300, 150],
+      [500, 50],
+    ],
+  },
+  {
+    name: 'omits an empty subset',
+    given: [
+      [1200, 0],
+      [0, 10],
+    ],
+    want: [[1000, 0]],
+  },
+];
+
+for (const { name, given, want } of cases) {
+  test(`truncation: ${name}`, () => {
+    const subsets: EndpointSubset[] = given.map(([ready, notReady]) => ({
+      addresses: addresses(ready),
+      notReadyAddresses: addresses(notReady),
+    }));
+    const counts = truncated(subsets)?.map((subset) => [
+      subset.addresses?.length ?? 0,
+      subset.notReadyAddresses?.length ?? 0,
+    ]);
+    assert.deepEqual(counts, want);
+  });
+}

@@ -1,4 +1,4 @@
-// What should be written for one Service: the Endpoints of its name. Slices are their successor; old clients read these.
+// Plans the Endpoints of one Service, the predecessor of EndpointSlices that old clients read.
 import { hasClusterIp } from '../../api/kinds/core/service/facts.ts';
 import type { Gates } from '../../api/gates.ts';
 import type {
@@ -20,35 +20,32 @@ import {
   referenceTo,
   selectedPods,
 } from '../backend.ts';
-import { sameMap } from '../same-map.ts';
+import { sameMap } from '../slices.ts';
 import { repack, sameSubsets } from '../subsets.ts';
 import type { TargetPort } from '../target-ports.ts';
 import { portGroups } from '../target-ports.ts';
-import { truncated } from './truncate.ts';
 
-/** The label by which readers see that the Endpoints are kept by a controller, and its value. */
 const managedByLabel = 'endpoints.kubernetes.io/managed-by';
-/** See {@link managedByLabel}. */
 const managedBy = 'endpoint-controller';
-/** The annotation that says, with the value `truncated`, that there are more endpoints than the object holds. */
+/** Has the value `truncated` if there are more endpoints than `maxAddresses`. */
 const overCapacityAnnotation = 'endpoints.kubernetes.io/over-capacity';
 
-/** On Endpoints that serve as the lock of a leader election, in clients from before Leases. */
+/** On Endpoints that old clients use as a leader election lock. */
 const leaderAnnotation = 'control-plane.alpha.kubernetes.io/leader';
 
-/** Everything a plan depends on. */
+/** The input of a plan. */
 export interface Observed {
-  /** undefined: it is gone. */
+  /** undefined: it does not exist. */
   readonly service: Service | undefined;
   readonly pods: readonly Pod[];
-  /** What is there under the name of the Service. */
+  /** The existing Endpoints. */
   readonly endpoints: Endpoints | undefined;
   readonly gates: Gates;
-  /** When the change happened that is being answered; see trigger-time.ts. */
+  /** See trigger-time.ts. */
   readonly triggerTime?: string | undefined;
 }
 
-/** The write that makes the Endpoints of one Service right: at most one, none when they already are. */
+/** At most one write; none if the Endpoints are up to date. */
 export interface Plan {
   readonly create: readonly Endpoints[];
   readonly update: readonly Endpoints[];
@@ -72,7 +69,7 @@ export function plan(observed: Observed): Plan {
   return isCurrent(endpoints, wanted) ? nothing : { ...nothing, update: [wanted] };
 }
 
-/** Endpoints have one family, the first of the Service. */
+/** Endpoints have one family: the first of the Service. */
 const primaryFamily = ({ spec: { ipFamilies = [], clusterIP = '' } }: Service): IpFamily =>
   ipFamilies[0] ?? familyOf(clusterIP) ?? 'IPv4';
 
@@ -81,7 +78,7 @@ function subsetsOf(service: Service, { pods, gates }: Observed): readonly Endpoi
   const family = primaryFamily(service);
   const published = selectedPods(service, pods).filter((pod) => publishesAll || !isTerminating(pod));
   return portGroups(service, published, gates).flatMap((group) => {
-    // A Pod that has none of the ports is in no subset, unless the Service asks for no port.
+    // A Pod without any of the ports is in no subset, unless the Service has no ports.
     if (group.ports.length === 0 && service.spec.ports?.length) return [];
     const addresses: EndpointAddress[] = [];
     const notReadyAddresses: EndpointAddress[] = [];
@@ -97,7 +94,7 @@ function subsetsOf(service: Service, { pods, gates }: Observed): readonly Endpoi
 const addressOf = (pod: Pod, ip: string, hostname: string): EndpointAddress => ({
   ip,
   ...(hostname === '' ? {} : { hostname }),
-  // Kubernetes sends an empty name for a Pod on no node, and refuses it.
+  // Kubernetes sends an empty name for a Pod without a node, and rejects that.
   ...(pod.spec.nodeName ? { nodeName: pod.spec.nodeName } : {}),
   targetRef: referenceTo(pod),
 });
@@ -134,7 +131,7 @@ function wantedEndpoints(
   };
 }
 
-/** The time of the last change alone is no reason to write. */
+/** A new trigger time alone does not cause a write. */
 function isCurrent(endpoints: Endpoints, wanted: Endpoints): boolean {
   const capacity = (of: Endpoints): string | undefined => of.metadata.annotations?.[overCapacityAnnotation];
   return (
@@ -142,4 +139,38 @@ function isCurrent(endpoints: Endpoints, wanted: Endpoints): boolean {
     sameMap(endpoints.metadata.labels, wanted.metadata.labels) &&
     sameSubsets(endpoints.subsets ?? [], wanted.subsets ?? [])
   );
+}
+
+/** The maximum number of addresses of an Endpoints object, as in Kubernetes. */
+const maxAddresses = 1000;
+
+/** The subsets truncated to `maxAddresses`, ready addresses first; undefined if they fit. */
+export function truncated(subsets: readonly EndpointSubset[]): readonly EndpointSubset[] | undefined {
+  const ready = subsets.reduce((sum, { addresses = [] }) => sum + addresses.length, 0);
+  const notReady = subsets.reduce((sum, { notReadyAddresses = [] }) => sum + notReadyAddresses.length, 0);
+  if (ready + notReady <= maxAddresses) return undefined;
+  const readyCut = cutter(ready, Math.min(ready, maxAddresses));
+  const notReadyCut = cutter(notReady, Math.max(0, maxAddresses - ready));
+  return subsets.flatMap(({ addresses = [], notReadyAddresses = [], ...rest }) => {
+    const kept = readyCut(addresses);
+    const keptNotReady = notReadyCut(notReadyAddresses);
+    if (kept.length + keptNotReady.length === 0) return [];
+    return [
+      {
+        ...(kept.length === 0 ? {} : { addresses: kept }),
+        ...(keptNotReady.length === 0 ? {} : { notReadyAddresses: keptNotReady }),
+        ...rest,
+      },
+    ];
+  });
+}
+
+/** Returns a function that truncates lists in proportion, `budget` of `total` items in all. */
+function cutter(total: number, budget: number): (list: readonly EndpointAddress[]) => readonly EndpointAddress[] {
+  let left = budget;
+  return (list) => {
+    const count = Math.min(Math.ceil((list.length / Math.max(total, 1)) * budget), left);
+    left -= count;
+    return list.slice(0, count);
+  };
 }

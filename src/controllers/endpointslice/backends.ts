@@ -1,15 +1,15 @@
-// The endpoint that a Pod should have, compared with the one it has.
+// The desired endpoint of a Pod, and its comparison with the existing one.
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
 import type { Endpoint, EndpointHints } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { addressesOf, hostnameIn, isReady, isTerminating, referenceTo } from '../backend.ts';
 
-/** What is published about a Pod. Endpoints are only made of it where they differ, which is rare. */
+/** The published fields of a Pod. Endpoints are only built for Pods that changed. */
 export interface Backend {
   readonly pod: Pod;
   readonly addresses: readonly string[];
-  /** '' for none, as in the two below. */
+  /** '' for none, also in the next two fields. */
   readonly hostname: string;
   readonly nodeName: string;
   readonly zone: string;
@@ -18,10 +18,9 @@ export interface Backend {
   readonly terminating: boolean;
 }
 
-/** The label of a node that says in which zone it is. */
 export const zoneLabel = 'topology.kubernetes.io/zone';
 
-/** Pod name → backend, for the Pods that have an address of the family. */
+/** Pod name → backend, for Pods with an address of the family. */
 export function backendsOf(
   service: Service,
   pods: readonly Pod[],
@@ -49,18 +48,18 @@ export function backendsOf(
   return backends;
 }
 
-/** Whether the endpoint is that of this backend, perhaps in an older state: it may be changed in its place. */
+/** Whether the endpoint belongs to this backend and can be updated in place. */
 export function isSameBackend({ addresses, hostname = '', targetRef }: Endpoint, backend: Backend): boolean {
   const known = addresses ?? [];
   if (hostname !== backend.hostname || known.length !== backend.addresses.length) return false;
   if (targetRef?.namespace !== backend.pod.metadata.namespace) return false;
-  // Their order carries nothing; nearly always there is one.
+  // Usually there is one address; the order does not matter.
   return known.length === 1
     ? known[0] === backend.addresses[0]
     : known.every((address) => backend.addresses.includes(address));
 }
 
-/** Whether nothing about the backend has changed; hints are decided later, for all endpoints at once. */
+/** Whether the endpoint is up to date, except for hints, which are computed later for all endpoints. */
 export function isCurrent({ conditions, nodeName = '', zone = '', targetRef }: Endpoint, backend: Backend): boolean {
   return (
     conditions.ready === backend.ready &&
@@ -73,7 +72,7 @@ export function isCurrent({ conditions, nodeName = '', zone = '', targetRef }: E
   );
 }
 
-/** The endpoint of a backend, with the hints it had so far. */
+/** The endpoint of a backend with its existing hints. */
 export function endpointOf(backend: Backend, hints?: EndpointHints): Endpoint {
   const { addresses, hostname, nodeName, zone, ready, serving, terminating } = backend;
   return {

@@ -12,36 +12,34 @@ import { WorkQueue } from '../../client/queue.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import { hasManagedEndpoints } from '../backend.ts';
 import type { ControllerContext } from '../context.ts';
+import { countWrites } from '../metrics.ts';
 import { defaultConcurrentSyncs } from '../options.ts';
 import { Expectations } from '../../client/expectations.ts';
-import { onPodChange } from '../pod-changes.ts';
+import { onPodChange, onSliceChange } from '../event-handlers.ts';
 import { logRetry, runController } from '../../client/controller.ts';
-import { onSliceChange } from '../slice-changes.ts';
 import { isNamespaceEnding, writeSlices } from '../slice-writer.ts';
 import type { PlannedEvent } from '../../client/event-correlator.ts';
-import { withoutSrvName } from '../target-ports.ts';
+import { gatesWithoutSrvName } from '../target-ports.ts';
 import { EventDeduplicator } from '../../client/event-correlator.ts';
 import type { SeenTimes } from '../trigger-time.ts';
 import { triggerTime } from '../trigger-time.ts';
 import { zoneLabel } from './backends.ts';
-import { countWrites } from './count.ts';
-import { counted } from './totals.ts';
+import { contributionOf } from './totals.ts';
 import { hintRule } from './hints.ts';
 import type { Plan } from './plan.ts';
 import { managedBy, plan } from './plan.ts';
-import { isSameToShares } from './shares.ts';
+import { hasSameShareInputs } from './shares.ts';
 
-/** Keeps the slices of all Services right until the signal fires. */
+/** Reconciles the EndpointSlices of all Services until the signal fires. */
 export const runEndpointSlices = (context: ControllerContext, signal: AbortSignal): Promise<void> =>
   new EndpointSliceController(context).run(signal);
 
-/** How long after somebody else changed a slice it is set right again. */
+/** The delay of repairs after foreign writes. */
 const repairDelayMs = 1000;
 
-/** What was found and decided about the slices of a Service. */
 interface Reconciled {
   readonly planned: Plan;
-  /** As they were before. */
+  /** The slices before the plan. */
   readonly slices: readonly EndpointSlice[];
 }
 
@@ -50,13 +48,13 @@ class EndpointSliceController {
   readonly #queue: WorkQueue;
   readonly #recorder: EventRecorder;
   readonly #writes = new Expectations();
-  readonly #told = new EventDeduplicator();
-  /** Service → what triggered its last plan. */
+  readonly #deduplicator = new EventDeduplicator();
+  /** Service → times at its last reconcile. */
   readonly #seen = new Map<Key, SeenTimes>();
-  /** Service → the revision of it for which the server dropped `srvServiceName`. */
-  readonly #unnamed = new Map<Key, string | undefined>();
-  /** Services whose endpoints are shared out by the CPU of all nodes. */
-  readonly #topological = new Set<Key>();
+  /** Service → its revision when the server dropped `srvServiceName`. */
+  readonly #withoutSrvName = new Map<Key, string | undefined>();
+  /** Services whose hints depend on the CPU of all nodes. */
+  readonly #topologyAware = new Set<Key>();
 
   constructor(context: ControllerContext) {
     this.#context = context;
@@ -88,20 +86,21 @@ class EndpointSliceController {
     const slices = caches.slices.by('service', key);
     const maxEndpointsPerSlice = options.maxEndpointsPerSlice ?? 100;
     const { time, seen } = triggerTime(service, pods, this.#seen.get(key));
-    const isUnnamed = this.#unnamed.has(key) && this.#unnamed.get(key) === service.metadata.resourceVersion;
+    const dropsName =
+      this.#withoutSrvName.has(key) && this.#withoutSrvName.get(key) === service.metadata.resourceVersion;
     const planned = plan({
       service,
       pods,
       nodes: caches.nodesByName,
       slices,
-      gates: isUnnamed ? withoutSrvName(gates) : gates,
+      gates: dropsName ? gatesWithoutSrvName(gates) : gates,
       triggerTime: time,
       maxEndpointsPerSlice,
     });
-    this.#tell(key, service, planned);
+    this.#recordEvents(key, service, planned);
     await this.#write(key, service, { planned, slices, signal });
     this.#count(key, service, { planned, slices, max: maxEndpointsPerSlice });
-    // Only now: a write that failed is told the same time when it is tried again.
+    // Set after the write, so that a retry uses the same trigger time.
     this.#seen.set(key, seen);
   }
 
@@ -117,9 +116,9 @@ class EndpointSliceController {
       this.#writes.begin(key);
       try {
         const written = await writeSlices(key, planned, { client, writes: this.#writes, signal, onWrite });
-        if (written.dropsSrvName) this.#unnamed.set(key, service.metadata.resourceVersion);
+        if (written.dropsSrvName) this.#withoutSrvName.set(key, service.metadata.resourceVersion);
       } catch (error) {
-        this.#fail(service, error, signal);
+        this.#recordFailure(service, error, signal);
         throw error;
       } finally {
         if (this.#writes.end(key)) this.#queue.addAfter(key, repairDelayMs);
@@ -130,26 +129,26 @@ class EndpointSliceController {
 
   #count(key: Key, service: Service, { planned, slices, max }: Reconciled & { readonly max: number }): void {
     const { totals } = this.#context.metrics.slices;
-    if (!hasManagedEndpoints(service)) return totals.forget(key);
+    if (!hasManagedEndpoints(service)) return totals.delete(key);
     const own = slices.filter(({ metadata }) => metadata.labels?.[managedByLabel] === managedBy);
-    totals.set(key, counted(own, planned, { max, distribution: service.spec.trafficDistribution }));
+    totals.set(key, contributionOf(own, planned, { max, distribution: service.spec.trafficDistribution }));
   }
 
-  #fail(service: Service, error: unknown, signal: AbortSignal): void {
+  #recordFailure(service: Service, error: unknown, signal: AbortSignal): void {
     this.#context.metrics.slices.syncs.inc({ result: 'error' });
-    // A conflict is not a failure, and one who was told to stop did not fail.
+    // Conflicts and shutdown are no failures.
     if (signal.aborted || hasStatusCode(error, 409) || isNamespaceEnding(error)) return;
     this.#recorder.record(serviceKind, service, failedToUpdate(service, messageOf(error)));
   }
 
-  #tell(key: Key, service: Service, { events, missingNodes }: Plan): void {
+  #recordEvents(key: Key, service: Service, { events, missingNodes }: Plan): void {
     const missing = missingNodes.map((node) => failedToUpdate(service, `node ${JSON.stringify(node)} not found`));
-    for (const event of this.#told.fresh(key, [...events, ...missing])) {
+    for (const event of this.#deduplicator.fresh(key, [...events, ...missing])) {
       this.#recorder.record(serviceKind, service, event);
     }
   }
 
-  /** What can change the slices of a Service. Of what was there before, Services alone: they bring the rest in. */
+  /** At the start only existing Services are enqueued, which covers all other existing objects. */
   #subscribe(): readonly (() => void)[] {
     const { caches, options } = this.#context;
     const batchMs = options.endpointUpdatesBatchPeriodMs ?? 0;
@@ -159,7 +158,7 @@ class EndpointSliceController {
       caches.services.subscribe({
         added: (service) => this.#enqueue(service),
         updated: (service) => this.#enqueue(service),
-        deleted: (service) => this.#forget(keyOf(service)),
+        deleted: (service) => this.#delete(keyOf(service)),
       }),
       onPodChange(caches, podChanged),
       this.#onNodeChange(),
@@ -174,47 +173,47 @@ class EndpointSliceController {
 
   #enqueue(service: Service): void {
     const key = keyOf(service);
-    if (hintRule(service, this.#context.gates) === 'topology') this.#topological.add(key);
-    else this.#topological.delete(key);
+    if (hintRule(service, this.#context.gates) === 'topology') this.#topologyAware.add(key);
+    else this.#topologyAware.delete(key);
     this.#queue.add(key);
   }
 
-  /** Slices of a Service that is gone are collected as its dependents. */
-  #forget(key: Key): void {
+  /** The garbage collector deletes the slices of a deleted Service. */
+  #delete(key: Key): void {
     this.#writes.delete(key);
-    this.#told.delete(key);
+    this.#deduplicator.delete(key);
     this.#seen.delete(key);
-    this.#unnamed.delete(key);
-    this.#topological.delete(key);
-    this.#context.metrics.slices.totals.forget(key);
+    this.#withoutSrvName.delete(key);
+    this.#topologyAware.delete(key);
+    this.#context.metrics.slices.totals.delete(key);
   }
 
-  /** Pods are left out while their node is missing, and are in the zone of their node. */
+  /** A node determines whether its Pods are published, their zone, and topology hints. */
   #onNodeChange(): () => void {
     const { caches } = this.#context;
-    const podsOn = ({ metadata }: Node): void => {
+    const enqueuePodsOn = ({ metadata }: Node): void => {
       for (const pod of caches.pods.by('node', metadata.name ?? '')) {
         for (const key of caches.selection.servicesOf(pod)) this.#queue.add(key);
       }
     };
-    const shared = (): void => {
-      for (const key of this.#topological) this.#queue.add(key);
+    const enqueueTopologyAware = (): void => {
+      for (const key of this.#topologyAware) this.#queue.add(key);
     };
-    let isBeginning = true;
-    const cameOrWent = (node: Node): void => {
-      if (isBeginning) return;
-      podsOn(node);
-      shared();
+    let isInitial = true;
+    const onAddOrDelete = (node: Node): void => {
+      if (isInitial) return;
+      enqueuePodsOn(node);
+      enqueueTopologyAware();
     };
     const stop = caches.nodes.subscribe({
-      added: cameOrWent,
+      added: onAddOrDelete,
       updated(node, old) {
-        if (node.metadata.labels?.[zoneLabel] !== old.metadata.labels?.[zoneLabel]) podsOn(node);
-        if (!isSameToShares(node, old)) shared();
+        if (node.metadata.labels?.[zoneLabel] !== old.metadata.labels?.[zoneLabel]) enqueuePodsOn(node);
+        if (!hasSameShareInputs(node, old)) enqueueTopologyAware();
       },
-      deleted: cameOrWent,
+      deleted: onAddOrDelete,
     });
-    isBeginning = false;
+    isInitial = false;
     return stop;
   }
 }

@@ -42,34 +42,34 @@ const cases: readonly {
   readonly want: string;
 }[] = [
   { name: 'none by default', spec: {}, want: '- - - -' },
-  { name: 'PreferClose is the own zone', spec: { trafficDistribution: 'PreferClose' }, want: 'east west - -' },
-  { name: 'PreferSameZone is the same', spec: { trafficDistribution: 'PreferSameZone' }, want: 'east west - -' },
+  { name: 'PreferClose hints the own zone', spec: { trafficDistribution: 'PreferClose' }, want: 'east west - -' },
+  { name: 'PreferSameZone hints the own zone', spec: { trafficDistribution: 'PreferSameZone' }, want: 'east west - -' },
   {
     name: 'PreferSameNode adds the node',
     spec: { trafficDistribution: 'PreferSameNode' },
     want: 'east@n1 west@n2 - @nowhere',
   },
   {
-    name: 'the newer words need their gate',
+    name: 'the newer values need their gate',
     spec: { trafficDistribution: 'PreferSameNode' },
     gate: false,
     want: '- - - -',
   },
   {
-    name: 'PreferClose needs none',
+    name: 'PreferClose needs no gate',
     spec: { trafficDistribution: 'PreferClose' },
     gate: false,
     want: 'east west - -',
   },
-  { name: 'a word that is not known', spec: { trafficDistribution: 'example.org/far' }, want: '- - - -' },
+  { name: 'an unknown value', spec: { trafficDistribution: 'example.org/far' }, want: '- - - -' },
   {
-    name: 'the annotation wins, even where it can give none',
+    name: 'the annotation wins, even if it yields no hints',
     spec: { trafficDistribution: 'PreferClose' },
     annotations: auto,
     want: '- - - -',
   },
   {
-    name: 'the older annotation wins over the newer',
+    name: 'the deprecated annotation wins over the current one',
     spec: { trafficDistribution: 'PreferClose' },
     annotations: { ...auto, 'service.kubernetes.io/topology-aware-hints': 'Disabled' },
     want: 'east west - -',
@@ -88,7 +88,7 @@ for (const { name, spec, annotations = {}, gate = true, want } of cases) {
   });
 }
 
-test('hints appear and go by an update of the slice that is there', () => {
+test('adds and removes hints by updating the existing slice', () => {
   const given = { pods: threePods, nodes: twoZones };
   const plain = applied([], planned(given));
   const hinted = applied(
@@ -116,14 +116,14 @@ const topologyCases: readonly {
   readonly event: string;
 }[] = [
   {
-    name: 'as many as the zones deserve stay where they are',
+    name: 'keeps endpoints in their zone if the shares match',
     counts: { n1: 3, n2: 3 },
     zones: { n1: 'east', n2: 'west' },
     want: { east: 3, west: 3 },
     event: 'Topology Aware Hints has been enabled, addressType: IPv4',
   },
   {
-    name: 'a zone without endpoints is lent some',
+    name: 'allocates endpoints of other zones to a zone without endpoints',
     counts: { n1: 6 },
     zones: { n1: 'east', n2: 'west' },
     want: { east: 3, west: 3 },
@@ -138,14 +138,14 @@ const topologyCases: readonly {
     event: 'Topology Aware Hints has been enabled, addressType: IPv4',
   },
   {
-    name: 'one zone is not enough',
+    name: 'a single zone disables hints',
     counts: { n1: 4 },
     zones: { n1: 'east', n2: 'east' },
     want: { '-': 4 },
     event: 'Nodes only ready in one zone, addressType: IPv4',
   },
   {
-    name: 'a node without a zone spoils it',
+    name: 'a node without a zone disables hints',
     counts: { n1: 4 },
     zones: { n1: 'east', n2: '' },
     want: { '-': 4 },
@@ -194,7 +194,7 @@ for (const { name, counts, zones, cpu = {}, want, event } of topologyCases) {
   });
 }
 
-test('topology: an endpoint in a place without a name takes the hints from all', () => {
+test('topology: an endpoint without a zone removes all hints', () => {
   const { create, events } = planned({
     service: service({}, { annotations: auto }),
     pods: [...podsPerNode({ n1: 3, n2: 2 }), pod('lost', { node: '', ips: ['10.9.0.1'] })],
@@ -204,7 +204,7 @@ test('topology: an endpoint in a place without a name takes the hints from all',
   assert.match(events[0]?.message ?? '', /^One or more endpoints do not have a zone specified/);
 });
 
-test('topology: hints settle after one write, and name only zones with nodes that take work', () => {
+test('topology: hints are stable after one write and name only zones with schedulable nodes', () => {
   const zones = { n1: 'east', n2: 'west', n3: 'north' };
   const counts = fc.record({ n1: fc.nat(6), n2: fc.nat(6), n3: fc.nat(6), n4: fc.nat(2) });
   const controlPlane = [...nodes({ n4: 'south' })].map(([name, node]) => {
@@ -217,7 +217,7 @@ test('topology: hints settle after one write, and name only zones with nodes tha
     fc.property(fc.array(counts, { minLength: 1, maxLength: 4 }), cpu, (history, cpus) => {
       const given = {
         service: service({}, { annotations: auto }),
-        // The zone of the fourth node has Pods but takes no work.
+        // The zone of the fourth node has Pods but is not schedulable.
         nodes: new Map([...nodes(zones, cpus), ...controlPlane]),
         maxEndpointsPerSlice: 3,
       };

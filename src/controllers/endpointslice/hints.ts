@@ -1,14 +1,14 @@
-// Hints tell proxies whose traffic an endpoint should get.
+// Hints tell proxies from which zones or nodes an endpoint should receive traffic.
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Gates } from '../../api/gates.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Endpoint, EndpointHints } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Draft } from './pack.ts';
 
-/** Which rule gives a Service its hints. */
+/** The rule for the hints of a Service. */
 export type HintRule = 'none' | 'sameZone' | 'sameNode' | 'topology';
 
-/** The annotation wins over the field, and its older name over the newer. */
+/** The annotation wins over the field, and its deprecated name over the current one. */
 export function hintRule({ metadata: { annotations = {} }, spec }: Service, gates: Gates): HintRule {
   const mode =
     annotations['service.kubernetes.io/topology-aware-hints'] ?? annotations['service.kubernetes.io/topology-mode'];
@@ -19,7 +19,7 @@ export function hintRule({ metadata: { annotations = {} }, spec }: Service, gate
   return spec.trafficDistribution === 'PreferSameNode' ? 'sameNode' : 'none';
 }
 
-/** The hints of an endpoint by `trafficDistribution`: its own zone and, for `sameNode`, its own node. */
+/** Hints by `trafficDistribution`: the zone of the endpoint and, for `sameNode`, its node. */
 export function distributionHints(endpoint: Endpoint, rule: HintRule): EndpointHints | undefined {
   if (rule === 'none' || !isReady(endpoint)) return undefined;
   const { zone = '', nodeName = '' } = endpoint;
@@ -29,7 +29,7 @@ export function distributionHints(endpoint: Endpoint, rule: HintRule): EndpointH
   return Object.keys(hints).length === 0 ? undefined : hints;
 }
 
-/** The drafts with the hints that `hintsFor` decides; a slice whose hints stay as they are stays unchanged. */
+/** Sets hints. A slice whose hints do not change stays unchanged. */
 export function withHints(
   drafts: readonly Draft[],
   hintsFor: (endpoint: Endpoint) => EndpointHints | undefined,

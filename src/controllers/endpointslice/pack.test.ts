@@ -54,51 +54,51 @@ const cases: readonly {
   readonly writes: number;
 }[] = [
   {
-    name: 'a Pod that goes changes its own slice',
+    name: 'a deleted Pod changes its own slice',
     before: ['abcd', 'ef'],
     pods: 'abdef',
     want: ['abd', 'ef'],
     writes: 1,
   },
-  { name: 'a slice that is emptied is removed', before: ['abcd', 'e'], pods: 'abcd', want: ['abcd'], writes: 1 },
+  { name: 'deletes an emptied slice', before: ['abcd', 'e'], pods: 'abcd', want: ['abcd'], writes: 1 },
   {
-    name: 'a new Pod fills the slice that is written anyway',
+    name: 'adds a new Pod to a slice that changes anyway',
     before: ['abcd', 'efg'],
     pods: 'abefgx',
     want: ['abx', 'efg'],
     writes: 1,
   },
   {
-    name: 'of the slices that are written, the fullest is filled first',
+    name: 'fills the fullest of the changed slices first',
     before: ['abcd', 'efgh'],
     pods: 'abefgx',
     want: ['ab', 'efgx'],
     writes: 2,
   },
   {
-    name: 'of the slices that are not, the one that comes closest to full',
+    name: 'fills the unchanged slice with the best fit',
     before: ['a', 'bcd', 'ef'],
     pods: 'abcdefx',
     want: ['a', 'bcdx', 'ef'],
     writes: 1,
   },
   {
-    name: 'what does not fit into one of them goes into a new one',
+    name: 'creates a slice for endpoints that fit into none',
     before: ['abc', 'def'],
     pods: 'abcdefxy',
     want: ['abc', 'def', 'xy'],
     writes: 1,
   },
   {
-    name: 'a whole slice full is never squeezed in',
+    name: 'creates a slice for a full set of endpoints',
     before: ['a'],
     pods: 'auvwxyz',
     want: ['ayz', 'uvwx'],
     writes: 2,
   },
-  { name: 'half-empty slices are not merged', before: ['a', 'b'], pods: 'ab', want: ['a', 'b'], writes: 0 },
+  { name: 'does not merge half-empty slices', before: ['a', 'b'], pods: 'ab', want: ['a', 'b'], writes: 0 },
   {
-    name: 'an endpoint in two slices stays in the first',
+    name: 'keeps a duplicate endpoint only in the first slice',
     before: ['ab', 'bc'],
     pods: 'abc',
     want: ['ab', 'c'],
@@ -141,7 +141,7 @@ const publishedAddresses = (slices: readonly EndpointSlice[]): string[] =>
 const settle = (history: readonly (readonly Pod[])[]): EndpointSlice[] =>
   history.reduce<EndpointSlice[]>((slices, pods) => applied(slices, planned(pods, slices, 3)), []);
 
-test('the slices together hold every Pod once, and a second plan is empty, after any history', () => {
+test('the slices contain every Pod once and the plan is idempotent after any history', () => {
   fc.assert(
     fc.property(fc.array(somePods, { minLength: 1, maxLength: 5 }), (history) => {
       const slices = settle(history);
@@ -157,7 +157,7 @@ test('the slices together hold every Pod once, and a second plan is empty, after
   );
 });
 
-test('the order of Pods and slices does not matter', () => {
+test('the plan is independent of the order of Pods and slices', () => {
   fc.assert(
     fc.property(fc.array(somePods, { minLength: 1, maxLength: 3 }), somePods, (history, pods) => {
       const slices = settle(history);
@@ -167,7 +167,7 @@ test('the order of Pods and slices does not matter', () => {
   );
 });
 
-test('one Pod that comes, goes or changes writes at most one slice of each family', () => {
+test('one added, deleted or changed Pod writes at most one slice per family', () => {
   const change = fc.record({ ready: fc.boolean(), terminating: fc.boolean(), node: fc.constantFrom('n1', 'n2') });
   fc.assert(
     fc.property(fc.array(somePods, { minLength: 1, maxLength: 4 }), fc.nat(), change, (history, at, settings) => {

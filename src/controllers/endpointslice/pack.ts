@@ -1,10 +1,10 @@
-// Which endpoint goes into which slice. A write of a slice goes to every node, so as few as possible are written.
+// Distributes endpoints over slices. Every write of a slice is sent to every node, so the number of writes is minimized.
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import { sameMap } from '../same-map.ts';
+import { sameMap } from '../slices.ts';
 import type { Backend } from './backends.ts';
 import { endpointOf, isCurrent, isSameBackend } from './backends.ts';
 
-/** A slice and what it should hold. */
+/** A slice and its desired endpoints. */
 export interface Draft {
   readonly slice: EndpointSlice;
   readonly endpoints: readonly Endpoint[];
@@ -13,18 +13,18 @@ export interface Draft {
 
 export interface Packed {
   readonly drafts: readonly Draft[];
-  /** Slices that hold nothing any more. */
+  /** Slices without endpoints. */
   readonly emptied: readonly EndpointSlice[];
 }
 
 /**
  * Distributes backends over the slices of one list of ports, in three passes:
  *
- *     1  existing slices keep what is still wanted     emptied → removed, changed → written, else left alone
- *     2  what is left fills the slices to be written   the fullest first
- *     3  the rest goes into one untouched slice        the one it fills best; if it fits in none, into new ones
+ *     1  existing slices keep their current endpoints     emptied → deleted, changed → updated, otherwise unchanged
+ *     2  new endpoints fill the changed slices            the fullest first
+ *     3  the rest goes into one unchanged slice           the best fit; if there is none, into new slices
  *
- * Slices are never balanced or merged: that would write slices for nobody's benefit.
+ * Slices are never rebalanced or merged, to avoid writes.
  */
 export function pack(
   existing: readonly EndpointSlice[],
@@ -44,7 +44,7 @@ export function pack(
   return { drafts, emptied };
 }
 
-/** Pass 1. `left` are the endpoints that are in no slice yet, by name of their Pod. */
+/** Pass 1. `left` are the endpoints that are in no slice yet, sorted by Pod name. */
 function keep(
   existing: readonly EndpointSlice[],
   backends: ReadonlyMap<string, Backend>,
@@ -71,7 +71,7 @@ function keep(
   return { drafts, emptied, left };
 }
 
-/** The endpoints of a slice that stay in it, brought up to date; the very same list if all do and are. */
+/** The updated endpoints that stay in a slice; the same array if nothing changed. */
 function keptEndpoints(
   held: readonly Endpoint[],
   backends: ReadonlyMap<string, Backend>,
@@ -94,7 +94,7 @@ function keptEndpoints(
   return kept ?? held;
 }
 
-/** Pass 2. Changes `drafts` and gives back what did not fit. */
+/** Pass 2. Modifies `drafts` and returns the endpoints that did not fit. */
 function fillChanged(drafts: Draft[], left: readonly Endpoint[], max: number): readonly Endpoint[] {
   const order = [...drafts.keys()]
     .filter((index) => drafts[index]?.state === 'changed')
@@ -110,7 +110,7 @@ function fillChanged(drafts: Draft[], left: readonly Endpoint[], max: number): r
   return rest;
 }
 
-/** Pass 3: the untouched slice with room for `count` more that would be fullest with them; -1 if there is none. */
+/** Pass 3: the unchanged slice in which `count` endpoints leave the least room; -1 if they fit in none. */
 function bestFit(drafts: readonly Draft[], count: number, max: number): number {
   let best = -1;
   let leastRoom = max;

@@ -12,7 +12,7 @@ import { plan } from './plan.ts';
 const planned = (observed: Partial<Observed>): Plan =>
   plan({ service: service(), pods: [], nodes: nodes(), slices: [], gates: gatesWith(), ...observed });
 
-/** The slices of a Service that has just been planned for the first time. */
+/** The slices of the first plan of a Service. */
 const slicesOf = (observed: Partial<Observed>): EndpointSlice[] => applied([], planned(observed));
 
 const labels = {
@@ -68,7 +68,7 @@ test('a new slice carries exact labels, owner, prefix and endpoint', () => {
   });
 });
 
-test('a Service without a selector, an ExternalName or a deleted Service changes nothing', () => {
+test('plans nothing for a Service without a selector, an ExternalName or a deleted Service', () => {
   const slices = slicesOf({ pods: [pod('web-1')] });
   const nothing = { create: [], update: [], remove: [], events: [], missingNodes: [] };
   for (const given of [undefined, serviceWithoutSelector(), service({ type: 'ExternalName' })]) {
@@ -85,7 +85,7 @@ const conditionCases: readonly {
 }[] = [
   { name: 'a ready Pod', pod: {}, want: 'ready serving' },
   { name: 'a Pod that is not ready', pod: { ready: false }, want: '' },
-  { name: 'a terminating Pod stays, by its readiness', pod: { terminating: true }, want: 'serving terminating' },
+  { name: 'a terminating ready Pod', pod: { terminating: true }, want: 'serving terminating' },
   { name: 'a terminating Pod that is not ready', pod: { terminating: true, ready: false }, want: 'terminating' },
   { name: 'publishNotReadyAddresses', pod: { ready: false }, all: true, want: 'ready' },
   {
@@ -102,12 +102,12 @@ const conditionCases: readonly {
   { name: 'a Pod of another namespace', pod: { namespace: 'other' }, want: 'none' },
   { name: 'a Pod whose node does not exist', pod: { node: 'gone' }, want: 'none' },
   {
-    name: 'a Pod whose node does not exist, if all are wanted',
+    name: 'a Pod whose node does not exist, with publishNotReadyAddresses',
     pod: { node: 'gone' },
     all: true,
     want: 'ready serving',
   },
-  { name: 'a Pod that is on no node', pod: { node: '' }, want: 'ready serving' },
+  { name: 'a Pod without a node', pod: { node: '' }, want: 'ready serving' },
 ];
 
 for (const { name, pod: settings, all = false, want } of conditionCases) {
@@ -124,12 +124,12 @@ for (const { name, pod: settings, all = false, want } of conditionCases) {
   });
 }
 
-test('a missing node is reported, so that the loop can try again', () => {
+test('reports missing nodes', () => {
   const { missingNodes } = planned({ pods: [pod('a', { node: 'n9' }), pod('b', { node: 'n8' }), pod('c')] });
   assert.deepEqual(missingNodes, ['n8', 'n9']);
 });
 
-test('hostname is published only under the Service that is the subdomain of the Pod', () => {
+test('publishes the hostname only for the Service that is the subdomain of the Pod', () => {
   const hostnames = slicesOf({
     pods: [
       pod('a', { spec: { hostname: 'db-0', subdomain: 'web' } }),
@@ -144,7 +144,7 @@ const headlessCases = [
   { name: 'None', given: service({ clusterIP: 'None' }), want: '' },
   { name: 'no address', given: service({ clusterIP: '' }), want: '' },
   {
-    name: 'an address, and a label on the Service that claims otherwise',
+    name: 'an address, although the Service has the label',
     given: service({}, { labels: { 'service.kubernetes.io/headless': '' } }),
     want: undefined,
   },
@@ -169,7 +169,7 @@ test('a dual-stack Service has slices of both families, each with canonical addr
   );
 });
 
-test('slices of a family that the Service does not have any more are removed', () => {
+test('deletes slices of a family that the Service no longer has', () => {
   const dual = service({ ipFamilies: ['IPv4', 'IPv6'] });
   const pods = [pod('a', { ips: ['10.0.0.1', '2001:db8::1'] })];
   const { create, update, remove } = planned({ pods, slices: slicesOf({ service: dual, pods }) });
@@ -190,7 +190,7 @@ for (const [name, given, want] of familyCases) {
   });
 }
 
-test('a Service without Pods has one empty slice a family, which stays as it is', () => {
+test('a Service without Pods has one empty slice per family, which is stable', () => {
   const given = { service: service({ ipFamilies: ['IPv4', 'IPv6'] }) };
   const slices = slicesOf(given);
   assert.deepEqual(
@@ -203,7 +203,7 @@ test('a Service without Pods has one empty slice a family, which stays as it is'
   assert.deepEqual(planned({ ...given, slices }), planned({ service: undefined }));
 });
 
-test('the last slice becomes the placeholder, and the placeholder the first slice, under one name', () => {
+test('reuses the last slice as the placeholder, and the placeholder as the first slice', () => {
   const filled = slicesOf({ pods: [pod('a')] });
   const emptied = planned({ slices: filled });
   assert.deepEqual([emptied.create, emptied.remove, emptied.update.length], [[], [], 1]);
@@ -213,13 +213,13 @@ test('the last slice becomes the placeholder, and the placeholder the first slic
   assert.deepEqual(again, filled);
 });
 
-test('slices of an earlier Service of the same name are removed, never reused', () => {
+test('deletes slices of an earlier Service of the same name and does not reuse them', () => {
   const slices = slicesOf({ service: service({}, { uid: 'earlier' }), pods: [pod('a')] });
   const { create, update, remove } = planned({ slices, pods: [pod('a')] });
   assert.deepEqual([create.length, update.length, remove], [1, 0, slices]);
 });
 
-test('slices of other writers, other Services, or already being deleted are not touched', () => {
+test('does not modify slices of other controllers or Services, or slices that are being deleted', () => {
   const [slice] = slicesOf({ pods: [pod('gone')] });
   assert.ok(slice);
   const changed = (metadata: Partial<EndpointSlice['metadata']>): EndpointSlice => ({
@@ -236,14 +236,14 @@ test('slices of other writers, other Services, or already being deleted are not 
   assert.deepEqual([update, remove], [[], []]);
 });
 
-test('nothing is created for a Service that is being deleted, but updates go on', () => {
+test('updates but does not create slices of a Service that is being deleted', () => {
   const leaving = service({}, { deletionTimestamp: '2026-01-01T00:00:00Z' });
   assert.deepEqual(planned({ service: leaving, pods: [pod('a')] }).create, []);
   const slices = slicesOf({ pods: [pod('a')] });
   assert.equal(planned({ service: leaving, pods: [pod('a', { ready: false })], slices }).update.length, 1);
 });
 
-test('labels follow the Service, annotations of others stay, and the time is set or removed', () => {
+test('updates labels from the Service, keeps foreign annotations, and sets or removes the trigger time', () => {
   const pods = [pod('a')];
   const [slice] = slicesOf({
     service: service({}, { labels: { old: '1' } }),
@@ -261,13 +261,13 @@ test('labels follow the Service, annotations of others stay, and the time is set
   assert.equal(update[0]?.metadata.resourceVersion, '1');
 });
 
-test('a new time alone writes nothing', () => {
+test('does not write for a new trigger time alone', () => {
   const pods = [pod('a')];
   const slices = slicesOf({ pods, triggerTime: '2026-01-01T00:00:00Z' });
   assert.deepEqual(planned({ pods, slices, triggerTime: '2026-02-02T00:00:00Z' }).update, []);
 });
 
-test('a Pod that comes back under its name with another UID changes its endpoint in place', () => {
+test('updates the endpoint in place if a Pod is recreated with another UID', () => {
   const slices = slicesOf({ pods: [pod('a'), pod('b', { ips: ['10.0.0.2'] })] });
   const { update } = planned({ slices, pods: [pod('a', { uid: 'second' }), pod('b', { ips: ['10.0.0.2'] })] });
   assert.deepEqual(
@@ -276,7 +276,7 @@ test('a Pod that comes back under its name with another UID changes its endpoint
   );
 });
 
-test('a long name that leaves no room for a hyphen is the prefix itself', () => {
+test('uses the bare name as prefix if a hyphen would make it too long', () => {
   const name = 'a'.repeat(254);
   assert.equal(planned({ service: service({}, { name }) }).create[0]?.metadata.generateName, name);
 });

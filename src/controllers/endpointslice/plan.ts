@@ -1,4 +1,4 @@
-// What should be written for one Service: the slices that hold its endpoints.
+// Plans the EndpointSlices of one Service.
 import { hasClusterIp, isHeadless } from '../../api/kinds/core/service/facts.ts';
 import type { Gates } from '../../api/gates.ts';
 import { familyOf } from '../../api/addresses.ts';
@@ -14,10 +14,9 @@ import {
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
 import { hasManagedEndpoints, selectedPods } from '../backend.ts';
-import { sameMap } from '../same-map.ts';
+import { byName, isOwnedBy, namePrefix, newSlice, ownedBy, portsKey, recycle, sameMap } from '../slices.ts';
 import type { SliceWrites } from '../slices.ts';
 import type { PlannedEvent } from '../../client/event-correlator.ts';
-import { byName, isOwnedBy, namePrefix, newSlice, ownedBy, portsKey, recycle } from '../slices.ts';
 import type { PortGroup } from '../target-ports.ts';
 import { portGroups } from '../target-ports.ts';
 import { backendsOf } from './backends.ts';
@@ -26,29 +25,28 @@ import type { Draft } from './pack.ts';
 import { pack } from './pack.ts';
 import { topologyHints } from './topology.ts';
 
-/** The value of the managed-by label on the slices that this controller writes; it touches no others. */
+/** The managed-by label of the slices that this controller owns. */
 export const managedBy = 'endpointslice-controller.k8s.io';
 
-/** Everything a plan depends on. Pods, nodes and slices that have nothing to do with the Service are ignored. */
+/** The input of a plan. Unrelated Pods, nodes and slices are ignored. */
 export interface Observed {
-  /** undefined: it is gone. Its slices are then collected as its dependents. */
+  /** undefined: it does not exist, and the garbage collector deletes its slices. */
   readonly service: Service | undefined;
   readonly pods: readonly Pod[];
   /** Node name → node. */
   readonly nodes: ReadonlyMap<string, Node>;
   readonly slices: readonly EndpointSlice[];
-  /** A loop whose server drops `srvServiceName` passes its gate as off; see `dropsSrvName`. */
   readonly gates: Gates;
-  /** When the change happened that is being answered, for the annotation on what is written; see trigger-time.ts. */
+  /** The value of the trigger time annotation; see trigger-time.ts. */
   readonly triggerTime?: string | undefined;
-  /** How many endpoints a slice may hold, 1 to 1000; 100 by default. */
+  /** Maximum endpoints per slice, 1 to 1000; default 100. */
   readonly maxEndpointsPerSlice?: number;
 }
 
-/** The writes that make the slices of one Service right; all empty when they already are. */
+/** Empty if the slices are up to date. */
 export interface Plan extends SliceWrites {
   readonly events: readonly PlannedEvent[];
-  /** Nodes that Pods are on and that do not exist (yet): these Pods are left out, and the plan is worth a retry. */
+  /** Nodes of Pods that do not exist (yet). These Pods are not published. */
   readonly missingNodes: readonly string[];
 }
 
@@ -57,7 +55,7 @@ const nothing: Plan = { create: [], update: [], remove: [], events: [], missingN
 /** Plans the slices of one Service. */
 export function plan(observed: Observed): Plan {
   const { service, gates } = observed;
-  // Slices of a Service that lost its selector or became an ExternalName stay: they may be somebody's now.
+  // Slices of a Service that lost its selector or became an ExternalName stay: the user may manage them now.
   if (service === undefined || !hasManagedEndpoints(service)) return nothing;
   const { pods, missingNodes } = podsOnNodes(service, observed);
   const groups = portGroups(service, pods, gates);
@@ -69,7 +67,7 @@ export function plan(observed: Observed): Plan {
   const foreignFamily = own.filter(({ addressType }) => addressType === 'FQDN' || !families.includes(addressType));
   const create = plans.flatMap((each) => each.create);
   return {
-    // New slices would outlive a Service that is being deleted, if only for a moment.
+    // New slices could outlive a Service that is being deleted.
     create: service.metadata.deletionTimestamp === undefined ? create : [],
     update: plans.flatMap((each) => each.update),
     remove: [...foreignFamily, ...plans.flatMap((each) => each.remove)],
@@ -78,7 +76,7 @@ export function plan(observed: Observed): Plan {
   };
 }
 
-/** Pods on a node that does not exist are about to go, unless the Service wants all there are. */
+/** Excludes Pods on missing nodes, which will be deleted, unless publishNotReadyAddresses is set. */
 function podsOnNodes(
   service: Service,
   { pods, nodes }: Observed,
@@ -103,7 +101,7 @@ function ownSlices({ metadata: { namespace, name } }: Service, slices: readonly 
     .sort(byName);
 }
 
-/** The families of a Service; one written before families existed has that of its address, or both if headless. */
+/** The families of a Service. Without `ipFamilies`: that of its address, or both if it is headless. */
 function familiesOf(service: Service): readonly IpFamily[] {
   const { ipFamilies = [], clusterIP = '' } = service.spec;
   if (ipFamilies.length > 0) return ipFamilies;
@@ -149,7 +147,7 @@ function planFamily(input: FamilyInput): FamilyPlan {
   return { ...recycle(writes, owner), events };
 }
 
-/** One empty slice says that the controller has been here and found nothing. */
+/** The single empty slice of a Service without endpoints. */
 function placeholder({
   family,
   metadata,
@@ -182,10 +180,10 @@ function hint(
   if (rule !== 'topology') {
     return { drafts: withHints(drafts, (endpoint) => distributionHints(endpoint, rule)), events: [] };
   }
-  const { drafts: hinted, refused } = topologyHints(drafts, nodes.values());
+  const { drafts: hinted, disabled } = topologyHints(drafts, nodes.values());
   const about = `addressType: ${family}`;
-  if (refused !== undefined) {
-    const event = { type: 'Warning', reason: 'TopologyAwareHintsDisabled', message: `${refused}, ${about}` } as const;
+  if (disabled !== undefined) {
+    const event = { type: 'Warning', reason: 'TopologyAwareHintsDisabled', message: `${disabled}, ${about}` } as const;
     return { drafts: hinted, events: [event] };
   }
   const hadHints = drafts.some(({ slice }) => slice.endpoints?.some(({ hints }) => hints !== undefined));
@@ -196,7 +194,7 @@ function hint(
   };
 }
 
-/** The metadata of a new slice. Labels of the Service are copied, its annotations are not. */
+/** The metadata of a new slice, with the labels of the Service but not its annotations. */
 function metadataFor(service: Service): ObjectMeta {
   const { name = '', namespace = '', labels = {} } = service.metadata;
   const { [serviceNameLabel]: _name, [managedByLabel]: _manager, [headlessLabel]: _headless, ...copied } = labels;
@@ -213,7 +211,7 @@ function metadataFor(service: Service): ObjectMeta {
   };
 }
 
-/** What is sent: what was read, with what is wanted in its place. */
+/** The slice to write: the slice that was read, with the desired labels, annotations and endpoints. */
 function writtenSlice({ slice, endpoints, state }: Draft, wanted: ObjectMeta, time: string | undefined): EndpointSlice {
   if (state === 'unchanged') return slice;
   const { annotations, ...metadata } = slice.metadata;

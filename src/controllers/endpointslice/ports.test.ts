@@ -28,10 +28,10 @@ const cases: readonly {
   readonly initContainers?: readonly Container[];
   readonly want: readonly string[];
 }[] = [
-  { name: 'a number is taken as it is', ports: [{ port: 80, targetPort: 8080 }], want: [':TCP:8080'] },
-  { name: 'no target port means the port', ports: [{ port: 80 }], want: [':TCP:80'] },
+  { name: 'a numeric target port', ports: [{ port: 80, targetPort: 8080 }], want: [':TCP:8080'] },
+  { name: 'the target port defaults to the port', ports: [{ port: 80 }], want: [':TCP:80'] },
   {
-    name: 'a name is that of a container port of the same protocol',
+    name: 'resolves a name to a container port of the same protocol',
     ports: [
       { name: 'dns-tcp', port: 53, protocol: 'TCP', targetPort: 'dns' },
       { name: 'dns-udp', port: 53, protocol: 'UDP', targetPort: 'dns' },
@@ -45,7 +45,7 @@ const cases: readonly {
     want: ['dns-tcp:TCP:2053 dns-udp:UDP:1053'],
   },
   {
-    name: 'a port that the Pod does not have is left out, and only that one',
+    name: 'omits only the port that the Pod does not have',
     ports: [
       { name: 'web', port: 80, targetPort: 'web' },
       { name: 'admin', port: 81, targetPort: 'admin' },
@@ -54,13 +54,13 @@ const cases: readonly {
     want: ['web:TCP:8080'],
   },
   {
-    name: 'a Pod with none of the ports is still published',
+    name: 'publishes a Pod without any of the ports',
     ports: [{ name: 'web', port: 80, targetPort: 'web' }],
     containers: [container([{ name: 'web', containerPort: 8080, protocol: 'UDP' }])],
     want: [''],
   },
   {
-    name: 'a sidecar has ports, another init container has none',
+    name: 'uses ports of sidecars but not of other init containers',
     ports: [
       { name: 'mesh', port: 80, targetPort: 'mesh' },
       { name: 'setup', port: 81, targetPort: 'setup' },
@@ -72,7 +72,7 @@ const cases: readonly {
     want: ['mesh:TCP:15001'],
   },
   {
-    name: 'containers come before sidecars',
+    name: 'containers win over sidecars',
     ports: [{ name: 'web', port: 80, targetPort: 'web' }],
     containers: [container([{ name: 'web', containerPort: 8080 }])],
     initContainers: [container([{ name: 'web', containerPort: 9090 }], 'Always')],
@@ -92,7 +92,7 @@ for (const { name, ports, containers = [], initContainers = [], want } of cases)
   });
 }
 
-test('Pods that serve a name under different numbers are in different slices', () => {
+test('Pods on which a port name has different numbers are in different slices', () => {
   const on = (containerPort: number) => ({ containers: [container([{ name: 'web', containerPort }])] });
   const given = {
     service: service({ ports: [{ name: 'web', port: 80, targetPort: 'web' }] }),
@@ -117,7 +117,7 @@ test('SRV-5 srvServiceName is copied next to appProtocol while the gate is on', 
   ]);
 });
 
-test('SRV-9 the gate takes the field out of slices and brings it back, by updates of the same slice', () => {
+test('SRV-9 toggling the gate removes and restores the field by updating the same slice', () => {
   const pods = [pod('a')];
   const on = applied([], planned({ service: kerberos, pods }));
   const turnedOff = planned({ service: kerberos, pods, slices: on, gates: gatesWith({ SRVServiceName: false }) });
@@ -127,7 +127,7 @@ test('SRV-9 the gate takes the field out of slices and brings it back, by update
   assert.deepEqual(applied(off, planned({ service: kerberos, pods, slices: off })), on);
 });
 
-test('ports in another order are the same ports', () => {
+test('ignores the order of ports', () => {
   const pods = [pod('a')];
   const slices = applied([], planned({ service: kerberos, pods }));
   const turned = slices.map((slice) => ({ ...slice, ports: slice.ports?.toReversed() ?? null }));

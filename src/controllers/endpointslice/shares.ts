@@ -1,33 +1,33 @@
-// How many endpoints each zone should have the use of, by the CPU of its nodes.
+// The number of endpoints that each zone should be allocated, in proportion to the CPU of its nodes.
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import { zoneLabel } from './backends.ts';
 
-/** How many endpoints the clients of a zone should, must and may have. */
+/** The allocation of a zone. */
 export interface Share {
   readonly desired: number;
   readonly minimum: number;
   readonly maximum: number;
 }
 
-/** Zone → share, or why the endpoints cannot be shared out. */
-export type Shares = ReadonlyMap<string, Share> | { readonly refused: string };
+/** Zone → share, or the reason why hints are disabled. */
+export type Shares = ReadonlyMap<string, Share> | { readonly disabled: string };
 
-/** A zone may get as few endpoints as leave each with 20 % more traffic than the average. */
+/** The endpoints of a zone may receive up to 20 % more traffic than the average. */
 const overload = 0.2;
 
 const controlPlaneLabels = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
 
-/** The shares of the zones in `count` ready endpoints. */
+/** The shares of the zones of `count` ready endpoints. */
 export function sharesOf(nodes: Iterable<Node>, count: number): Shares {
   const cpus = cpuByZone(nodes);
   if (cpus === undefined || cpus.size === 0) {
     return {
-      refused: 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes',
+      disabled: 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes',
     };
   }
-  if (cpus.size < 2) return { refused: 'Nodes only ready in one zone' };
+  if (cpus.size < 2) return { disabled: 'Nodes only ready in one zone' };
   const counts = `(${count} endpoints, ${cpus.size} zones)`;
-  if (count < cpus.size) return { refused: `Insufficient number of endpoints ${counts}` };
+  if (count < cpus.size) return { disabled: `Insufficient number of endpoints ${counts}` };
   const total = cpus.values().reduce((sum, cpu) => sum + cpu, 0);
   const zones = [...cpus].sort(([left], [right]) => (left < right ? -1 : 1));
   const shares = zones.map(([zone, cpu]) => {
@@ -36,7 +36,7 @@ export function sharesOf(nodes: Iterable<Node>, count: number): Shares {
     return { zone, minimum, fair };
   });
   const spare = count - shares.reduce((sum, { minimum }) => sum + minimum, 0);
-  if (spare < 0) return { refused: `Minimum allocation of required endpoints exceeds overload threshold ${counts}` };
+  if (spare < 0) return { disabled: `Minimum allocation of required endpoints exceeds overload threshold ${counts}` };
   return new Map(
     shares.map(({ zone, minimum, fair }) => {
       const maximum = minimum + spare;
@@ -45,8 +45,8 @@ export function sharesOf(nodes: Iterable<Node>, count: number): Shares {
   );
 }
 
-/** Whether a node counts for the same, so that no share has changed. */
-export const isSameToShares = (left: Node, right: Node): boolean => {
+/** Whether a change of a node does not affect the shares. */
+export const hasSameShareInputs = (left: Node, right: Node): boolean => {
   const worth = ({ metadata: { labels = {} }, status }: Node): string =>
     JSON.stringify([
       labels[zoneLabel],
@@ -57,7 +57,7 @@ export const isSameToShares = (left: Node, right: Node): boolean => {
   return worth(left) === worth(right);
 };
 
-/** Zone → CPU of its nodes that take work; undefined if one of them does not say where it is or what it has. */
+/** Zone → CPU of its schedulable ready nodes; undefined if a node lacks its zone or CPU. */
 function cpuByZone(nodes: Iterable<Node>): ReadonlyMap<string, number> | undefined {
   const cpus = new Map<string, number>();
   for (const { metadata, status } of nodes) {
@@ -73,7 +73,7 @@ function cpuByZone(nodes: Iterable<Node>): ReadonlyMap<string, number> | undefin
 
 const multipliers: Readonly<Record<string, number>> = { n: 1e-9, u: 1e-6, m: 1e-3, '': 1, k: 1e3 };
 
-/** A quantity of CPU as a number of cores; NaN if it is none. */
+/** A CPU quantity in cores; NaN if it is invalid. */
 function cores(quantity: string | number): number {
   const [, digits = '', unit = ''] = /^([\d.]+(?:[eE][+-]?\d+)?)([a-z]?)$/.exec(String(quantity)) ?? [];
   return digits === '' ? Number.NaN : Number(digits) * (multipliers[unit] ?? Number.NaN);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { Counted } from './totals.ts';
-import { SliceTotals, counted } from './totals.ts';
+import type { ServiceTotals } from './totals.ts';
+import { SliceTotals, contributionOf } from './totals.ts';
 
 const slice = (name: string, size: number, port = 80): EndpointSlice => ({
   metadata: { name },
@@ -12,7 +12,7 @@ const slice = (name: string, size: number, port = 80): EndpointSlice => ({
 });
 
 const none = { create: [], update: [], remove: [] };
-const of = (slices: number, desiredSlices: number, endpoints: number): Partial<Counted> => ({
+const of = (slices: number, desiredSlices: number, endpoints: number): Partial<ServiceTotals> => ({
   slices,
   desiredSlices,
   endpoints,
@@ -20,10 +20,15 @@ const of = (slices: number, desiredSlices: number, endpoints: number): Partial<C
 const cases = [
   { name: 'nothing', before: [], writes: none, want: of(0, 0, 0) },
   { name: 'a placeholder', before: [], writes: { ...none, create: [slice('', 0)] }, want: of(1, 1, 0) },
-  { name: 'slices that could be one', before: [slice('a', 4), slice('b', 5)], writes: none, want: of(2, 1, 9) },
-  { name: 'other ports need another', before: [slice('a', 4), slice('b', 5, 81)], writes: none, want: of(2, 2, 9) },
+  { name: 'slices that fit into one', before: [slice('a', 4), slice('b', 5)], writes: none, want: of(2, 1, 9) },
   {
-    name: 'what is written counts instead of what was',
+    name: 'different ports need separate slices',
+    before: [slice('a', 4), slice('b', 5, 81)],
+    writes: none,
+    want: of(2, 2, 9),
+  },
+  {
+    name: 'counts the slices after the writes',
     before: [slice('a', 4), slice('b', 5), slice('c', 6)],
     writes: { create: [slice('', 10)], update: [slice('a', 9)], remove: [slice('b', 5)] },
     want: of(3, 3, 25),
@@ -31,15 +36,15 @@ const cases = [
 ];
 
 for (const { name, before, writes, want } of cases) {
-  test(`what a Service adds: ${name}`, () => {
-    const { distribution: _, ...rest } = counted(before, writes, { max: 10, distribution: undefined });
+  test(`contribution of a Service: ${name}`, () => {
+    const { distribution: _, ...rest } = contributionOf(before, writes, { max: 10, distribution: undefined });
     assert.deepEqual(rest, want);
   });
 }
 
-test('totals follow every Service, and nothing is left of one that went', () => {
+test('totals change with every Service and drop deleted ones', () => {
   const totals = new SliceTotals();
-  const one = (distribution?: string): Counted => ({ slices: 2, desiredSlices: 1, endpoints: 3, distribution });
+  const one = (distribution?: string): ServiceTotals => ({ slices: 2, desiredSlices: 1, endpoints: 3, distribution });
   totals.set('a', one('PreferSameZone'));
   totals.set('b', one('example.org/nearest'));
   totals.set('b', one('PreferSameZone'));
@@ -52,7 +57,7 @@ test('totals follow every Service, and nothing is left of one that went', () => 
       ['ImplementationSpecific', 0],
     ],
   );
-  totals.forget('a');
+  totals.delete('a');
   totals.clear();
   assert.deepEqual([totals.slices, totals.desiredSlices, totals.endpoints], [0, 0, 0]);
 });

@@ -1,18 +1,17 @@
 import type { OwnerReference } from '../../api/metadata.ts';
 import type { Identity, Node } from './node.ts';
 
-/** What an object was when it was judged. The server refuses a write if either has changed; then plan again. */
+/** The object that the plan saw. The server rejects a write if it has changed; then the object is planned again. */
 export interface Preconditions {
   readonly uid: string;
   readonly resourceVersion: string;
 }
 
-/** What becomes of the dependents of what is deleted. */
 export type Policy = 'Background' | 'Foreground' | 'Orphan';
 
 /**
- * Deletes an object that has no owner left; `options` is the body of the request. The revision guards against an owner
- * that was added meanwhile. An object that changes all the time, but not its owners, may be deleted without it.
+ * Deletes an object without remaining owners; `options` is the body of the request. The revision protects against an owner
+ * that was added meanwhile.
  */
 export interface Delete {
   readonly type: 'delete';
@@ -20,14 +19,14 @@ export interface Delete {
   readonly options: { readonly propagationPolicy: Policy; readonly preconditions: Preconditions };
 }
 
-/** Rewrites the owner references of an object; `body` is a JSON merge patch, which every kind understands. */
+/** Replaces the owner references of an object; `body` is a JSON merge patch, which every kind supports. */
 export interface PatchOwners {
   readonly type: 'patch-owners';
   readonly target: Identity;
   readonly body: { readonly metadata: Preconditions & { readonly ownerReferences: readonly OwnerReference[] } };
 }
 
-/** Takes off a finalizer of the collector's own, which ends the object if it was the last; `body` is a merge patch. */
+/** Removes a finalizer of the garbage collector; `body` is a merge patch. */
 export interface RemoveFinalizer {
   readonly type: 'remove-finalizer';
   readonly target: Identity;
@@ -35,16 +34,16 @@ export interface RemoveFinalizer {
 }
 
 /**
- * Looks an owner up at the server itself, since nothing is deleted because of what a cache has not seen. Not found, or
- * found with another UID: `confirmAbsent`. Found: plan again with its `modeOf` as the answer.
+ * Gets an owner from the server, because an object is never deleted because of a stale cache. If it does not exist or has
+ * another UID, call `confirmAbsent`; otherwise plan again with its `modeOf` as the result.
  */
-export interface Ask {
-  readonly type: 'ask';
+export interface Lookup {
+  readonly type: 'lookup';
   readonly target: Identity;
   readonly owner: Identity;
 }
 
-/** Tells people about an object that cannot be judged as its author meant. */
+/** Records an Event about an invalid owner reference. */
 export interface Warn {
   readonly type: 'event';
   readonly target: Identity;
@@ -53,49 +52,45 @@ export interface Warn {
 }
 
 /**
- * Why there is nothing to do. All of them wait for an event, but two, which are to be planned again after a while:
- * `owner-unseen` (only a lookup knows the owner) and `unknown-owner-kind` (discovery may come to know it).
+ * Why there is nothing to do. All wait for an event except `owner-not-observed` and `unknown-owner-kind`, which are planned
+ * again after a delay.
  */
-export type Idle =
-  | 'not-seen'
+export type IdleReason =
+  | 'not-observed'
   | 'no-owners'
   | 'owned'
-  | 'owner-unseen'
+  | 'owner-not-observed'
   | 'unknown-owner-kind'
   | 'unresolvable-owner'
   | 'terminating'
   | 'waiting-for-dependents'
   | 'orphaning-dependents';
 
-/** Leaves an object as it is. */
 export interface Nothing {
   readonly type: 'nothing';
-  readonly because: Idle;
+  readonly because: IdleReason;
 }
 
-/** One thing the collector does for one object. */
-export type Action = Delete | PatchOwners | RemoveFinalizer | Ask | Warn | Nothing;
+/** One action for one object. */
+export type Action = Delete | PatchOwners | RemoveFinalizer | Lookup | Warn | Nothing;
 
 const preconditionsOf = ({ identity, resourceVersion }: Node): Preconditions => ({
   uid: identity.uid,
   resourceVersion,
 });
 
-/** The action that deletes an object. */
 export const deleteWith = (node: Node, propagationPolicy: Policy): Delete => ({
   type: 'delete',
   target: node.identity,
   options: { propagationPolicy, preconditions: preconditionsOf(node) },
 });
 
-/** The action that leaves an object with these owners. */
 export const patchOwners = (node: Node, ownerReferences: readonly OwnerReference[]): PatchOwners => ({
   type: 'patch-owners',
   target: node.identity,
   body: { metadata: { ...preconditionsOf(node), ownerReferences } },
 });
 
-/** The action that takes a finalizer off. */
 export const removeFinalizer = (node: Node, finalizer: string): RemoveFinalizer => ({
   type: 'remove-finalizer',
   target: node.identity,
@@ -104,7 +99,7 @@ export const removeFinalizer = (node: Node, finalizer: string): RemoveFinalizer 
   },
 });
 
-/** The event about a reference to an owner that cannot be one from where the object is. */
+/** The Event about an owner in a namespace from which it cannot own the object; the message is that of Kubernetes. */
 export function warnOfNamespace({ identity }: Node, { apiVersion, kind, name, uid }: OwnerReference): Warn {
   const { namespace } = identity;
   const owner = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
@@ -112,5 +107,4 @@ export function warnOfNamespace({ identity }: Node, { apiVersion, kind, name, ui
   return { type: 'event', target: identity, reason: 'OwnerRefInvalidNamespace', message };
 }
 
-/** The action of leaving things alone. */
-export const nothing = (because: Idle): Nothing => ({ type: 'nothing', because });
+export const nothing = (because: IdleReason): Nothing => ({ type: 'nothing', because });

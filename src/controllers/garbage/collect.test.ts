@@ -9,12 +9,12 @@ import { hold, SimulatedCluster } from './testing/cluster.ts';
 import type { Given } from './testing/object.ts';
 import { graphOf, object, ref } from './testing/object.ts';
 
-// The collector against a naive model, with every order of events, plans, lookups and operations that is drawn.
+// Compares the collector with a naive model under random orders of events, plans, lookups and operations.
 
 interface Scenario {
   readonly objects: readonly Given[];
   readonly operations: readonly Operation[];
-  /** Which of the possible moves comes next, modulo how many there are. */
+  /** The index of the next move, modulo the number of possible moves. */
   readonly choices: readonly number[];
 }
 
@@ -45,7 +45,7 @@ const draft = fc.record<Draft>({
 function objectsFrom(drafts: readonly Draft[]): readonly Given[] {
   const kindOf = (name: string): string => drafts[names.findIndex((one) => one === name)]?.kind ?? 'ConfigMap';
   return drafts.map(({ kind, namespace, isHeld, owners }, index) => {
-    // What is never collected would hold up its other owners for ever, here as in Kubernetes.
+    // An object that is never collected would block its other owners forever, as in Kubernetes.
     const mayBlock = kind !== 'Node' || owners.every(({ name }) => kindOf(name) === 'Node');
     const references = owners.map(({ name, blocks, isMisspelled }) =>
       ref(name, {
@@ -90,7 +90,7 @@ const isTrueOwner = (objects: ReadonlyMap<string, Given>, dependent: Given, refe
 const isImmortal = ({ type, metadata }: Given): boolean =>
   type.kind === 'Node' && (metadata.ownerReferences ?? []).some(({ kind }) => kind !== 'Node');
 
-/** Runs until nothing moves; holders let go in the end, as they do. */
+/** Runs until no move is possible; foreign finalizers are removed in the end. */
 function run({ operations, choices }: Scenario, cluster: SimulatedCluster): void {
   const pending = [...operations];
   const drawn = choices.values();
@@ -101,7 +101,7 @@ function run({ operations, choices }: Scenario, cluster: SimulatedCluster): void
       ...cluster.moves(),
       ...(operation === undefined ? [] : [() => (pending.shift(), cluster.operate(operation))]),
     ];
-    // When the choices are used up every move gets its turn: a lookup that is repeated must not starve a watch.
+    // After the random choices, moves alternate, so that a repeated lookup does not starve a watch.
     const choice = drawn.next().value ?? steps;
     const move = moves[choice % moves.length];
     if (move !== undefined) move();
@@ -115,7 +115,7 @@ function releaseOne(cluster: SimulatedCluster): boolean {
   return held !== undefined;
 }
 
-/** Grows a set until nothing more belongs to it. */
+/** The closure of a set. */
 function closure(objects: readonly Given[], start: Iterable<string>, joins: (one: Given, set: Set<string>) => boolean) {
   const set = new Set(start);
   for (let size = -1; size !== set.size;) {
@@ -125,7 +125,7 @@ function closure(objects: readonly Given[], start: Iterable<string>, joins: (one
   return set;
 }
 
-/** What must go, and what may: the two differ only in objects that some owners let go of and others take along. */
+/** Objects that must and that may be deleted. They differ in objects that some owners orphan and others delete. */
 function fates(objects: readonly Given[], deleted: ReadonlyMap<string, Policy>) {
   const initial = new Map(objects.map((one) => [one.metadata.uid ?? '', one]));
   const letsGo = (uid: string): boolean => deleted.get(uid) === 'Orphan';
@@ -133,7 +133,7 @@ function fates(objects: readonly Given[], deleted: ReadonlyMap<string, Policy>) 
     !isTrueOwner(initial, one, reference) || (set.has(reference.uid) && !letsGo(reference.uid));
   const mustGo = closure(objects, deleted.keys(), (one, set) => {
     const { ownerReferences: owners = [] } = one.metadata;
-    // A misspelled reference to an owner that lets go is taken off or dangles, whichever comes first.
+    // A mismatching reference to an orphaning owner is removed or dangles, depending on the order.
     const isTaken = takes(one, set);
     return owners.length > 0 && !isImmortal(one) && owners.every((owner) => isTaken(owner) && !letsGo(owner.uid));
   });
@@ -145,7 +145,7 @@ function fates(objects: readonly Given[], deleted: ReadonlyMap<string, Policy>) 
   return { mustGo, mayGo };
 }
 
-/** Fails as soon as an object is deleted that has an owner which nobody is deleting. */
+/** Fails if an object is deleted that has a live owner. */
 function neverDeletesOwned(cluster: SimulatedCluster, action: Action): void {
   if (action.type !== 'delete') return;
   const target = cluster.objects.get(action.target.uid);
@@ -158,7 +158,7 @@ function neverDeletesOwned(cluster: SimulatedCluster, action: Action): void {
   assert.deepEqual(alive, [], `${action.target.uid} is deleted although it has owners`);
 }
 
-/** Fails as soon as a foreground deletion ends before an object that blocks it. */
+/** Fails if a foreground deletion completes before an object that blocks it. */
 function endsAfterDependents(cluster: SimulatedCluster, action: Action): void {
   if (action.type !== 'remove-finalizer') return;
   const owner = cluster.objects.get(action.target.uid);
@@ -182,7 +182,7 @@ const isUnblocking = (cluster: SimulatedCluster, action: Action): boolean =>
       cluster.objects.get(action.target.uid)?.metadata.ownerReferences?.some((owner) => owner.uid === uid),
   );
 
-test('in any order of events, what is left is what the naive model leaves', () => {
+test('leaves the same objects as the naive model in any order of events', () => {
   fc.assert(
     fc.property(scenario(['Background', 'Foreground']), (given) => {
       const cluster = new SimulatedCluster(given.objects);
@@ -199,14 +199,14 @@ test('in any order of events, what is left is what the naive model leaves', () =
           `the owners of ${uid}`,
         );
       }
-      // Nothing is kept in mind but what is there, or is referred to by it.
+      // The graph contains only existing objects and the owners that they refer to.
       assert.ok(cluster.graph.size <= graphOf([...cluster.objects.values()]).size);
     }),
     { numRuns: 1500 },
   );
 });
 
-test('what is let go of lives on, and foreground deletions end last', () => {
+test('keeps orphaned objects, and completes foreground deletions last', () => {
   fc.assert(
     fc.property(scenario(['Background', 'Foreground', 'Orphan']), (given) => {
       const cluster = new SimulatedCluster(given.objects);
@@ -214,7 +214,7 @@ test('what is let go of lives on, and foreground deletions end last', () => {
         neverDeletesOwned(cluster, action);
         endsAfterDependents(cluster, action);
       };
-      // As the loop does: an owner cannot wait for dependents, or let go of them, that nobody has seen.
+      // Like the controller: finalizers are only removed when all dependents have been observed.
       cluster.sync();
       run(given, cluster);
       const { mustGo, mayGo } = fates(given.objects, cluster.deletedByUsers);
@@ -228,7 +228,7 @@ test('what is let go of lives on, and foreground deletions end last', () => {
   );
 });
 
-test('no reference is made to stop blocking unless it is part of a ring', () => {
+test('clears blockOwnerDeletion only of references in a cycle', () => {
   const acyclic = scenario(['Background', 'Foreground', 'Orphan']).map((given) => ({
     ...given,
     objects: given.objects.map((one) => {
@@ -249,7 +249,7 @@ test('no reference is made to stop blocking unless it is part of a ring', () => 
   );
 });
 
-test('what an event affects does not grow with the number of objects', () => {
+test('the number of affected objects does not grow with the number of objects', () => {
   const many = Array.from({ length: 5000 }, (_, index) => object(`pod-${index}`, { owners: [ref('owner')] }));
   const graph = graphOf([object('owner'), ...many]);
   const { type, metadata } = object('pod-7', { owners: [ref('owner')], resourceVersion: '2' });

@@ -19,7 +19,7 @@ const clusterOf = (server: TestServer): TestCluster =>
 
 const onlyCollector = { controllers: ['garbage-collector-controller'] };
 
-/** A map that is owned by others, which a foreground deletion of them waits for. */
+/** A ConfigMap with blocking owner references. */
 function owned(cluster: TestCluster, name: string, owners: readonly ConfigMap[], namespace = 'default') {
   const ownerReferences = owners.map(({ metadata: { name: owner = '', uid = '' } }) => ({
     apiVersion: 'v1',
@@ -40,7 +40,7 @@ const gone = (cluster: TestCluster, name: string): Promise<boolean> =>
   until(`${name} is gone`, async () => (await find(cluster, name)) === undefined);
 
 describe('deletion of an owner with dependents', () => {
-  test('in the background takes them after it, level by level', async () => {
+  test('in the background deletes them after it, level by level', async () => {
     await using server = await testServer();
     const cluster = clusterOf(server);
     await using running = cluster.start(onlyCollector);
@@ -54,7 +54,7 @@ describe('deletion of an owner with dependents', () => {
     assert.deepEqual(cluster.takeWrites(), ['200 DELETE configmaps/bottom', '200 DELETE configmaps/middle']);
   });
 
-  test('in the foreground ends with it', async () => {
+  test('in the foreground deletes the owner last', async () => {
     await using server = await testServer();
     const cluster = clusterOf(server);
     await using running = cluster.start(onlyCollector);
@@ -73,7 +73,7 @@ describe('deletion of an owner with dependents', () => {
     watch.close();
   });
 
-  test('by orphaning lets go of them', async () => {
+  test('by orphaning removes their references', async () => {
     await using server = await testServer();
     const cluster = clusterOf(server);
     await using running = cluster.start(onlyCollector);
@@ -92,7 +92,7 @@ describe('deletion of an owner with dependents', () => {
     );
   });
 
-  test('in a circle, in the foreground, ends too', async () => {
+  test('in the foreground completes in a cycle', async () => {
     await using server = await testServer();
     const cluster = clusterOf(server);
     await using running = cluster.start(onlyCollector);
@@ -109,7 +109,7 @@ describe('deletion of an owner with dependents', () => {
   });
 });
 
-test('what lost its owner while nobody watched is collected at the start, and what has one stays', async () => {
+test('at the start, deletes objects whose owners are gone and keeps the others', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const owner = await owned(cluster, 'owner', []);
@@ -125,7 +125,7 @@ test('what lost its owner while nobody watched is collected at the start, and wh
   assert.notEqual(await find(cluster, 'kept'), undefined);
 });
 
-test('an owner in another namespace owns nothing, and an Event says so', async () => {
+test('ignores an owner in another namespace and records an Event', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await cluster.user.create(namespaceKind, { metadata: { name: 'elsewhere' }, spec: {}, status: {} });
@@ -141,7 +141,7 @@ test('an owner in another namespace owns nothing, and an Event says so', async (
   assert.equal(event?.involvedObject.name, 'stray');
 });
 
-test('slices of a deleted Service are collected, whoever kept them', async () => {
+test('deletes all slices of a deleted Service', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await cluster.service('web');
@@ -155,7 +155,7 @@ test('slices of a deleted Service are collected, whoever kept them', async () =>
   await until('no Endpoints', async () => (await cluster.endpoints('web')) === undefined);
 });
 
-test('kinds that the server does not serve hold what they own', async () => {
+test('keeps objects whose owner is of an unserved kind', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const ownerReferences = [{ apiVersion: 'example.org/v1', kind: 'Widget', name: 'w', uid: 'w' }];

@@ -16,27 +16,27 @@ import type { Identity, Mode } from './node.ts';
 import { modeOf, placeOf } from './node.ts';
 import { plan } from './plan.ts';
 import type { Collectable, ServedKinds } from './served-kinds.ts';
-import type { Knowledge } from './standing.ts';
+import type { OwnerLookup } from './classify.ts';
 
-/** Collects what has lost its owners, and ends deletions that wait for dependents, until the signal fires. */
+/** Deletes objects whose owners no longer exist, and completes foreground and orphaning deletions. */
 export const runGarbageCollector = (
   context: ControllerContext,
   kinds: ServedKinds,
   signal: AbortSignal,
 ): Promise<void> => new GarbageCollector(context, kinds).run(signal);
 
-/** How long until an object is planned again for which only time tells more. */
-const againAfterMs = { 'owner-unseen': 5000, 'unknown-owner-kind': 30_000 } as const;
-const incompleteAfterMs = 1000;
-/** How long the kinds that cannot be read hold up the others. */
-const patienceMs = 30_000;
+/** Delays before an object is planned again without an event. */
+const retryDelayMs = { 'owner-not-observed': 5000, 'unknown-owner-kind': 30_000 } as const;
+const unsyncedDelayMs = 1000;
+/** The longest wait at the start for kinds that cannot be read. */
+const syncTimeoutMs = 30_000;
 
 class GarbageCollector {
   readonly #context: ControllerContext;
   readonly #kinds: ServedKinds;
   readonly #graph = new OwnershipGraph();
   readonly #recorder: EventRecorder;
-  /** Its keys are UIDs. */
+  /** The keys are UIDs. */
   readonly #queue: WorkQueue;
 
   constructor(context: ControllerContext, kinds: ServedKinds) {
@@ -52,50 +52,50 @@ class GarbageCollector {
   }
 
   run(signal: AbortSignal): Promise<void> {
-    const enough = { synced: (stop: AbortSignal): Promise<void> => this.#seenEnough(stop) };
-    return runController({ queue: this.#queue, caches: [enough], subscribe: () => this.#subscribe() }, signal);
+    const startup = { synced: (stop: AbortSignal): Promise<void> => this.#syncedOrTimeout(stop) };
+    return runController({ queue: this.#queue, caches: [startup], subscribe: () => this.#subscribe() }, signal);
   }
 
   /**
-   * Everything was seen, or it takes so long that one kind may never be. What is deleted then is still deleted because
-   * the server says that its owner is gone; only the ends of owners wait, see `remove-finalizer`.
+   * Waits until all kinds have synced, or starts without them after a timeout. Deletions are safe because a lookup confirms
+   * that the owner is gone; removing finalizers waits for all kinds, see `remove-finalizer`.
    */
-  async #seenEnough(signal: AbortSignal): Promise<void> {
-    const over = new AbortController();
-    const late = sleep(systemClock, patienceMs, AbortSignal.any([signal, over.signal]));
+  async #syncedOrTimeout(signal: AbortSignal): Promise<void> {
+    const finished = new AbortController();
+    const timeout = sleep(systemClock, syncTimeoutMs, AbortSignal.any([signal, finished.signal]));
     try {
-      await Promise.race([this.#kinds.synced(signal), late]);
+      await Promise.race([this.#kinds.synced(signal), timeout]);
     } finally {
-      over.abort();
+      finished.abort();
     }
     signal.throwIfAborted();
   }
 
   async #reconcile(uid: Key, signal: AbortSignal): Promise<Outcome> {
-    const answers = new Map<string, Mode | 'absent'>();
-    const knowledge: Knowledge = {
+    const results = new Map<string, Mode | 'absent'>();
+    const lookup: OwnerLookup = {
       scopeOf: (apiVersion, kind) => scopeOf(this.#kinds.named(apiVersion, kind)),
-      answerTo: (owner) => answers.get(questionOf(owner)),
+      resultFor: (owner) => results.get(lookupKey(owner)),
     };
-    // Each round answers what the one before asked, and an object has so many owners and no more.
+    // Ends because every round adds lookup results and an object has a limited number of owners.
     for (;;) {
-      const actions = plan(this.#graph, uid, knowledge);
-      const questions = actions.flatMap((action) => (action.type === 'ask' ? [action.owner] : []));
-      for (const owner of questions) answers.set(questionOf(owner), await this.#lookUp(uid, owner, signal));
-      if (questions.length > 0) continue;
+      const actions = plan(this.#graph, uid, lookup);
+      const owners = actions.flatMap((action) => (action.type === 'lookup' ? [action.owner] : []));
+      for (const owner of owners) results.set(lookupKey(owner), await this.#lookUp(uid, owner, signal));
+      if (owners.length > 0) continue;
       const outcomes = [];
-      for (const action of actions) outcomes.push(await this.#carryOut(action, signal));
+      for (const action of actions) outcomes.push(await this.#execute(action, signal));
       return outcomes.find((outcome) => outcome !== undefined);
     }
   }
 
-  async #carryOut(action: Action, signal: AbortSignal): Promise<Outcome> {
+  async #execute(action: Action, signal: AbortSignal): Promise<Outcome> {
     switch (action.type) {
-      case 'ask':
+      case 'lookup':
         return;
       case 'nothing':
-        if (action.because !== 'owner-unseen' && action.because !== 'unknown-owner-kind') return;
-        return { requeueAfterMs: againAfterMs[action.because] };
+        if (action.because !== 'owner-not-observed' && action.because !== 'unknown-owner-kind') return;
+        return { requeueAfterMs: retryDelayMs[action.because] };
       case 'event': {
         const { target, reason, message } = action;
         this.#recorder.record(this.#kindOf(target), aboutOf(target), { type: 'Warning', reason, message });
@@ -107,8 +107,8 @@ class GarbageCollector {
         return;
       }
       case 'remove-finalizer':
-        // What is not seen yet may be a dependent that the owner has to wait for, or let go of.
-        if (!this.#kinds.isComplete) return { requeueAfterMs: incompleteAfterMs };
+        // Objects of an unsynced kind may be dependents.
+        if (!this.#kinds.isComplete) return { requeueAfterMs: unsyncedDelayMs };
         return this.#patch(action.target, action.body, signal);
       case 'patch-owners':
         return this.#patch(action.target, action.body, signal);
@@ -119,16 +119,16 @@ class GarbageCollector {
     try {
       await this.#context.client.patch(this.#kindOf(target), nameOf(target), { body, signal });
     } catch (error) {
-      // Gone is as good as done.
+      // The object no longer exists.
       if (!hasStatusCode(error, 404)) throw error;
     }
   }
 
-  /** What an owner is by the server itself. */
+  /** Gets an owner from the server. */
   async #lookUp(uid: Key, owner: Identity, signal: AbortSignal): Promise<Mode | 'absent'> {
     const found = await this.#context.client.find(this.#kindOf(owner), nameOf(owner), { signal });
     if (found?.metadata.uid === owner.uid) return modeOf(found.metadata);
-    // The answer holds for all its dependents; the one that asked is being planned anyway.
+    // The result applies to all dependents; `uid` is being planned already.
     this.#enqueue(this.#graph.confirmAbsent(owner).filter((dependent) => dependent !== uid));
     return 'absent';
   }
@@ -141,10 +141,10 @@ class GarbageCollector {
 
   #observe({ kind, cache }: Collectable): () => void {
     const type = { apiVersion: apiVersionOf(kind), kind: kind.kind };
-    const take = ({ metadata }: ApiObject): void => this.#enqueue(this.#graph.observe(type, metadata));
+    const observe = ({ metadata }: ApiObject): void => this.#enqueue(this.#graph.observe(type, metadata));
     return cache.subscribe({
-      added: take,
-      updated: take,
+      added: observe,
+      updated: observe,
       deleted: ({ metadata: { uid = '' } }) => this.#enqueue(this.#graph.remove(uid)),
     });
   }
@@ -155,7 +155,7 @@ class GarbageCollector {
 
   #kindOf({ apiVersion, kind }: Identity): Kind {
     const known = this.#kinds.named(apiVersion, kind);
-    if (known === undefined) throw new Error(`bug: ${apiVersion} ${kind} is planned for and not served`);
+    if (known === undefined) throw new Error(`bug: ${apiVersion} ${kind} is planned but not served`);
     return known;
   }
 }
@@ -165,7 +165,7 @@ const scopeOf = (kind: Kind | undefined): 'Namespaced' | 'Cluster' | undefined =
   return kind.namespaced ? 'Namespaced' : 'Cluster';
 };
 
-const questionOf = (owner: Identity): string => `${owner.uid}\n${placeOf(owner)}`;
+const lookupKey = (owner: Identity): string => `${owner.uid}\n${placeOf(owner)}`;
 
 const nameOf = ({ namespace, name }: Identity): Name => ({ namespace: namespace === '' ? undefined : namespace, name });
 

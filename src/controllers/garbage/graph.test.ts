@@ -5,21 +5,21 @@ import { OwnershipGraph } from './graph.ts';
 import type { Given } from './testing/object.ts';
 import { blockingRef, object, ref } from './testing/object.ts';
 
-/** A change of the graph, and the objects that are to be planned again after it. */
+/** A change of the graph and the affected objects. */
 type Change = readonly [change: Given | { readonly removed: string }, affected: readonly string[]];
 
 const waiting = { isTerminating: true, finalizers: ['foregroundDeletion'] };
 const orphaning = { isTerminating: true, finalizers: ['orphan'] };
 
 const rows: readonly { readonly name: string; readonly changes: readonly Change[]; readonly size: number }[] = [
-  { name: 'an object without owners concerns nobody', changes: [[object('a'), []]], size: 1 },
+  { name: 'an object without owners affects no object', changes: [[object('a'), []]], size: 1 },
   {
-    name: 'a new object with owners is judged; its unseen owner is kept in mind',
+    name: 'a new object with owners is affected; its virtual owner is added',
     changes: [[object('b', { owners: [ref('a')] }), ['b']]],
     size: 2,
   },
   {
-    name: 'an owner that appears as expected concerns nobody',
+    name: 'an owner that matches its references affects no object',
     changes: [
       [object('b', { owners: [ref('a')] }), ['b']],
       [object('a'), []],
@@ -27,7 +27,7 @@ const rows: readonly { readonly name: string; readonly changes: readonly Change[
     size: 2,
   },
   {
-    name: 'an owner that appears in another namespace concerns those who hoped for it',
+    name: 'an owner in another namespace affects its dependents',
     changes: [
       [object('b', { owners: [ref('a')] }), ['b']],
       [object('c', { owners: [ref('a')], namespace: 'bank' }), ['c']],
@@ -37,7 +37,7 @@ const rows: readonly { readonly name: string; readonly changes: readonly Change[
     size: 3,
   },
   {
-    name: 'a change that has nothing to do with owners concerns nobody',
+    name: 'a change unrelated to owners affects no object',
     changes: [
       [object('a'), []],
       [object('b', { owners: [ref('a')] }), ['b']],
@@ -47,7 +47,7 @@ const rows: readonly { readonly name: string; readonly changes: readonly Change[
     size: 2,
   },
   {
-    name: 'an owner that is deleted concerns its dependents, and is remembered until they are gone',
+    name: 'a deleted owner affects its dependents, and stays until they are gone',
     changes: [
       [object('a'), []],
       [object('b', { owners: [ref('a')] }), ['b']],
@@ -59,7 +59,7 @@ const rows: readonly { readonly name: string; readonly changes: readonly Change[
     size: 1,
   },
   {
-    name: 'an unseen owner is forgotten with the last reference to it',
+    name: 'removes a virtual owner with the last reference to it',
     changes: [
       [object('b', { owners: [ref('a')] }), ['b']],
       [{ removed: 'b' }, []],
@@ -67,7 +67,7 @@ const rows: readonly { readonly name: string; readonly changes: readonly Change[
     size: 0,
   },
   {
-    name: 'a foreground deletion concerns all dependents, and the owner again when the last that blocks it goes',
+    name: 'a foreground deletion affects all dependents, and the owner again when the last blocking one is gone',
     changes: [
       [object('a'), []],
       [object('b', { owners: [blockingRef('a')] }), ['b']],
@@ -81,7 +81,7 @@ const rows: readonly { readonly name: string; readonly changes: readonly Change[
     size: 3,
   },
   {
-    name: 'an owner that is first seen while it waits concerns its dependents',
+    name: 'an owner that is first observed during its foreground deletion affects its dependents',
     changes: [
       [object('b', { owners: [ref('a')] }), ['b']],
       [object('a', waiting), ['a', 'b']],
@@ -89,7 +89,7 @@ const rows: readonly { readonly name: string; readonly changes: readonly Change[
     size: 2,
   },
   {
-    name: 'orphaning concerns all dependents, and the owner again when the last is let go of',
+    name: 'orphaning affects all dependents, and the owner again when the last reference is removed',
     changes: [
       [object('a'), []],
       [object('b', { owners: [ref('a')] }), ['b']],
@@ -102,14 +102,14 @@ const rows: readonly { readonly name: string; readonly changes: readonly Change[
     size: 2,
   },
   {
-    name: 'an object that owns itself leaves nothing behind',
+    name: 'removes an object that owns itself',
     changes: [
       [object('a', { owners: [blockingRef('a')] }), ['a']],
       [{ removed: 'a' }, []],
     ],
     size: 0,
   },
-  { name: 'the end of something unknown concerns nobody', changes: [[{ removed: 'a' }, []]], size: 0 },
+  { name: 'the deletion of an unknown object affects no object', changes: [[{ removed: 'a' }, []]], size: 0 },
 ];
 
 for (const { name, changes, size } of rows) {
@@ -123,7 +123,7 @@ for (const { name, changes, size } of rows) {
   });
 }
 
-test('an object keeps the newest of what it was seen as, for the writes that are planned for it', () => {
+test('a node has the newest observed revision, for planned writes', () => {
   const graph = new OwnershipGraph();
   for (const controller of [false, true]) {
     const { type, metadata } = object('b', { owners: [ref('a', { controller })], resourceVersion: `${controller}` });

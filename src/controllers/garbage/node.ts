@@ -1,6 +1,6 @@
 import type { ObjectMeta, OwnerReference } from '../../api/metadata.ts';
 
-/** Where an object is and which one of that name it is. */
+/** Kind, name and UID of an object. */
 export interface Identity {
   readonly apiVersion: string;
   readonly kind: string;
@@ -11,26 +11,26 @@ export interface Identity {
 }
 
 /**
- * What an object is to its dependents. `waiting`: it is being deleted in the foreground, after them. `orphaning`: it is
- * being deleted and lets go of them first. Everything else is `live`, a plain deletion included, until it is gone.
+ * How the deletion of an object affects its dependents. `waiting`: foreground deletion, which waits for them. `orphaning`:
+ * their owner references are removed first. `live`: everything else, including background deletion.
  */
 export type Mode = 'live' | 'waiting' | 'orphaning';
 
-/** One object of the ownership graph, or a name that others refer to as their owner. */
+/** An object of the ownership graph, or an owner that is only known from references. */
 export interface Node {
   readonly identity: Identity;
-  /** `unseen`: only known from references. `gone`: was deleted, and dependents are left that refer to it. */
-  readonly sight: 'unseen' | 'seen' | 'gone';
+  /** `virtual`: only known from references. `deleted`: dependents still refer to it. */
+  readonly presence: 'virtual' | 'observed' | 'deleted';
   readonly mode: Mode;
   readonly isTerminating: boolean;
   readonly resourceVersion: string;
   readonly finalizers: readonly string[];
   readonly owners: readonly OwnerReference[];
-  /** Objects that refer to this one as an owner, except from namespaces it cannot own anything in. */
+  /** Objects with an owner reference to this one, except from other namespaces. */
   readonly dependents: ReadonlySet<Node>;
-  /** Those dependents that a foreground deletion of this object waits for. */
+  /** Dependents that block a foreground deletion of this object. */
   readonly blocking: ReadonlySet<Node>;
-  /** Places where a live lookup did not find this UID: `placeOf` each. */
+  /** `placeOf` of the lookups that did not find this UID. */
   readonly absent: ReadonlySet<string>;
 }
 
@@ -38,25 +38,25 @@ export interface Node {
 export const orphanFinalizer = 'orphan';
 export const foregroundFinalizer = 'foregroundDeletion';
 
-/** What an object with this metadata is to its dependents. */
+/** The mode of an object with this metadata. */
 export function modeOf({ deletionTimestamp, finalizers = [] }: ObjectMeta): Mode {
   if (deletionTimestamp === undefined) return 'live';
-  // Both at once is only possible by hand. Letting go first is the choice that loses nothing.
+  // Both finalizers are only possible by hand. Orphaning deletes nothing, so it is the safe choice.
   if (finalizers.includes(orphanFinalizer)) return 'orphaning';
   return finalizers.includes(foregroundFinalizer) ? 'waiting' : 'live';
 }
 
-/** An identity without its UID, as a key. */
+/** Kind and name as a key, without the UID. */
 export const placeOf = ({ apiVersion, kind, namespace, name }: Identity): string =>
   [apiVersion, kind, namespace, name].join('\n');
 
-/** Whether a reference spells its owner as the owner is known. */
-export const isSpelledAs = (reference: OwnerReference, owner: Omit<Identity, 'namespace'>): boolean =>
+/** Whether a reference matches the kind, name and UID of an owner. */
+export const refersTo = (reference: OwnerReference, owner: Omit<Identity, 'namespace'>): boolean =>
   reference.uid === owner.uid &&
   reference.name === owner.name &&
   reference.kind === owner.kind &&
   reference.apiVersion === owner.apiVersion;
 
-/** Whether an object of one namespace may own one of another: cluster-scoped owners may own everything. */
+/** Whether an owner is cluster-scoped or in the namespace of the dependent. */
 export const mayOwn = (owner: Identity, dependent: Identity): boolean =>
   owner.namespace === '' || owner.namespace === dependent.namespace;

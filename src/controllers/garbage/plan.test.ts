@@ -4,19 +4,19 @@ import { suite, test } from 'node:test';
 import type { OwnerReference } from '../../api/metadata.ts';
 import type { Action, Policy } from './action.ts';
 import type { Given, Traits } from './testing/object.ts';
-import { blockingRef, graphOf, knowledge, object, ref } from './testing/object.ts';
+import { blockingRef, graphOf, lookupWith, object, ref } from './testing/object.ts';
 import type { Mode } from './node.ts';
 import { plan } from './plan.ts';
 
-/** What is planned for `item`, in a line each. */
+/** The planned actions for `item`, one per line. */
 interface Row {
   readonly name: string;
   readonly item: Traits;
-  /** Seen before the item. */
+  /** Observed before the item. */
   readonly others?: readonly Given[];
-  /** UIDs deleted after everything was seen. */
-  readonly gone?: readonly string[];
-  readonly answers?: Readonly<Record<string, Mode | 'absent'>>;
+  /** UIDs deleted afterwards. */
+  readonly deleted?: readonly string[];
+  readonly results?: Readonly<Record<string, Mode | 'absent'>>;
   readonly want: readonly string[];
 }
 
@@ -27,7 +27,7 @@ const dependent = (owner: OwnerReference, traits: Traits = {}): Given =>
 
 const deletes = (policy: Policy): string => `delete item ${policy} if item@1`;
 const keeps = (...owners: readonly string[]): string => `patch item [${owners.join(' ')}] if item@1`;
-const asks = (owner: string, namespace = 'shop'): string => `ask about ${owner} in ${namespace}`;
+const looksUp = (owner: string, namespace = 'shop'): string => `look up ${owner} in ${namespace}`;
 
 function lineOf(action: Action): string {
   switch (action.type) {
@@ -45,8 +45,8 @@ function lineOf(action: Action): string {
       const { uid, resourceVersion, finalizers } = action.body.metadata;
       return `finalizers of ${action.target.name} [${finalizers.join(' ')}] if ${uid}@${resourceVersion}`;
     }
-    case 'ask':
-      return `ask about ${action.owner.name} in ${action.owner.namespace}`;
+    case 'lookup':
+      return `look up ${action.owner.name} in ${action.owner.namespace}`;
     case 'event':
       return `${action.reason}: ${action.message}`;
     case 'nothing':
@@ -55,19 +55,19 @@ function lineOf(action: Action): string {
 }
 
 function check(rows: readonly Row[]): void {
-  for (const { name, item, others = [], gone = [], answers = {}, want } of rows) {
+  for (const { name, item, others = [], deleted = [], results = {}, want } of rows) {
     test(name, () => {
       const graph = graphOf([...others, object('item', item)]);
-      for (const uid of gone) graph.remove(uid);
-      assert.deepEqual(plan(graph, 'item', knowledge(answers)).map(lineOf), want);
+      for (const uid of deleted) graph.remove(uid);
+      assert.deepEqual(plan(graph, 'item', lookupWith(results)).map(lineOf), want);
     });
   }
 }
 
 suite('an object and its owners', () => {
   check([
-    { name: 'nobody owns it', item: {}, want: ['no-owners'] },
-    { name: 'its owner is there', item: { owners: [ref('a')] }, others: [object('a')], want: ['owned'] },
+    { name: 'it has no owner', item: {}, want: ['no-owners'] },
+    { name: 'its owner exists', item: { owners: [ref('a')] }, others: [object('a')], want: ['owned'] },
     {
       name: 'its owner is cluster-scoped',
       item: { owners: [ref('a', { kind: 'Node' })] },
@@ -76,7 +76,7 @@ suite('an object and its owners', () => {
     },
     { name: 'it owns itself', item: { owners: [ref('item')] }, want: ['owned'] },
     {
-      name: 'its owner is being deleted in the background, which keeps it until that is over',
+      name: 'its owner is being deleted in the background: keep it until the owner is gone',
       item: { owners: [ref('a')] },
       others: [object('a', { isTerminating: true, finalizers: ['example.org/hold'] })],
       want: ['owned'],
@@ -85,114 +85,119 @@ suite('an object and its owners', () => {
       name: 'its owner was deleted',
       item: { owners: [ref('a')] },
       others: [object('a')],
-      gone: ['a'],
+      deleted: ['a'],
       want: [deletes('Background')],
     },
     {
       name: 'its owner was deleted, and it has dependents',
       item: { owners: [ref('a')] },
       others: [object('a'), dependent(ref('item'))],
-      gone: ['a'],
+      deleted: ['a'],
       want: [deletes('Background')],
     },
     {
       name: 'its owner was deleted together with its kind',
       item: { owners: [ref('a', { kind: 'Lost' })] },
       others: [object('a', { kind: 'Lost' })],
-      gone: ['a'],
+      deleted: ['a'],
       want: [deletes('Background')],
     },
     {
-      name: 'its owner was deleted, and it bears the orphan finalizer already',
+      name: 'its owner was deleted, and it has the orphan finalizer',
       item: { owners: [ref('a')], finalizers: ['orphan'] },
       others: [object('a')],
-      gone: ['a'],
+      deleted: ['a'],
       want: [deletes('Orphan')],
     },
     {
-      name: 'its owner was deleted, and it bears the foreground finalizer already',
+      name: 'its owner was deleted, and it has the foreground finalizer',
       item: { owners: [ref('a')], finalizers: ['foregroundDeletion'] },
       others: [object('a')],
-      gone: ['a'],
+      deleted: ['a'],
       want: [deletes('Foreground')],
     },
     {
-      name: 'one of two owners was deleted: only the reference goes',
+      name: 'one of two owners was deleted: remove the reference',
       item: { owners: [blockingRef('a'), ref('b')] },
       others: [object('a'), object('b')],
-      gone: ['b'],
+      deleted: ['b'],
       want: [keeps('a!')],
     },
     {
       name: 'both owners were deleted',
       item: { owners: [ref('a'), ref('b')] },
       others: [object('a'), object('b')],
-      gone: ['a', 'b'],
+      deleted: ['a', 'b'],
       want: [deletes('Background')],
     },
     {
       name: 'it is being deleted already',
       item: { owners: [ref('a')], isTerminating: true, finalizers: ['example.org/hold'] },
       others: [object('a')],
-      gone: ['a'],
+      deleted: ['a'],
       want: ['terminating'],
     },
-    { name: 'it is not there any more', item: { owners: [ref('a')] }, gone: ['item'], want: ['not-seen'] },
+    { name: 'it no longer exists', item: { owners: [ref('a')] }, deleted: ['item'], want: ['not-observed'] },
   ]);
 });
 
 suite('an owner that was never seen', () => {
   check([
-    { name: 'is asked about where the object is', item: { owners: [ref('a')] }, want: [asks('a')] },
+    { name: 'is looked up in the namespace of the object', item: { owners: [ref('a')] }, want: [looksUp('a')] },
     {
-      name: 'is asked about outside of namespaces if it is cluster-scoped',
+      name: 'is looked up without a namespace if it is cluster-scoped',
       item: { owners: [ref('a', { kind: 'Node' })] },
-      want: [asks('a', '')],
+      want: [looksUp('a', '')],
     },
     {
-      name: 'is asked about even beside one that is there, to strip the reference if need be',
+      name: 'is looked up even if another owner exists, to remove the reference if necessary',
       item: { owners: [ref('a'), ref('b'), ref('c')] },
       others: [object('b')],
-      want: [asks('a'), asks('c')],
+      want: [looksUp('a'), looksUp('c')],
     },
     {
-      name: 'is not there',
+      name: 'does not exist',
       item: { owners: [ref('a')] },
-      answers: { a: 'absent' },
+      results: { a: 'absent' },
       want: [deletes('Background')],
     },
     {
-      name: 'is not there, but another is',
+      name: 'does not exist, but another owner does',
       item: { owners: [ref('a'), ref('b')] },
       others: [object('b')],
-      answers: { a: 'absent' },
+      results: { a: 'absent' },
       want: [keeps('b')],
     },
-    { name: 'is there: ask again later', item: { owners: [ref('a')] }, answers: { a: 'live' }, want: ['owner-unseen'] },
     {
-      name: 'is there and waits for its dependents',
+      name: 'exists: look up again later',
       item: { owners: [ref('a')] },
-      answers: { a: 'waiting' },
+      results: { a: 'live' },
+      want: ['owner-not-observed'],
+    },
+    {
+      name: 'exists and waits for its dependents',
+      item: { owners: [ref('a')] },
+      results: { a: 'waiting' },
       want: [deletes('Background')],
     },
     {
-      name: 'is there and lets go of its dependents',
+      name: 'exists and orphans its dependents',
       item: { owners: [ref('a')] },
-      answers: { a: 'orphaning' },
+      results: { a: 'orphaning' },
       want: [keeps()],
     },
     {
-      name: 'is of a kind that nobody knows: nothing is judged',
+      name: 'is of an unknown kind: nothing is decided',
       item: { owners: [ref('a', { kind: 'Lost' }), ref('b')] },
       others: [object('b')],
-      gone: ['b'],
+      deleted: ['b'],
       want: ['unknown-owner-kind'],
     },
     {
       name: 'is another object of that name: the UID decides',
       item: { owners: [ref('a', { uid: 'older' })] },
       others: [object('a')],
-      want: [asks('a')],
+      want: [looksUp('a')],
     },
   ]);
 });
@@ -200,27 +205,27 @@ suite('an owner that was never seen', () => {
 suite('a reference that misspells its owner', () => {
   check([
     {
-      name: 'is looked up as it is spelled',
+      name: 'is looked up as referenced',
       item: { owners: [ref('a', { kind: 'Secret' })] },
       others: [object('a')],
-      want: [asks('a')],
+      want: [looksUp('a')],
     },
     {
-      name: 'dangles if nothing is there',
+      name: 'dangles if the lookup finds nothing',
       item: { owners: [ref('a', { name: 'other' })] },
       others: [object('a')],
-      answers: { a: 'absent' },
+      results: { a: 'absent' },
       want: [deletes('Background')],
     },
     {
-      name: 'is good if the object is served under both spellings',
+      name: 'is solid if the object is served with both API versions',
       item: { owners: [ref('a', { kind: 'Secret' })] },
       others: [object('a')],
-      answers: { a: 'live' },
+      results: { a: 'live' },
       want: ['owned'],
     },
     {
-      name: 'is let go of all the same',
+      name: 'is removed when the owner orphans its dependents',
       item: { owners: [ref('a', { name: 'other' })] },
       others: [object('a', orphaning)],
       want: [keeps()],
@@ -234,13 +239,13 @@ suite('namespaces', () => {
     `does not exist in namespace "${namespace}"`;
   check([
     {
-      name: 'an owner in another namespace is no owner',
+      name: 'an owner in another namespace does not keep the object',
       item: { owners: [ref('a')] },
       others: [object('a', { namespace: 'bank' })],
       want: [refusal('a', 'shop'), deletes('Background')],
     },
     {
-      name: 'beside a true owner only the reference goes',
+      name: 'with another solid owner only the reference is removed',
       item: { owners: [ref('a'), ref('b')] },
       others: [object('a', { namespace: 'bank' }), object('b')],
       want: [refusal('a', 'shop'), keeps('b')],
@@ -251,34 +256,34 @@ suite('namespaces', () => {
       want: [refusal('a', ''), 'unresolvable-owner'],
     },
     {
-      name: 'not even when that owner was seen to go',
+      name: 'not even if the deletion of that owner was observed',
       item: { kind: 'Node', owners: [ref('a')] },
       others: [dependent(ref('a')), object('a')],
-      gone: ['a'],
+      deleted: ['a'],
       want: [refusal('a', ''), 'unresolvable-owner'],
     },
     {
-      name: 'nor when its other owners are gone',
+      name: 'nor if its other owners are gone',
       item: { kind: 'Node', owners: [ref('b', { kind: 'Node' }), ref('a')] },
       others: [object('b', { kind: 'Node' }), object('a')],
-      gone: ['b'],
+      deleted: ['b'],
       want: [refusal('a', ''), 'unresolvable-owner'],
     },
     {
-      name: 'a cluster-scoped object goes with its cluster-scoped owner',
+      name: 'a cluster-scoped object is deleted with its cluster-scoped owner',
       item: { kind: 'Node', owners: [ref('a', { kind: 'Node' })] },
       others: [object('a', { kind: 'Node' }), dependent(ref('a', { kind: 'Node' }))],
-      gone: ['a'],
+      deleted: ['a'],
       want: [deletes('Background')],
     },
     {
-      name: 'a foreign object does not hold up a foreground deletion',
+      name: 'an object in another namespace does not block a foreground deletion',
       item: waiting,
       others: [dependent(blockingRef('item'), { namespace: 'bank' })],
       want: ['finalizers of item [] if item@1'],
     },
     {
-      name: 'a foreign object does not hold up the letting go of dependents',
+      name: 'an object in another namespace does not block orphaning',
       item: orphaning,
       others: [dependent(ref('item'), { kind: 'Node' })],
       want: ['finalizers of item [] if item@1'],
@@ -288,9 +293,9 @@ suite('namespaces', () => {
 
 suite('foreground deletion', () => {
   check([
-    { name: 'ends when there are no dependents', item: waiting, want: ['finalizers of item [] if item@1'] },
+    { name: 'completes without dependents', item: waiting, want: ['finalizers of item [] if item@1'] },
     {
-      name: 'leaves the finalizers of others',
+      name: 'keeps foreign finalizers',
       item: { isTerminating: true, finalizers: ['example.org/a', 'foregroundDeletion', 'example.org/b'] },
       want: ['finalizers of item [example.org/a example.org/b] if item@1'],
     },
@@ -313,52 +318,52 @@ suite('foreground deletion', () => {
       want: ['finalizers of item [] if item@1'],
     },
     {
-      name: 'ends when the last blocking dependent has gone',
+      name: 'completes when the last blocking dependent is gone',
       item: waiting,
       others: [dependent(blockingRef('item'))],
-      gone: ['child'],
+      deleted: ['child'],
       want: ['finalizers of item [] if item@1'],
     },
     {
-      name: 'takes a dependent along',
+      name: 'deletes a dependent',
       item: { owners: [blockingRef('a')] },
       others: [object('a', waiting)],
       want: [deletes('Background')],
     },
     {
-      name: 'takes a dependent along that does not block it',
+      name: 'deletes a dependent that does not block it',
       item: { owners: [ref('a')] },
       others: [object('a', waiting)],
       want: [deletes('Background')],
     },
     {
-      name: 'goes on below a dependent that has dependents',
+      name: 'continues in the foreground for a dependent with dependents',
       item: { owners: [blockingRef('a')] },
       others: [object('a', waiting), dependent(ref('item'))],
       want: [deletes('Foreground')],
     },
     {
-      name: 'goes on even if the orphan finalizer was put on the dependent',
+      name: 'continues even if the dependent has the orphan finalizer',
       item: { owners: [blockingRef('a')], finalizers: ['orphan'] },
       others: [object('a', waiting), dependent(ref('item'))],
       want: [deletes('Foreground')],
     },
     {
-      name: 'lets go of a dependent that has another owner',
+      name: 'removes the reference of a dependent with another owner',
       item: { owners: [blockingRef('a'), ref('b'), ref('c')] },
       others: [object('a', waiting), object('b'), object('c')],
-      gone: ['c'],
+      deleted: ['c'],
       want: [keeps('b')],
     },
     {
-      name: 'takes along what has only waiting and deleted owners',
+      name: 'deletes an object that has only waiting and deleted owners',
       item: { owners: [blockingRef('a'), ref('b')] },
       others: [object('a', waiting), object('b')],
-      gone: ['b'],
+      deleted: ['b'],
       want: [deletes('Background')],
     },
     {
-      name: 'of a ring opens it',
+      name: 'of a cycle breaks the cycle',
       item: { owners: [blockingRef('b')], ...waiting },
       others: [
         object('a', { owners: [blockingRef('item')], ...waiting }),
@@ -367,18 +372,18 @@ suite('foreground deletion', () => {
       want: [keeps('b')],
     },
     {
-      name: 'of an object that owns itself opens that ring too',
+      name: 'of an object that owns itself breaks that cycle',
       item: { owners: [blockingRef('item')], ...waiting },
       want: [keeps('item')],
     },
     {
-      name: 'of a chain is no ring',
+      name: 'of a chain is no cycle',
       item: { owners: [blockingRef('a')], ...waiting },
       others: [object('a', waiting), object('child', { owners: [blockingRef('item')], ...waiting })],
       want: ['waiting-for-dependents'],
     },
     {
-      name: 'under a ring is no part of it',
+      name: 'below a cycle is not part of it',
       item: { owners: [blockingRef('a')], ...waiting },
       others: [
         object('a', { owners: [blockingRef('b')], ...waiting }),
@@ -392,15 +397,15 @@ suite('foreground deletion', () => {
 
 suite('orphaning', () => {
   check([
-    { name: 'ends when there are no dependents', item: orphaning, want: ['finalizers of item [] if item@1'] },
+    { name: 'completes without dependents', item: orphaning, want: ['finalizers of item [] if item@1'] },
     {
-      name: 'waits until all dependents are let go of',
+      name: 'waits until all references are removed',
       item: orphaning,
       others: [dependent(ref('item'))],
       want: ['orphaning-dependents'],
     },
     {
-      name: 'takes the reference off',
+      name: 'removes the reference',
       item: { owners: [ref('a'), blockingRef('b')] },
       others: [object('a', orphaning), object('b')],
       want: [keeps('b!')],
@@ -412,52 +417,52 @@ suite('orphaning', () => {
       want: [keeps()],
     },
     {
-      name: 'saves the object from owners that are gone or wait',
+      name: 'keeps the object although other owners are gone or waiting',
       item: { owners: [ref('a'), ref('b'), ref('c')] },
       others: [object('a', orphaning), object('b', waiting), object('c')],
-      gone: ['c'],
+      deleted: ['c'],
       want: [keeps()],
     },
     {
-      name: 'does not wait for what is yet to be asked',
+      name: 'does not wait for lookups of other owners',
       item: { owners: [ref('a'), ref('b')] },
       others: [object('a', orphaning)],
       want: [keeps('b')],
     },
     {
-      name: 'takes the reference off an object that is being deleted',
+      name: 'removes the reference of an object that is being deleted',
       item: { owners: [ref('a')], isTerminating: true, finalizers: ['example.org/hold'] },
       others: [object('a', orphaning)],
       want: [keeps()],
     },
     {
-      name: 'comes first if both finalizers are there',
+      name: 'has precedence if both finalizers exist',
       item: { isTerminating: true, finalizers: ['foregroundDeletion', 'orphan'] },
       want: ['finalizers of item [foregroundDeletion] if item@1'],
     },
   ]);
 });
 
-test('a name that the graph has never heard of asks for nothing', () => {
-  assert.deepEqual(plan(graphOf([]), 'item', knowledge()).map(lineOf), ['not-seen']);
+test('plans nothing for an unknown UID', () => {
+  assert.deepEqual(plan(graphOf([]), 'item', lookupWith()).map(lineOf), ['not-observed']);
 });
 
-test('a lookup that found nothing answers for all dependents and is not repeated', () => {
+test('a lookup that found nothing applies to all dependents and is not repeated', () => {
   const graph = graphOf([object('item', { owners: [ref('a')] }), object('child', { owners: [ref('a')] })]);
-  const [question] = plan(graph, 'item', knowledge());
-  assert.ok(question?.type === 'ask');
+  const [question] = plan(graph, 'item', lookupWith());
+  assert.ok(question?.type === 'lookup');
   assert.deepEqual(graph.confirmAbsent(question.owner), ['item', 'child']);
-  for (const uid of ['item', 'child']) assert.equal(plan(graph, uid, knowledge())[0]?.type, 'delete');
+  for (const uid of ['item', 'child']) assert.equal(plan(graph, uid, lookupWith())[0]?.type, 'delete');
 });
 
-test('a lookup at one place says nothing about another', () => {
+test('a lookup applies only to the same kind, namespace and name', () => {
   const graph = graphOf([
     object('item', { owners: [ref('a')] }),
     object('child', { owners: [ref('a')], namespace: 'bank' }),
     object('third', { owners: [ref('a', { name: 'b' })] }),
   ]);
   assert.deepEqual(graph.confirmAbsent({ ...ref('a'), namespace: 'bank' }), ['child']);
-  assert.deepEqual(plan(graph, 'child', knowledge()).map(lineOf), ['delete child Background if child@1']);
-  assert.deepEqual(plan(graph, 'item', knowledge()).map(lineOf), [asks('a')]);
-  assert.deepEqual(plan(graph, 'third', knowledge()).map(lineOf), [asks('b')]);
+  assert.deepEqual(plan(graph, 'child', lookupWith()).map(lineOf), ['delete child Background if child@1']);
+  assert.deepEqual(plan(graph, 'item', lookupWith()).map(lineOf), [looksUp('a')]);
+  assert.deepEqual(plan(graph, 'third', lookupWith()).map(lineOf), [looksUp('b')]);
 });

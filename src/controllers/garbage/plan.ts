@@ -3,68 +3,68 @@ import { deleteWith, nothing, patchOwners, removeFinalizer, warnOfNamespace } fr
 import type { OwnershipGraph } from './graph.ts';
 import type { Node } from './node.ts';
 import { foregroundFinalizer, orphanFinalizer } from './node.ts';
-import type { Judged, Knowledge, Standing } from './standing.ts';
-import { judge } from './standing.ts';
+import type { ClassifiedReference, OwnerLookup, OwnerState } from './classify.ts';
+import { classify } from './classify.ts';
 
-/** Standings that keep an object alive. */
-const holding: readonly Standing[] = ['solid', 'unseen'];
-/** Standings that a reference is taken off for, once it is certain that the object lives on. */
-const spent: readonly Standing[] = ['orphaning', 'waiting', 'dangling', 'refused'];
+/** States of owners that keep an object. */
+const keepsAlive: readonly OwnerState[] = ['solid', 'not-observed'];
+/** States of references that are removed when another owner keeps the object. */
+const removable: readonly OwnerState[] = ['orphaning', 'waiting', 'dangling', 'wrong-namespace'];
 
 /**
- * What to do for one object, by what it and its owners are now. Each object is judged alone: an owner that waits for its
- * dependents or lets go of them only ever looks at whether any is left, and its dependents do the rest for themselves.
+ * Plans the actions for one object from its own state and that of its owners. An owner that is being deleted only checks
+ * whether it has dependents left; deleting or orphaning a dependent is part of the plan of the dependent.
  */
-export function plan(graph: OwnershipGraph, uid: string, knowledge: Knowledge): readonly Action[] {
+export function plan(graph: OwnershipGraph, uid: string, lookup: OwnerLookup): readonly Action[] {
   const node = graph.node(uid);
-  if (node?.sight !== 'seen') return [nothing('not-seen')];
-  const judged = node.owners.map((reference) => judge(graph, node, reference, knowledge));
-  // Before all else, and whatever else there is to learn: what an owner lets go of lives on, and the owner waits for it.
-  if (judged.some(({ standing }) => standing === 'orphaning')) return [stripSpent(node, judged)];
-  if (node.isTerminating) return [planEnding(graph, node)];
-  if (judged.length === 0) return [nothing('no-owners')];
-  const warnings = judged
-    .filter(({ standing }) => standing === 'refused' || standing === 'unresolvable')
+  if (node?.presence !== 'observed') return [nothing('not-observed')];
+  const references = node.owners.map((reference) => classify(graph, node, reference, lookup));
+  // First, and without lookups: the deletion of the owner waits until the reference is removed.
+  if (references.some(({ state }) => state === 'orphaning')) return [removeReferences(node, references)];
+  if (node.isTerminating) return [planDeletion(graph, node)];
+  if (references.length === 0) return [nothing('no-owners')];
+  const warnings = references
+    .filter(({ state }) => state === 'wrong-namespace' || state === 'unresolvable')
     .map(({ reference }) => warnOfNamespace(node, reference));
-  return [...warnings, ...planOwned(node, judged)];
+  return [...warnings, ...planOwned(node, references)];
 }
 
-/** What an object that is being deleted needs from the collector. */
-function planEnding(graph: OwnershipGraph, node: Node): Action {
+/** Plans an object that is being deleted. */
+function planDeletion(graph: OwnershipGraph, node: Node): Action {
   if (node.mode === 'live') return nothing('terminating');
   if (node.mode === 'orphaning') {
     return node.dependents.size > 0 ? nothing('orphaning-dependents') : removeFinalizer(node, orphanFinalizer);
   }
   if (node.blocking.size === 0) return removeFinalizer(node, foregroundFinalizer);
-  return waitsForItself(graph, node) ? unblockOwners(node) : nothing('waiting-for-dependents');
+  return isInDeletionCycle(graph, node) ? unblockOwners(node) : nothing('waiting-for-dependents');
 }
 
-/** What becomes of an object that has owners. */
-function planOwned(node: Node, judged: readonly Judged[]): readonly Action[] {
-  const has = (standing: Standing): boolean => judged.some((one) => one.standing === standing);
+/** Plans an object with owners. */
+function planOwned(node: Node, references: readonly ClassifiedReference[]): readonly Action[] {
+  const has = (standing: OwnerState): boolean => references.some((one) => one.state === standing);
   if (has('unresolvable')) return [nothing('unresolvable-owner')];
   if (has('unknown-kind')) return [nothing('unknown-owner-kind')];
-  const questions = judged.filter(({ standing }) => standing === 'ask');
-  if (questions.length > 0) return questions.map(({ owner }) => ({ type: 'ask', target: node.identity, owner }));
-  if (judged.some(({ standing }) => holding.includes(standing))) {
-    // References to waiting owners go too: the owner would wait for ever for an object that lives on.
-    if (judged.some(({ standing }) => spent.includes(standing))) return [stripSpent(node, judged)];
-    return [nothing(has('unseen') ? 'owner-unseen' : 'owned')];
+  const lookups = references.filter(({ state }) => state === 'lookup');
+  if (lookups.length > 0) return lookups.map(({ owner }) => ({ type: 'lookup', target: node.identity, owner }));
+  if (references.some(({ state }) => keepsAlive.includes(state))) {
+    // Includes references to waiting owners, which would otherwise wait forever for this object.
+    if (references.some(({ state }) => removable.includes(state))) return [removeReferences(node, references)];
+    return [nothing(has('not-observed') ? 'owner-not-observed' : 'owned')];
   }
   if (has('waiting') && node.dependents.size > 0) return [deleteWith(node, 'Foreground')];
   return [deleteWith(node, policyOf(node))];
 }
 
-/** A policy that was put on the object before anybody deleted it is honoured. */
+/** Respects a deletion policy that was set on the object as a finalizer. */
 function policyOf({ finalizers }: Node): Policy {
   if (finalizers.includes(orphanFinalizer)) return 'Orphan';
   return finalizers.includes(foregroundFinalizer) ? 'Foreground' : 'Background';
 }
 
-const stripSpent = (node: Node, judged: readonly Judged[]): Action =>
+const removeReferences = (node: Node, references: readonly ClassifiedReference[]): Action =>
   patchOwners(
     node,
-    judged.filter(({ standing }) => !spent.includes(standing)).map(({ reference }) => reference),
+    references.filter(({ state }) => !removable.includes(state)).map(({ reference }) => reference),
   );
 
 const unblockOwners = (node: Node): Action =>
@@ -74,17 +74,17 @@ const unblockOwners = (node: Node): Action =>
   );
 
 /**
- * Whether an object that waits for its dependents is, through owners that wait too, one of those it waits for. It looks
- * upwards only, where there are few: an object has a handful of owners, but may have any number of dependents.
+ * Whether foreground deletions wait for each other in a cycle through this object. Follows owners, of which an object has
+ * few, and not dependents.
  */
-function waitsForItself(graph: OwnershipGraph, start: Node): boolean {
-  const above = new Set([start]);
-  for (const node of above) {
+function isInDeletionCycle(graph: OwnershipGraph, start: Node): boolean {
+  const ancestors = new Set([start]);
+  for (const node of ancestors) {
     for (const { uid } of node.owners) {
       const owner = graph.node(uid);
       if (owner?.mode !== 'waiting' || !owner.blocking.has(node)) continue;
       if (owner === start) return true;
-      above.add(owner);
+      ancestors.add(owner);
     }
   }
   return false;

@@ -12,7 +12,7 @@ import type { Informer } from '../../client/informer.ts';
 import { unlessAborted } from '../../client/unless-aborted.ts';
 import type { Caches } from '../caches.ts';
 
-/** A kind whose objects can be collected, and the cache of their metadata. */
+/** A kind whose objects can be deleted, and the cache of their metadata. */
 export interface Collectable {
   readonly kind: Kind;
   readonly cache: Informer<ApiObject, string>;
@@ -22,16 +22,16 @@ export interface ServedKindsOptions {
   readonly client: Client;
   readonly caches: Caches;
   readonly onError: (error: unknown) => void;
-  /** Told after every look that got through. */
+  /** Called after every successful discovery. */
   readonly onSuccess?: () => void;
   readonly clock?: Clock;
-  /** Between two looks at what is served; default 30 s. */
+  /** Interval of discovery; default 30 s. */
   readonly periodMs?: number;
 }
 
 /**
- * The kinds that the server serves, found by asking it, so that those it learns of later are collected too. A kind is
- * never given up: one that discovery does not name for a while still has its objects.
+ * The kinds that the server serves, by periodic discovery, so that new CRDs are included. A kind is never removed, because
+ * its objects still exist if discovery omits it temporarily.
  */
 export class ServedKinds {
   readonly #options: ServedKindsOptions;
@@ -48,12 +48,12 @@ export class ServedKinds {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Looks for kinds, and keeps their caches filled, until the signal fires. */
+  /** Discovers kinds and starts their caches until the signal fires. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, onError, onSuccess, periodMs = 30_000 } = this.#options;
     while (!signal.aborted) {
       try {
-        for (const served of await discover(client, signal)) this.#take(served);
+        for (const served of await discover(client, signal)) this.#add(served);
         this.#hasDiscovered = true;
         this.#discovered.resolve();
         onSuccess?.();
@@ -65,18 +65,18 @@ export class ServedKinds {
     }
   }
 
-  /** Resolves when everything that is served has been seen; rejects when the signal fires before. */
+  /** Resolves when the caches of all served kinds have synced; rejects if the signal fires first. */
   async synced(signal: AbortSignal): Promise<void> {
     await unlessAborted(this.#discovered.promise, signal);
     await Promise.all(Array.from(this.#collectable.values(), ({ cache }) => cache.synced(signal)));
   }
 
-  /** Whether nothing that is served is unseen. */
+  /** Whether the caches of all served kinds have synced. */
   get isComplete(): boolean {
     return this.#hasDiscovered && this.#collectable.values().every(({ cache }) => cache.hasSynced);
   }
 
-  /** Tells of every kind there is, and of each that comes, until the returned function is called. */
+  /** Calls `listener` for every known and every new kind. Returns a function that unsubscribes. */
   subscribe(listener: (found: Collectable) => void): () => void {
     this.#listeners.add(listener);
     for (const each of this.#collectable.values()) listener(each);
@@ -88,9 +88,9 @@ export class ServedKinds {
     return this.#named.get(`${apiVersion} ${kind}`);
   }
 
-  #take(served: ServedKind): void {
+  #add(served: ServedKind): void {
     const name = `${apiVersionOf(served)} ${served.kind}`;
-    // Some resources have no kind of their own, only subresources.
+    // Some discovery entries have only subresources and no kind.
     if (served.kind === '' || this.#named.has(name)) return;
     const kind = kindFor(served.group, served.version, served.plural) ?? unknownKind(served);
     this.#named.set(name, kind);
@@ -104,7 +104,7 @@ export class ServedKinds {
   }
 }
 
-/** A kind of which nothing but metadata is read. */
+/** A kind of which only the metadata is read. */
 const unknownKind = ({ group, version, kind, plural, namespaced }: ServedKind): Kind =>
   defineKind({
     group,
@@ -113,6 +113,6 @@ const unknownKind = ({ group, version, kind, plural, namespaced }: ServedKind): 
     plural,
     namespaced,
     custom: true,
-    schema: objectSchema(kind, 'A kind that is known by its metadata only.', {}, { open: true }),
+    schema: objectSchema(kind, 'A kind of which only the metadata is known.', {}, { open: true }),
     nameErrors: () => [],
   });

@@ -11,18 +11,18 @@ import { hasStatusCode } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
 import { Expectations } from '../../client/expectations.ts';
 import { logRetry, runController } from '../../client/controller.ts';
-import { onSliceChange } from '../slice-changes.ts';
+import { onSliceChange } from '../event-handlers.ts';
 import { writeSlices } from '../slice-writer.ts';
-import { withoutSrvName } from '../target-ports.ts';
+import { gatesWithoutSrvName } from '../target-ports.ts';
 import { EventDeduplicator } from '../../client/event-correlator.ts';
 import type { Plan } from './plan.ts';
 import { managedBy, plan } from './plan.ts';
 
-/** Mirrors the Endpoints that people and programs keep until the signal fires. */
+/** Mirrors Endpoints without a selector into EndpointSlices until the signal fires. */
 export const runMirroring = (context: ControllerContext, signal: AbortSignal): Promise<void> =>
   new MirroringController(context).run(signal);
 
-/** How long after somebody else changed a mirror it is set right again. */
+/** The delay of repairs after foreign writes. */
 const repairDelayMs = 1000;
 
 class MirroringController {
@@ -30,9 +30,9 @@ class MirroringController {
   readonly #queue: WorkQueue;
   readonly #recorder: EventRecorder;
   readonly #writes = new Expectations();
-  readonly #told = new EventDeduplicator();
-  /** Endpoints → the revision of them for which the server dropped `srvServiceName`. */
-  readonly #unnamed = new Map<Key, string | undefined>();
+  readonly #deduplicator = new EventDeduplicator();
+  /** Endpoints → their revision when the server dropped `srvServiceName`. */
+  readonly #withoutSrvName = new Map<Key, string | undefined>();
 
   constructor(context: ControllerContext) {
     this.#context = context;
@@ -55,17 +55,19 @@ class MirroringController {
     const { caches, gates, options } = this.#context;
     if (this.#writes.isPending(key)) return { requeueAfterMs: repairDelayMs };
     const endpoints = caches.endpoints.get(key);
-    const isUnnamed = this.#unnamed.has(key) && this.#unnamed.get(key) === endpoints?.metadata.resourceVersion;
+    const dropsName =
+      this.#withoutSrvName.has(key) && this.#withoutSrvName.get(key) === endpoints?.metadata.resourceVersion;
     const planned = plan({
       endpoints,
       service: caches.services.get(key),
       slices: caches.slices.by('service', key),
-      gates: isUnnamed ? withoutSrvName(gates) : gates,
+      gates: dropsName ? gatesWithoutSrvName(gates) : gates,
       maxEndpointsPerSubset: options.mirroringMaxEndpointsPerSubset ?? 1000,
     });
-    if (endpoints === undefined) this.#forget(key);
+    if (endpoints === undefined) this.#delete(key);
     else
-      for (const event of this.#told.fresh(key, planned.events)) this.#recorder.record(endpointsKind, endpoints, event);
+      for (const event of this.#deduplicator.fresh(key, planned.events))
+        this.#recorder.record(endpointsKind, endpoints, event);
     await this.#write(key, endpoints, { planned, signal });
   }
 
@@ -80,16 +82,17 @@ class MirroringController {
     this.#writes.begin(key);
     try {
       const written = await writeSlices(key, planned, { client, writes: this.#writes, signal, onWrite });
-      if (written.dropsSrvName) this.#unnamed.set(key, endpoints?.metadata.resourceVersion);
+      if (written.dropsSrvName) this.#withoutSrvName.set(key, endpoints?.metadata.resourceVersion);
     } catch (error) {
-      if (endpoints !== undefined && !signal.aborted && !hasStatusCode(error, 409)) this.#fail(endpoints, error);
+      if (endpoints !== undefined && !signal.aborted && !hasStatusCode(error, 409))
+        this.#recordFailure(endpoints, error);
       throw error;
     } finally {
       if (this.#writes.end(key)) this.#queue.addAfter(key, repairDelayMs);
     }
   }
 
-  #fail(endpoints: Endpoints, error: unknown): void {
+  #recordFailure(endpoints: Endpoints, error: unknown): void {
     const { namespace, name } = endpoints.metadata;
     const message = `Error updating EndpointSlices for Endpoints ${namespace}/${name}: ${messageOf(error)}`;
     this.#recorder.record(endpointsKind, endpoints, {
@@ -99,12 +102,12 @@ class MirroringController {
     });
   }
 
-  #forget(key: Key): void {
-    this.#told.delete(key);
-    this.#unnamed.delete(key);
+  #delete(key: Key): void {
+    this.#deduplicator.delete(key);
+    this.#withoutSrvName.delete(key);
   }
 
-  /** What can change a mirror. Mirrors that are left over from Endpoints that went are found at the beginning. */
+  /** Existing slices are enqueued at the start, to find mirrors whose Endpoints were deleted meanwhile. */
   #subscribe(): readonly (() => void)[] {
     const { caches, options } = this.#context;
     const batchMs = options.mirroringEndpointUpdatesBatchPeriodMs ?? 0;
@@ -119,12 +122,12 @@ class MirroringController {
         writes: this.#writes,
         queue,
         repairDelayMs: Math.max(repairDelayMs, batchMs),
-        atFirst: (key) => queue.add(key),
+        onInitial: (key) => queue.add(key),
       }),
     ];
   }
 
-  /** A Service decides by its selector alone. */
+  /** Only the selector of a Service matters. */
   #onServiceChange(enqueue: (service: Service) => void): () => void {
     return this.#context.caches.services.subscribe({
       added: enqueue,

@@ -26,7 +26,7 @@ const planned = (observed: Partial<Observed>): Plan =>
 
 const nothing = { create: [], update: [], remove: [], events: [] };
 
-test('a mirror carries what the Endpoints say, and belongs to them', () => {
+test('a mirror has the content of the Endpoints and is owned by them', () => {
   const targetRef = { kind: 'Pod', name: 'db-0', namespace: 'shop' };
   const { create } = planned({
     endpoints: endpointsWith(
@@ -88,7 +88,7 @@ const refusals: readonly (readonly [string, Partial<Observed>])[] = [
     { endpoints: endpointsWith([one], { labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } }) },
   ],
   [
-    'they are the lock of a leader',
+    'they are a leader election lock',
     { endpoints: endpointsWith([one], { annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } }) },
   ],
   ['there is no Service', { service: undefined }],
@@ -96,18 +96,18 @@ const refusals: readonly (readonly [string, Partial<Observed>])[] = [
   ['there are no addresses', { endpoints: endpointsWith([]) }],
 ];
 for (const [name, observed] of refusals) {
-  test(`not mirrored, and existing mirrors removed, when ${name}`, () => {
+  test(`does not mirror, and deletes existing mirrors, if ${name}`, () => {
     const slices = applied([], planned({}));
     assert.deepEqual(planned({ ...observed, slices }), { ...nothing, remove: slices });
   });
 }
 
-test('the value of skip-mirror has to be true', () => {
+test('skip-mirror only applies with the value true', () => {
   const labels = { 'endpointslice.kubernetes.io/skip-mirror': 'yes' };
   assert.equal(planned({ endpoints: endpointsWith([one], { labels }) }).create.length, 1);
 });
 
-test('slices of others are not touched', () => {
+test('does not modify slices of other controllers', () => {
   const [slice] = applied([], planned({}));
   assert.ok(slice);
   const labels = {
@@ -118,7 +118,7 @@ test('slices of others are not touched', () => {
   assert.deepEqual(planned({ endpoints: undefined, slices: [other] }), nothing);
 });
 
-test('there is one slice for each family and list of ports, whatever the Service says about families', () => {
+test('creates one slice per family and list of ports, independent of the families of the Service', () => {
   const subsets: EndpointSubset[] = [
     { addresses: [{ ip: '192.0.2.1' }, { ip: '2001:DB8::1' }], ports: [{ name: 'a', port: 1 }] },
     { addresses: [{ ip: '192.0.2.1' }, { ip: '2001:DB8::1' }], ports: [{ name: 'b', port: 2 }] },
@@ -146,7 +146,7 @@ test('an address that is both ready and not ready on a port is not ready', () =>
   assert.deepEqual(create[0]?.endpoints, [{ addresses: ['192.0.2.1'], conditions: { ready: false } }]);
 });
 
-test('invalid addresses and those beyond the maximum are left out with an event, ready ones last', () => {
+test('skips invalid addresses and those beyond the maximum with an Event, ready ones last', () => {
   const { create, events } = planned({
     endpoints: endpointsWith([
       {
@@ -174,7 +174,7 @@ test('invalid addresses and those beyond the maximum are left out with an event,
   ]);
 });
 
-test('SRV-5 srvServiceName is copied while the gate is on, and a mirror is changed in its place', () => {
+test('SRV-5 copies srvServiceName while the gate is on, and updates a mirror in place', () => {
   const endpoints = endpointsWith([{ ...one, ports: [{ port: 88, srvServiceName: 'kerberos' }] }]);
   const on = applied([], planned({ endpoints }));
   assert.equal(on[0]?.ports?.[0]?.srvServiceName, 'kerberos');
@@ -183,7 +183,7 @@ test('SRV-5 srvServiceName is copied while the gate is on, and a mirror is chang
   assert.deepEqual(turned.update[0]?.ports, [{ name: '', protocol: 'TCP', port: 88 }]);
 });
 
-test('a second plan is empty; a changed address, label or annotation updates the mirror', () => {
+test('the plan is idempotent; a changed address, label or annotation updates the mirror', () => {
   const slices = applied([], planned({}));
   assert.deepEqual(planned({ slices }), nothing);
   const changes = [

@@ -1,47 +1,52 @@
-// What should be written for one Endpoints object that a person or program keeps: slices that say the same.
+// Plans the slices that mirror one Endpoints object of a user or program.
 import { isDeepStrictEqual } from 'node:util';
 
-import type { Gates } from '../../api/gates.ts';
-import type { Endpoints } from '../../api/kinds/core/endpoints/schema.ts';
-import type { Service } from '../../api/kinds/core/service/schema.ts';
+import type {
+  EndpointAddress,
+  EndpointPort as CorePort,
+  Endpoints,
+  EndpointSubset,
+} from '../../api/kinds/core/endpoints/schema.ts';
+import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
 import {
   managedByLabel,
   serviceNameLabel,
   triggerTimeAnnotation,
 } from '../../api/kinds/discovery/endpointslice/labels.ts';
-import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
-import { sameMap } from '../same-map.ts';
+import { byName, isOwnedBy, namePrefix, newSlice, ownedBy, portsKey, recycle, sameMap } from '../slices.ts';
 import type { SliceWrites } from '../slices.ts';
 import type { PlannedEvent } from '../../client/event-correlator.ts';
-import { byName, isOwnedBy, namePrefix, newSlice, ownedBy, portsKey, recycle } from '../slices.ts';
-import type { Mirror, Mirrored } from './mirrored.ts';
-import { mirrored } from './mirrored.ts';
+import { familyOf, canonicalAddress } from '../../api/addresses.ts';
+import type { Gates } from '../../api/gates.ts';
+import { withoutSrvName } from '../../api/srv-name.ts';
+import { repack } from '../subsets.ts';
 
-/** The value of the managed-by label on the slices that this controller writes; it touches no others. */
+/** The managed-by label of the slices that this controller owns. */
 export const managedBy = 'endpointslicemirroring-controller.k8s.io';
-/** On Endpoints, with the value `true`: not to be mirrored. */
+/** Disables mirroring of Endpoints with the value `true`. */
 const skipMirrorLabel = 'endpointslice.kubernetes.io/skip-mirror';
 
 const leaderAnnotation = 'control-plane.alpha.kubernetes.io/leader';
 const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Everything a plan depends on. */
+/** The input of a plan. */
 export interface Observed {
-  /** undefined: gone. */
+  /** undefined: they do not exist. */
   readonly endpoints: Endpoints | undefined;
   /** The Service of the same name; undefined if there is none. */
   readonly service: Service | undefined;
-  /** The slices whose label names this Service; those of other writers are ignored. */
+  /** The slices of this Service; those of other controllers are ignored. */
   readonly slices: readonly EndpointSlice[];
   readonly gates: Gates;
-  /** How many addresses of one subset are mirrored; 1000 by default. */
+  /** Maximum mirrored addresses per subset; default 1000. */
   readonly maxEndpointsPerSubset?: number;
 }
 
-/** The writes that make the mirrors of one Endpoints object right; all empty when they already are. */
+/** Empty if the mirrors are up to date. */
 export interface Plan extends SliceWrites {
-  /** To be recorded on the Endpoints. */
+  /** Events to record on the Endpoints. */
   readonly events: readonly PlannedEvent[];
 }
 
@@ -59,7 +64,7 @@ export function plan({ endpoints, service, slices, gates, maxEndpointsPerSubset:
   return { ...writes(endpoints, own, content.mirrors), events: eventsAbout(content, max) };
 }
 
-/** Endpoints of a Service with a selector have slices of their own, and a lock of a leader election needs none. */
+/** A Service with a selector has slices of its own, and leader election locks are no endpoints. */
 const isMirrored = ({ metadata: { labels, annotations } }: Endpoints, service: Service | undefined): boolean =>
   labels?.[skipMirrorLabel] !== 'true' &&
   annotations?.[leaderAnnotation] === undefined &&
@@ -89,14 +94,14 @@ const isCurrent = (existing: EndpointSlice, wanted: EndpointSlice): boolean =>
   sameMap(existing.metadata.annotations, wanted.metadata.annotations) &&
   isDeepStrictEqual(existing.endpoints, wanted.endpoints);
 
-/** The wanted content under the name and revision of the slice that is there. */
+/** The wanted content with the name and revision of the existing slice. */
 function inSliceOf(existing: EndpointSlice, { metadata, endpoints }: EndpointSlice): EndpointSlice {
   const { annotations: _annotations, ...kept } = existing.metadata;
   const { generateName: _prefix, ...wanted } = metadata;
   return { ...existing, metadata: { ...kept, ...wanted }, endpoints };
 }
 
-/** Everything that Endpoints say about themselves is said of the mirrors, but for what only their writer needs. */
+/** Copies the labels and annotations of the Endpoints, except those for their writer. */
 function metadataFor({ metadata }: Endpoints): ObjectMeta {
   const { name = '', namespace = '', labels } = metadata;
   const {
@@ -121,3 +126,59 @@ function eventsAbout({ invalid, beyondMax }: Mirrored, max: number): readonly Pl
     ...(beyondMax > 0 ? [{ type: 'Warning', reason: 'TooManyAddressesToMirror', message: tooMany } as const] : []),
   ];
 }
+
+/** The content of one slice. */
+interface Mirror {
+  readonly addressType: IpFamily;
+  readonly ports: readonly EndpointPort[];
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** The slices of an Endpoints object and the numbers of skipped addresses. */
+interface Mirrored {
+  readonly mirrors: readonly Mirror[];
+  readonly invalid: number;
+  readonly beyondMax: number;
+}
+
+/** One slice per subset and address family. The families of the Service do not matter. */
+function mirrored(subsets: readonly EndpointSubset[], max: number, gates: Gates): Mirrored {
+  const copiesSrvName = gates.enabled('SRVServiceName');
+  const mirrors: Mirror[] = [];
+  let invalid = 0;
+  let beyondMax = 0;
+  for (const subset of repack(subsets.map((each) => withPorts(each, copiesSrvName)))) {
+    const { addresses = [], notReadyAddresses = [], ports = [] } = subset;
+    const found: Record<IpFamily, Endpoint[]> = { IPv4: [], IPv6: [] };
+    // Ready addresses come first, so that others are skipped before them.
+    for (const [ready, list] of [[true, addresses] as const, [false, notReadyAddresses] as const]) {
+      for (const address of list) {
+        const family = familyOf(address.ip);
+        if (found.IPv4.length + found.IPv6.length >= max) beyondMax++;
+        else if (family === undefined) invalid++;
+        else found[family].push(endpointOf(address, ready));
+      }
+    }
+    for (const addressType of ['IPv4', 'IPv6'] as const) {
+      const endpoints = found[addressType];
+      if (endpoints.length > 0) mirrors.push({ addressType, ports: ports.map(portOf), endpoints });
+    }
+  }
+  return { mirrors, invalid, beyondMax };
+}
+
+/** Removes the field before subsets are grouped; otherwise two slices could have equal ports. */
+function withPorts(subset: EndpointSubset, copiesSrvName: boolean): EndpointSubset {
+  if (copiesSrvName || subset.ports === undefined) return subset;
+  return { ...subset, ports: subset.ports.map(withoutSrvName) };
+}
+
+const portOf = ({ name = '', protocol = 'TCP', ...rest }: CorePort): EndpointPort => ({ name, protocol, ...rest });
+
+const endpointOf = ({ ip, hostname, nodeName, targetRef }: EndpointAddress, ready: boolean): Endpoint => ({
+  addresses: [canonicalAddress(ip) ?? ip],
+  conditions: { ready },
+  ...(hostname ? { hostname } : {}),
+  ...(targetRef === undefined ? {} : { targetRef }),
+  ...(nodeName === undefined ? {} : { nodeName }),
+});

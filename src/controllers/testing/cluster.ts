@@ -1,4 +1,4 @@
-// A cluster for tests of the controllers: a client of their own whose writes are kept, and objects made in one line.
+// A cluster for tests of the controllers: records their writes and creates objects in one line.
 
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -21,7 +21,7 @@ import type { ApiRequest, Transport } from '../../client/transport.ts';
 import type { ControllersOptions } from '../controllers.ts';
 import { startControllers } from '../controllers.ts';
 
-/** A write that a process of controllers sent, and what became of it. */
+/** A write of a replica and its result. */
 export interface SentWrite {
   readonly who: string;
   readonly method: string;
@@ -29,27 +29,27 @@ export interface SentWrite {
   readonly status: number;
 }
 
-/** What happens to a request before it reaches the server; throws in place of an answer. */
+/** Called before a request is sent; may throw to fail it. */
 export type Disturb = (call: ApiRequest) => void;
 
-/** How a process differs from one that lives for ever. */
+/** Faults of a replica. */
 export interface ProcessOptions {
   readonly who?: string | undefined;
   readonly disturb?: Disturb | undefined;
-  /** It is killed when so many of its writes have reached the server, before it hears of the last. */
+  /** Kills the replica after this number of writes, before it receives the last response. */
   readonly dieAfterWrites?: number;
 }
 
-/** A process of controllers at work. */
+/** A running replica of the controllers. */
 export interface Process extends RunningPart {
   readonly metrics: Registry;
 }
 
-/** A server as tests of controllers use it. */
+/** A server with running controllers. */
 export class TestCluster {
   readonly #transport: () => Transport;
   readonly user: Client;
-  /** Every write of every process, Leases and Events left out. */
+  /** All writes of all replicas, except Leases and Events. */
   readonly writes: SentWrite[] = [];
 
   constructor(transport: () => Transport) {
@@ -76,14 +76,14 @@ export class TestCluster {
 
   service(name: string, spec: Partial<ServiceSpec> = {}, metadata: ObjectMeta = {}): Promise<Service> {
     const whole = { selector: { app: name }, ports: [{ port: 80, targetPort: 8080 }], ...spec };
-    // A cast since the server fills in the rest.
+    // A cast because the server sets the other fields.
     const object = { metadata: { name, namespace: 'default', ...metadata }, spec: whole } as unknown as Service;
     return this.user.create(serviceKind, object);
   }
 
   async pod(name: string, app: string, { ip, ready = true, node = '' }: PodState): Promise<Pod> {
     const spec = { containers: [{ name: 'c', image: 'i' }], ...(node === '' ? {} : { nodeName: node }) };
-    // A cast since the server fills in the rest.
+    // A cast because the server sets the other fields.
     const object = { metadata: { name, namespace: 'default', labels: { app } }, spec } as unknown as Pod;
     return this.setReady(await this.user.create(podKind, object), { ip, ready });
   }
@@ -119,7 +119,7 @@ export class TestCluster {
       .join(' ');
   }
 
-  /** The writes since the last time it was asked, such as `200 PUT endpoints/web`, sorted. */
+  /** The writes since the last call, such as `200 PUT endpoints/web`, sorted. */
   takeWrites(): readonly string[] {
     return this.writes
       .splice(0)
@@ -137,7 +137,7 @@ export class TestCluster {
       const isCounted = method !== 'GET' && !/\/(events|leases)(\/|$)/.test(path);
       if (isCounted) this.writes.push({ who, method, path, status: answer.status });
       if (isCounted && ++count === dieAfterWrites) dead.abort(new Error('killed'));
-      // A process that is dead when the answer comes does not hear it.
+      // A killed replica does not receive the response.
       dead.signal.throwIfAborted();
       return answer;
     };
@@ -163,7 +163,7 @@ interface WatchedOptions extends Required<ProcessOptions> {
 const withDead = (signal: AbortSignal | undefined, dead: AbortSignal): AbortSignal =>
   signal === undefined ? dead : AbortSignal.any([signal, dead]);
 
-/** Resolves when nothing was written for so many turns of the event loop, of which a machine that stands still has none. */
+/** Resolves when there were no writes for a number of event loop turns, which do not pass while the machine is paused. */
 export async function quiet(cluster: TestCluster, turns = 60): Promise<void> {
   for (let [still, before] = [0, -1]; still < turns; still++) {
     if (before !== cluster.writes.length) still = 0;

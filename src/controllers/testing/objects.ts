@@ -1,4 +1,4 @@
-// Objects for the tests of the controllers behind a Service, and a stand-in for the server that names and keeps them.
+// Objects for tests of the controllers, and a replacement for the server that applies plans.
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { Service, ServiceSpec } from '../../api/kinds/core/service/schema.ts';
@@ -27,7 +27,7 @@ export function serviceWithoutSelector(): Service {
   return { ...rest, spec: others };
 }
 
-/** What a test says about a Pod; the rest is a ready Pod on node `n1`. */
+/** Settings of a Pod; by default it is ready and on node `n1`. */
 export interface PodSettings {
   readonly ips?: readonly string[];
   readonly node?: string;
@@ -62,7 +62,7 @@ export function pod(name: string, settings: PodSettings = {}): Pod {
   return object as unknown as Pod;
 }
 
-/** Node name → a ready node in a zone with so many cores. */
+/** Node name → ready node with a zone and CPU. */
 export function nodes(
   zones: Readonly<Record<string, string>> = { n1: '' },
   cpu: Readonly<Record<string, string>> = {},
@@ -80,7 +80,7 @@ export function nodes(
   );
 }
 
-/** The slices after a plan is applied, as a server would keep them: new ones get a name. */
+/** The slices after a plan is applied; new slices get a name. */
 export function applied(slices: readonly EndpointSlice[], { create, update, remove }: SliceWrites): EndpointSlice[] {
   const removed = new Set(remove.map(({ metadata }) => metadata.name));
   const updated = new Map(update.map((slice) => [slice.metadata.name, slice]));

@@ -4,31 +4,31 @@ import { OwnershipGraph } from '../graph.ts';
 import type { Identity, Mode } from '../node.ts';
 import { modeOf } from '../node.ts';
 import type { Given } from './object.ts';
-import { knowledge } from './object.ts';
+import { lookupWith } from './object.ts';
 import { plan } from '../plan.ts';
 
-/** What happens to a cluster from the outside. */
+/** An operation of a user. */
 export type Operation =
   | { readonly type: 'delete'; readonly uid: string; readonly policy: Policy }
   | { readonly type: 'release' | 'touch'; readonly uid: string };
 
-/** A finalizer that is somebody else's business. */
+/** A foreign finalizer. */
 export const hold = 'example.org/hold';
 
 /**
- * A store, a watch per kind and the collector, each of which moves only when told to, so that a test decides what
- * happens in which order. Writes obey preconditions and finalizers as the server does.
+ * A store, a watch per kind and the collector, each of which advances only when the test calls it, so that the test controls
+ * the order of events. Writes respect preconditions and finalizers like the server.
  */
 export class SimulatedCluster {
   /** UID → object. */
   readonly objects = new Map<string, Given>();
   readonly graph = new OwnershipGraph();
-  /** Deletions by users that were carried out: UID → policy. */
+  /** Executed deletions by users: UID → policy. */
   readonly deletedByUsers = new Map<string, Policy>();
-  /** Called with each action before the store has carried it out. */
+  /** Called with each action before the store executes it. */
   onAction: (action: Action) => void = () => undefined;
 
-  /** Kind → what its watch has yet to deliver. */
+  /** Kind → undelivered watch events. */
   readonly #watches = new Map<string, (() => readonly string[])[]>();
   readonly #queue = new Set<string>();
   #revision = 0;
@@ -37,12 +37,12 @@ export class SimulatedCluster {
     for (const each of objects) this.#write(each);
   }
 
-  /** Delivers everything that the watches hold. */
+  /** Delivers all pending watch events. */
   sync(): void {
     for (const watch of this.#watches.values()) while (watch.length > 0) this.#deliver(watch);
   }
 
-  /** What could happen next, apart from operations. */
+  /** The possible next steps, except user operations. */
   moves(): readonly (() => void)[] {
     const watches = [...this.#watches.values()].filter((watch) => watch.length > 0);
     return [
@@ -73,19 +73,19 @@ export class SimulatedCluster {
 
   #reconcile(uid: string): void {
     this.#queue.delete(uid);
-    const answers: Record<string, Mode | 'absent'> = {};
+    const results: Record<string, Mode | 'absent'> = {};
     for (;;) {
-      const actions = plan(this.graph, uid, knowledge(answers));
-      for (const action of actions) this.#carryOut(uid, action, answers);
-      if (!actions.some(({ type }) => type === 'ask')) return;
+      const actions = plan(this.graph, uid, lookupWith(results));
+      for (const action of actions) this.#carryOut(uid, action, results);
+      if (!actions.some(({ type }) => type === 'lookup')) return;
     }
   }
 
-  #carryOut(uid: string, action: Action, answers: Record<string, Mode | 'absent'>): void {
+  #carryOut(uid: string, action: Action, results: Record<string, Mode | 'absent'>): void {
     this.onAction(action);
     switch (action.type) {
-      case 'ask':
-        answers[action.owner.uid] = this.#lookup(action.owner);
+      case 'lookup':
+        results[action.owner.uid] = this.#lookup(action.owner);
         return;
       case 'delete':
         return this.#ifUnchanged(uid, action.options.preconditions, (target) =>
@@ -100,8 +100,8 @@ export class SimulatedCluster {
           this.#finalize(target, action.body.metadata.finalizers),
         );
       case 'nothing':
-        // What only a lookup knows is looked up again until a watch has seen it too.
-        if (action.because === 'owner-unseen') this.#queue.add(uid);
+        // Looked up again until a watch delivers the owner.
+        if (action.because === 'owner-not-observed') this.#queue.add(uid);
         return;
       case 'event':
     }
@@ -114,7 +114,7 @@ export class SimulatedCluster {
     return 'absent';
   }
 
-  /** A conflict is not an error: the object is planned again. One that is gone needs nothing. */
+  /** After a conflict the object is planned again; a missing object needs nothing. */
   #ifUnchanged(uid: string, { resourceVersion }: Preconditions, write: (target: Given) => void): void {
     const target = this.objects.get(uid);
     if (target === undefined) return;

@@ -1,7 +1,7 @@
 import type { ObjectMeta, OwnerReference } from '../../../api/metadata.ts';
 import { OwnershipGraph } from '../graph.ts';
 import type { Identity } from '../node.ts';
-import type { Knowledge } from '../standing.ts';
+import type { OwnerLookup } from '../classify.ts';
 
 /** An object for tests: the name is the UID, so that tables read as graphs. */
 export interface Given {
@@ -9,7 +9,7 @@ export interface Given {
   readonly metadata: ObjectMeta;
 }
 
-/** How an object differs from a ConfigMap in namespace `shop` that nobody owns. */
+/** Differences from a ConfigMap in namespace `shop` without owners. */
 export interface Traits {
   readonly kind?: string;
   readonly namespace?: string;
@@ -26,10 +26,12 @@ const scopes: Readonly<Record<string, 'Namespaced' | 'Cluster'>> = {
   'v1 Node': 'Cluster',
 };
 
-/** A world in which every lookup is still to be made, but for `answers`: UID → answer. */
-export const knowledge = (answers: Readonly<Record<string, ReturnType<Knowledge['answerTo']>>> = {}): Knowledge => ({
+/** Lookups with the given results (UID → result); others are unknown. */
+export const lookupWith = (
+  results: Readonly<Record<string, ReturnType<OwnerLookup['resultFor']>>> = {},
+): OwnerLookup => ({
   scopeOf: (apiVersion, kind) => scopes[`${apiVersion} ${kind}`],
-  answerTo: ({ uid }) => answers[uid],
+  resultFor: ({ uid }) => results[uid],
 });
 
 /** An object with a name that is also its UID. */
@@ -62,7 +64,7 @@ export const ref = (name: string, traits: Partial<OwnerReference> = {}): OwnerRe
 /** A reference that a foreground deletion of the owner waits for. */
 export const blockingRef = (name: string): OwnerReference => ref(name, { blockOwnerDeletion: true });
 
-/** A graph that has seen these objects, in this order. */
+/** A graph of these objects, observed in this order. */
 export function graphOf(objects: readonly Given[]): OwnershipGraph {
   const graph = new OwnershipGraph();
   for (const { type, metadata } of objects) graph.observe(type, metadata);
