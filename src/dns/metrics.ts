@@ -1,7 +1,7 @@
 // Metrics of the server under CoreDNS' names and labels, so that its dashboards work.
 import type { Registry } from 'prom-client';
 
-import type { Counted, Labels } from '../metrics/collected.ts';
+import type { HistogramSample, Labels } from '../metrics/collected.ts';
 import { collectedCounter, collectedGauge, collectedHistogram } from '../metrics/collected.ts';
 import type { DnsStats, SingleCounter } from './transport/counters.ts';
 import type { RunningDns } from './transport/server.ts';
@@ -47,7 +47,7 @@ export function serverMetrics(registry: Registry, server: Pick<RunningDns, 'stat
   const histogram = (
     name: string,
     help: string,
-    of: (stats: DnsStats) => Readonly<Record<'udp' | 'tcp', Counted>>,
+    of: (stats: DnsStats) => Readonly<Record<'udp' | 'tcp', HistogramSample>>,
   ): void =>
     collectedHistogram(registry, name, help, () =>
       Object.entries(of(server.stats())).map(([proto, each]) => [{ ...labels, proto }, each]),

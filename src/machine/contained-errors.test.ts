@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
-/** A process of its own: the test runner listens for uncaught errors too. */
+/** A separate process, since the test runner handles uncaught errors too. */
 const program = `
   import { EventEmitter } from 'node:events';
   import { containErrors } from ${JSON.stringify(import.meta.resolve('./contained-errors.ts'))};

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * How many descriptors (files, sockets) this process may have open; undefined where that cannot be read. Node raises the
- * soft limit to the hard one when it starts, so both are the same.
+ * The limit of open descriptors (files, sockets) of this process; undefined if unknown. Node raises the soft limit to the
+ * hard one at its start, so both are equal.
  */
 export function descriptorLimit(): number | undefined {
   try {
@@ -15,22 +15,22 @@ export function descriptorLimit(): number | undefined {
 }
 
 /**
- * What a process keeps for its files, threads and own connections. Measured at rest: 27, and 23 for each cluster of `up`.
- * The rest is for what comes and goes: files that are replaced, probes, connections to upstreams and other clusters.
+ * Descriptors reserved for files, threads and own connections. Measured at rest: 27, and 23 per cluster of `up`. The rest
+ * is for temporary ones: replaced files, probes, connections to upstreams and other clusters.
  */
 const reserve = { process: 96, cluster: 40 } as const;
 
-/** What clients of a part can make it open, as shares of what is left. What runs alone has nearly all of it. */
+/** The shares of the remaining descriptors that clients of a part may use; `alone`: a part that runs alone. */
 const shares = { server: 0.35, dns: 0.15, proxy: 0.45, alone: 0.95 } as const;
 
-/** The least that the parts of one cluster can serve anything with. */
+/** The minimum with which the parts of one cluster can work. */
 const leastPerCluster = 160;
 
-/** Descriptors without which nothing is started. */
+/** The minimum number of descriptors to start. */
 export const descriptorsNeeded = (clusters: number): number =>
   reserve.process + clusters * (reserve.cluster + leastPerCluster);
 
-/** Descriptors that clients of a part may take in one of so many clusters; infinite where the limit is not known. */
+/** Descriptors that clients of a part may use in one of `clusters`; infinite if the limit is unknown. */
 export function descriptorShare(part: keyof typeof shares, clusters = 1, limit = descriptorLimit()): number {
   if (limit === undefined) return Infinity;
   const left = limit - reserve.process - clusters * reserve.cluster;

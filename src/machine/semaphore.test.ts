@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Semaphore } from './semaphore.ts';
-import { nextTurn } from './timers.ts';
+import { yieldToEventLoop } from './timers.ts';
 
 test('runs no more operations at once than it has permits, in order, also after one fails', async () => {
   const semaphore = new Semaphore(2);
@@ -10,7 +10,7 @@ test('runs no more operations at once than it has permits, in order, also after 
   const work = async (index: number): Promise<void> => {
     started.push(index);
     assert.ok(++running <= 2);
-    await nextTurn();
+    await yieldToEventLoop();
     running--;
     if (index === 1) throw new Error('failed');
   };

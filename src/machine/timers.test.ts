@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { setImmediate, setInterval, setTimeout, uncaughtErrors } from './timers.ts';
 
-test('a callback that throws is published, and an interval goes on', async () => {
+test('publishes the error of a callback, and the interval continues', async () => {
   const published: unknown[] = [];
   const listen = (message: unknown): void => void published.push(message);
   uncaughtErrors.subscribe(listen);

@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 
 import { collectedCounter, collectedGauge, collectedHistogram } from './collected.ts';
 
-test('what is counted elsewhere is read when the metrics are, and printed as Prometheus wants it', async () => {
+test('reads values when metrics are collected and prints them in the format of Prometheus', async () => {
   const registry = new Registry();
   let open = 1;
   collectedGauge(registry, 'open', 'Open now.', () => open);

@@ -1,13 +1,13 @@
-// Metrics of numbers that are kept elsewhere: they are read when somebody asks for them, and cost nothing until then.
+// Metrics whose values are kept elsewhere and read only when they are collected.
 import type { Metric, Registry } from 'prom-client';
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** One number, or one for each set of labels. */
+/** One number, or one per set of labels. */
 export type Samples = number | Iterable<readonly [Labels, number]>;
 
-/** Counts by upper bound; the last count is for what exceeds them all. */
-export interface Counted {
+/** Counts per upper bound; the last count is for larger values. */
+export interface HistogramSample {
   readonly bounds: readonly number[];
   readonly counts: readonly number[];
   readonly sum: number;
@@ -17,26 +17,26 @@ export interface Counted {
 interface Sample {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
-  /** Where it is not the metric's own: a histogram has three. */
+  /** Set if it differs from the name of the metric: a histogram has three. */
   readonly metricName?: string;
 }
 
-/** A counter whose value is read. */
+/** Registers a counter. */
 export function collectedCounter(registry: Registry, name: string, help: string, read: () => Samples): void {
   register(registry, { name, help, type: 'counter' }, () => samplesOf(read()));
 }
 
-/** A gauge whose value is read. */
+/** Registers a gauge. */
 export function collectedGauge(registry: Registry, name: string, help: string, read: () => Samples): void {
   register(registry, { name, help, type: 'gauge' }, () => samplesOf(read()));
 }
 
-/** A histogram that is counted elsewhere: to observe with labels may cost more than what is measured. */
+/** Registers a histogram that is counted elsewhere: observing with labels may cost more than the measured work. */
 export function collectedHistogram(
   registry: Registry,
   name: string,
   help: string,
-  read: () => Iterable<readonly [Labels, Counted]>,
+  read: () => Iterable<readonly [Labels, HistogramSample]>,
 ): void {
   register(registry, { name, help, type: 'histogram' }, () =>
     Array.from(read(), ([labels, counted]) => bucketsOf(name, labels, counted)).flat(),
@@ -49,7 +49,7 @@ function register(
   values: () => readonly Sample[],
 ): void {
   const get = async (): Promise<object> => ({ ...about, aggregator: 'sum', values: values() });
-  // The registry asks a metric for its name and its values, and for nothing else.
+  // The registry only reads the name and the values.
   registry.registerMetric({ name: about.name, get, reset: () => undefined } as unknown as Metric);
 }
 
@@ -58,7 +58,7 @@ const samplesOf = (samples: Samples): readonly Sample[] =>
     ? [{ labels: {}, value: samples }]
     : Array.from(samples, ([labels, value]) => ({ labels, value }));
 
-function bucketsOf(name: string, labels: Labels, { bounds, counts, count, sum }: Counted): readonly Sample[] {
+function bucketsOf(name: string, labels: Labels, { bounds, counts, count, sum }: HistogramSample): readonly Sample[] {
   let below = 0;
   const cumulated = bounds.map((le, index) => {
     below += counts[index] ?? 0;

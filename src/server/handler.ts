@@ -60,7 +60,7 @@ export class Handler {
   async handle(sent: ApiRequest): Promise<Reply> {
     const { context, metrics, audit } = this.#options;
     const info = parseRequest(sent.method, sent.url);
-    const audited = audit?.begin(sent, info);
+    const audited = audit?.start(sent, info);
     const request = audited?.request ?? sent;
     const resource = info.isResource ? this.#kinds.get(`${info.group}/${info.version}/${info.resource}`) : undefined;
     const recorded = metrics.begin(info, { isServed: resource !== undefined, type: request.header('content-type') });
@@ -73,7 +73,7 @@ export class Handler {
     recorded.replied(reply.status);
     const id = auditId(request, context);
     const impersonated = 'user' in effective && effective !== request ? effective.user : undefined;
-    audited?.answered({ id, reply, impersonated });
+    audited?.responded({ id, reply, impersonated });
     const headers = {
       'Audit-Id': id,
       ...(warnings.length > 0 ? { Warning: warningHeaders(warnings) } : {}),
@@ -97,7 +97,7 @@ export class Handler {
     const info = parseRequest(request.method, request.url);
     const reply = statusReply(unauthorized.status);
     const id = auditId(request, context);
-    audit?.begin(request, info)?.answered({ id, reply, impersonated: undefined });
+    audit?.start(request, info)?.responded({ id, reply, impersonated: undefined });
     return { ...reply, headers: { 'Audit-Id': id, ...reply.headers } };
   }
 

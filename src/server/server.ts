@@ -32,7 +32,7 @@ import { Handler } from './handler.ts';
 import type { HealthCheck } from './nonresource/health.ts';
 import { EncryptedStore } from './encryption/encrypted-store.ts';
 import type { Encryption } from './encryption/encryption.ts';
-import { unreadableText } from './encryption/encryption.ts';
+import { unreadableMessage } from './encryption/encryption.ts';
 import type { Incoming } from './http/write.ts';
 import { listen } from './http/listener.ts';
 import { ActiveFlows } from './limits/active-flows.ts';
@@ -132,7 +132,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     { name: 'storage-integrity', readyOnly: true, problem: () => damageProblem(options.store) },
     { name: 'storage-quota', readyOnly: true, isInformational: true, problem: () => quotaProblem(options.store) },
     { name: 'informer-sync', readyOnly: true, problem: () => (state.started ? undefined : 'starting') },
-    { name: 'encryption-at-rest', readyOnly: true, problem: () => unreadableText(context.watchCache) },
+    { name: 'encryption-at-rest', readyOnly: true, problem: () => unreadableMessage(context.watchCache) },
     { name: 'shutdown', readyOnly: true, problem: () => (state.closing ? 'shutting down' : undefined) },
   ];
   const limits = new FlowControl({ ...defaultLimits, ...options.limits }, context.activeFlows);
@@ -145,7 +145,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
   });
   const handler = new Handler({ context, kinds, documents, metrics, checks, limits, audit });
   let loops: Loops | undefined;
-  const unreadable = unreadableText(context.watchCache);
+  const unreadable = unreadableMessage(context.watchCache);
   if (unreadable !== undefined) options.log.error(unreadable);
   const unsubscribe = options.encryption?.onChange(() => {
     context.watchCache

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { addKey } from '../../server/access/identity/key-directory.ts';
 import type { Authority } from '../../server/pki/authority.ts';
-import { finishRotation, rotateAuthority, trusted } from '../../server/pki/authority.ts';
+import { finishRotation, rotateAuthority, trustedCertificates } from '../../server/pki/authority.ts';
 import { readPair } from '../../server/pki/pairs.ts';
 import { isSignedBy, readCertificate, readCertificates } from '../../server/pki/renewal.ts';
 import type { KnownCluster } from '../up/stored-clusters.ts';
@@ -127,7 +127,7 @@ async function untilServed(dataDir: string): Promise<string> {
   const authorities = await authoritiesOf(dataDir);
   const isBehind = ({ name, ca }: KnownCluster): boolean => {
     const authority = authorities.get(name);
-    return authority !== undefined && fingerprints(ca) !== fingerprints(trusted(authority));
+    return authority !== undefined && fingerprints(ca) !== fingerprints(trustedCertificates(authority));
   };
   const end = performance.now() + servedWithinMs;
   while ((await clustersOf(dataDir)).some(isBehind)) {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { joinHostPort } from '../../api/addresses.ts';
 import { messageOf } from '../../api/error-message.ts';
-import { ConnectionBound } from '../../machine/connection-bound.ts';
+import { ConnectionLimiter } from '../../machine/connection-limiter.ts';
 import { descriptorShare } from '../../machine/descriptors.ts';
 import { codesOf, FatalError } from '../errors.ts';
 import type { HealthPlace } from './part.ts';
@@ -47,7 +47,7 @@ export async function serveHealth(options: HealthOptions): Promise<HealthServer>
       (error: unknown) => send(response, { status: 500, text: `${messageOf(error)}\n` }),
     );
   });
-  new ConnectionBound(connectionsWithin(descriptorShare('alone'))).add(server);
+  new ConnectionLimiter(connectionsWithin(descriptorShare('alone'))).add(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(listenError(error, options)));
     server.listen({ host, port }, resolve);

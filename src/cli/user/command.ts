@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import { messageOf } from '../../api/error-message.ts';
 import { partUser } from '../../server/access/part-user.ts';
-import { trusted } from '../../server/pki/authority.ts';
+import { trustedCertificates } from '../../server/pki/authority.ts';
 import { issue } from '../../server/pki/issue.ts';
 import { authoritiesOf, clustersOf } from '../up/stored-clusters.ts';
 import type { KnownCluster } from '../up/stored-clusters.ts';
@@ -86,7 +86,7 @@ export async function execute(command: Command, { out, err }: Streams): Promise<
         { use: 'client', commonName: user, groups: [...new Set(flags.group)] },
         { now, days: seconds / 86_400 },
       );
-      return { name: cluster, server, ca: trusted(authority), pair };
+      return { name: cluster, server, ca: trustedCertificates(authority), pair };
     }),
   );
   if (flags.group.includes('system:masters')) err(mastersWarning);

@@ -7,7 +7,7 @@ import type { Zones } from '../records/zones.ts';
 import { extendedErrors, rcodes, types } from '../../dnswire/codes.ts';
 import { readData } from '../../dnswire/record.ts';
 import { MessageWriter } from '../../dnswire/writer.ts';
-import { nextTurn } from '../../machine/timers.ts';
+import { yieldToEventLoop } from '../../machine/timers.ts';
 import type { EncodeContext } from '../message/encode.ts';
 import { canBeSent, encode, replyFlags } from '../message/encode.ts';
 import type { Journal } from './journal.ts';
@@ -95,7 +95,7 @@ export class Transfers {
       for (const message of packed(query, context, sets)) {
         messages.push(message);
         // Other queries are answered between two messages.
-        await nextTurn();
+        await yieldToEventLoop();
       }
       return messages;
     } finally {

@@ -1,7 +1,7 @@
 // What forwarding does, under the names and labels that CoreDNS gives it.
 import type { Registry } from 'prom-client';
 
-import type { Counted, Labels, Samples } from '../../metrics/collected.ts';
+import type { HistogramSample, Labels, Samples } from '../../metrics/collected.ts';
 import { collectedCounter, collectedGauge, collectedHistogram } from '../../metrics/collected.ts';
 import { rcodeName } from '../../dnswire/codes.ts';
 import type { ForwardCounters, UpstreamCounts } from './counters.ts';
@@ -124,7 +124,7 @@ function upstreamMetrics(registry: Registry, counters: ForwardCounters): void {
   );
 }
 
-const durationsOf = (counters: ForwardCounters): Iterable<readonly [Labels, Counted]> =>
+const durationsOf = (counters: ForwardCounters): Iterable<readonly [Labels, HistogramSample]> =>
   Array.from(counters.upstreams, ([to, { durations }]) =>
     Array.from(durations, ([rcode, { buckets: counts, count, sum }]) => {
       const labels = { proxy_name: 'forward', to, rcode: rcodeName(rcode) };

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 
-import { ConnectionBound } from '../../machine/connection-bound.ts';
+import { ConnectionLimiter } from '../../machine/connection-limiter.ts';
 import type { HealthCheck } from '../routes/health-check.ts';
 
 export interface HealthChecksOptions {
@@ -33,11 +33,11 @@ export class HealthChecks implements AsyncDisposable {
   readonly #servers = new Map<number, Listening>();
   /** Ports that were told to be closed, and still are. */
   readonly #told = new Set<number>();
-  readonly #bound: ConnectionBound;
+  readonly #bound: ConnectionLimiter;
 
   constructor(options: HealthChecksOptions) {
     this.#options = options;
-    this.#bound = new ConnectionBound(Math.min(mostConnections, (options.mostPorts ?? Infinity) * 2));
+    this.#bound = new ConnectionLimiter(Math.min(mostConnections, (options.mostPorts ?? Infinity) * 2));
   }
 
   /** The health check of an owner as it is now; undefined: it has none. */

@@ -1,6 +1,6 @@
 import type { BackoffOptions, Clock, Random } from '../../client/clock.ts';
 import { backoffMs, sleep } from '../../client/clock.ts';
-import { nextTurn } from '../../machine/timers.ts';
+import { yieldToEventLoop } from '../../machine/timers.ts';
 
 export interface RunnerOptions {
   /** What is run. Never twice at once. What it rejects with is reported, and it is run again after a wait. */
@@ -50,7 +50,7 @@ export class BoundedRunner {
         onIdle();
       }
       // What came in the same turn belongs to this run.
-      await nextTurn();
+      await yieldToEventLoop();
       this.#isAsked = false;
       try {
         await run();

@@ -18,7 +18,7 @@ after(() => rm(directory, { recursive: true }));
 type Event = any;
 
 let count = 0;
-/** The events of what `work` does to a server. */
+/** The audit events of the requests in `work`. */
 async function audited(level: AuditLevel, work: (server: TestServer) => Promise<unknown>): Promise<Event[]> {
   const path = join(directory, `${++count}.log`);
   {
@@ -37,7 +37,7 @@ async function audited(level: AuditLevel, work: (server: TestServer) => Promise<
 const configMaps = '/api/v1/namespaces/default/configmaps';
 const secrets = '/api/v1/namespaces/default/secrets';
 
-test('an event is one of audit.k8s.io/v1', async () => {
+test('writes events of audit.k8s.io/v1', async () => {
   const [event, ...others] = await audited('Metadata', (server) =>
     server.ask('POST', `${configMaps}?fieldManager=me`, {
       body: { metadata: { name: 'a' }, data: { key: 'value' } },
@@ -62,7 +62,7 @@ test('an event is one of audit.k8s.io/v1', async () => {
   });
 });
 
-suite('what is kept of a request', () => {
+suite('a request is logged with', () => {
   const table: readonly {
     name: string;
     level?: AuditLevel;
@@ -73,44 +73,44 @@ suite('what is kept of a request', () => {
   }[] = [
     { name: 'the object', url: configMaps, body: { metadata: { name: 'a' } }, want: { metadata: { name: 'a' } } },
     {
-      name: 'nothing at level Metadata',
+      name: 'no object at level Metadata',
       level: 'Metadata',
       url: configMaps,
       body: { metadata: { name: 'a' } },
       want: undefined,
     },
     {
-      name: 'nothing of a Secret',
+      name: 'no object for a Secret',
       url: secrets,
       body: { metadata: { name: 'a' }, stringData: { a: 'hush' } },
       want: undefined,
     },
     {
-      name: 'nothing of a patch of a Secret',
+      name: 'no object for a patch of a Secret',
       method: 'PATCH',
       url: `${secrets}/a`,
       body: { stringData: { a: 'hush' } },
       want: undefined,
     },
     {
-      name: 'nothing of a Secret that was sent elsewhere',
+      name: 'no object for a Secret in another path',
       url: configMaps,
       body: { kind: 'Secret', data: { a: 'hush' } },
       want: undefined,
     },
     {
-      name: 'nothing of a token',
+      name: 'no object for a token review',
       url: '/apis/authentication.k8s.io/v1/tokenreviews',
       body: { spec: { token: 'hush' } },
       want: undefined,
     },
     {
-      name: 'nothing of a request for one',
+      name: 'no object for a token request',
       url: '/api/v1/namespaces/default/serviceaccounts/default/token',
       body: { spec: { audiences: ['hush'] } },
       want: undefined,
     },
-    { name: 'nothing that is not JSON', url: configMaps, body: 'hush: [', want: undefined },
+    { name: 'no object for YAML', url: configMaps, body: 'hush: [', want: undefined },
   ];
   for (const { name, level = 'Request', url, method = 'POST', body, want } of table) {
     test(name, async () => {
@@ -122,7 +122,7 @@ suite('what is kept of a request', () => {
     });
   }
 
-  test('that an object was too large for it', async () => {
+  test('an annotation instead of an object that is too large', async () => {
     const data = { key: 'x'.repeat(200_000) };
     const [event] = await audited('Request', (server) =>
       server.ask('POST', configMaps, { body: { metadata: { name: 'a' }, data } }),
@@ -132,7 +132,7 @@ suite('what is kept of a request', () => {
   });
 });
 
-test('a failure says why, but not about a Secret', async () => {
+test('logs the message of a failure, except for Secrets', async () => {
   const [missing, invalid, path] = await audited('Metadata', async (server) => {
     await server.ask('GET', `${configMaps}/absent`);
     await server.ask('POST', secrets, { body: { metadata: { name: 'a' }, data: { 'hush hush': '!' } } });
@@ -151,7 +151,7 @@ test('a failure says why, but not about a Secret', async () => {
   assert.equal(path.objectRef, undefined);
 });
 
-test('a watch is written down when it begins and when it ends', async () => {
+test('logs the start and the end of a watch', async () => {
   const events = await audited('Metadata', async (server) => (await server.watch(`${configMaps}?watch=1`)).close());
   assert.deepEqual(
     events.map(({ stage, verb }) => `${verb} ${stage}`),
@@ -160,7 +160,7 @@ test('a watch is written down when it begins and when it ends', async () => {
   assert.equal(events[0].auditID, events[1].auditID);
 });
 
-test('who is taken for somebody else is named, and so is who it is', async () => {
+test('logs both the impersonated and the authenticated user', async () => {
   const [event] = await audited('Metadata', (server) =>
     server.handle({
       method: 'GET',
@@ -177,14 +177,14 @@ test('who is taken for somebody else is named, and so is who it is', async () =>
   assert.deepEqual(event.sourceIPs, ['192.0.2.1']);
 });
 
-test('health and metrics are not written down', async () => {
+test('does not log health and metrics requests', async () => {
   const events = await audited('Metadata', async (server) => {
     for (const url of ['/healthz', '/livez/ping', '/readyz', '/metrics']) await server.ask('GET', url);
   });
   assert.deepEqual(events, []);
 });
 
-test('metrics tell what was written and lost', async () => {
+test('counts logged and dropped events', async () => {
   await audited('Metadata', async (server) => {
     await server.ask('GET', '/version');
     const { text } = await server.ask('GET', '/metrics');

@@ -6,23 +6,23 @@ import type { AuditLog } from './log.ts';
 import type { AuditLevel } from './options.ts';
 import { isSensitive, isSensitiveObject } from './sensitive.ts';
 
-/** Larger bodies are left out of the log, which says so. */
+/** Larger bodies are omitted and marked as truncated. */
 const maxObjectBytes = 100 << 10;
 
-/** Health and metrics are asked for every few seconds by machines; nobody wants to know. */
+/** Health checks and metrics requests arrive every few seconds and are not logged. */
 const unloggedPaths = /^\/(?:healthz|livez|readyz|metrics)(?:\/|$)/;
 
-/** One request, while it is answered. */
+/** A request in progress. */
 export interface AuditedRequest {
-  /** The request, whose body is looked at when it is read. */
+  /** The request; reading its body also records it. */
   readonly request: ApiRequest;
-  /** The answer is known; for a watch, it has begun. */
-  answered(answer: { readonly id: string; readonly reply: Reply; readonly impersonated: User | undefined }): void;
-  /** The watch has ended. */
+  /** Logs the response; for a watch, its start. */
+  responded(response: { readonly id: string; readonly reply: Reply; readonly impersonated: User | undefined }): void;
+  /** Logs the end of a watch. */
   ended(): void;
 }
 
-/** Writes down who asked for what. */
+/** Writes audit events. */
 export class Auditor {
   readonly #log: AuditLog;
   readonly #level: AuditLevel;
@@ -34,8 +34,8 @@ export class Auditor {
     this.#clock = clock;
   }
 
-  /** A request has come; undefined: it is none that is written down. */
-  begin(request: ApiRequest, info: RequestInfo): AuditedRequest | undefined {
+  /** Starts the audit of a request; undefined if it is not logged. */
+  start(request: ApiRequest, info: RequestInfo): AuditedRequest | undefined {
     if (!info.isResource && unloggedPaths.test(info.path)) return undefined;
     const received = this.#clock();
     let body: Buffer | undefined;
@@ -46,21 +46,21 @@ export class Auditor {
       const [level, now] = [this.#level, this.#clock()];
       this.#log.write(auditLine({ id, stage, impersonated, reply, request, info, level, object, received, now }));
     };
-    let answer: Pick<Audited, 'id' | 'impersonated' | 'reply'> | undefined;
+    let response: Pick<Audited, 'id' | 'impersonated' | 'reply'> | undefined;
     return {
       request: keepsBody ? { ...request, body: async (limit) => (body = await request.body(limit)) } : request,
-      answered(given) {
-        answer = given;
+      responded(given) {
+        response = given;
         write({ ...given, stage: 'stream' in given.reply ? 'ResponseStarted' : 'ResponseComplete' });
       },
       ended() {
-        if (answer !== undefined) write({ ...answer, stage: 'ResponseComplete' });
+        if (response !== undefined) write({ ...response, stage: 'ResponseComplete' });
       },
     };
   }
 }
 
-/** JSON as it was sent, on one line; other encodings are not kept. */
+/** The JSON body on one line; other encodings are omitted. */
 function objectOf(body: Buffer): RequestObject {
   if (body.length === 0) return undefined;
   if (body.length > maxObjectBytes) return 'too-large';

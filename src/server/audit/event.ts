@@ -3,18 +3,18 @@ import type { RequestInfo, ResourceRequest } from '../request.ts';
 import type { AuditLevel } from './options.ts';
 import { isSensitive } from './sensitive.ts';
 
-/** When an event is written: a watch has two, when it begins and when it ends. */
+/** The stage of an event: a watch has two, at its start and its end. */
 export type AuditStage = 'ResponseStarted' | 'ResponseComplete';
 
-/** What is known of a request when an event is written. */
+/** The data of an event. */
 export interface Audited {
   readonly id: string;
   readonly level: AuditLevel;
   readonly stage: AuditStage;
-  /** As it was sent: the user in it is the one whose credentials it carries. */
+  /** The request as sent; its user is the authenticated one. */
   readonly request: ApiRequest;
   readonly info: RequestInfo;
-  /** Whom the user was taken for, if they were allowed to. */
+  /** The impersonated user, if allowed. */
   readonly impersonated: User | undefined;
   readonly reply: Pick<Reply, 'status'> & { readonly body?: unknown };
   readonly object: RequestObject;
@@ -23,12 +23,12 @@ export interface Audited {
   readonly now: number;
 }
 
-/** What the body was: an object, as JSON without line feeds; one too large to keep; or nothing to keep. */
+/** The object in the body, as JSON without line feeds; undefined if it is not logged. */
 export type RequestObject = { readonly json: string } | 'too-large' | undefined;
 
 /**
- * An event of `audit.k8s.io/v1` as a line of JSON. Put together from text, with what is the same for many requests kept:
- * that takes a third of the time that an object and its encoding would.
+ * An event of `audit.k8s.io/v1` as a line of JSON. It is built from text, with parts cached: a third of the time of an
+ * object and `JSON.stringify`.
  */
 export function auditLine(audited: Audited): string {
   const { request, info, object, impersonated } = audited;
@@ -51,10 +51,10 @@ export function auditLine(audited: Audited): string {
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-/** Longer ones say nothing more, and fill the disk. */
+/** Longer user agents are truncated, so that they cannot fill the disk. */
 const maxAgentLength = 1024;
 
-/** A user is the same object for as long as a connection or a token lasts. */
+/** A connection or token always has the same user object. */
 const knownUsers = new WeakMap<User, string>();
 
 function userJson(user: User): string {
@@ -84,7 +84,7 @@ function referenceJson(info: ResourceRequest): string {
   );
 }
 
-/** A failure says why, unless the reason could repeat what must not be kept. */
+/** Failures include their message, unless it could repeat sensitive content. */
 function responseStatus({ reply, info }: Audited): string {
   const code = reply.status;
   if (code < 400 || typeof reply.body !== 'string' || isSensitive(info)) return `{"metadata":{},"code":${code}}`;
@@ -100,12 +100,12 @@ interface PartOfStatus {
 
 function parsedStatus(body: string): PartOfStatus {
   if (!body.startsWith('{')) return { status: 'Failure', message: body.trim() };
-  // JSON of ours: a Status.
+  // A Status of this server.
   return JSON.parse(body) as PartOfStatus;
 }
 
-/** An IPv4 address in its own form, also where the socket is one of IPv6. */
+/** IPv4 addresses without their IPv6 prefix. */
 const plainAddress = (address: string): string => (address.startsWith('::ffff:') ? address.slice(7) : address);
 
-/** Kubernetes' MicroTime; clocks here have milliseconds. */
+/** Kubernetes' MicroTime; the clock has milliseconds. */
 const microTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, -1)}000Z`;

@@ -26,7 +26,7 @@ const options = (given: Partial<AuditLogOptions> = {}): AuditLogOptions => ({
   ...given,
 });
 
-test('lines are written in order, and all of them when it is closed', async () => {
+test('writes lines in order, and all of them before it closes', async () => {
   const given = options();
   {
     await using log = await AuditLog.open(given);
@@ -41,7 +41,7 @@ test('lines are written in order, and all of them when it is closed', async () =
   assert.equal((await stat(given.path)).mode & 0o777, 0o600);
 });
 
-test('a file from before goes on', async () => {
+test('appends to an existing file', async () => {
   const given = options();
   for (const text of ['one\n', 'two\n']) {
     await using log = await AuditLog.open(given);
@@ -50,7 +50,7 @@ test('a file from before goes on', async () => {
   assert.equal(await readFile(given.path, 'utf8'), 'one\ntwo\n');
 });
 
-test('a file that is full is put aside, and the oldest of these removed', async () => {
+test('rotates a full file and removes the oldest rotated one', async () => {
   let time = Date.UTC(2026, 10, 15);
   const given = options({ maxBytes: 9, maxBackups: 2, clock: () => time });
   await using log = await AuditLog.open(given);
@@ -66,7 +66,7 @@ test('a file that is full is put aside, and the oldest of these removed', async 
 });
 
 const hasFull = existsSync('/dev/full') ? false : 'there is no /dev/full here';
-test('a disk that cannot be written to is told once, and nothing waits for it', { skip: hasFull }, async () => {
+test('reports a full disk once and does not block', { skip: hasFull }, async () => {
   const errors: unknown[] = [];
   // A device that is always full.
   await using log = await AuditLog.open(options({ path: '/dev/full', onError: (error) => errors.push(error) }));
@@ -79,7 +79,7 @@ test('a disk that cannot be written to is told once, and nothing waits for it', 
   assert.deepEqual(log.counts, { lines: 3, dropped: 3 });
 });
 
-test('what the disk does not take in time is dropped, not kept', async () => {
+test('drops lines that a slow disk does not accept in time', async () => {
   await using log = await AuditLog.open(options({ maxBytes: Infinity }));
   const line = `${'x'.repeat((1 << 20) - 1)}\n`;
   for (let index = 0; index < 20; index++) log.write(line);
@@ -89,21 +89,21 @@ test('what the disk does not take in time is dropped, not kept', async () => {
   assert.equal(log.counts.dropped, 12);
 });
 
-test('a log that cannot be opened is an error at once', async () => {
+test('rejects a log that cannot be opened', async () => {
   const { path } = options();
   await (await AuditLog.open(options({ path })))[Symbol.asyncDispose]();
   await truncate(path, 0);
   await assert.rejects(AuditLog.open(options({ path: join(path, 'in-a-file', 'audit.log') })), /ENOTDIR/);
 });
 
-test('each of several clusters has a file of its own', () => {
+test('each of several clusters has its own file', () => {
   assert.equal(auditPathOfCluster('/var/log/audit.log', 'east'), '/var/log/audit-east.log');
   assert.equal(auditPathOfCluster('audit', 'west'), 'audit-west');
 });
 
 const time = Date.UTC(2026, 10, 15, 9, 21, 21, 7);
 
-suite('names of files that were put aside', () => {
+suite('names of rotated files', () => {
   const table: readonly [name: string, backup: string][] = [
     ['audit.log', 'audit-2026-11-15T09-21-21.007.log'],
     ['audit-east.log', 'audit-east-2026-11-15T09-21-21.007.log'],
@@ -116,7 +116,7 @@ suite('names of files that were put aside', () => {
     });
   }
 
-  test('other files are not ours to remove', () => {
+  test('does not parse names of other files', () => {
     for (const other of [
       'audit.log',
       'audit-east.log',
@@ -129,7 +129,7 @@ suite('names of files that were put aside', () => {
   });
 });
 
-suite('what is removed', () => {
+suite('removed files', () => {
   const day = 24 * 60 * 60 * 1000;
   const backups = [3, 1, 2, 9].map((days) => ({ name: `${days} days old`, time: time - days * day }));
   const table: readonly { maxBackups: number; maxAgeDays: number; want: readonly string[] }[] = [
@@ -139,7 +139,7 @@ suite('what is removed', () => {
     { maxBackups: 1, maxAgeDays: 5, want: ['2 days old', '3 days old', '9 days old'] },
   ];
   for (const { maxBackups, maxAgeDays, want } of table) {
-    test(`of at most ${maxBackups}, for ${maxAgeDays} days`, () => {
+    test(`at most ${maxBackups}, at most ${maxAgeDays} days old`, () => {
       const removed = backupsToRemove(backups, { maxBackups, maxAgeDays, now: time });
       assert.deepEqual(
         removed.map(({ name }) => name),

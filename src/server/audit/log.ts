@@ -3,31 +3,31 @@ import { open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 
 import { setTimeout } from '../../machine/timers.ts';
-import { makePrivateDirectory, refusePlanted } from '../pki/files.ts';
+import { makePrivateDirectory, rejectForeignOwner } from '../pki/files.ts';
 
 export interface AuditLogOptions {
   readonly path: string;
-  /** A file that has grown past this is put aside. */
+  /** The file is rotated when it exceeds this size. */
   readonly maxBytes: number;
-  /** How many files that were put aside are kept, and for how many days; 0: all, for ever. */
+  /** The number of rotated files to keep, and their maximum age; 0: no limit. */
   readonly maxBackups: number;
   readonly maxAgeDays: number;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
-  /** The log cannot be written; called once until it can again. */
+  /** Called once when writes start to fail. */
   readonly onError: (error: unknown) => void;
 }
 
-/** What waits for the disk is dropped past this: requests are answered whether or not they can be written down. */
+/** Lines beyond this are dropped: requests do not wait for the audit log. */
 const maxPendingBytes = 8 << 20;
-/** Lines are written this long after the first of them. */
+/** The delay until buffered lines are written. */
 const delayMs = 100;
 
 /**
- * A file of lines that is written behind the back of those who add to it.
+ * A log file with buffered writes.
  *
- *     write ──► pending ──(100 ms)──► one write of all that has come ──► put aside when it is large
- *                  └──► dropped, and counted, when the disk does not keep up or is full
+ *     write ──► pending ──(100 ms)──► one write of all pending lines ──► rotation of a large file
+ *                  └──► dropped and counted when the disk is full or too slow
  */
 export class AuditLog implements AsyncDisposable {
   readonly #options: AuditLogOptions;
@@ -47,21 +47,21 @@ export class AuditLog implements AsyncDisposable {
     this.#size = size;
   }
 
-  /** Opens or begins the file; rejects when that cannot be done, so that nobody believes there is a log. */
+  /** Opens or creates the file; rejects if it cannot be written. */
   static async open(options: AuditLogOptions): Promise<AuditLog> {
     await makePrivateDirectory(dirname(options.path));
     const file = await openFile(options.path);
-    await refusePlanted(options.path); // nothing is written through a link that another user has put there
+    await rejectForeignOwner(options.path); // never writes through a link of another user
     const { size } = await file.stat();
     return new AuditLog(options, file, size);
   }
 
-  /** Lines that were added, and how many of them are lost. */
+  /** The number of lines, and how many of them were dropped. */
   get counts(): { readonly lines: number; readonly dropped: number } {
     return { lines: this.#lines, dropped: this.#dropped };
   }
 
-  /** Adds a line, which ends with a line feed. Never waits and never fails. */
+  /** Adds a line, which ends with a line feed. Never blocks and never fails. */
   write(line: string): void {
     this.#lines++;
     if (this.#pendingBytes + line.length > maxPendingBytes) {
@@ -73,7 +73,7 @@ export class AuditLog implements AsyncDisposable {
     this.#timer ??= setTimeout(() => void this.flush(), delayMs);
   }
 
-  /** Resolves when everything added so far is in the file, or lost. */
+  /** Resolves when all lines so far are written or dropped. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -94,7 +94,7 @@ export class AuditLog implements AsyncDisposable {
     this.#pendingBytes = 0;
     let lost = lines.length;
     try {
-      // A write that failed may have left a part of a line.
+      // A failed write may have left a partial line.
       const bytes = Buffer.from(`${this.#hasFailed ? '\n' : ''}${lines.join('')}`);
       await writeAll(this.#file, bytes);
       lost = 0;
@@ -133,7 +133,7 @@ export class AuditLog implements AsyncDisposable {
   }
 }
 
-/** The log tells who did what: it is for its owner alone. */
+/** Only the owner may read the log. */
 const openFile = (path: string): Promise<FileHandle> => open(path, 'a', 0o600);
 
 async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
@@ -143,22 +143,22 @@ async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
   }
 }
 
-/** A file that was put aside. */
+/** A rotated file. */
 export interface Backup {
   readonly name: string;
-  /** When, in milliseconds since the epoch. */
+  /** The time of rotation, in milliseconds since the epoch. */
   readonly time: number;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** What a file is called once it is put aside, as kube-apiserver names it: `audit-2026-11-15T09-21-21.000.log`. */
+/** The name of a rotated file, as in kube-apiserver: `audit-2026-11-15T09-21-21.000.log`. */
 export function backupName(name: string, time: number): string {
   const { stem, extension } = splitExtension(name);
   return `${stem}-${new Date(time).toISOString().replaceAll(':', '-').replace('Z', '')}${extension}`;
 }
 
-/** When the file `candidate` was put aside; undefined when it is not one of `name`'s. */
+/** The time of rotation in a file name; undefined if it is not a rotated file of `name`. */
 export function parseBackupName(name: string, candidate: string): number | undefined {
   const { stem, extension } = splitExtension(name);
   if (!candidate.startsWith(`${stem}-`) || !candidate.endsWith(extension)) return undefined;
@@ -169,7 +169,7 @@ export function parseBackupName(name: string, candidate: string): number | undef
   return Date.parse(`${date}T${hours}:${minutes}:${seconds}Z`);
 }
 
-/** The files that are one too many or too old; 0 means no limit. */
+/** The rotated files that are too many or too old; 0 means no limit. */
 export function backupsToRemove(
   backups: readonly Backup[],
   { maxBackups, maxAgeDays, now }: { readonly maxBackups: number; readonly maxAgeDays: number; readonly now: number },

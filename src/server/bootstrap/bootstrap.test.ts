@@ -9,7 +9,7 @@ const endpoints = '/api/v1/namespaces/default/endpoints/kubernetes';
 const slice = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes';
 
 suite('a new cluster', () => {
-  test('has its namespaces, its Service at the first address, and where the server is', async () => {
+  test('has its namespaces, the Service at the first address, and the endpoints of the server', async () => {
     await using server = await testServer({ serviceCidrs: ['10.96.0.0/16'] });
     const { body } = await server.ask('GET', '/api/v1/namespaces');
     assert.deepEqual(
@@ -25,7 +25,7 @@ suite('a new cluster', () => {
     assert.deepEqual(cidr.spec.cidrs, ['10.96.0.0/16']);
   });
 
-  test('in two families has both', async () => {
+  test('with two families has both', async () => {
     await using server = await testServer({ serviceCidrs: ['fd00:1::/112', '10.96.0.0/16'] });
     const { body } = await server.ask('GET', '/api/v1/namespaces/default/services/kubernetes');
     assert.equal(body.spec.clusterIP, 'fd00:1::1');
@@ -43,7 +43,7 @@ suite('a restart', () => {
     assert.equal(store.revision, revision);
   });
 
-  test('at another address moves the endpoints and keeps what others put on them', async () => {
+  test('at another address updates the endpoints and keeps foreign metadata', async () => {
     await using server = await testServer();
     await server.ask('PATCH', endpoints, {
       type: 'application/merge-patch+json',
@@ -59,7 +59,7 @@ suite('a restart', () => {
     assert.deepEqual((await server.ask('GET', slice)).body.endpoints[0].addresses, ['192.0.2.7']);
   });
 
-  test('does not undo what people did to the Service of the server', async () => {
+  test('does not undo changes of users to the Service of the server', async () => {
     await using store = openMemoryStore();
     {
       await using server = await testServer({ store });

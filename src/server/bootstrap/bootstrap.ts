@@ -11,17 +11,17 @@ import { deleteObject } from '../verbs/delete-object.ts';
 import { updateObject } from '../verbs/update-object.ts';
 import { ownRequest } from '../verbs/write-request.ts';
 import type { BootstrapOptions, InitialObject } from './objects.ts';
-import { initialObjects, rangeName } from './objects.ts';
+import { initialObjects, serviceCidrName } from './objects.ts';
 
-/** Creates what is missing, and brings the server's own endpoints up to date. */
+/** Creates missing initial objects and updates the endpoints of the server. */
 export async function bootstrap(context: ServerContext, options: BootstrapOptions): Promise<void> {
-  await replaceRange(context, options.serviceCidrs);
-  // The server itself may well listen on loopback, which endpoints of users may not.
+  await replaceServiceCidr(context, options.serviceCidrs);
+  // Unlike endpoints of users, those of the server may be loopback addresses.
   const own = { ...context, write: { ...context.write, loopbackEndpoints: ['127.0.0.0/8', '::1/128'] } };
   for (const object of initialObjects(options)) await ensure(own, object);
 }
 
-/** Creates the object unless it exists; what is kept gets its content again. */
+/** Creates the object unless it exists; restores the content of one that is kept. */
 export async function ensure(context: ServerContext, initial: InitialObject): Promise<void> {
   const { kind, namespace, content, isKept = false } = initial;
   const resource: Resource = { kind, cache: context.watchCache.of(kind) };
@@ -38,21 +38,21 @@ export async function ensure(context: ServerContext, initial: InitialObject): Pr
   await updateObject(context, resource, request, { revise: (old) => ({ ...old, ...rest }) });
 }
 
-/** The range that the flag names now; Services keep the addresses they have. */
-async function replaceRange(context: ServerContext, cidrs: readonly string[]): Promise<void> {
+/** Deletes the ServiceCIDR if the flag names other ranges, so that it is created again. Services keep their addresses. */
+async function replaceServiceCidr(context: ServerContext, cidrs: readonly string[]): Promise<void> {
   const resource: Resource = { kind: serviceCidrKind, cache: context.watchCache.of(serviceCidrKind) };
-  const item = resource.cache.get(resource.cache.key('', rangeName));
+  const item = resource.cache.get(resource.cache.key('', serviceCidrName));
   if (item === undefined || item.problem !== undefined) return;
-  const { spec } = item.object as ServiceCidr; // what that cache holds
+  const { spec } = item.object as ServiceCidr; // the cache of ServiceCIDRs holds ServiceCIDRs
   if (equalJson(spec.cidrs, cidrs)) return;
   context.log.warn(
     { before: spec.cidrs, now: cidrs },
     'the service range has changed: Services keep their addresses until they are recreated',
   );
-  await deleteObject(context, resource, { namespace: '', name: rangeName }, {});
+  await deleteObject(context, resource, { namespace: '', name: serviceCidrName }, {});
 }
 
-/** Another server over the same store was first. */
+/** Another server over the same store may create the object first. */
 function ignoreExisting(error: unknown): void {
   if (!isStatusError(error) || error.status.reason !== 'AlreadyExists') throw error;
 }

@@ -1,4 +1,4 @@
-// The objects that every cluster has from the start.
+// The initial objects of every cluster.
 
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
@@ -7,17 +7,17 @@ import { serviceCidrKind } from '../../api/kinds/networking/servicecidr/kind.ts'
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Kind } from '../../api/kind.ts';
 
-/** An object to create if it is not there. */
+/** An object to create if it does not exist. */
 export interface InitialObject {
   readonly kind: Kind;
   readonly namespace: string;
   readonly content: Readonly<Record<string, unknown>>;
-  /** Put right when its content differs; otherwise what exists is left alone. */
+  /** Whether its content is restored; without it, an existing object is left unchanged. */
   readonly isKept?: true;
 }
 
-/** The ServiceCIDR that the flag makes. */
-export const rangeName = 'kubernetes';
+/** The name of the ServiceCIDR for `--service-cluster-ip-range`. */
+export const serviceCidrName = 'kubernetes';
 
 const initialNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
@@ -25,19 +25,19 @@ export interface BootstrapOptions {
   readonly serviceCidrs: readonly string[];
   /** The first usable address of the primary range. */
   readonly firstServiceIp: string;
-  /** Where this server is reached. */
+  /** The advertised address of this server. */
   readonly address: string;
   readonly port: number;
 }
 
-/** What there is to create, in order. */
+/** The initial objects, in the order of creation. */
 export function initialObjects(options: BootstrapOptions): readonly InitialObject[] {
   return [
     ...initialNamespaces.map((name) => ({ kind: namespaceKind, namespace: '', content: { metadata: { name } } })),
     {
       kind: serviceCidrKind,
       namespace: '',
-      content: { metadata: { name: rangeName }, spec: { cidrs: options.serviceCidrs } },
+      content: { metadata: { name: serviceCidrName }, spec: { cidrs: options.serviceCidrs } },
     },
     { kind: serviceKind, namespace: 'default', content: kubernetesService(options) },
     ...kubernetesEndpoints(options),
@@ -54,7 +54,7 @@ const kubernetesService = ({ firstServiceIp, port }: BootstrapOptions): Record<s
   },
 });
 
-/** Written by the server itself, and so kept from the mirroring controller. */
+/** The server writes both, so the mirroring controller must not. */
 function kubernetesEndpoints({ address, port }: BootstrapOptions): readonly InitialObject[] {
   const skipMirror = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
   const ports = [{ name: 'https', port, protocol: 'TCP' }];

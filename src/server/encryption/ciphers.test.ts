@@ -36,7 +36,7 @@ suite('published test vectors', () => {
       '522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662' +
         '76fc6ece0f4e1768cddf8853bb2d551b',
     );
-    // The additional data of the vector is no text, so this proves the cipher of Node; ours is compared with it.
+    // The additional data of the vector is binary, so this tests the cipher of Node, and compares ours with it.
     const reference = createCipheriv('aes-256-gcm', secret, nonce);
     reference.setAAD(hex('feedfacedeadbeeffeedfacedeadbeefabaddad2'));
     const made = Buffer.concat([reference.update(plain), reference.final(), reference.getAuthTag()]);
@@ -70,7 +70,7 @@ const data = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array)
 for (const type of types) {
   suite(type, () => {
     for (const length of lengths[type]) {
-      test(`decrypts what it encrypted with a key of ${length} bytes, and never writes one text twice`, () =>
+      test(`decrypts what it encrypted with a key of ${length} bytes, and never produces a ciphertext twice`, () =>
         fc.assert(
           fc.asyncProperty(bytes(length), data, fc.string(), async (secret, plain, context) => {
             const cipher = await cipherOf(type, { secret });
@@ -81,16 +81,16 @@ for (const type of types) {
         ));
     }
 
-    test('refuses data that is too short', async () => {
+    test('rejects data that is too short', async () => {
       const cipher = await cipherOf(type, { secret: Buffer.alloc(32, 1) });
       for (let length = 0; length < 28; length++) {
         assert.throws(() => cipher.decrypt(Buffer.alloc(length), ''), /shorter than the required size/);
       }
     });
 
-    // AES-CBC has no authentication: that is why Kubernetes advises against it.
+    // AES-CBC has no authentication, so Kubernetes advises against it.
     if (type === 'aescbc') return;
-    test('refuses data that was changed in any bit, or that another key wrote', () =>
+    test('rejects data with any changed bit, and data of another key', () =>
       fc.assert(
         fc.asyncProperty(bytes(32), data, fc.nat(), async (secret, plain, place) => {
           const cipher = await cipherOf(type, { secret });
@@ -106,7 +106,7 @@ for (const type of types) {
   });
 }
 
-test('AES-GCM refuses a value that was copied from another object', async () => {
+test('AES-GCM rejects a value that was copied from another object', async () => {
   const cipher = await cipherOf('aesgcm', { secret: Buffer.alloc(32, 1) });
   const sealed = cipher.encrypt(Buffer.from('x'), '/registry/secrets/shop/a');
   assert.throws(() => cipher.decrypt(sealed, '/registry/secrets/shop/b'), /message authentication failed/);

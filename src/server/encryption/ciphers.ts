@@ -1,5 +1,4 @@
-// The ciphers of Kubernetes' providers, with its layout: the nonce or initialization vector comes first, then the
-// ciphertext with its tag.
+// The ciphers of Kubernetes' providers in its layout: the nonce or initialization vector, then the ciphertext with its tag.
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
@@ -8,11 +7,10 @@ import type { EncryptionKey, KeyedProvider } from './config.ts';
 /** Encrypts and decrypts with one key. `context` is the storage key of the value. */
 export interface Cipher {
   encrypt(plain: Buffer, context: string): Buffer;
-  /** Throws if the data was not encrypted with this key, or was changed. */
+  /** Throws if the data is modified or was encrypted with another key. */
   decrypt(sealed: Buffer, context: string): Buffer;
 }
 
-/** The cipher of a provider with a key. */
 export async function cipherOf(type: KeyedProvider, { secret }: Pick<EncryptionKey, 'secret'>): Promise<Cipher> {
   switch (type) {
     case 'aesgcm':
@@ -45,7 +43,7 @@ function aesGcm(secret: Buffer): Cipher {
       const decipher = createDecipheriv(algorithm, secret, nonce, { authTagLength: gcmTagBytes });
       decipher.setAAD(Buffer.from(context));
       decipher.setAuthTag(sealed.subarray(-gcmTagBytes));
-      return finished('cipher: message authentication failed', () =>
+      return withMessage('cipher: message authentication failed', () =>
         Buffer.concat([decipher.update(sealed.subarray(gcmNonceBytes, -gcmTagBytes)), decipher.final()]),
       );
     },
@@ -66,7 +64,7 @@ function aesCbc(secret: Buffer): Cipher {
       if (sealed.length < 2 * blockBytes) throw new Error(tooShort);
       if (sealed.length % blockBytes !== 0) throw new Error('the stored data is not a multiple of the block size');
       const decipher = createDecipheriv(algorithm, secret, sealed.subarray(0, blockBytes));
-      return finished('invalid padding on input', () =>
+      return withMessage('invalid padding on input', () =>
         Buffer.concat([decipher.update(sealed.subarray(blockBytes)), decipher.final()]),
       );
     },
@@ -76,7 +74,7 @@ function aesCbc(secret: Buffer): Cipher {
 const boxNonceBytes = 24;
 const boxTagBytes = 16;
 
-/** The library is loaded only here: no other provider needs it. */
+/** Loads the library on demand: no other provider needs it. */
 async function secretbox(secret: Buffer): Promise<Cipher> {
   const { xsalsa20poly1305 } = await import('@noble/ciphers/salsa.js');
   return {
@@ -87,15 +85,15 @@ async function secretbox(secret: Buffer): Promise<Cipher> {
     decrypt(sealed) {
       if (sealed.length < boxNonceBytes + boxTagBytes) throw new Error(tooShort);
       const nonce = sealed.subarray(0, boxNonceBytes);
-      return finished('secretbox: message authentication failed', () =>
+      return withMessage('secretbox: message authentication failed', () =>
         Buffer.from(xsalsa20poly1305(secret, nonce).decrypt(sealed.subarray(boxNonceBytes))),
       );
     },
   };
 }
 
-/** The libraries' errors name their internals; `message` is what an operator can search for. */
-function finished(message: string, decrypt: () => Buffer): Buffer {
+/** Replaces the errors of the libraries by the message of Kubernetes. */
+function withMessage(message: string, decrypt: () => Buffer): Buffer {
   try {
     return decrypt();
   } catch (error) {

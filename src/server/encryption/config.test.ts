@@ -24,7 +24,7 @@ resources:
     ]);
   });
 
-  test('may name a resource in two entries: the providers of the first come first', () => {
+  test('appends the providers of a second entry for the same resource', () => {
     const entry = { resources: ['secrets'], providers: [identity] };
     const text = JSON.stringify({
       apiVersion: 'apiserver.config.k8s.io/v1',
@@ -100,14 +100,14 @@ resources:
       /secret is not of the expected length, got 16, expected one of \[32\]$/,
     ],
     ['capital letters', withResources('Secrets'), /resource name should not contain capital letters$/],
-    ['a bare star', withResources('*'), /use '\*\.' to encrypt all the resources from core API group or \*\.\* /],
+    ['* without a group', withResources('*'), /use '\*\.' to encrypt all the resources from core API group or \*\.\* /],
     ['a resource of all groups', withResources('secrets.*'), /encrypting the same resource across groups is not /],
     ['the group of events', withResources('events.events.k8s.io'), /Use 'events' instead in the config file$/],
-    ['the group of old', withResources('ingresses.extensions'), /'extensions' group has been removed/],
+    ['the group extensions', withResources('ingresses.extensions'), /'extensions' group has been removed/],
     ['allocations', withResources('serviceipallocations'), /do not have REST API\/s cannot be encrypted$/],
     ['a resource twice', withResources('secrets', 'secrets'), /same resource cannot be specified multiple times$/],
     ['overlapping resources', withResources('secrets', '*.'), /is not allowed as they will be masked$/],
-    ['everything and more', withResources('*.*', 'secrets'), /is not allowed as they will be masked$/],
+    ['*.* with another resource', withResources('*.*', 'secrets'), /is not allowed as they will be masked$/],
   ];
   for (const [what, text, want] of refused) {
     test(`rejects ${what}`, () => assert.throws(() => parseEncryptionConfiguration(text), { message: want }));

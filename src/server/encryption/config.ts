@@ -16,7 +16,7 @@ const provider = struct('ProviderConfiguration', 'One provider.', {
   aesgcm: pointer(0, keyed, 'AES-GCM with a random nonce.'),
   aescbc: pointer(0, keyed, 'AES-CBC with PKCS#7 padding.'),
   secretbox: pointer(0, keyed, 'XSalsa20 and Poly1305.'),
-  identity: pointer(0, struct('IdentityConfiguration', 'No encryption.', {}), 'Values as they are.'),
+  identity: pointer(0, struct('IdentityConfiguration', 'No encryption.', {}), 'No encryption.'),
   kms: pointer(0, struct('KMSConfiguration', 'A key management service.', {}, { open: true }), 'Not supported.'),
 });
 const configuration = struct('EncryptionConfiguration', 'How resources are stored.', {
@@ -50,7 +50,7 @@ export interface EncryptionKey {
   readonly secret: Buffer;
 }
 
-/** How values are written or read: as they are, or by a cipher with keys. */
+/** A provider: identity or a cipher with keys. */
 export type StorageProvider =
   | { readonly type: 'identity' }
   | { readonly type: KeyedProvider; readonly keys: readonly EncryptionKey[] };
@@ -61,7 +61,7 @@ export type ResourceProviders = ReadonlyMap<string, readonly StorageProvider[]>;
 const expectedVersion = 'apiserver.config.k8s.io/v1';
 const expectedKind = 'EncryptionConfiguration';
 
-/** Reads an EncryptionConfiguration in YAML or JSON. Throws an error with Kubernetes' texts and without the keys. */
+/** Parses an EncryptionConfiguration in YAML or JSON. Errors have Kubernetes' messages and never contain keys. */
 export function parseEncryptionConfiguration(text: string): ResourceProviders {
   const { value, duplicates } = parseYaml(text);
   const { object, unknown } = decode<EncryptionConfiguration>(configuration, value);
@@ -106,7 +106,7 @@ function storageProvider(each: Provider): StorageProvider {
 
 const keyedProviders = ['aesgcm', 'aescbc', 'secretbox'] as const satisfies readonly KeyedProvider[];
 
-/** `plural.group` in its parts; the core group is empty. */
+/** Splits `plural.group`; the core group is empty. */
 function parsed(name: string): { readonly resource: string; readonly group: string } {
   const dot = name.indexOf('.');
   return dot < 0 ? { resource: name, group: '' } : { resource: name.slice(0, dot), group: name.slice(dot + 1) };
@@ -164,7 +164,7 @@ function nameErrors(name: string, path: string): readonly FieldError[] {
 }
 
 function providerErrors(each: Provider, path: string): readonly FieldError[] {
-  // Which providers there are, without their keys: the error must not print them.
+  // Only the names of the providers: the error must not print keys.
   const found = Object.keys(each);
   if (found.length === 0) {
     const why = 'provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity';
@@ -196,7 +196,7 @@ function keysErrors(
 }
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** More than any key needs. */
+/** Longer than any valid key. */
 const maxSecretLength = 1024;
 
 function secretErrors(secret: string, path: string, lengths: readonly number[]): readonly FieldError[] {

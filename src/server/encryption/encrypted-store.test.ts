@@ -25,7 +25,7 @@ const encrypted = async (store: Store, ...providers: readonly StorageProvider[])
   return new EncryptedStore(store, { transformerFor: () => transformer });
 };
 
-// Without that of limits: the quota counts what is stored, which is longer.
+// Without the limits suite: the quota counts stored bytes, which are more.
 for (const contract of [commitContract, rangeContract, watchContract, modelContract]) {
   suite('encrypted memory store', () =>
     contract(async () => ({
@@ -35,7 +35,7 @@ for (const contract of [commitContract, rangeContract, watchContract, modelContr
   );
 }
 
-test('the store behind it holds the format of Kubernetes, and no value in plain text', async () => {
+test('stores values in the format of Kubernetes and never in plain text', async () => {
   await using inner = openMemoryStore();
   const store = await encrypted(inner, provider('key1', 1));
   await store.commit([{ key: '/a', value: '{"data":"secret"}' }]);
@@ -46,7 +46,7 @@ test('the store behind it holds the format of Kubernetes, and no value in plain 
 
 const secret = 'the-secret-that-no-file-may-contain';
 
-test('no file has a value in plain text: not the current ones, replaced ones or deleted ones', async () => {
+test('no file contains a current, replaced or deleted value in plain text', async () => {
   const path = await mkdtemp(join(tmpdir(), 'fairlead-encrypted-'));
   try {
     await using inner = await openSqliteStore({ path });
@@ -64,7 +64,7 @@ test('no file has a value in plain text: not the current ones, replaced ones or 
   }
 });
 
-test('what was stored before encryption is gone from the file after new writes, compaction and VACUUM', async () => {
+test('plain text from before encryption leaves the file after new writes, compaction and VACUUM', async () => {
   const path = await mkdtemp(join(tmpdir(), 'fairlead-encrypted-'));
   const key = '/a';
   const value = `{"data":"${secret}"}`;
@@ -96,7 +96,7 @@ test('what was stored before encryption is gone from the file after new writes, 
   }
 });
 
-test('the size limit counts an object as it is, not as it is stored', async () => {
+test('the size limit counts plain bytes', async () => {
   await using inner = openMemoryStore();
   const store = await encrypted(inner, provider('key1', 1));
   const limit = 1.5 * 1024 * 1024;
@@ -104,7 +104,7 @@ test('the size limit counts an object as it is, not as it is stored', async () =
   await assert.rejects(store.commit([{ key: '/a', value: 'x'.repeat(limit + 1) }]), { code: 'STORE_VALUE_TOO_LARGE' });
 });
 
-test('reads with every key, and marks what the first one did not write', async () => {
+test('decrypts with every key and marks entries that the first one did not encrypt', async () => {
   await using inner = openMemoryStore();
   const [one, two, plain] = [provider('one', 1), provider('two', 2), { type: 'identity' } as const];
   await inner.commit([{ key: '/plain', value: '{}' }]);
@@ -123,6 +123,6 @@ test('reads with every key, and marks what the first one did not write', async (
   assert.equal(await states(plain), '/one no matching prefix found, /plain current, /two no matching prefix found');
   const wrong = 'cipher: message authentication failed';
   assert.equal(await states(provider('one', 9), plain), `/one ${wrong}, /plain stale, /two ${noKey}`);
-  // A key that is replaced by another one of its name.
+  // A key is replaced by another one with the same name.
   assert.equal(await states(provider('one', 9), one, two, plain), '/one stale, /plain stale, /two stale');
 });

@@ -13,16 +13,16 @@ import type {
 import type { Encryption } from './encryption.ts';
 
 /**
- * A store that another one keeps encrypted. The values of some keys are encrypted on their way in and decrypted on
- * their way out, so that the store behind it, its files and its history never hold them in plain text. A value that
- * cannot be decrypted is an entry with a `problem`; the others are not affected.
+ * Encrypts some values on their way into another store and decrypts them on their way out, so that the store, its files
+ * and its history never contain them in plain text. A value that cannot be decrypted is an entry with a `problem` and
+ * does not affect other entries.
  */
 export class EncryptedStore implements Store {
   readonly #store: Store;
   readonly #encryption: Pick<Encryption, 'transformerFor'>;
-  /** Stored entry → decrypted entry: all readers share one, and it is decrypted once. */
+  /** Stored entry → decrypted entry: each is decrypted once and shared by all readers. */
   readonly #decrypted = new WeakMap<Entry, Entry>();
-  /** Decrypted entry → the key it was encrypted with. */
+  /** Decrypted entry → ID of its key. */
   readonly #keyIds = new WeakMap<Entry, string>();
 
   constructor(store: Store, encryption: Pick<Encryption, 'transformerFor'>) {
@@ -63,7 +63,7 @@ export class EncryptedStore implements Store {
     return this.#store.watch(prefix, from, decrypting, signal);
   }
 
-  /** Whether writing an entry again would change how it is stored: another key writes now. */
+  /** Whether an entry is not encrypted with the current key, so that rewriting it changes what is stored. */
   isStale(entry: Entry): boolean {
     const transformer = this.#encryption.transformerFor(entry.key);
     return transformer !== undefined && transformer.keyId !== (this.#keyIds.get(entry) ?? '');
@@ -117,7 +117,7 @@ export class EncryptedStore implements Store {
       this.#keyIds.set(read, keyId);
       return read;
     } catch (error) {
-      // Not remembered: the configuration may get the key.
+      // Not cached: a reload of the configuration may add the key.
       return { ...entry, problem: messageOf(error) };
     }
   }

@@ -27,11 +27,11 @@ const put = async (server: TestServer, namespace: string, name: string): Promise
   assert.equal(answer.status, 201, answer.text);
 };
 
-/** What the store holds of a Secret, as far as it is the same at every write. */
+/** The constant prefix of a Secret in the store. */
 const storedAs = async (store: Store, name: string): Promise<string> =>
   /^(?:k8s:enc:\w+:v1:\w+:|\{)/.exec((await store.get(`/registry/secrets/default/${name}`))?.value ?? '')?.[0] ?? '';
 
-/** As `kubectl get secrets -A -o json | kubectl replace -f -`. */
+/** Like `kubectl get secrets -A -o json | kubectl replace -f -`. */
 async function replaceAll(server: TestServer): Promise<void> {
   const { body } = await server.ask('GET', '/api/v1/secrets');
   for (const object of body.items) {
@@ -57,7 +57,7 @@ suite('encryption at rest', () => {
     });
   }
 
-  test('a key is replaced by giving the new one, then writing every Secret again, then removing the old one', async () => {
+  test('a key is rotated by adding the new one, rewriting every Secret, and removing the old one', async () => {
     await using store = openMemoryStore();
     {
       await using server = await start(store);
@@ -80,7 +80,7 @@ suite('encryption at rest', () => {
     }
   });
 
-  test('every way to write without a change stores the object with the new key', async () => {
+  test('every kind of no-op write stores the object with the new key', async () => {
     await using store = openMemoryStore();
     const writes: Readonly<Record<string, (server: TestServer) => Promise<Answer>>> = {
       put: async (server) => {
@@ -113,7 +113,7 @@ suite('encryption at rest', () => {
     }
   });
 
-  test('resources are chosen by name, by group and all', async () => {
+  test('resources are selected by name, by group and all', async () => {
     const table: readonly (readonly [resources: readonly string[], want: string])[] = [
       [['secrets'], 'secrets'],
       [['*.'], 'secrets configmaps'],
@@ -167,7 +167,7 @@ suite('a Secret without its key', () => {
     `Internal error occurred: unable to transform key "/registry/secrets/shop/lost": ${why}`;
   const noKey = message('no matching key was found for the provided AES transformer');
 
-  test('fails with a Status that names it, and nothing else does', async () => {
+  test('fails with a Status that names it and does not affect other objects', async () => {
     await using store = openMemoryStore();
     await using server = await startWithout(store, aesgcm(two));
     const failing: readonly (readonly [method: string, url: string, body?: object])[] = [
@@ -207,7 +207,7 @@ suite('a Secret without its key', () => {
     assert.equal(taken.status, 409, taken.text);
   });
 
-  test('is named by a health check of its own, and counted', async () => {
+  test('is reported by its own health check and a metric', async () => {
     await using store = openMemoryStore();
     await using server = await startWithout(store, aesgcm(two));
     const { status, text } = await server.ask('GET', '/readyz?verbose');
@@ -230,7 +230,7 @@ suite('a Secret without its key', () => {
     ['no configuration', [], 'identity transformer tried to read encrypted data'],
   ];
   for (const [what, providers, why] of reasons) {
-    test(`is refused with a reason: ${what}`, async () => {
+    test(`fails with the reason: ${what}`, async () => {
       await using store = openMemoryStore();
       await using server = await startWithout(store, ...providers);
       assert.equal((await server.ask('GET', lost)).body.message, message(why));
@@ -238,7 +238,7 @@ suite('a Secret without its key', () => {
     });
   }
 
-  test('cannot be read out of history either', async () => {
+  test('cannot be read from history either', async () => {
     await using store = openMemoryStore();
     let revision = '';
     {
@@ -259,7 +259,7 @@ suite('a Secret without its key', () => {
     assert.deepEqual([event?.type, event?.object.code], ['ERROR', 410], 'watches begin again with a list');
   });
 
-  test('keeps its namespace from ending as long as it is there', async () => {
+  test('blocks the deletion of its namespace', async () => {
     await using store = openMemoryStore();
     await using server = await startWithout(store, aesgcm(two));
     await server.ask('DELETE', '/api/v1/namespaces/shop');
@@ -298,7 +298,7 @@ suite('a Secret without its key', () => {
     assert.deepEqual([status, body.status], [200, 'Success'], 'what can be read is deleted as ever');
   });
 
-  test('is read when the configuration gets its key, without a restart', async () => {
+  test('can be read when a reload adds its key', async () => {
     await using store = openMemoryStore();
     await (await startWithout(store, aesgcm(two)))[Symbol.asyncDispose]();
     const encryption = await Encryption.create(configurationOf([aesgcm(two)]), kinds);
@@ -317,7 +317,7 @@ suite('a Secret without its key', () => {
     assert.match(text, /automatic_reload_last_timestamp_seconds 7\n/);
   });
 
-  test('ends the watches that it concerns when it comes while they are open', async () => {
+  test('ends open watches that would deliver it', async () => {
     await using store = openMemoryStore();
     await using server = await start(store, aesgcm(two));
     const watch = await server.watch('/api/v1/secrets?watch=1');

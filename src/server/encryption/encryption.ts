@@ -6,14 +6,14 @@ import { parseEncryptionConfiguration } from './config.ts';
 import type { TransformationCounts } from './transformer.ts';
 import { Transformer } from './transformer.ts';
 
-/** Which values are encrypted and how, as the configuration says now. Servers of several clusters share it. */
+/** The current encryption configuration. Servers of several clusters share it. */
 export class Encryption {
-  /** Registry prefix → its transformer; resources that the configuration does not name have none. */
+  /** Registry prefix → transformer, for resources in the configuration. */
   #transformers: ReadonlyMap<string, Transformer> = new Map();
   readonly #kinds: readonly Kind[];
   readonly #listeners = new Set<() => void>();
   readonly #reloads = { success: 0, failure: 0, last: 0 };
-  /** Uses as `type prefix status` → how many. */
+  /** Labels as JSON → count. */
   readonly #counts = new Map<string, number>();
 
   private constructor(kinds: readonly Kind[]) {
@@ -27,7 +27,7 @@ export class Encryption {
     return encryption;
   }
 
-  /** Uses another configuration from now on. One with an error throws and changes nothing. */
+  /** Replaces the configuration. Throws if the new one is invalid, and keeps the old one. */
   async reload(text: string, now: number): Promise<void> {
     try {
       await this.#use(parseEncryptionConfiguration(text));
@@ -41,7 +41,7 @@ export class Encryption {
     for (const listener of this.#listeners) listener();
   }
 
-  /** How often the configuration was read again, and when last (milliseconds since the epoch; 0: never). */
+  /** The number of reloads, and the time of the last one (milliseconds since the epoch; 0: never). */
   get reloads(): Readonly<{ success: number; failure: number; last: number }> {
     return this.#reloads;
   }
@@ -60,18 +60,18 @@ export class Encryption {
     this.#transformers = transformers;
   }
 
-  /** The transformer of the resource that a storage key belongs to. */
+  /** The transformer for a storage key. */
   transformerFor(storageKey: string): Transformer | undefined {
     return forRegistryKey(this.#transformers, storageKey);
   }
 
-  /** Calls `listener` after every change of the configuration; what is returned ends that. */
+  /** Calls `listener` after every change of the configuration. Returns a function that unsubscribes. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** How often values were encrypted and decrypted since the start. */
+  /** The number of encrypted and decrypted values since the start. */
   *counts(): Generator<readonly [use: TransformationCounts, count: number]> {
     for (const [key, count] of this.#counts) yield [JSON.parse(key) as TransformationCounts, count];
   }
@@ -82,8 +82,8 @@ export class Encryption {
   }
 }
 
-/** How many stored objects cannot be decrypted, and one of them; undefined if all can. */
-export function unreadableText({ caches }: Pick<WatchCache, 'caches'>): string | undefined {
+/** A message with the number of undecryptable objects and one of them; undefined if there are none. */
+export function unreadableMessage({ caches }: Pick<WatchCache, 'caches'>): string | undefined {
   const unreadable = Array.from(caches, (cache) => cache.unreadable).filter(({ size }) => size > 0);
   const [first] = unreadable[0] ?? [];
   if (first === undefined) return undefined;

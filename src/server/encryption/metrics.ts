@@ -4,7 +4,7 @@ import { collectedCounter, collectedGauge } from '../../metrics/collected.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Encryption } from './encryption.ts';
 
-/** What encryption at rest did, under the names of kube-apiserver, and what it could not read. */
+/** The metrics of encryption at rest, with the names of kube-apiserver where it has them. */
 export function encryptionMetrics(
   registry: Registry,
   watchCache: WatchCache,
@@ -25,11 +25,11 @@ export function encryptionMetrics(
     ]),
   );
   const controller = 'apiserver_encryption_config_controller_automatic_reload';
-  const reloads = 'How often a change of the encryption configuration was read.';
+  const reloads = 'Reloads of the encryption configuration.';
   collectedCounter(registry, `${controller}s_total`, reloads, () => [
     [{ status: 'success' }, encryption.reloads.success],
     [{ status: 'failure' }, encryption.reloads.failure],
   ]);
-  const last = 'When a change of the encryption configuration was read last; 0: never.';
+  const last = 'Time of the last reload of the encryption configuration; 0: never.';
   collectedGauge(registry, `${controller}_last_timestamp_seconds`, last, () => encryption.reloads.last / 1000);
 }

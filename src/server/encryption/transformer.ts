@@ -5,36 +5,36 @@ import type { Cipher } from './ciphers.ts';
 import { cipherOf } from './ciphers.ts';
 import type { KeyedProvider, StorageProvider } from './config.ts';
 
-/** Every encrypted value begins with this; an object in JSON begins with a brace. */
+/** The prefix of every encrypted value; an object in JSON starts with a brace. */
 export const encryptedPrefix = 'k8s:enc:';
 
 /** The error of Kubernetes' identity provider for an encrypted value. */
 export const readsEncrypted = 'identity transformer tried to read encrypted data';
 
-/** One key of one provider. A value of it is its prefix, such as `k8s:enc:aesgcm:v1:key1:`, and the data in base64. */
+/** One key of one provider. Its values are a prefix such as `k8s:enc:aesgcm:v1:key1:` and base64 data. */
 interface StorageKey {
   readonly prefix: string;
   readonly cipher: Cipher;
-  /** The same for the same key of the same name, also after the configuration was read again. */
+  /** Equal for the same key with the same name, also after a reload. */
   readonly id: string;
 }
 
-/** A value and the key it was encrypted with; '' if it was not encrypted. */
+/** A value and the ID of its key; '' if it was not encrypted. */
 export interface Decrypted {
   readonly value: string;
   readonly keyId: string;
 }
 
-/** How often values were encrypted and decrypted, for metrics. */
+/** The labels of one transformation metric. */
 export interface TransformationCounts {
   readonly type: 'from_storage' | 'to_storage';
   readonly prefix: string;
   readonly status: 'OK' | 'Internal';
 }
 
-/** Encrypts and decrypts the values of some resources: the first key writes, every key reads. */
+/** Encrypts the values of some resources with the first key and decrypts them with any key. */
 export class Transformer {
-  /** The first writes; undefined stands for the identity provider. */
+  /** The first one encrypts; undefined is the identity provider. */
   readonly #keys: readonly (StorageKey | undefined)[];
   readonly #providers: readonly StorageProvider[];
   readonly #onUse: (use: TransformationCounts) => void;
@@ -69,7 +69,7 @@ export class Transformer {
     return new Transformer(providers, keys.flat(), onUse);
   }
 
-  /** What is stored for a value. */
+  /** Encrypts a value for the store. */
   toStorage(value: string, storageKey: string): string {
     const [first] = this.#keys;
     if (first === undefined) return value;
@@ -78,12 +78,12 @@ export class Transformer {
     return prefix + cipher.encrypt(Buffer.from(value), storageKey).toString('base64');
   }
 
-  /** The id of the key that writes; '' if values are written as they are. */
+  /** The ID of the encrypting key; '' for the identity provider. */
   get keyId(): string {
     return this.#keys[0]?.id ?? '';
   }
 
-  /** Decrypts what is stored. Throws if no provider can read it. */
+  /** Decrypts a stored value. Throws if no provider can. */
   fromStorage(stored: string, storageKey: string): Decrypted {
     const errors: string[] = [];
     for (const key of this.#keys) {
@@ -98,7 +98,7 @@ export class Transformer {
         this.#onUse({ type: 'from_storage', prefix: key.prefix, status: 'OK' });
         return { value, keyId: key.id };
       } catch (error) {
-        // Two keys may have one name while one replaces the other.
+        // Two keys may have the same name while one replaces the other.
         errors.push(messageOf(error));
       }
     }

@@ -4,7 +4,7 @@ import { createGzip, constants } from 'node:zlib';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream';
 
-import { nextTurn, setTimeout } from '../../machine/timers.ts';
+import { yieldToEventLoop, setTimeout } from '../../machine/timers.ts';
 import type { BufferedOutput, OutputAccount } from '../limits/unsent-bytes.ts';
 import type { BodyReply, Headers, Reply, Sink, StreamReply } from '../reply.ts';
 
@@ -100,7 +100,7 @@ async function send(
     pending.close();
     onRead();
   });
-  const turn = reply.pace ?? nextTurn;
+  const turn = reply.pace ?? yieldToEventLoop;
   for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
     const piece = Buffer.from(next.value);
     if (!target.write(piece)) {

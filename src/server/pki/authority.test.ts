@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
 import { accepts as serverAccepts, stoppedAfter, trusts } from './testing/interrupted.ts';
-import { finishRotation, readAuthority, rotateAuthority, trusted } from './authority.ts';
+import { finishRotation, readAuthority, rotateAuthority, trustedCertificates } from './authority.ts';
 import { issue } from './issue.ts';
 import { partUser } from '../access/part-user.ts';
 import { ensurePki } from './pki.ts';
@@ -26,7 +26,7 @@ describe('rotation of the authority', () => {
   });
   after(() => rm(join(directory, '..'), { recursive: true, force: true }));
 
-  test('old and new clients trust servers, and servers trust both, until it is finished', async () => {
+  test('clients and servers with old and new certificates trust each other until it is finished', async () => {
     const before = await ensure();
     const oldCa = before.ca;
     const oldKeys = await readAuthority(directory);
@@ -39,12 +39,12 @@ describe('rotation of the authority', () => {
     const serving = during.serving.cert;
     const [newCa = ''] = readCertificates(during.ca).map(String);
     assert.equal(readCertificates(during.ca).length, 2);
-    assert.equal(await accepts(oldCa, serving), true, 'a client that knows only the old authority');
-    assert.equal(await accepts(newCa, serving), true, 'a client that knows only the new one');
+    assert.equal(await accepts(oldCa, serving), true, 'a client that trusts only the old authority');
+    assert.equal(await accepts(newCa, serving), true, 'a client that trusts only the new one');
     assert.equal(await accepts(during.ca, oldUser.cert), true, 'a server sees an old certificate');
     assert.equal(await accepts(during.ca, during.admin.cert), true);
     assert.equal(await accepts(newCa, oldUser.cert), false);
-    assert.deepEqual([...(await ensure()).renewed], [], 'once is enough');
+    assert.deepEqual([...(await ensure()).renewed], [], 'a second start changes nothing');
     const users = await Promise.all(
       (await readdir(directory)).map(async (name) => ({
         name,
@@ -65,7 +65,7 @@ describe('rotation of the authority', () => {
     assert.equal(await accepts(oldCa, afterwards.serving.cert), false);
   });
 
-  test('an authority near its end is rotated at a start, so that nobody is cut off', async () => {
+  test('a start rotates an authority near expiry without disconnecting clients', async () => {
     const old = (await ensure()).ca;
     const later = new Date(now.getTime() + 2800 * day);
     const { ca, renewed } = await ensure(later);
@@ -75,7 +75,7 @@ describe('rotation of the authority', () => {
     await finishRotation(directory);
   });
 
-  test('one that is interrupted at any step cuts nobody off, and can be started again', async () => {
+  test('an interruption at any step disconnects no client, and the rotation can be repeated', async () => {
     const untouched = join(directory, '..', 'untouched');
     const before = await ensurePki({ directory: untouched, cluster: 'east', serviceIps: [], now });
     const rotate = async (path: string): Promise<void> => {
@@ -102,7 +102,7 @@ describe('rotation of the authority', () => {
     assert.ok(steps > 8, `${steps} steps`);
   });
 
-  test('a key that does not fit the certificate is an error: a new authority would cut everybody off', async () => {
+  test('rejects a key that does not match the certificate instead of creating a new authority', async () => {
     const path = join(directory, '..', 'unfit');
     const other = join(directory, '..', 'other');
     for (const each of [path, other]) await ensurePki({ directory: each, cluster: 'east', serviceIps: [], now });
@@ -113,7 +113,7 @@ describe('rotation of the authority', () => {
     );
   });
 
-  test('a cross certificate of another authority counts for nothing', async () => {
+  test('ignores a cross certificate of another authority', async () => {
     await ensure();
     const authority = await readAuthority(directory);
     assert.ok(authority);
@@ -123,11 +123,11 @@ describe('rotation of the authority', () => {
     const read = await readAuthority(directory);
     assert.ok(read);
     assert.equal(read.rotation, undefined);
-    assert.equal(trusted(read), await readFile(join(directory, 'ca.crt'), 'utf8'));
+    assert.equal(trustedCertificates(read), await readFile(join(directory, 'ca.crt'), 'utf8'));
     await finishRotation(directory);
   });
 
-  test('each part of Fairlead has its own identity, and no group', async () => {
+  test('each part has its own identity without groups', async () => {
     const { parts } = await ensure();
     const part = new X509Certificate(parts.get('dns')?.cert ?? '');
     assert.equal(part.subject, `CN=${partUser('dns')}`);

@@ -4,18 +4,18 @@ import { dirname, resolve } from 'node:path';
 
 import { messageOf } from '../../api/error-message.ts';
 
-/** Only the owner may read what is kept here. */
+/** Only the owner may read these files. */
 const fileMode = 0o600;
 const directoryMode = 0o700;
 const writableByOthers = 0o002;
 
 /**
- * Makes a directory, with its parents, that only its owner can enter. One that exists is used, unless another user may
- * have put it there for us to find: whoever owns a data directory can replace its keys.
+ * Creates a directory that only its owner can enter, with its parents. Accepts an existing one, unless it belongs to
+ * another user who could have planted it: the owner of a data directory can replace its keys.
  */
 export async function makePrivateDirectory(path: string): Promise<void> {
   await makeDirectories(path);
-  await refusePlanted(path);
+  await rejectForeignOwner(path);
 }
 
 async function makeDirectories(path: string): Promise<void> {
@@ -25,7 +25,7 @@ async function makeDirectories(path: string): Promise<void> {
     const parent = dirname(path);
     if (!isAbsence(error) || parent === path) throw error;
     await makeDirectories(parent);
-    // Once: where this says again that the parent is missing (/proc does), Node's own recursive mkdir never ends.
+    // Only once: in /proc the parent stays missing, and Node's recursive mkdir never returns.
     await makeDirectory(path);
   }
 }
@@ -39,8 +39,8 @@ async function makeDirectory(path: string): Promise<void> {
   }
 }
 
-/** Rejects when a part of the path lies where everybody can write, such as /tmp, and belongs to another user. */
-export async function refusePlanted(path: string): Promise<void> {
+/** Rejects if a part of the path is in a world-writable directory, such as /tmp, and belongs to another user. */
+export async function rejectForeignOwner(path: string): Promise<void> {
   const user = process.geteuid?.();
   if (user === undefined) return; // no owners on this system
   for (const start of new Set([resolve(path), await realpath(path)])) {
@@ -55,7 +55,7 @@ export async function refusePlanted(path: string): Promise<void> {
   }
 }
 
-/** Replaces a file in one step, so that a reader or a crash sees the old content or the new, never half of it. */
+/** Replaces a file atomically, so that readers and crashes see the old content or the new. */
 export async function writePrivateFile(path: string, content: string): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
@@ -68,7 +68,7 @@ export async function writePrivateFile(path: string, content: string): Promise<v
   }
 }
 
-/** Names the file, which errors of writing do not. Without their code: callers would take it for that of a port. */
+/** Adds the path to an error. Omits its code, which callers would mistake for that of a port. */
 function writeError(path: string, error: unknown): Error {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const advice = adviceFor[code];
@@ -79,12 +79,12 @@ const adviceFor: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full: free some space',
   EDQUOT: 'the disk quota is used up: free some space',
   EROFS: 'mount the file system for writing',
-  EACCES: 'check who may write there',
-  EPERM: 'check who may write there',
+  EACCES: 'check the permissions',
+  EPERM: 'check the permissions',
   EIO: 'check the disk',
 };
 
-/** The content of a file; undefined when there is none. */
+/** Returns the content of a file; undefined if it does not exist. */
 export async function readIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -106,7 +106,7 @@ async function writeAndSync(path: string, content: string): Promise<void> {
   }
 }
 
-/** A rename is durable only when its directory is. */
+/** A rename is durable when its directory is synced. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {

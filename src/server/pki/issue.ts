@@ -1,12 +1,12 @@
 import type { webcrypto } from 'node:crypto';
 
-/** A certificate and its private key, both PEM. */
+/** A certificate and its private key, PEM. */
 export interface KeyPair {
   readonly cert: string;
   readonly key: string;
 }
 
-/** How long a certificate is valid. It starts a day in the past, for machines whose clocks are behind. */
+/** The validity of a certificate. It starts a day in the past, for machines whose clocks are behind. */
 export interface Validity {
   readonly now: Date;
   readonly days: number;
@@ -15,7 +15,7 @@ export interface Validity {
 const dayMs = 24 * 60 * 60_000;
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-/** A new certificate authority that signs itself. */
+/** Creates a self-signed certificate authority. */
 export async function issueCa(commonName: string, validity: Validity): Promise<KeyPair> {
   const { x509, crypto } = await loadX509();
   const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
@@ -39,7 +39,7 @@ export async function issueCa(commonName: string, validity: Validity): Promise<K
 }
 
 /**
- * The certificate of `ca` again, signed by `signer`: whoever trusts only `signer` trusts through it what `ca` signs.
+ * Cross-signs `ca`: clients that trust only `signer` then also trust certificates of `ca`.
  */
 export async function crossSign(ca: string, signer: KeyPair, validity: Validity): Promise<string> {
   const { x509, crypto } = await loadX509();
@@ -65,18 +65,18 @@ export async function crossSign(ca: string, signer: KeyPair, validity: Validity)
   return cert.toString('pem');
 }
 
-/** Whom a certificate is for: a server with names and addresses, or a user with groups. */
+/** The subject of a certificate: a server with its names and addresses, or a user with its groups. */
 export type Subject =
   | { readonly use: 'server'; readonly commonName: string; readonly names: SubjectNames }
   | { readonly use: 'client'; readonly commonName: string; readonly groups: readonly string[] };
 
-/** The names and addresses under which a server is reached. */
+/** The names and addresses under which clients reach a server. */
 export interface SubjectNames {
   readonly dns: readonly string[];
   readonly ips: readonly string[];
 }
 
-/** A new certificate for `subject`, signed by `ca`. */
+/** Issues a certificate for `subject`, signed by `ca`. */
 export async function issue(ca: KeyPair, subject: Subject, validity: Validity): Promise<KeyPair> {
   const { x509, crypto } = await loadX509();
   const issuer = new x509.X509Certificate(ca.cert);
@@ -107,7 +107,7 @@ export async function issue(ca: KeyPair, subject: Subject, validity: Validity): 
 
 type Crypto = webcrypto.Crypto;
 
-/** Loaded only here: the library costs hundreds of milliseconds, and most starts make no certificate. */
+/** Loaded on demand: the library takes hundreds of milliseconds, and most starts issue no certificate. */
 async function loadX509() {
   await import('reflect-metadata'); // the library throws without it
   const [x509, { webcrypto: crypto }] = await Promise.all([import('@peculiar/x509'), import('node:crypto')]);
@@ -125,7 +125,7 @@ const datesOf = ({ now, days }: Validity): { notBefore: Date; notAfter: Date } =
   notAfter: new Date(now.getTime() + days * dayMs),
 });
 
-/** 16 random bytes in hex, the first kept below 0x80 so that the number is positive, and above 0. */
+/** 16 random bytes in hex; the first is in 0x40..0x7f, so that the number is positive. */
 function randomSerial(crypto: Crypto): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { readIfPresent, writePrivateFile } from './files.ts';
 import type { KeyPair } from './issue.ts';
 
-/** The pair under a name in a directory; undefined when either half is missing. */
+/** Reads a certificate and its key; undefined if either file is missing. */
 export async function readPair(directory: string, name: string): Promise<KeyPair | undefined> {
   const [cert, key] = await Promise.all(pathsOf(directory, name).map(readIfPresent));
   return cert === undefined || key === undefined ? undefined : { cert, key };
 }
 
-/** The key first: a certificate without its key would be taken for damage, a key alone for nothing. */
+/** Writes the key first: a certificate without its key would count as damage. */
 export async function writePair(directory: string, name: string, pair: KeyPair): Promise<void> {
   const [certPath, keyPath] = pathsOf(directory, name);
   await writePrivateFile(keyPath, pair.key);

@@ -28,7 +28,7 @@ describe('pki', () => {
 
   const serving = (pki: Pki): X509Certificate => new X509Certificate(pki.serving.cert);
 
-  test('the first start makes everything, and the next one nothing', async () => {
+  test('issues everything at the first start and nothing at the next', async () => {
     assert.deepEqual(new Set(first.renewed.keys()), new Set(['ca', 'admin', 'apiserver']));
     const second = await ensure();
     assert.equal(second.renewed.size, 0);
@@ -42,7 +42,7 @@ describe('pki', () => {
     for (const name of names) assert.equal((await stat(join(directory, name))).mode & 0o777, 0o600, name);
   });
 
-  test('the serving certificate has the names clients use', () => {
+  test('the serving certificate has the names that clients use', () => {
     const { dns, ips } = namesOf(serving(first));
     assert.deepEqual(dns, [
       'localhost',
@@ -79,7 +79,7 @@ describe('pki', () => {
   });
 
   const renewals: readonly { name: string; changes: Partial<PkiOptions>; want: readonly string[] }[] = [
-    { name: 'nothing while three quarters of its life are not over', changes: { now: daysLater(270) }, want: [] },
+    { name: 'nothing during three quarters of the lifetime', changes: { now: daysLater(270) }, want: [] },
     {
       name: 'leaves near expiry',
       changes: { now: daysLater(280) },
@@ -93,7 +93,7 @@ describe('pki', () => {
       want: ['apiserver: made for other names'],
     },
     {
-      name: 'everything when the authority nears its end',
+      name: 'everything when the authority is near expiry',
       changes: { now: daysLater(2800) },
       want: ['admin: near expiry', 'apiserver: near expiry', 'ca: near expiry'],
     },
@@ -113,7 +113,7 @@ describe('pki', () => {
     }
   });
 
-  test('renews leaves that were made while the clock was ahead', async () => {
+  test('renews certificates that were issued while the clock was ahead', async () => {
     await using copy = await copyOf(directory);
     for (const file of ['apiserver.crt', 'admin.crt']) await rm(join(copy.path, file));
     await ensure({ directory: copy.path, now: daysLater(30) });
@@ -137,7 +137,7 @@ describe('pki', () => {
     });
   }
 
-  test('replaces leaves when the authority was lost', async () => {
+  test('replaces certificates when the authority was lost', async () => {
     await using copy = await copyOf(directory);
     await rm(join(copy.path, 'ca.key'));
     const { renewed } = await ensure({ directory: copy.path });
@@ -148,7 +148,7 @@ describe('pki', () => {
     ]);
   });
 
-  test('a TLS server and a client trust each other by them', async () => {
+  test('a TLS server and client with them trust each other', async () => {
     await using copy = await copyOf(directory);
     const today = await ensure({
       directory: copy.path,

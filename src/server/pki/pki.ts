@@ -2,7 +2,14 @@ import { join } from 'node:path';
 
 import { partUser } from '../access/part-user.ts';
 import type { Authority } from './authority.ts';
-import { completeAuthority, createAuthority, readAuthority, rotateAuthority, trusted, withChain } from './authority.ts';
+import {
+  completeAuthority,
+  createAuthority,
+  readAuthority,
+  rotateAuthority,
+  trustedCertificates,
+  withCrossCertificates,
+} from './authority.ts';
 import { makePrivateDirectory } from './files.ts';
 import type { KeyPair, Subject } from './issue.ts';
 import { issue } from './issue.ts';
@@ -11,26 +18,26 @@ import { renewalReason } from './renewal.ts';
 
 /** The certificates of one cluster. */
 export interface Pki {
-  /** What clients and servers trust, PEM: the authority, and those before it while they are being replaced. */
+  /** The trusted authorities, PEM: the current one, and previous ones during a rotation. */
   readonly ca: string;
   readonly admin: KeyPair;
-  /** Part of Fairlead → what it shows to the API server. */
+  /** Part → its client certificate. */
   readonly parts: ReadonlyMap<string, KeyPair>;
-  /** What the API server presents. */
+  /** The certificate of the API server. */
   readonly serving: KeyPair;
-  /** What was made anew, and why: file name → reason. Empty on most starts. */
+  /** The issued certificates: file name → reason. Empty on most starts. */
   readonly renewed: ReadonlyMap<string, string>;
 }
 
 export interface PkiOptions {
-  /** That of the cluster: a certificate for one cluster is worth nothing at another. */
+  /** The directory of one cluster, since a certificate of one cluster must not be valid for another. */
   readonly directory: string;
   readonly cluster: string;
-  /** The first address of each Service range: where the `kubernetes` Service is. */
+  /** The first address of each Service range, which the `kubernetes` Service has. */
   readonly serviceIps: readonly string[];
-  /** Names and addresses beyond loopback under which the server is reached. */
+  /** Further names and addresses of the server, beside loopback. */
   readonly extra?: { readonly dns: readonly string[]; readonly ips: readonly string[] };
-  /** The parts that need an identity of their own; none by default. */
+  /** The parts that need their own identity; default: none. */
   readonly parts?: readonly string[];
   readonly now: Date;
 }
@@ -39,8 +46,8 @@ const leafDays = 365;
 const adminSubject: Subject = { use: 'client', commonName: 'kubernetes-admin', groups: ['system:masters'] };
 
 /**
- * Reads the certificates of a cluster and makes those that are missing, near expiry or for other names. An authority
- * near its end is rotated, so that nobody is cut off.
+ * Reads the certificates of a cluster and issues those that are missing, near expiry or have other names. An authority
+ * near expiry is rotated, so that no client is disconnected.
  */
 export async function ensurePki(options: PkiOptions): Promise<Pki> {
   const { directory, parts = [], now } = options;
@@ -66,7 +73,13 @@ export async function ensurePki(options: PkiOptions): Promise<Pki> {
       ]),
     ),
   ]);
-  return { ca: trusted(authority), admin, serving: withChain(authority, serving), parts: new Map(partPairs), renewed };
+  return {
+    ca: trustedCertificates(authority),
+    admin,
+    serving: withCrossCertificates(authority, serving),
+    parts: new Map(partPairs),
+    renewed,
+  };
 }
 
 async function ensureAuthority(

@@ -1,11 +1,11 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { KeyPair, Subject, SubjectNames } from './issue.ts';
 
-/** Renewed when less than this part of a certificate's life is left. */
+/** A certificate is renewed when less than this part of its lifetime is left. */
 const renewalShare = 0.25;
 
 /**
- * Why a certificate must be made anew, in words for a log; undefined when it is good. `subject` undefined: it is the
+ * Returns the reason to issue a certificate again, for the log; undefined if it is valid. Without a `subject` it is the
  * certificate authority itself.
  */
 export function renewalReason(
@@ -20,13 +20,13 @@ export function renewalReason(
   if (isNearExpiry(cert, now)) return 'near expiry';
   const ca = wanted.ca === undefined ? undefined : new X509Certificate(wanted.ca);
   if (ca !== undefined && !isSignedBy(cert, ca)) return 'signed by another authority';
-  // If the authority is not valid yet either, it is the clock that is wrong: a new authority would disconnect every client.
+  // If the authority is not valid yet either, the clock is wrong. A new authority would disconnect every client.
   if (ca !== undefined && now < cert.validFromDate && now >= ca.validFromDate) return 'not valid yet';
   if (wanted.subject !== undefined && !isFor(cert, wanted.subject)) return 'made for other names';
   return undefined;
 }
 
-/** The names a serving certificate is good for. */
+/** The names in a serving certificate. */
 export function namesOf(cert: X509Certificate): SubjectNames {
   const entries = (cert.subjectAltName ?? '').split(', ').filter((entry) => entry !== '');
   const valuesOf = (prefix: string): string[] =>
@@ -37,7 +37,7 @@ export function namesOf(cert: X509Certificate): SubjectNames {
 const begin = '-----BEGIN CERTIFICATE-----';
 const end = '-----END CERTIFICATE-----';
 
-/** Every certificate in a text, in order. */
+/** All certificates in a PEM text. */
 export const readCertificates = (pem: string): readonly X509Certificate[] =>
   pem
     .split(begin)
@@ -45,12 +45,12 @@ export const readCertificates = (pem: string): readonly X509Certificate[] =>
     .filter((text) => text.includes(end))
     .map((text) => new X509Certificate(`${begin}${text.slice(0, text.indexOf(end))}${end}`));
 
-/** The first certificate in a text; undefined when it is damaged. */
+/** The first certificate in a PEM text; undefined if it is damaged. */
 export function readCertificate(pem: string): X509Certificate | undefined {
   try {
     return new X509Certificate(pem);
   } catch {
-    return undefined; // a damaged file is replaced like a missing one
+    return undefined; // treated like a missing certificate
   }
 }
 
@@ -59,7 +59,7 @@ export function holdsKey(cert: X509Certificate, key: string): boolean {
   try {
     return cert.checkPrivateKey(createPrivateKey(key));
   } catch {
-    return false; // a damaged key fits nothing
+    return false; // damaged key
   }
 }
 
@@ -68,7 +68,7 @@ function isNearExpiry(cert: X509Certificate, now: Date): boolean {
   return cert.validToDate.getTime() - now.getTime() < life * renewalShare;
 }
 
-/** Whether `ca` itself signed the certificate. */
+/** Whether `ca` signed the certificate directly. */
 export const isSignedBy = (cert: X509Certificate, ca: X509Certificate): boolean =>
   cert.checkIssued(ca) && cert.verify(ca.publicKey);
 
@@ -88,5 +88,5 @@ function isFor(cert: X509Certificate, subject: Subject): boolean {
 const sameSet = (left: readonly string[], right: readonly string[]): boolean =>
   new Set(left).symmetricDifference(new Set(right)).size === 0;
 
-/** One spelling per address: Node prints `0:0:0:0:0:0:0:1` in certificates and people write `::1`. */
+/** Canonical form: Node prints `0:0:0:0:0:0:0:1` for certificates where users write `::1`. */
 const canonicalIp = (ip: string): string => (ip.includes(':') ? new URL(`http://[${ip}]`).hostname.slice(1, -1) : ip);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
-import { finishRotation, readAuthority, trusted } from './authority.ts';
+import { finishRotation, readAuthority, trustedCertificates } from './authority.ts';
 import { accepts, stoppedAfter, trusts } from './testing/interrupted.ts';
 import { issue } from './issue.ts';
 import type { Pki } from './pki.ts';
@@ -20,7 +20,7 @@ async function folder(): Promise<AsyncDisposable & { readonly path: string; read
   return { path, pki: join(path, 'pki'), [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
 }
 
-/** What a start does. */
+/** Does what a start of the server does. */
 async function start(pki: string, clusters: readonly string[]): Promise<ReadonlyMap<string, Pki>> {
   await replaceSharedAuthority(pki, [], now);
   const made = clusters.map(
@@ -33,8 +33,8 @@ async function start(pki: string, clusters: readonly string[]): Promise<Readonly
 const legacyFiles = async (pki: string): Promise<readonly string[]> =>
   (await readdir(pki, { withFileTypes: true })).filter((entry) => entry.isFile()).map(({ name }) => name);
 
-describe('a certificate authority that clusters shared', () => {
-  test('is replaced by one for each cluster; what it issued works until the rotation is finished', async () => {
+describe('a shared certificate authority', () => {
+  test('is replaced by one per cluster; its certificates work until the rotation is finished', async () => {
     await using place = await folder();
     const shared = await writeShared(place.pki, ['east', 'west']);
     const pkis = await start(place.pki, ['east', 'west']);
@@ -61,7 +61,7 @@ describe('a certificate authority that clusters shared', () => {
     assert.ok(!(await trusts(place.path, shared.ca.cert, finished.serving.cert)));
   });
 
-  test('that was being rotated goes on trusting the one before it', async () => {
+  test('keeps trusting the previous one if it was being rotated', async () => {
     await using place = await folder();
     const { alice, ca, first } = await writeShared(place.pki, ['east', 'west'], { isRotating: true });
     const east = (await start(place.pki, ['east', 'west'])).get('east');
@@ -71,7 +71,7 @@ describe('a certificate authority that clusters shared', () => {
     assert.ok(await trusts(place.path, ca.cert, east.serving.cert));
   });
 
-  test('becomes that of its cluster if it served only one', async () => {
+  test('becomes the authority of its cluster if it served only one', async () => {
     for (const isRotating of [false, true]) {
       await using place = await folder();
       const { alice, ca, first } = await writeShared(place.pki, ['east'], { isRotating });
@@ -85,13 +85,13 @@ describe('a certificate authority that clusters shared', () => {
     }
   });
 
-  test('is replaced for clusters that do not run now, and for those whose certificates are missing', async () => {
+  test('is replaced also for clusters that do not run or lack certificates', async () => {
     await using place = await folder();
     const shared = await writeShared(place.pki, ['east', 'west']);
     await replaceSharedAuthority(place.pki, ['north'], now);
     for (const cluster of ['east', 'west', 'north']) {
       const authority = await readAuthority(join(place.pki, cluster));
-      assert.ok(authority && accepts(trusted(authority), shared.alice), cluster);
+      assert.ok(authority && accepts(trustedCertificates(authority), shared.alice), cluster);
     }
   });
 
@@ -102,7 +102,7 @@ describe('a certificate authority that clusters shared', () => {
     ['with a damaged certificate', (pki) => writeFile(join(pki, 'ca.crt'), 'damaged'), /unreadable certificate/],
   ];
   for (const [what, damage, why] of damages) {
-    test(`${what} is an error that says what to do, and changes nothing`, async () => {
+    test(`${what} is an actionable error and changes nothing`, async () => {
       await using place = await folder();
       await writeShared(place.pki, ['east', 'west']);
       await damage(place.pki);
@@ -112,7 +112,7 @@ describe('a certificate authority that clusters shared', () => {
     });
   }
 
-  test('that has expired is removed: it issued nothing that is still valid', async () => {
+  test('is removed if it has expired', async () => {
     await using place = await folder();
     await writeShared(place.pki, ['east', 'west'], { now: new Date('2010-01-01') });
     const pkis = await start(place.pki, ['east', 'west']);
@@ -121,7 +121,7 @@ describe('a certificate authority that clusters shared', () => {
   });
 
   for (const clusters of [['east'], ['east', 'west', 'north']]) {
-    test(`of ${clusters.length} is replaced however often a start is interrupted, at every step`, async () => {
+    test(`of ${clusters.length} is replaced although starts are interrupted at every step`, async () => {
       await using place = await folder();
       const shared = await writeShared(place.pki, clusters);
       const untouched = join(place.path, 'untouched');
@@ -146,7 +146,7 @@ describe('a certificate authority that clusters shared', () => {
   }
 });
 
-test('a certificate of one cluster is not signed by an authority that another trusts, whatever links exist', async () => {
+test('a certificate of one cluster is not valid for another, also with cross certificates', async () => {
   await using place = await folder();
   await writeShared(place.pki, ['east', 'west']);
   await start(place.pki, ['east', 'west']);
@@ -157,8 +157,8 @@ test('a certificate of one cluster is not signed by an authority that another tr
     { use: 'client', commonName: 'eve', groups: ['system:masters'] },
     { now, days: 1 },
   );
-  assert.ok(accepts(trusted(east), eve));
-  assert.ok(!accepts(trusted(west), eve));
+  assert.ok(accepts(trustedCertificates(east), eve));
+  assert.ok(!accepts(trustedCertificates(west), eve));
 });
 
 const renewedNothing = ([name, pki]: readonly [string, Pki]): readonly [string, Pki] => [

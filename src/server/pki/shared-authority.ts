@@ -1,29 +1,29 @@
-// Until release 0.1 all clusters of a data directory had one certificate authority, in `pki/`, so that a certificate for one
-// was accepted by all. Each has its own now, in `pki/CLUSTER/`. A start replaces the shared one:
+// Until release 0.1 all clusters of a data directory shared one certificate authority in `pki/`, so certificates of one
+// cluster were valid for all. Now each has its own in `pki/CLUSTER/`. A start replaces the shared one:
 //
-// - If it served one cluster only, it becomes the authority of that cluster.
-// - Otherwise every cluster that it served gets a new authority, as in a rotation: certificates of the shared one are
-//   accepted, and servers are trusted by clients that only have the shared one, until `fairlead ca rotate --finish`.
+// - If it served one cluster, it becomes the authority of that cluster.
+// - Otherwise every cluster gets a new authority by a rotation: certificates of the shared one stay valid, and clients that
+//   only have the shared one still trust the servers, until `fairlead ca rotate --finish`.
 //
-// Its key is removed when all clusters have an authority. A start that was interrupted is continued by the next one.
+// Its key is removed when all clusters have an authority. The next start continues an interrupted one.
 
 import { X509Certificate } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Authority } from './authority.ts';
-import { adoptAuthority, readAuthority, rotateAuthority } from './authority.ts';
+import { writeAuthority, readAuthority, rotateAuthority } from './authority.ts';
 import { makePrivateDirectory } from './files.ts';
 import { renewalReason } from './renewal.ts';
 
 const servingFile = /^apiserver-(.+)\.crt$/;
-/** Also what an interrupted write has left. */
+/** Includes temporary files of interrupted writes. */
 const fileOfPair = /\.(?:crt|key)(?:\.[0-9a-f]+\.tmp)?$/;
 
 /**
- * Gives every cluster that the shared authority of `directory` served one of its own, and removes the shared one.
- * `known`: the clusters that ran in the data directory, in case serving certificates are missing. Returns the clusters
- * that have a new authority. Throws if the shared authority is damaged while it is still needed.
+ * Gives every cluster of the shared authority in `directory` its own, and removes the shared one. `known` are the clusters
+ * of the data directory, in case serving certificates are missing. Returns the clusters with a new authority. Throws if
+ * the shared authority is damaged and still needed.
  */
 export async function replaceSharedAuthority(
   directory: string,
@@ -42,7 +42,7 @@ export async function replaceSharedAuthority(
     for (const cluster of missing) {
       const own = join(directory, cluster);
       await makePrivateDirectory(own);
-      if (served.size === 1) await adoptAuthority(own, shared);
+      if (served.size === 1) await writeAuthority(own, shared);
       else await rotateAuthority(own, { cluster, old: shared, now });
     }
   }
@@ -50,7 +50,7 @@ export async function replaceSharedAuthority(
   return served.size === 1 ? [] : missing;
 }
 
-/** The shared authority; undefined if nobody can have a certificate of it that is still valid. */
+/** The shared authority; undefined if it has expired, and with it all its certificates. */
 async function readShared(directory: string, now: Date): Promise<Authority | undefined> {
   const shared = await readAuthority(directory);
   const reason = renewalReason(shared?.pair, { ca: undefined, subject: undefined }, now);

@@ -2,7 +2,7 @@ import type { ResourceQuota } from '../../api/kinds/core/resourcequota/schema.ts
 import type { Quantity } from '../../api/quantity.ts';
 import { addQuantities, parseQuantity, subtractQuantities, wholeQuantity, zero } from '../../api/quantity.ts';
 import type { ApiObject } from '../../api/metadata.ts';
-import { nextTurn } from '../../machine/timers.ts';
+import { yieldToEventLoop } from '../../machine/timers.ts';
 import type { CacheEvent } from '../cache/history.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Item } from '../cache/item.ts';
@@ -89,7 +89,7 @@ export class QuotaTracker implements Account, Disposable {
       for (const item of items) {
         length += item.entry.value.length;
         if (length > sliceLength) {
-          await nextTurn();
+          await yieldToEventLoop();
           length = 0;
         }
         if (this.#isDisposed) break;

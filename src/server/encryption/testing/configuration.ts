@@ -1,6 +1,6 @@
 // EncryptionConfigurations for tests.
 
-/** A key of 32 bytes that are all `byte`. */
+/** A key of 32 equal bytes. */
 export const keyOf = (name: string, byte: number, length = 32): object => ({
   name,
   secret: Buffer.alloc(length, byte).toString('base64'),

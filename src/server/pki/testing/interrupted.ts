@@ -1,4 +1,4 @@
-// Who trusts whom, and work that is interrupted, for tests of authorities.
+// Trust checks and interrupted work for tests of authorities.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -10,11 +10,11 @@ import { join } from 'node:path';
 import type { KeyPair } from '../issue.ts';
 import { isSignedBy, readCertificates } from '../renewal.ts';
 
-/** Whether a server that trusts `ca` accepts a client certificate: one of its authorities signed it itself. */
+/** Whether a server that trusts `ca` accepts a client certificate: it must be signed by one of them directly. */
 export const accepts = (ca: string, { cert }: Pick<KeyPair, 'cert'>): boolean =>
   readCertificates(ca).some((authority) => isSignedBy(new X509Certificate(cert), authority));
 
-/** Whether openssl, trusting `ca` only, accepts a server that sends `chain`. Writes files into `folder`. */
+/** Whether openssl accepts a server with `chain` when it trusts only `ca`. Writes files into `folder`. */
 export async function trusts(folder: string, ca: string, chain: string): Promise<boolean> {
   const [leaf = '', ...others] = readCertificates(chain).map(String);
   const file = async (name: string, text: string): Promise<string> => {
@@ -27,11 +27,11 @@ export async function trusts(folder: string, ca: string, chain: string): Promise
     execFileSync('openssl', [...args, await file('leaf', leaf)], { stdio: 'pipe' });
     return true;
   } catch {
-    return false; // openssl says no by its exit code
+    return false; // openssl exits with 1
   }
 }
 
-/** Runs `work` until it has changed the file system `steps` times, then stops it. True: it was done before. */
+/** Interrupts `work` after it has changed the file system `steps` times. Returns true if it finished before. */
 export async function stoppedAfter(steps: number, work: () => Promise<unknown>): Promise<boolean> {
   const changing = ['rename', 'mkdir', 'rm', 'open'] as const;
   const originals = changing.map((name) => [name, fileSystem[name]] as const);

@@ -1,4 +1,4 @@
-// The certificates of a data directory as releases wrote them in which all clusters had one authority.
+// The certificates of a data directory of a release in which all clusters shared one authority.
 
 import { join } from 'node:path';
 
@@ -9,11 +9,11 @@ import { writePair } from '../pairs.ts';
 
 export interface SharedAuthority {
   readonly ca: KeyPair;
-  /** A user whose certificate every cluster accepts. */
+  /** A user with a certificate of the shared authority. */
   readonly alice: KeyPair;
 }
 
-/** Writes a shared authority, the servers' certificates and the administrator's. */
+/** Writes a shared authority with the certificates of its servers and of the administrator. */
 export async function writeShared(
   directory: string,
   clusters: readonly string[],
