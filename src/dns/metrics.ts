@@ -36,7 +36,7 @@ export function serverMetrics(registry: Registry, server: Pick<RunningDns, 'stat
     'UDP replies truncated or dropped because a client exceeded its rate.',
     'limited',
   );
-  total('fairlead_dns_full_path_total', 'Queries handled on the slow path, without a prepared answer.', 'asked');
+  total('fairlead_dns_full_path_total', 'Queries handled on the slow path, without a prepared answer.', 'slowPath');
   total('fairlead_dns_refused_connections_total', 'TCP connections refused.', 'refusedConnections');
   collectedGauge(
     registry,

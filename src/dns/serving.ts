@@ -61,7 +61,7 @@ export class Serving {
     const onError = (error: unknown): void => log.warn({ err: error }, 'query failed');
     const { srvServiceNames, namespaces } = options;
     const records = { ...options.zones, srvServiceNames, namespaces };
-    const inheritedZones = previous === undefined ? {} : { before: previous.#zones };
+    const inheritedZones = previous === undefined ? {} : { previous: previous.#zones };
     const zones = openZones(options.zones, { addresses: serverAddresses(options.listen), ...inheritedZones });
     this.#zones = zones;
     const completion = options.searchCompletion ? { completion: { zone: options.zones.clusterDomain } } : {};

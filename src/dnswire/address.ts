@@ -1,7 +1,7 @@
 // IP addresses as bytes.
 import { isIPv6 } from 'node:net';
 
-/** The 4 or 16 bytes of an address; undefined if it is none. One of IPv4 written as IPv6 has 4. */
+/** The 4 or 16 bytes of an address; undefined if it is not one. An IPv4-mapped address has 4. */
 export function addressBytes(text: string): Uint8Array | undefined {
   const quad = quadBytes(text);
   if (quad !== undefined || !isIPv6(text) || text.includes('%')) return quad;
@@ -9,7 +9,7 @@ export function addressBytes(text: string): Uint8Array | undefined {
   return isMapped(bytes) ? bytes.subarray(12) : bytes;
 }
 
-/** The text of 4 or 16 bytes: dotted decimal, also of an IPv4 address that is mapped to IPv6, or RFC 5952. */
+/** The text of 4 or 16 bytes: dotted decimal, also for IPv4-mapped addresses, or RFC 5952. */
 export function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.');
   if (isMapped(bytes)) return bytes.subarray(12).join('.');
@@ -50,7 +50,7 @@ const groupBytes = (text: string): readonly number[] =>
 const isMapped = (bytes: Uint8Array): boolean =>
   bytes.subarray(0, 12).every((byte, at) => byte === (at < 10 ? 0 : 0xff));
 
-/** As `addressBytes`, for who asks: as Node writes it, with the interface of a link-local address behind it. */
+/** The bytes of a client address as Node prints it: a link-local address has its interface appended. */
 export function clientAddressBytes(text: string): Uint8Array {
   const zone = text.indexOf('%');
   const bytes = addressBytes(zone === -1 ? text : text.slice(0, zone));
@@ -58,7 +58,7 @@ export function clientAddressBytes(text: string): Uint8Array {
   return bytes;
 }
 
-/** An IPv4 address as it is nearly always written; undefined for all else, which may be one too. */
+/** Fast path for IPv4 in dotted decimal; undefined for all other text. */
 function quadBytes(text: string): Uint8Array | undefined {
   const bytes = new Uint8Array(4);
   let part = 0;

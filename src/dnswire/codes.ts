@@ -1,7 +1,7 @@
 // Numbers of the DNS protocol, as IANA registers them.
 import { recordTypes } from './data.ts';
 
-/** Record and question types that some code here treats in a way of its own. */
+/** Record and query types that some code treats specially. */
 export const types = {
   ...recordTypes,
   MX: 15,
@@ -24,7 +24,7 @@ export const classes = { IN: 1, CH: 3, HS: 4, NONE: 254, ANY: 255 } as const;
 
 export const opcodes = { QUERY: 0, STATUS: 2, NOTIFY: 4, UPDATE: 5 } as const;
 
-/** Response codes. Those above 15 need an OPT record to carry their upper bits. */
+/** Response codes. Codes above 15 need an OPT record for their upper bits. */
 export const rcodes = {
   NOERROR: 0,
   FORMERR: 1,
@@ -40,7 +40,7 @@ export const rcodes = {
 /** Bits of the second 16-bit word of a header. */
 export const flagBits = { QR: 0x8000, AA: 0x0400, TC: 0x0200, RD: 0x0100, RA: 0x0080, AD: 0x0020, CD: 0x0010 } as const;
 
-/** The bit of an OPT record's ttl field that asks for DNSSEC records. */
+/** The DO bit in the ttl field of an OPT record. */
 export const dnssecOkBit = 0x8000;
 
 export const optionCodes = {
@@ -51,7 +51,7 @@ export const optionCodes = {
   KEEPALIVE: 11,
   PADDING: 12,
   ERROR: 15,
-  /** The servers that a question came through; one of the numbers for local use (RFC 6891 §9). */
+  /** The servers that forwarded a query; a number for local use (RFC 6891 §9). */
   TRAIL: 65_313,
 } as const;
 
@@ -74,10 +74,10 @@ export const extendedErrors = {
 const typeNames = new Map<number, string>(Object.entries(types).map(([name, number]) => [number, name]));
 const rcodeNames = new Map<number, string>(Object.entries(rcodes).map(([name, number]) => [number, name]));
 
-/** How a type is written: its mnemonic, or `TYPE65280` (RFC 3597 §5). */
+/** The text of a type: its mnemonic, or `TYPE65280` (RFC 3597 §5). */
 export const typeName = (type: number): string => typeNames.get(type) ?? `TYPE${type}`;
 
-/** The number of a type as a person writes it, in any case; undefined if it is none. */
+/** Parses a type, in any case; undefined if it is unknown. */
 export function typeNumber(text: string): number | undefined {
   const upper = text.toUpperCase();
   const generic = /^TYPE(\d{1,5})$/.exec(upper);
@@ -86,5 +86,5 @@ export function typeNumber(text: string): number | undefined {
   return number > 0xffff ? undefined : number;
 }
 
-/** How a response code is written. */
+/** The text of a response code. */
 export const rcodeName = (rcode: number): string => rcodeNames.get(rcode) ?? `RCODE${rcode}`;

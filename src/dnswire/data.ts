@@ -1,10 +1,10 @@
 /**
- * A domain name: lower-case labels between dots, no dot at the end, the root is ''. A dot or backslash inside a label is
- * written `\.` and `\\`, any byte outside printable ASCII `\DDD`, so that two names are equal where their strings are.
+ * A domain name: lower-case labels separated by dots, without a trailing dot; the root is ''. A dot or backslash inside a
+ * label is `\.` or `\\`, any byte outside printable ASCII `\DDD`, so that names are equal if and only if their strings are.
  */
 export type Name = string;
 
-/** Types whose data has a form of its own here; numbers as on the wire. */
+/** Types with parsed data; numbers as on the wire. */
 export const recordTypes = { A: 1, NS: 2, CNAME: 5, SOA: 6, PTR: 12, TXT: 16, AAAA: 28, SRV: 33 } as const;
 export type RecordType = keyof typeof recordTypes;
 

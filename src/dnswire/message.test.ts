@@ -11,7 +11,7 @@ import { encodeRecord, readData } from './record.ts';
 import type { OwnRecord } from './writer.ts';
 import { MessageWriter } from './writer.ts';
 
-// Few labels, so that names share endings and compression has something to do.
+// Few labels, so that names share suffixes and are compressed.
 const label = fc.constantFrom('a', 'b', 'web', '_http', '_tcp', '7up', 'x'.repeat(63));
 const name = fc.array(label, { minLength: 1, maxLength: 3 }).map((labels) => labels.join('.'));
 const uint16 = fc.nat(0xffff);
@@ -65,7 +65,7 @@ function write(given: Sections): Uint8Array {
   return writer.bytes();
 }
 
-/** A record as dns-packet shows it. */
+/** A record in the form of dns-packet. */
 function asPacket({ owner, ttl, data: of }: OwnRecord): object {
   const common = { name: owner, type: of.type, ttl, class: 'IN', flush: false };
   switch (of.type) {
@@ -88,10 +88,10 @@ function asPacket({ owner, ttl, data: of }: OwnRecord): object {
   }
 }
 
-test('an independent decoder reads what is written', () =>
+test('an independent decoder reads encoded messages', () =>
   fc.assert(
     fc.property(sections, (given) => {
-      // dns-packet knows neither all classes nor all flag combinations; the round trip below does.
+      // dns-packet supports neither all classes nor all combinations of flags; the round trip below does.
       const bytes = write({ ...given, flags: 0x8400, question: { ...given.question, type: 1, class: 1 } });
       const read = dnsPacket.decode(Buffer.from(bytes));
       assert.equal(read.questions?.[0]?.name, given.question.name);
@@ -109,7 +109,7 @@ const asRaw = ({ owner, ttl, data: of }: OwnRecord): object => ({
   data: encodeRecord(of),
 });
 
-test('what is written reads the same, and is written the same again', () =>
+test('messages survive a round trip', () =>
   fc.assert(
     fc.property(sections, (given) => {
       const bytes = write(given);
@@ -136,7 +136,7 @@ function rewrite(message: Message): Uint8Array {
   return writer.bytes();
 }
 
-test('a mutated message is a message or undefined, and never an exception', () =>
+test('parsing a mutated message never throws', () =>
   fc.assert(
     fc.property(sections, fc.array(fc.tuple(fc.nat(), fc.nat(255))), fc.nat(), (given, changes, cut) => {
       const bytes = write(given);
@@ -155,13 +155,13 @@ test('a mutated message is a message or undefined, and never an exception', () =
     { numRuns: 2_000 },
   ));
 
-test('random bytes are a message or undefined', () =>
+test('parsing random bytes never throws', () =>
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void readMessage(bytes)),
     { numRuns: 2_000 },
   ));
 
-test('what does not fit is left out whole, and what follows may still fit', () => {
+test('omits records that do not fit, and still writes smaller ones after them', () => {
   const writer = new MessageWriter(60);
   writer.header({ id: 1, flags: 0, questions: 1, answers: 0, authorities: 0, additionals: 0 });
   assert.ok(writer.question({ name: 'web.a', type: 1, class: 1 }));
@@ -169,7 +169,7 @@ test('what does not fit is left out whole, and what follows may still fit', () =
   const long: OwnRecord = { owner: 'long.example.org', ttl: 5, data: { type: 'TXT', text: ['x'.repeat(40)] } };
   assert.equal(writer.record(long), false);
   assert.equal(writer.length, length);
-  // The owner of what was left out must not be pointed at.
+  // No pointer may refer to the owner of an omitted record.
   assert.ok(writer.record({ owner: 'example.org', ttl: 5, data: { type: 'A', address: '192.0.2.1' } }));
   const read = dnsPacket.decode(Buffer.from(Uint8Array.from(writer.bytes()).fill(1, 7, 8)));
   assert.equal(read.answers?.[0]?.name, 'example.org');
@@ -187,7 +187,7 @@ const impossible: readonly RecordData[] = [
 ];
 
 for (const each of impossible) {
-  test(`cannot be sent: ${JSON.stringify(each).slice(0, 60)}`, () => {
+  test(`cannot be encoded: ${JSON.stringify(each).slice(0, 60)}`, () => {
     assert.equal(encodeRecord(each), undefined);
     assert.equal(new MessageWriter().record({ owner: 'a', ttl: 1, data: each }), false);
   });
@@ -204,7 +204,7 @@ for (const { text, want } of typeTexts) {
   test(`the type ${text} is ${want}`, () => assert.equal(typeNumber(text), want));
 }
 
-test('types are named, or numbered as RFC 3597 has it', () => {
+test('prints types by name, or by number as in RFC 3597', () => {
   assert.equal(typeName(33), 'SRV');
   assert.equal(typeName(65_280), 'TYPE65280');
 });

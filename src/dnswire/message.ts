@@ -1,17 +1,17 @@
-// Reads messages. Nothing here throws: bytes from the network are either a message or undefined.
+// Parses messages. Functions return undefined for malformed bytes and never throw.
 import type { Name } from './data.ts';
 import { dnssecOkBit, flagBits, types } from './codes.ts';
 import { readName } from './name.ts';
 import type { RawRecord } from './record.ts';
 import { readRecord, readUint16 } from './record.ts';
 
-/** How long a header is; the question begins after it. */
+/** The size of a header; the question begins after it. */
 export const headerBytes = 12;
 
-/** The first 12 bytes of a message. */
+/** The header of a message. */
 export interface Header {
   readonly id: number;
-  /** The second word whole, as sent: bits of `flagBits`, opcode, response code. */
+  /** The second word: bits of `flagBits`, opcode and response code. */
   readonly flags: number;
   readonly questions: number;
   readonly answers: number;
@@ -31,10 +31,10 @@ export interface EdnsOption {
   readonly data: Uint8Array;
 }
 
-/** What an OPT record says. */
+/** A parsed OPT record. */
 export interface Edns {
   readonly version: number;
-  /** How large a datagram the sender can take. */
+  /** The UDP size that the sender accepts. */
   readonly size: number;
   readonly dnssecOk: boolean;
   /** The upper eight bits of the response code. */
@@ -42,7 +42,7 @@ export interface Edns {
   readonly options: readonly EdnsOption[];
 }
 
-/** A whole message. OPT is not among the additional records but in `edns`. */
+/** A parsed message. The OPT record is in `edns`, not among the additional records. */
 export interface Message {
   readonly header: Header;
   readonly questions: readonly Question[];
@@ -52,7 +52,7 @@ export interface Message {
   readonly edns?: Edns;
 }
 
-/** The header; undefined if there are too few bytes for one. */
+/** Parses the header; undefined if the message is too short. */
 export function readHeader(bytes: Uint8Array): Header | undefined {
   if (bytes.length < headerBytes) return undefined;
   return {
@@ -69,11 +69,11 @@ export const isResponse = ({ flags }: Header): boolean => (flags & flagBits.QR) 
 export const isTruncated = ({ flags }: Header): boolean => (flags & flagBits.TC) !== 0;
 export const opcodeOf = ({ flags }: Header): number => (flags >> 11) & 0xf;
 
-/** The response code, with its upper bits where an OPT record brought them. */
+/** The response code, including the upper bits of an OPT record. */
 export const rcodeOf = ({ header, edns }: Pick<Message, 'header' | 'edns'>): number =>
   ((edns?.extendedRcode ?? 0) << 4) | (header.flags & 0xf);
 
-/** The question that begins at an offset (12 for the first), and where the message goes on after it. */
+/** Parses the question at an offset (12 for the first); `end` is the offset after it. */
 export function readQuestion(
   bytes: Uint8Array,
   offset: number = headerBytes,
@@ -84,7 +84,7 @@ export function readQuestion(
   return { question, end: read.end + 4 };
 }
 
-/** The whole message; undefined if any of it is broken, cut off or contradictory. Bytes after its end are ignored. */
+/** Parses a message; undefined if any part is malformed or cut off. Trailing bytes are ignored. */
 export function readMessage(bytes: Uint8Array): Message | undefined {
   const header = readHeader(bytes);
   if (header === undefined) return undefined;
@@ -128,7 +128,7 @@ function readRecords(
   return { records, end: at };
 }
 
-/** What an OPT record says; undefined if it is not at the root or its options are cut off (RFC 6891 §6.1.2). */
+/** Parses an OPT record; undefined if its owner is not the root or its options are cut off (RFC 6891 §6.1.2). */
 export function readEdns(opt: RawRecord): Edns | undefined {
   if (opt.owner !== '') return undefined;
   const options: EdnsOption[] = [];

@@ -33,8 +33,8 @@ for (const { name, bytes, at = 0, want, wantLength } of readings) {
   });
 }
 
-test('a long chain of pointers ends', () => {
-  // Each pointer leads two bytes back, to the one before it.
+test('parses a long chain of pointers', () => {
+  // Each pointer refers to the one two bytes before it.
   const bytes = new Uint8Array(0x4000);
   for (let at = 2; at < bytes.length; at += 2) {
     bytes[at] = 0xc0 | ((at - 2) >> 8);
@@ -87,7 +87,7 @@ const wireName = fc
   .array(label, { maxLength: 8 })
   .map((labels) => Uint8Array.from([...labels.flatMap((each) => [each.length, ...each]), 0]));
 
-test('a name survives the way to text and back, but for its case', () =>
+test('names survive a round trip through text, except for their case', () =>
   fc.assert(
     fc.property(wireName, (wire) => {
       const name = readName(wire, 0)?.name ?? assert.fail();

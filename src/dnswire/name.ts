@@ -1,15 +1,15 @@
-// Domain names between their three forms: bytes of a message, bytes alone, and text (`Name`).
+// Converts domain names between compressed bytes, plain bytes and text (`Name`).
 import type { Name } from './data.ts';
 
-/** A name is at most this long on the wire, its final zero included (RFC 1035 §2.3.4). */
+/** The maximum size of a name on the wire, with its final zero (RFC 1035 §2.3.4). */
 export const maxNameBytes = 255;
-/** A label is at most this long. */
+/** The maximum size of a label. */
 export const maxLabelBytes = 63;
 
 const dotByte = 0x2e;
 const backslashByte = 0x5c;
 
-/** How each byte stands in a `Name`. */
+/** Byte → its text in a `Name`. */
 const printed: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
   const char = String.fromCharCode(byte);
   if (char === '.' || char === '\\') return `\\${char}`;
@@ -18,17 +18,17 @@ const printed: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
 });
 
 interface LabelsAt {
-  /** Where the labels are: the offset of each length byte, in order. */
+  /** The offsets of the length bytes of the labels. */
   readonly starts: readonly number[];
-  /** How long the whole is once written without pointers. */
+  /** The size of the name without compression. */
   readonly length: number;
-  /** Where the message goes on after the name. */
+  /** The offset after the name. */
   readonly end: number;
 }
 
 /**
- * Follows a name through a message. A pointer must lead before everything followed so far, so that no message can
- * make this run longer than the message is long.
+ * Follows the pointers of a name. Each must lead before everything followed so far, which bounds the work by the length of
+ * the message.
  */
 function labelsAt(bytes: Uint8Array, offset: number): LabelsAt | undefined {
   const starts: number[] = [];
@@ -47,7 +47,7 @@ function labelsAt(bytes: Uint8Array, offset: number): LabelsAt | undefined {
       continue;
     }
     const low = bytes[at + 1];
-    // 0x40 and 0x80 are label types that nobody uses (RFC 6891 §5).
+    // Label types 0x40 and 0x80 are unused (RFC 6891 §5).
     if (size < 0xc0 || low === undefined) return undefined;
     if (end === -1) end = at + 2;
     at = ((size & 0x3f) << 8) | low;
@@ -56,7 +56,7 @@ function labelsAt(bytes: Uint8Array, offset: number): LabelsAt | undefined {
   }
 }
 
-/** The name that begins at an offset, and where the message goes on after it; undefined if it is broken. */
+/** Parses the name at an offset; `end` is the offset after it; undefined if it is malformed. */
 export function readName(bytes: Uint8Array, offset: number): { readonly name: Name; readonly end: number } | undefined {
   const found = labelsAt(bytes, offset);
   if (found === undefined) return undefined;
@@ -69,7 +69,7 @@ export function readName(bytes: Uint8Array, offset: number): { readonly name: Na
   return { name, end: found.end };
 }
 
-/** As `readName`, but gives the bytes of the name without pointers, in the case they were sent in. */
+/** As `readName`, but returns the bytes of the name without pointers, in their original case. */
 export function expandName(
   bytes: Uint8Array,
   offset: number,
@@ -86,7 +86,7 @@ export function expandName(
   return { wire, end: found.end };
 }
 
-/** The labels of a name, first to last, each as it stands in the name. */
+/** The labels of a name, first to last, still escaped. */
 export function labelsOf(name: Name): readonly string[] {
   if (name === '') return [];
   if (!name.includes('\\')) return name.split('.');
@@ -117,20 +117,20 @@ export function isWithin(name: Name, ancestor: Name): boolean {
   return dot > 0 && name.charCodeAt(dot) === dotByte && name.endsWith(ancestor) && !isEscaped(name, dot);
 }
 
-/** An odd number of backslashes escapes what follows; an even number are backslashes themselves. */
+/** Whether a character is escaped: an odd number of backslashes precedes it. */
 function isEscaped(name: Name, index: number): boolean {
   let backslashes = 0;
   while (name.charCodeAt(index - 1 - backslashes) === backslashByte) backslashes++;
   return backslashes % 2 === 1;
 }
 
-/** The bytes of a name without compression; undefined if it cannot be sent: an empty or too long label, or too long. */
+/** Encodes a name without compression; undefined if a label is empty or too long, or the name is too long. */
 export function encodeName(name: Name): Uint8Array | undefined {
   if (name === '') return new Uint8Array(1);
   return name.includes('\\') ? encodeEscaped(name) : encodePlain(name);
 }
 
-/** Of a name without escapes every character is a byte, and a dot the place of the next label's length. */
+/** Encodes a name without escapes: each dot becomes the length of the next label. */
 function encodePlain(name: Name): Uint8Array | undefined {
   const { length } = name;
   if (length + 2 > maxNameBytes) return undefined;
@@ -165,7 +165,7 @@ function encodeEscaped(name: Name): Uint8Array | undefined {
   return wire.slice(0, length + 1);
 }
 
-/** Writes the bytes of a label; undefined if it is too long or not spelled as a `Name` is. */
+/** Writes the bytes of a label and returns their number; undefined if it is too long or malformed. */
 function writeLabel(label: string, into: Uint8Array, offset: number): number | undefined {
   let size = 0;
   for (let at = 0; at < label.length; at++) {
@@ -176,7 +176,7 @@ function writeLabel(label: string, into: Uint8Array, offset: number): number | u
       byte = digits === undefined ? label.charCodeAt(at + 1) : Number(digits);
       at += digits?.length ?? 1;
     }
-    // A lone backslash at the end gives NaN.
+    // NaN after a backslash at the end.
     if (!(byte <= 0xff) || size === maxLabelBytes) return undefined;
     into[offset + size] = byte;
     size++;
@@ -184,7 +184,7 @@ function writeLabel(label: string, into: Uint8Array, offset: number): number | u
   return size;
 }
 
-/** The name that a person or an object wrote, with or without a dot at its end; undefined if it is no domain name. */
+/** Parses user input, with or without a trailing dot; undefined if it is not a domain name. */
 export function parseName(text: string): Name | undefined {
   if (text === '.') return '';
   const isAbsolute = text.endsWith('.') && !/(?:^|[^\\])(?:\\\\)*\\\.$/.test(text);
@@ -192,5 +192,5 @@ export function parseName(text: string): Name | undefined {
   return text === '' || wire === undefined ? undefined : readName(wire, 0)?.name;
 }
 
-/** How a name is shown where it must not be taken for a relative one: with a dot at its end. */
+/** The text of a name in zone file format, with a trailing dot. */
 export const printName = (name: Name): string => `${name}.`;

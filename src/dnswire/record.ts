@@ -1,10 +1,10 @@
-// Records as they travel: an owner, four numbers and bytes.
+// Encodes and parses records.
 import type { Name, RecordData } from './data.ts';
 import { addressBytes, addressText } from './address.ts';
 import { types } from './codes.ts';
 import { encodeName, expandName, readName } from './name.ts';
 
-/** A record of any type. Names inside `data` carry no compression pointers. */
+/** A record of any type. Names in `data` are not compressed. */
 export interface RawRecord {
   readonly owner: Name;
   readonly type: number;
@@ -13,10 +13,10 @@ export interface RawRecord {
   readonly data: Uint8Array;
 }
 
-/** What stands in the data of a type up to its last name: names, character strings, or so many bytes. */
+/** A part of the data of a type, up to its last name: a name, a character string, or a number of bytes. */
 export type DataPiece = 'name' | 'string' | number;
 
-/** Types whose data may be compressed when sent (RFC 1035), with where their names are. */
+/** Types whose names may be compressed when sent (RFC 1035), with the layout of their data. */
 export const compressibleLayouts: ReadonlyMap<number, readonly DataPiece[]> = new Map<number, readonly DataPiece[]>([
   [2, ['name']],
   [3, ['name']],
@@ -31,7 +31,7 @@ export const compressibleLayouts: ReadonlyMap<number, readonly DataPiece[]> = ne
   [15, [2, 'name']],
 ]);
 
-/** Types whose data must be read as if it could be compressed (RFC 3597 §4), though nobody may send it so. */
+/** Types whose names must be accepted with compression (RFC 3597 §4), though it must not be sent. */
 const readableLayouts: ReadonlyMap<number, readonly DataPiece[]> = new Map<number, readonly DataPiece[]>([
   ...compressibleLayouts,
   [17, ['name', 'name']],
@@ -46,7 +46,7 @@ const readableLayouts: ReadonlyMap<number, readonly DataPiece[]> = new Map<numbe
   [39, ['name']],
 ]);
 
-/** The record that begins at an offset, and where the message goes on; undefined if it is broken or cut off. */
+/** Parses the record at an offset; `end` is the offset after it; undefined if it is malformed. */
 export function readRecord(
   bytes: Uint8Array,
   offset: number,
@@ -64,13 +64,13 @@ export function readRecord(
   return { record, end };
 }
 
-/** The data between an offset and the end of `bytes`, with its names written out. The result shares no memory. */
+/** Copies the data from an offset to the end of `bytes` and expands its names. */
 function expandData(
   bytes: Uint8Array,
   start: number,
   layout: readonly DataPiece[] | undefined,
 ): Uint8Array | undefined {
-  // An empty one is what UPDATE sends, and no error.
+  // UPDATE messages have records without data.
   if (layout === undefined || start === bytes.length) return bytes.slice(start);
   const pieces: Uint8Array[] = [];
   let at = start;
@@ -92,7 +92,7 @@ function readBytes(
   return end > bytes.length ? undefined : { wire: bytes.subarray(at, end), end };
 }
 
-/** The data of a record, uncompressed; undefined if it cannot be sent (a name too long, an address that is none). */
+/** Encodes the data of a record without compression; undefined if a name is too long or an address invalid. */
 export function encodeRecord(data: RecordData): Uint8Array | undefined {
   switch (data.type) {
     case 'A':
@@ -136,7 +136,7 @@ function encodeText(text: readonly string[]): Uint8Array | undefined {
   return concat(strings.flatMap((each) => [Uint8Array.of(each.length), each]));
 }
 
-/** What data of one of our types says; undefined for other types and for broken data. */
+/** Parses data of the types of `RecordData`; undefined for other types and malformed data. */
 export function readData(type: number, data: Uint8Array): RecordData | undefined {
   switch (type) {
     case types.A:
@@ -193,14 +193,14 @@ function readSoa(data: Uint8Array): RecordData | undefined {
   return { type: 'SOA', ...names, serial, refresh, retry, expire, minimum };
 }
 
-/** The two bytes at an offset; what lies beyond the end counts as zero, so check before. */
+/** Reads two bytes; bytes beyond the end are zero, so check the length first. */
 export const readUint16 = (bytes: Uint8Array, at: number): number => ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
 
-/** The four bytes at an offset. */
+/** Reads four bytes. */
 export const readUint32 = (bytes: Uint8Array, at: number): number =>
   readUint16(bytes, at) * 0x1_0000 + readUint16(bytes, at + 2);
 
-/** Numbers of two bytes each. */
+/** Encodes numbers of two bytes each. */
 export function uint16s(...numbers: readonly number[]): Uint8Array {
   const bytes = new Uint8Array(numbers.length * 2);
   for (let index = 0; index < numbers.length; index++) {
@@ -211,7 +211,7 @@ export function uint16s(...numbers: readonly number[]): Uint8Array {
   return bytes;
 }
 
-/** The pieces one after another, in memory of their own. */
+/** Copies byte arrays into one. */
 export function concat(pieces: readonly Uint8Array[]): Uint8Array {
   const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

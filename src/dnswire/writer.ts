@@ -1,4 +1,4 @@
-// Writes messages, with names compressed.
+// Encodes messages with compressed names.
 import type { Name, RecordData } from './data.ts';
 import { recordTypes } from './data.ts';
 import { classes, dnssecOkBit, types } from './codes.ts';
@@ -8,7 +8,7 @@ import { encodeName, maxLabelBytes, maxNameBytes, parentOf, readName } from './n
 import type { DataPiece, RawRecord } from './record.ts';
 import { compressibleLayouts, encodeRecord, soaNumbers } from './record.ts';
 
-/** No message is longer, since TCP counts its length in two bytes. */
+/** The maximum size of a message: over TCP its length has two bytes. */
 export const maxMessageBytes = 65_535;
 
 /** A record of our own zones. */
@@ -18,27 +18,27 @@ export interface OwnRecord {
   readonly data: RecordData;
 }
 
-/** Pointers have 14 bits. */
+/** Compression pointers have 14 bits. */
 const farthestPointer = 0x3fff;
 
 /**
- * A message in the making. What does not fit below the limit, or cannot be written at all, is left out whole and
- * answered with false; what was written before stays as it is.
+ * A message being written. Methods return false if an element does not fit below the limit or cannot be encoded; the
+ * message is then unchanged.
  */
 export class MessageWriter {
   #limit: number;
-  /** Name → where it has been written. */
+  /** Name → its offset in the message. */
   readonly #offsets = new Map<Name, number>();
-  /** The name of the question; nearly all owners are it, so it goes into the map only when another name comes up. */
-  #asked: Name | undefined;
-  #isAskedNoted = false;
-  // From the runtime's pool: memory of its own costs more than writing a whole message.
+  /** The name of the question. It owns most records, so its suffixes enter the map only when another name is written. */
+  #questionName: Name | undefined;
+  #isQuestionIndexed = false;
+  // From Node's pool: a separate allocation costs more than writing a whole message.
   #bytes: Uint8Array = Buffer.allocUnsafe(512);
   #length = 0;
-  /** Where the data of the record begins that is being written. */
+  /** The offset of the data of the record being written. */
   #dataStart = 0;
 
-  /** `limit`: how long the message may become. */
+  /** `limit`: the maximum size of the message. */
   constructor(limit: number = maxMessageBytes) {
     this.#limit = Math.min(limit, maxMessageBytes);
   }
@@ -47,12 +47,12 @@ export class MessageWriter {
     return this.#length;
   }
 
-  /** Lets the message become longer than was said before. */
+  /** Raises the limit. */
   raiseLimit(limit: number): void {
     this.#limit = Math.min(limit, maxMessageBytes);
   }
 
-  /** Writes the header; it comes first, and once more when the counts are known. */
+  /** Writes the header: at first, and again when the counts are known. */
   header({ id, flags, questions, answers, authorities, additionals }: Header): boolean {
     const length = this.#length;
     if (length === 0 && !this.#hasRoom(headerBytes)) return false;
@@ -72,10 +72,10 @@ export class MessageWriter {
     return this.#orRewind(mark, this.#name(name) && this.#uint16(type) && this.#uint16(questionClass));
   }
 
-  /** Writes a question as it was sent, in its own case; `name` is what it reads as. It comes right after the header. */
+  /** Copies a question as received; `name` is its parsed name. Must follow the header. */
   rawQuestion(name: Name, bytes: Uint8Array): boolean {
     if (this.#length !== headerBytes || !this.#put(bytes)) return false;
-    this.#asked = name;
+    this.#questionName = name;
     return true;
   }
 
@@ -87,13 +87,13 @@ export class MessageWriter {
 
   rawRecord({ owner, type, class: recordClass, ttl, data }: RawRecord): boolean {
     const mark = this.#length;
-    // Without data there are no names in it; UPDATE and rubbish have such records.
+    // Records without data, as in UPDATE, have no names either.
     const layout = (data.length > 0 && compressibleLayouts.get(type)) || [];
     const isWritten = this.#fields(owner, type, recordClass, ttl) && this.#rawData(data, layout) && this.#close();
     return this.#orRewind(mark, isWritten);
   }
 
-  /** Writes bytes that need no look: records encoded before, say. */
+  /** Appends bytes, such as encoded records. */
   raw(bytes: Uint8Array): boolean {
     return this.#put(bytes);
   }
@@ -106,18 +106,18 @@ export class MessageWriter {
     return this.#orRewind(mark, this.#fields('', types.OPT, size, ttl) && writeOptions() && this.#close());
   }
 
-  /** How far the message has come, to return to by `rewind`. */
+  /** The current length, for `rewind`. */
   mark(): number {
     return this.#length;
   }
 
-  /** Forgets what was written after a mark. */
+  /** Removes everything after a mark. */
   rewind(mark: number): void {
     this.#length = mark;
     for (const [name, offset] of this.#offsets) if (offset >= mark) this.#offsets.delete(name);
   }
 
-  /** The message so far, in memory of its own. */
+  /** A copy of the message. */
   bytes(): Uint8Array {
     const bytes = new Uint8Array(this.#length);
     bytes.set(this.#bytes.subarray(0, this.#length));
@@ -149,7 +149,7 @@ export class MessageWriter {
     return this.#put(data.subarray(at));
   }
 
-  /** Owner and numbers of a record; its data follows, then `#close`. */
+  /** Writes the fields before the data of a record; then write the data and call `#close`. */
   #fields(owner: Name, type: number, recordClass: number, ttl: number): boolean {
     if (!this.#name(owner) || !this.#hasRoom(10)) return false;
     this.#word(type);
@@ -161,7 +161,7 @@ export class MessageWriter {
     return true;
   }
 
-  /** Writes how long the data is that was written since `#fields`. */
+  /** Writes the length of the data since `#fields`. */
   #close(): true {
     const size = this.#length - this.#dataStart;
     this.#bytes[this.#dataStart - 2] = size >> 8;
@@ -169,18 +169,18 @@ export class MessageWriter {
     return true;
   }
 
-  /** A name: the labels that are new, then a pointer to the rest where that has been written before. */
+  /** Writes the new labels of a name, then a pointer to the rest if it was written before. */
   #name(name: Name): boolean {
     if (name === '') return this.#byte(0);
-    if (name === this.#asked) return this.#uint16(0xc000 | headerBytes);
-    this.#noteAsked();
+    if (name === this.#questionName) return this.#uint16(0xc000 | headerBytes);
+    this.#indexQuestion();
     const known = this.#offsets.get(name);
     if (known !== undefined) return this.#uint16(0xc000 | known);
     const wire = name.includes('\\') ? encodeName(name) : undefined;
     return wire === undefined ? this.#plainName(name) : this.#put(wire);
   }
 
-  /** A name without escapes, label by label; false also if it is none. */
+  /** Writes a name without escapes label by label; false if it is malformed. */
   #plainName(name: Name): boolean {
     if (name.length + 2 > maxNameBytes) return false;
     let suffix = name;
@@ -188,7 +188,7 @@ export class MessageWriter {
       const dot = suffix.indexOf('.');
       const size = dot === -1 ? suffix.length : dot;
       if (size === 0 || size > maxLabelBytes) return false;
-      this.#remember(suffix, this.#length);
+      this.#setOffset(suffix, this.#length);
       if (!this.#byte(size) || !this.#text(suffix, size)) return false;
       if (dot === -1) return this.#byte(0);
       suffix = suffix.slice(dot + 1);
@@ -197,7 +197,7 @@ export class MessageWriter {
     }
   }
 
-  /** The first characters of a text as bytes; false where one has no place in a plain name. */
+  /** Writes the first characters of a text; false if one is not allowed in a plain name. */
   #text(text: string, size: number): boolean {
     if (!this.#hasRoom(size)) return false;
     for (let index = 0; index < size; index++) {
@@ -208,19 +208,19 @@ export class MessageWriter {
     return true;
   }
 
-  #noteAsked(): void {
-    if (this.#isAskedNoted || this.#asked === undefined) return;
-    this.#isAskedNoted = true;
-    let suffix: Name | undefined = this.#asked;
+  #indexQuestion(): void {
+    if (this.#isQuestionIndexed || this.#questionName === undefined) return;
+    this.#isQuestionIndexed = true;
+    let suffix: Name | undefined = this.#questionName;
     let at = headerBytes;
     while (suffix !== undefined && suffix !== '') {
-      this.#remember(suffix, at);
+      this.#setOffset(suffix, at);
       at += (this.#bytes[at] ?? 0) + 1;
       suffix = parentOf(suffix);
     }
   }
 
-  #remember(name: Name, offset: number): void {
+  #setOffset(name: Name, offset: number): void {
     if (offset <= farthestPointer && !this.#offsets.has(name)) this.#offsets.set(name, offset);
   }
 
@@ -241,7 +241,7 @@ export class MessageWriter {
     return true;
   }
 
-  /** Two bytes for which there is room. */
+  /** Writes two bytes without a check of the limit. */
   #word(value: number): void {
     this.#bytes[this.#length++] = (value >> 8) & 0xff;
     this.#bytes[this.#length++] = value & 0xff;

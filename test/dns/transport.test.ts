@@ -21,7 +21,7 @@ async function withServer(transport: 'batch' | 'dgram', use: (port: number, serv
     workers: 2,
     table: sampleTable(),
     transport,
-    reply: { recursionAvailable: true, nsid: Buffer.from('replica-1'), cookieSecrets: [Buffer.alloc(16, 1)] },
+    reply: { recursionAvailable: true, cookieSecrets: [Buffer.alloc(16, 1)] },
     // A real slow path asks elsewhere; this one says no.
     slowPath: async (query) => {
       const reply = Uint8Array.from(query.subarray(0, 12));
@@ -56,7 +56,6 @@ for (const transport of ['batch', 'dgram'] as const) {
       assert.match(plain, new RegExp(`^${web}\\.\\s+30\\s+IN\\s+A\\s+10\\.0\\.0\\.1$`, 'm'));
       assert.doesNotMatch(plain, /recursion requested but not available|echoed|malformed|extra bytes/);
       assert.match(await dig(port, 'WeB.nS.sVc.ClUsTeR.lOcAl', '+noedns'), /^WeB\.nS\.sVc\.ClUsTeR\.lOcAl\./m);
-      assert.match(await dig(port, web, '+nsid'), /replica-1/);
       assert.match(await dig(port, web, '+tcp'), /10\.0\.0\.1\n[^]*\(TCP\)/);
       assert.match(await dig(port, web, '+edns=1', '+noednsneg'), /status: BADVERS/);
       assert.match(await dig(port, web, 'CH', 'TXT'), /status: REFUSED/);

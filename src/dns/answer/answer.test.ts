@@ -45,17 +45,17 @@ const cases: readonly Case[] = [
     question: `web.default.${svc} AAAA`,
     answers: [`web.default.${svc}. 30 IN AAAA fd00::1`],
   },
-  { name: 'a family that there is not', question: `v4.default.${svc} AAAA`, ...nodata },
-  { name: 'a type that nobody knows (RFC 3597)', question: `web.default.${svc} TYPE65280`, ...nodata },
+  { name: 'a family without addresses', question: `v4.default.${svc} AAAA`, ...nodata },
+  { name: 'an unknown type (RFC 3597)', question: `web.default.${svc} TYPE65280`, ...nodata },
   { name: 'HTTPS (RFC 9460)', question: `web.default.${svc} HTTPS`, ...nodata },
   {
-    name: 'SRV brings the addresses of its target',
+    name: 'SRV with the addresses of its target',
     question: `_http._tcp.web.default.${svc} SRV`,
     answers: [`_http._tcp.web.default.${svc}. 30 IN SRV 0 100 80 web.default.${svc}.`],
     additional: [`web.default.${svc}. 30 IN A 10.96.0.1`, `web.default.${svc}. 30 IN AAAA fd00::1`],
   },
   {
-    name: 'headless SRV brings the address of each host',
+    name: 'headless SRV with the address of each target',
     question: `_pg._tcp.db.default.${svc} SRV`,
     answers: [0, 1, 2].map((host) => `_pg._tcp.db.default.${svc}. 5 IN SRV 0 33 5432 db-${host}.db.default.${svc}.`),
     additional: [0, 1, 2].map((host) => `db-${host}.db.default.${svc}. 5 IN A 10.1.0.${host + 1}`),
@@ -105,18 +105,18 @@ const cases: readonly Case[] = [
     chase: 'www.example.org',
   })),
   {
-    name: 'EXT-4 an alias that leads outside is to be chased',
+    name: 'EXT-4 an alias out of our zones returns a name to resolve upstream',
     question: `outside.default.${svc} A`,
     answers: [`outside.default.${svc}. 5 IN CNAME www.example.org.`],
     chase: 'www.example.org',
   },
   {
-    name: 'EXT-1 who asks for the CNAME gets it and no more',
+    name: 'EXT-1 a CNAME query returns only the CNAME',
     question: `inside.default.${svc} CNAME`,
     answers: [`inside.default.${svc}. 5 IN CNAME web.default.${svc}.`],
   },
   {
-    name: 'EXT-4 an alias inside brings what it leads to',
+    name: 'EXT-4 an alias inside our zones is followed',
     question: `twice.default.${svc} A`,
     answers: [
       `twice.default.${svc}. 5 IN CNAME inside.default.${svc}.`,
@@ -140,7 +140,7 @@ const cases: readonly Case[] = [
   { name: 'ExternalName loops to itself', question: `self.default.${svc} A`, rcode: 'SERVFAIL', authoritative: false },
   { name: 'ExternalName loops a-b-a', question: `ping.default.${svc} A`, rcode: 'SERVFAIL', authoritative: false },
   { name: 'a name below an alias', question: `x.inside.default.${svc} A`, ...nxdomain },
-  // The rest of what may be asked.
+  // Other queries.
   {
     name: 'ANY (RFC 8482)',
     question: `web.default.${svc} ANY`,
@@ -155,14 +155,14 @@ const cases: readonly Case[] = [
   { name: 'ANY at a missing name', question: `nobody.default.${svc} ANY`, ...nxdomain },
   { name: 'AXFR without permission', question: 'cluster.local AXFR', rcode: 'REFUSED', authoritative: false },
   {
-    name: 'a name in no zone',
+    name: 'a name outside our zones',
     question: 'example.org A',
     rcode: 'REFUSED',
     authoritative: false,
     chase: 'example.org',
   },
   {
-    name: 'a missing name of a zone that falls through',
+    name: 'a missing name of a zone with fallthrough',
     question: '9.0.2.10.in-addr.arpa PTR',
     rcode: 'NXDOMAIN',
     chase: '9.0.2.10.in-addr.arpa',
@@ -191,12 +191,12 @@ for (const {
   });
 }
 
-test('RFC 2308: a negative answer lives for the lesser of TTL and minimum', () => {
+test('RFC 2308: the TTL of a negative answer is the lower of TTL and minimum', () => {
   const [set] = ask(`nobody.${svc}`, 'A').authority;
   assert.equal(set?.ttl, 5);
 });
 
-test('a long chain of aliases ends', () => {
+test('stops at a long chain of aliases', () => {
   const chained = sampleZones();
   for (let link = 0; link < 20; link++) {
     const data = [{ type: 'CNAME' as const, target: `c${link + 1}.${svc}` }];

@@ -1,4 +1,4 @@
-// What our zones say to a question.
+// Answers queries from the zones.
 import type { Name, RecordSet } from '../../dnswire/data.ts';
 import type { Zone, ZoneNode, Zones } from '../records/zones.ts';
 import { classes, extendedErrors, rcodes, typeName, types } from '../../dnswire/codes.ts';
@@ -6,20 +6,20 @@ import type { RawRecord } from '../../dnswire/record.ts';
 import type { Entry, Reply } from '../message/reply.ts';
 import { emptyReply } from '../message/reply.ts';
 
-/** What answering needs of the zones. */
+/** The zones, as `answer` reads them. */
 export type Lookup = Pick<Zones, 'find' | 'zoneOf'>;
 
-/** Why the answer is what it is; `name` is where it was decided: the end of the aliases. */
+/** The rule that decided the answer, and the name where it did: the end of the alias chain. */
 export interface Reason {
   readonly rule: 'records' | 'alias' | 'any' | 'no-data' | 'no-such-name' | 'outside' | 'loop' | 'transfer';
   readonly name: Name;
 }
 
-/** An answer. Where `chase` is set it is what to say to those for whom we ask nobody else. */
+/** An answer. With `chase` it is complete only for clients that may not recurse. */
 export interface Outcome extends Reply {
   /**
-   * The name to ask elsewhere for the type of the question: an alias that leaves our zones, or a name of a zone that
-   * others hold parts of.
+   * The name to resolve upstream for the type of the query: an alias out of our zones, or a name of a zone with
+   * fallthrough.
    */
   readonly chase?: Name;
   readonly reason: Reason;
@@ -30,12 +30,12 @@ export interface NameAndType {
   readonly type: number;
 }
 
-/** Longer chains of aliases are a mistake or an attack. */
+/** Longer chains are a mistake or an attack. */
 const maxAliases = 10;
 
-/** Answers a question in class IN. */
+/** Answers a query in class IN. */
 export function answer(zones: Lookup, { name, type }: NameAndType): Outcome {
-  // Nobody else is asked for a transfer either.
+  // Transfers are not forwarded either.
   if (type === types.AXFR || type === types.IXFR) return refused(name);
   if (zones.zoneOf(name) === undefined) return outside(name);
   const aliases: RecordSet[] = [];
@@ -62,9 +62,9 @@ const aliasTarget = (alias: RecordSet | undefined): Name | undefined =>
 /** The answer at the end of the aliases, at a name that exists. */
 function final(zones: Lookup, node: ZoneNode, type: number, aliases: readonly RecordSet[]): Outcome {
   if (type === types.ANY && node.sets.size > 0) {
-    // An alias answers every type; else RFC 8482 §4.2 keeps the answer small.
+    // A CNAME answers every type; otherwise RFC 8482 §4.2 keeps the answer small.
     const alias = node.sets.get('CNAME');
-    return positive('any', node.name, [...aliases, alias ?? refusalToList(node.name)]);
+    return positive('any', node.name, [...aliases, alias ?? minimalAnyRecord(node.name)]);
   }
   const set = setOf(node, type);
   if (set === undefined)
@@ -78,7 +78,7 @@ function setOf(node: ZoneNode, type: number): RecordSet | undefined {
   return undefined;
 }
 
-/** The addresses of the hosts that SRV and NS records name, where they are ours to tell. */
+/** The addresses of the targets of SRV and NS records, as far as our zones have them. */
 export function addressesFor(zones: Lookup, set: RecordSet): readonly RecordSet[] {
   if (set.type !== 'SRV' && set.type !== 'NS') return [];
   const targets = new Set<Name>();
@@ -105,15 +105,15 @@ function positive(rule: Reason['rule'], at: Name, answers: readonly Entry[]): Ou
   };
 }
 
-interface Denial {
+interface NegativeAnswer {
   readonly rcode: number;
   readonly rule: Reason['rule'];
   readonly at: Name;
   readonly zone: Zone;
 }
 
-/** The code is that of the end of the aliases (RFC 6604 §3). */
-function negative({ rcode, rule, at, zone }: Denial, aliases: readonly RecordSet[]): Outcome {
+/** The response code is that of the end of the chain (RFC 6604 §3). */
+function negative({ rcode, rule, at, zone }: NegativeAnswer, aliases: readonly RecordSet[]): Outcome {
   return { ...positive(rule, at, aliases), rcode, authority: [negativeSoa(zone.soa())] };
 }
 
@@ -122,14 +122,14 @@ function missing(zone: Zone, at: Name, aliases: readonly RecordSet[]): Outcome {
   return zone.fallthrough ? { ...outcome, chase: at } : outcome;
 }
 
-/** The SOA as negative answers carry it: its TTL is how long the answer may be kept (RFC 2308 §3). */
+/** The SOA of a negative answer: its TTL is that of the answer (RFC 2308 §3). */
 export function negativeSoa(soa: RecordSet): RecordSet {
   const data = soa.data[0];
   return data?.type === 'SOA' ? { ...soa, ttl: Math.min(soa.ttl, data.minimum) } : soa;
 }
 
-/** HINFO with the text and the TTL that RFC 8482 gives as an example, which clients know. */
-function refusalToList(owner: Name): RawRecord {
+/** HINFO with the text and TTL of the example in RFC 8482, which clients recognize. */
+function minimalAnyRecord(owner: Name): RawRecord {
   const text = Buffer.from('RFC8482');
   const data = Uint8Array.from([text.length, ...text, 0]);
   return { owner, type: types.HINFO, class: classes.IN, ttl: 8482, data };
@@ -146,6 +146,6 @@ function refused(name: Name): Outcome {
 }
 
 function loop(name: Name): Outcome {
-  const error = { code: extendedErrors.OTHER, text: 'the alias leads to itself' };
+  const error = { code: extendedErrors.OTHER, text: 'alias loop' };
   return { ...emptyReply(rcodes.SERVFAIL, error), reason: { rule: 'loop', name } };
 }

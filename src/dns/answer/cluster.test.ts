@@ -1,12 +1,11 @@
-// Random clusters: Services and slices in, questions asked, and the answers are those of the specification's catalogue,
-// written down here once more as plainly as it can be.
+// Random clusters: answers for random Services and slices must equal those of the specification's catalogue, which this file
+// implements a second time, as plainly as possible.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import { apexRecords, zoneOptions } from '../records/apex.ts';
-import { namespaceRecords } from '../records/namespaces.ts';
+import { apexRecords, zoneOptions, namespaceRecords } from '../records/apex.ts';
 import { endpoint, headless, putService, service, slice } from '../records/testing/records.ts';
 import { Zones } from '../records/zones.ts';
 import { slowPath } from './slow-path.ts';
@@ -31,7 +30,7 @@ interface Host {
   readonly isReady: boolean;
 }
 
-/** A Service as the test knows it. */
+/** A Service in the model. */
 interface Sample {
   readonly name: string;
   readonly kind: 'vip' | 'headless' | 'alias';
@@ -148,7 +147,7 @@ function* recordsOf({ name, kind, ip, target, ports, hosts }: Sample): Iterable<
   }
 }
 
-// The questions: names that may or may not be there.
+// The queries: names that may exist.
 const front = fc.constantFrom(
   '', 'h-0.', 'h-1.', '10-1-0-1.', '10-1-0-2.', '_tcp.', '_udp.', '_http._tcp.', '_sip._udp.', '_kerberos._tcp.', '_kerberos._udp.', '_kerberos-tcp._tcp.', '*.', 'x.y.',
 ); // prettier-ignore
@@ -177,7 +176,7 @@ const asked = fc.oneof(
 const type = fc.constantFrom('A', 'AAAA', 'SRV', 'PTR', 'TXT', 'CNAME', 'NS', 'HTTPS');
 const question = fc.tuple(asked, type).map(([name, of]) => ({ name, type: of }));
 
-test('SRV-6 SRV-7 NAME-7 EXT-1 every answer of a random cluster is that of the catalogue', async () => {
+test('SRV-6 SRV-7 NAME-7 EXT-1 every answer of a random cluster equals that of the catalogue', async () => {
   await fc.assert(
     fc.asyncProperty(cluster, fc.array(question, { minLength: 5, maxLength: 20 }), async (all, questions) => {
       const path = slowPath({ zones: zonesOf(all) });

@@ -1,9 +1,9 @@
-// What changed in zones from serial to serial, for those who keep copies (RFC 1995).
+// Changes of zones by serial, for incremental transfers (RFC 1995).
 import type { Name, RecordType, RecordSet } from '../../dnswire/data.ts';
 import type { Zone, Zones } from '../records/zones.ts';
 import { printData } from '../message/print.ts';
 
-/** One step of a zone: what it lost and what it got between two serials. */
+/** The difference of a zone between two serials. */
 export interface ZoneChange {
   readonly from: RecordSet;
   readonly to: RecordSet;
@@ -12,7 +12,7 @@ export interface ZoneChange {
 }
 
 export interface JournalOptions {
-  /** How many records all steps of a zone may have together before the oldest is forgotten; 100,000 by default. */
+  /** The maximum number of records in all changes of a zone; the oldest are dropped beyond it. 100,000 by default. */
   readonly maxRecords?: number;
 }
 
@@ -24,21 +24,21 @@ interface ZoneHistory {
   records: number;
 }
 
-/** The serial that a SOA set says. */
+/** The serial of a SOA set. */
 export const serialOf = ({ data: [soa] }: RecordSet): number => (soa?.type === 'SOA' ? soa.serial : 0);
 
 const none: Sets = new Map();
 
 /**
- * Remembers the last changes of all zones. It holds every name's records as they were, so it is made only where
- * somebody may ask for changes.
+ * Keeps the last changes of all zones. It holds a copy of every name's records, so it is created only if secondaries are
+ * configured.
  */
 export class Journal {
   readonly #zones: Zones;
   readonly #maxRecords: number;
-  /** Name → its records when they were last looked at. */
+  /** Name → its records at the last change. */
   readonly #known = new Map<Name, Sets>();
-  /** Apex → what happened. */
+  /** Apex → its changes. */
   readonly #histories = new Map<Name, ZoneHistory>();
 
   constructor(zones: Zones, { maxRecords = 100_000 }: JournalOptions = {}) {
@@ -50,7 +50,7 @@ export class Journal {
     }
   }
 
-  /** Notes what became of names, which `Zones.put` returned; returns the zones that have changed. */
+  /** Records the changes of names that `Zones.put` returned; returns the zones that changed. */
   record(changed: Iterable<Name>): readonly Zone[] {
     const differences = Map.groupBy(this.#differences(changed), ({ apex }) => apex);
     const zones = this.#zones.zones.filter((zone) => {
@@ -61,7 +61,7 @@ export class Journal {
     return zones;
   }
 
-  /** The steps that lead from a serial to the present; undefined if they are not known (any more). */
+  /** The changes from a serial to the current one; undefined if the journal does not reach back that far. */
   since(apex: Name, serial: number): readonly ZoneChange[] | undefined {
     const changes = this.#histories.get(apex)?.changes ?? [];
     const first = changes.findIndex(({ from }) => serialOf(from) === serial);
@@ -82,9 +82,9 @@ export class Journal {
 
   #setsOf(name: Name): Sets {
     const node = this.#zones.find(name);
-    // What is made on demand is in no zone that is transferred.
+    // Names built on demand are not transferred.
     const sets = new Map(node?.onDemand === true ? [] : node?.sets);
-    // Its own SOA opens and closes every step.
+    // The SOA is added to each change separately.
     sets.delete('SOA');
     return sets;
   }
@@ -106,7 +106,7 @@ export class Journal {
   }
 }
 
-/** Two for the SOA records that open each half. */
+/** Counts two for the SOA records of the change. */
 const recordsIn = ({ removed, added }: ZoneChange): number =>
   [...removed, ...added].reduce((sum, { data }) => sum + data.length, 2);
 

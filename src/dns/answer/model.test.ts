@@ -1,4 +1,4 @@
-// Random zones and questions: what is sent decodes with an independent decoder and says what a naive model says.
+// Random zones and queries: replies are decoded with an independent decoder and compared with a naive model.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -15,7 +15,7 @@ import { queryBytes } from './testing/sample.ts';
 
 const apexes = ['z', 'in.z'];
 
-// Few labels, so that names meet.
+// Few labels, so that names collide.
 const label = fc.constantFrom('a', 'b', '_p');
 const inside = fc
   .tuple(fc.array(label, { minLength: 1, maxLength: 2 }), fc.constantFrom(...apexes))
@@ -55,7 +55,7 @@ function dataText(data: RecordData): string {
 const cluster = fc.array(fc.record({ owner: inside, data: entry }), { maxLength: 12 }).map((all) => {
   const kept = new Map<string, { readonly owner: string; readonly data: RecordData }>();
   for (const each of all) {
-    // A name is an alias of one other name at most.
+    // A name has at most one CNAME.
     const key = `${each.owner} ${each.data.type} ${each.data.type === 'CNAME' ? '' : dataText(each.data)}`;
     if (!kept.has(key)) kept.set(key, each);
   }
@@ -65,9 +65,9 @@ type Cluster = typeof cluster extends fc.Arbitrary<infer Value> ? Value : never;
 
 const askable = ['A', 'AAAA', 'CNAME', 'PTR', 'SRV', 'TXT', 'HTTPS', 'MX', 'TYPE65280'];
 
-/** Some question, half of the time one that a record answers. */
+/** A random query, half of the time for an existing record. */
 const anyQuestion = fc.record({
-  /** Which record to ask for, if any. */
+  /** The record to query, if any. */
   record: fc.option(fc.nat(11), { nil: undefined }),
   name: fc.oneof(
     { weight: 8, arbitrary: inside },
@@ -90,7 +90,7 @@ function zonesOf(all: Cluster): Zones {
     apexes.map((apex) => ({ apex })),
     { now: () => 1_700_000_000_000 },
   );
-  // Each record from a source of its own, so that merging is part of what is tested.
+  // Each record has a source of its own, so that merging is tested too.
   for (const [index, { owner, data }] of all.entries()) {
     const set: RecordSet = { owner, type: data.type satisfies RecordType, ttl: 5, data: [data] };
     zones.put(`Service/default/${index}`, [set]);
@@ -103,7 +103,7 @@ const plainOf = (all: Cluster): readonly Plain[] =>
 
 const client = { address: '192.0.2.1', port: 53, protocol: 'tcp' } as const;
 
-test('every answer decodes, and equals the model', async () => {
+test('every reply can be decoded and equals the model', async () => {
   await fc.assert(
     fc.asyncProperty(cluster, fc.array(anyQuestion, { minLength: 1, maxLength: 5 }), async (all, questions) => {
       const path = slowPath({ zones: zonesOf(all) });
@@ -120,7 +120,7 @@ test('every answer decodes, and equals the model', async () => {
   );
 });
 
-test('over UDP an answer is the model, or the beginning of it and says so', async () => {
+test('over UDP a reply equals the model, or is truncated with TC', async () => {
   await fc.assert(
     fc.asyncProperty(cluster, anyQuestion, fc.option(fc.nat(2000), { nil: undefined }), async (all, asked, size) => {
       const { name, type } = questionFor(all, asked);
@@ -139,7 +139,7 @@ test('over UDP an answer is the model, or the beginning of it and says so', asyn
   );
 });
 
-/** A worker's answer from prepared answers; undefined where it would ask. */
+/** The reply of a worker; undefined if it needs the slow path. */
 function workerFor(zones: Zones): (query: Uint8Array, overUdp: boolean) => Uint8Array | undefined {
   const table = new AnswerTable();
   for (const zone of zones.zones) {
@@ -154,7 +154,7 @@ function workerFor(zones: Zones): (query: Uint8Array, overUdp: boolean) => Uint8
   };
 }
 
-test('workers answer from prepared answers as the slow path does', async () => {
+test('workers and the slow path return the same replies', async () => {
   let answered = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -168,14 +168,14 @@ test('workers answer from prepared answers as the slow path does', async () => {
         for (const { name, type } of questions.map((each) => questionFor(all, each))) {
           const query = queryBytes(name, type, size === undefined ? {} : { size });
           const bytes = worker(query, false);
-          // Aliases and names outside are for the slow path.
+          // Aliases and names outside our zones need the slow path.
           if (bytes === undefined) continue;
           answered++;
           const [full = new Uint8Array()] = await path(query, client);
           assert.deepEqual(sorted(saidBy(bytes)), sorted(saidBy(full)), `${name} ${type}`);
           assert.deepEqual(bytes.subarray(0, 12), full.subarray(0, 12));
           const [udp = new Uint8Array()] = await path(query, { ...client, protocol: 'udp' });
-          // Flags, TC among them, and the counts of answers and authorities.
+          // Flags, including TC, and the numbers of answer and authority records.
           assert.deepEqual(worker(query, true)?.subarray(0, 10), udp.subarray(0, 10), `${name} ${type} over UDP`);
         }
       },

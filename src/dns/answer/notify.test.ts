@@ -40,7 +40,7 @@ async function secondary(deaf = 0): Promise<Heard> {
 
 const zone = sampleZones().zoneOf('cluster.local') ?? assert.fail();
 
-test('a secondary hears of a change once, with the SOA', async () => {
+test('sends one NOTIFY per change, with the SOA', async () => {
   const server = await secondary();
   const { signal } = new AbortController();
   const notifier = new Notifier({ secondaries: [{ address: '127.0.0.1', port: server.port }], signal });
@@ -49,13 +49,13 @@ test('a secondary hears of a change once, with the SOA', async () => {
   await server.close();
   assert.equal(server.packets.length, 1);
   const [packet] = server.packets;
-  // The decoder's types do not know all that it gives.
+  // A cast: the types of the decoder are incomplete.
   assert.equal((packet as { readonly opcode?: string } | undefined)?.opcode, 'NOTIFY');
   assert.deepEqual(packet?.questions?.[0], { name: 'cluster.local', type: 'SOA', class: 'IN' });
   assert.equal(packet?.answers?.[0]?.type, 'SOA');
 });
 
-test('one that does not answer is told again', async () => {
+test('retries a NOTIFY that is not acknowledged', async () => {
   const server = await secondary(2);
   const { signal } = new AbortController();
   const secondaries = [{ address: '127.0.0.1', port: server.port }];
@@ -71,7 +71,7 @@ test('one that does not answer is told again', async () => {
   assert.equal(server.packets.length, 3);
 });
 
-test('changes while a message is under way are told once, afterwards', async () => {
+test('sends one more NOTIFY for all changes during a message', async () => {
   const server = await secondary();
   const { signal } = new AbortController();
   const secondaries = [{ address: '127.0.0.1', port: server.port }];
@@ -82,14 +82,14 @@ test('changes while a message is under way are told once, afterwards', async () 
   assert.equal(server.packets.length, 2);
 });
 
-test('one that never answers is given up, and said so', async () => {
+test('reports a secondary that never acknowledges', async () => {
   const server = await secondary(Number.POSITIVE_INFINITY);
   const unheard: Name[] = [];
   const { signal } = new AbortController();
   const secondaries = [{ address: '127.0.0.1', port: server.port }];
-  const onUnheard = (_: unknown, apex: Name): void => void unheard.push(apex);
+  const onUnacknowledged = (_: unknown, apex: Name): void => void unheard.push(apex);
   const clock = new ManualClock();
-  const notifier = new Notifier({ secondaries, signal, timeoutMs: 5, tries: 3, onUnheard, clock });
+  const notifier = new Notifier({ secondaries, signal, timeoutMs: 5, attempts: 3, onUnacknowledged, clock });
   notifier.notify(zone);
   for (const [index, waitMs] of [5, 10, 20].entries()) {
     await until('it is told', () => server.packets.length === index + 1);
@@ -101,7 +101,7 @@ test('one that never answers is given up, and said so', async () => {
   assert.equal(server.packets.length, 3);
 });
 
-test('the signal ends what is under way', async () => {
+test('the signal cancels messages in progress', async () => {
   const server = await secondary(Number.POSITIVE_INFINITY);
   const controller = new AbortController();
   const secondaries = [{ address: '127.0.0.1', port: server.port }];

@@ -1,4 +1,4 @@
-// Tells those who keep copies that a zone has changed (RFC 1996).
+// Notifies secondaries of changed zones (RFC 1996).
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { classes, flagBits, opcodes, types } from '../../dnswire/codes.ts';
 import { isResponse, opcodeOf, readHeader } from '../../dnswire/message.ts';
 import { MessageWriter } from '../../dnswire/writer.ts';
 
-/** A server that keeps a copy. */
+/** A secondary server. */
 export interface Secondary {
   readonly address: string;
   readonly port: number;
@@ -18,23 +18,23 @@ export interface Secondary {
 
 export interface NotifierOptions {
   readonly secondaries: readonly Secondary[];
-  /** Ends everything that is under way. */
+  /** Cancels messages in progress. */
   readonly signal: AbortSignal;
-  /** How long to wait before telling a secondary of a zone again; 1,000 by default. */
+  /** Minimum interval between two notifications of a zone to a secondary; 1,000 by default. */
   readonly intervalMs?: number;
-  /** How long to wait for a first answer; it doubles with each try. 2,000 by default. */
+  /** Timeout of the first attempt; it doubles with each attempt. 2,000 by default. */
   readonly timeoutMs?: number;
-  /** After so many tries a secondary is left to its own refresh timer; 5 by default. */
-  readonly tries?: number;
-  /** Hears of a secondary that does not answer. */
-  readonly onUnheard?: (secondary: Secondary, apex: Name) => void;
+  /** Number of attempts, after which the secondary relies on its refresh timer; 5 by default. */
+  readonly attempts?: number;
+  /** Called if a secondary acknowledged no attempt. */
+  readonly onUnacknowledged?: (secondary: Secondary, apex: Name) => void;
   readonly clock?: Clock;
 }
 
-/** Sends NOTIFY for zones that changed, to each secondary one at a time: what changes meanwhile is told afterwards. */
+/** Sends NOTIFY for changed zones, one at a time per secondary; changes in the meantime cause one more. */
 export class Notifier {
   readonly #options: NotifierOptions;
-  /** Apex and secondary → whether the zone has changed again since the message under way was written. */
+  /** Apex and secondary → whether the zone changed again since the message in progress was sent. */
   readonly #running = new Map<string, { hasChanged: boolean }>();
   readonly #all = new Set<Promise<void>>();
 
@@ -42,7 +42,7 @@ export class Notifier {
     this.#options = options;
   }
 
-  /** Tells all secondaries that a zone has changed. */
+  /** Notifies all secondaries of a change. */
   notify(zone: Pick<Zone, 'apex' | 'soa'>): void {
     for (const secondary of this.#options.secondaries) {
       const key = `${zone.apex} ${secondary.address} ${secondary.port}`;
@@ -52,7 +52,7 @@ export class Notifier {
     }
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no message is in progress. */
   async idle(): Promise<void> {
     while (this.#all.size > 0) await Promise.all(this.#all);
   }
@@ -60,28 +60,35 @@ export class Notifier {
   #start(key: string, zone: Pick<Zone, 'apex' | 'soa'>, secondary: Secondary): void {
     const state = { hasChanged: true };
     this.#running.set(key, state);
-    const done = this.#tell(state, zone, secondary).finally(() => {
+    const done = this.#send(state, zone, secondary).finally(() => {
       this.#running.delete(key);
       this.#all.delete(done);
     });
     this.#all.add(done);
   }
 
-  async #tell(state: { hasChanged: boolean }, zone: Pick<Zone, 'apex' | 'soa'>, secondary: Secondary): Promise<void> {
-    const { signal, tries = 5, timeoutMs = 2000, intervalMs = 1000, onUnheard, clock = systemClock } = this.#options;
+  async #send(state: { hasChanged: boolean }, zone: Pick<Zone, 'apex' | 'soa'>, secondary: Secondary): Promise<void> {
+    const {
+      signal,
+      attempts = 5,
+      timeoutMs = 2000,
+      intervalMs = 1000,
+      onUnacknowledged,
+      clock = systemClock,
+    } = this.#options;
     while (state.hasChanged && !signal.aborted) {
       state.hasChanged = false;
-      let isHeard = false;
-      for (let attempt = 0; attempt < tries && !isHeard && !signal.aborted; attempt++) {
-        isHeard = await exchange(zone, secondary, { timeoutMs: timeoutMs * 2 ** attempt, clock, signal });
+      let isAcknowledged = false;
+      for (let attempt = 0; attempt < attempts && !isAcknowledged && !signal.aborted; attempt++) {
+        isAcknowledged = await exchange(zone, secondary, { timeoutMs: timeoutMs * 2 ** attempt, clock, signal });
       }
-      if (!isHeard && !signal.aborted) onUnheard?.(secondary, zone.apex);
+      if (!isAcknowledged && !signal.aborted) onUnacknowledged?.(secondary, zone.apex);
       if (state.hasChanged) await sleep(clock, intervalMs, signal);
     }
   }
 }
 
-/** Sends one NOTIFY and waits for its answer; false if none came, or nothing could be sent. */
+/** Sends one NOTIFY; returns whether it was acknowledged in time. */
 async function exchange(
   zone: Pick<Zone, 'apex' | 'soa'>,
   { address, port }: Secondary,
@@ -94,11 +101,11 @@ async function exchange(
   try {
     socket.connect(port, address);
     await once(socket, 'connect', { signal: either });
-    const heard = acknowledgement(socket, id, either);
+    const acknowledged = acknowledgement(socket, id, either);
     socket.send(notification(id, zone.apex, zone.soa()));
-    return await Promise.race([heard, sleep(clock, timeoutMs, either).then(() => false)]);
+    return await Promise.race([acknowledged, sleep(clock, timeoutMs, either).then(() => false)]);
   } catch {
-    // Nobody listens there, or we are told to stop: either way nobody has heard.
+    // The port is closed, or the signal fired.
     return false;
   } finally {
     stop.abort();
@@ -115,12 +122,12 @@ async function acknowledgement(
     // An error of the socket rejects here too.
     const [bytes] = (await once(socket, 'message', { signal })) as [Uint8Array];
     const header = readHeader(bytes);
-    // The socket is connected, so that only the secondary can be the sender.
+    // The socket is connected: the kernel drops messages of other senders.
     if (header?.id === id && isResponse(header) && opcodeOf(header) === opcodes.NOTIFY) return true;
   }
 }
 
-/** A NOTIFY message with the SOA as it is now, which may spare the secondary a question (RFC 1996 §3.7). */
+/** A NOTIFY message with the current SOA, which may save the secondary a query (RFC 1996 §3.7). */
 function notification(id: number, apex: Name, soa: RecordSet): Uint8Array {
   const writer = new MessageWriter();
   const flags = (opcodes.NOTIFY << 11) | flagBits.AA;

@@ -1,4 +1,4 @@
-// Answers made before they are asked for.
+// Encodes answers in advance.
 import type { PreparedAnswer, PreparedName, PreparedZone } from '../prepared.ts';
 import type { Name, RecordData, RecordSet } from '../../dnswire/data.ts';
 import { recordTypes } from '../../dnswire/data.ts';
@@ -10,35 +10,33 @@ import { concat, encodeRecord, soaNumbers, uint16s } from '../../dnswire/record.
 import type { Lookup } from './answer.ts';
 import { addressesFor, negativeSoa } from './answer.ts';
 
-/** What a message over TCP can hold. */
+/** The size of the largest message over TCP. */
 const maxMessageBytes = 0xffff;
 
 export interface PrepareOptions {
-  /** Whether names below this one that do not exist must be asked for, besides those that zones know of. */
+  /** Whether queries for missing names below a node need the slow path, in addition to those that the zones require. */
   readonly isSlowBelow?: (node: ZoneNode) => boolean;
-  /** Leave out addresses that were not asked for; false by default. */
-  readonly minimal?: boolean;
 }
 
-/** The answers of a name; undefined if it does not exist, or is made on demand and has none of its own. */
+/** The answers of a name; undefined if it does not exist or is built on demand. */
 export function prepare(zones: Lookup, name: Name, options: PrepareOptions = {}): PreparedName | undefined {
   const node = zones.find(name);
   if (node === undefined || node.onDemand) return undefined;
   const offsets = suffixOffsets(name);
   const answers = setsOf(node)
-    .map((set) => prepareSet(zones, set, { offsets, minimal: options.minimal ?? false }))
+    .map((set) => prepareSet(zones, set, offsets))
     .filter((each) => each.answers.length > 0);
   const slowPath = slowPathFor(node, options);
   return { name, zone: node.zone.apex, answers, ...(slowPath === undefined ? {} : { slowPath }) };
 }
 
-/** At an alias there is nothing else to tell, whatever else is said of it. */
+/** At an alias other records are hidden. */
 function setsOf({ sets }: ZoneNode): readonly RecordSet[] {
   const alias = sets.get('CNAME');
   return alias === undefined ? [...sets.values()] : [alias];
 }
 
-/** What the negative answers of a zone need. */
+/** The SOA of a zone for negative answers. */
 export function prepareZone(zone: Zone): PreparedZone {
   const { ttl, data } = negativeSoa(zone.soa());
   const [soa] = data;
@@ -48,23 +46,20 @@ export function prepareZone(zone: Zone): PreparedZone {
 
 function slowPathFor(node: ZoneNode, { isSlowBelow }: PrepareOptions): PreparedName['slowPath'] {
   if (node.sets.has('CNAME')) return 'types';
-  // What does not exist in a zone that falls through is asked upstream.
+  // Missing names of a zone with fallthrough are forwarded.
   return node.dynamic || node.zone.fallthrough || isSlowBelow?.(node) === true ? 'descendants' : undefined;
 }
 
-interface SetContext {
-  /** Name → where it stands in the question. */
-  readonly offsets: ReadonlyMap<Name, number>;
-  readonly minimal: boolean;
-}
+/** Name → its offset in the question. */
+type Offsets = ReadonlyMap<Name, number>;
 
-function prepareSet(zones: Lookup, set: RecordSet, { offsets, minimal }: SetContext): PreparedAnswer {
+function prepareSet(zones: Lookup, set: RecordSet, offsets: Offsets): PreparedAnswer {
   const answers = encodeSet(set, offsets);
-  // Addresses are added to whole answers only, so that what no message has room for is never sent.
+  // Additional addresses must fit into the largest message together with the answers.
   let room = maxMessageBytes - headerBytes;
   for (const { length } of answers) room -= length;
   const additional: Uint8Array[] = [];
-  if (!minimal && room > 0) {
+  if (room > 0) {
     for (const addresses of addressesFor(zones, set)) {
       const records = encodeSet(addresses, offsets);
       for (const { length } of records) room -= length;
@@ -75,9 +70,9 @@ function prepareSet(zones: Lookup, set: RecordSet, { offsets, minimal }: SetCont
   return { type: recordTypes[set.type], answers, additional };
 }
 
-/** The records of a set that can be sent. Names in them point into the question where its end is theirs. */
-function encodeSet({ owner, type, ttl, data }: RecordSet, offsets: ReadonlyMap<Name, number>): readonly Uint8Array[] {
-  const ownerBytes = encodePointing(owner, offsets);
+/** The encoded records of a set, without those that cannot be encoded. Names are compressed against the question. */
+function encodeSet({ owner, type, ttl, data }: RecordSet, offsets: Offsets): readonly Uint8Array[] {
+  const ownerBytes = encodeCompressed(owner, offsets);
   if (ownerBytes === undefined) return [];
   const fields = uint16s(recordTypes[type], classes.IN, Math.floor(ttl / 0x1_0000), ttl & 0xffff, 0);
   const start = concat([ownerBytes, fields]);
@@ -92,16 +87,16 @@ function encodeSet({ owner, type, ttl, data }: RecordSet, offsets: ReadonlyMap<N
   return encoded;
 }
 
-function encodeData(data: RecordData, offsets: ReadonlyMap<Name, number>): Uint8Array | undefined {
-  if (data.type === 'NS' || data.type === 'CNAME' || data.type === 'PTR') return encodePointing(data.target, offsets);
+function encodeData(data: RecordData, offsets: Offsets): Uint8Array | undefined {
+  if (data.type === 'NS' || data.type === 'CNAME' || data.type === 'PTR') return encodeCompressed(data.target, offsets);
   if (data.type !== 'SOA') return encodeRecord(data);
-  const primary = encodePointing(data.primary, offsets);
-  const mailbox = encodePointing(data.mailbox, offsets);
+  const primary = encodeCompressed(data.primary, offsets);
+  const mailbox = encodeCompressed(data.mailbox, offsets);
   return primary && mailbox && concat([primary, mailbox, soaNumbers(data)]);
 }
 
-/** Where each ending of a name stands in a question for it. */
-function suffixOffsets(name: Name): ReadonlyMap<Name, number> {
+/** The offsets of the suffixes of a name in its question. */
+function suffixOffsets(name: Name): Offsets {
   const offsets = new Map<Name, number>();
   const wire = encodeName(name);
   let suffix = name;
@@ -114,7 +109,7 @@ function suffixOffsets(name: Name): ReadonlyMap<Name, number> {
   return offsets;
 }
 
-function encodePointing(name: Name, offsets: ReadonlyMap<Name, number>): Uint8Array | undefined {
+function encodeCompressed(name: Name, offsets: Offsets): Uint8Array | undefined {
   const wire = encodeName(name);
   if (wire === undefined) return undefined;
   let suffix = name;

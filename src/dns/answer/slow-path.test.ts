@@ -35,7 +35,7 @@ const timers = { serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 60 };
 const outsideSoa = raw('example.org', { type: 'SOA', primary: 'ns.example.org', mailbox: 'x.example.org', ...timers });
 const found = (...answers: RawRecord[]): UpstreamAnswer => ({ ...emptyAnswer(rcodes.NOERROR), answers });
 
-/** What the rest of the world says. */
+/** Answers of the upstream. */
 const world: Readonly<Record<string, UpstreamAnswer>> = {
   'www.example.org A': found(raw('www.example.org', { type: 'A', address: '192.0.2.80' })),
   'www.example.org AAAA': found(raw('www.example.org', { type: 'AAAA', address: '2001:db8::80' })),
@@ -47,7 +47,7 @@ const world: Readonly<Record<string, UpstreamAnswer>> = {
   'stale.example.org A': { ...found(raw('stale.example.org', { type: 'A', address: '192.0.2.81' }, 30)), stale: true },
   'broken.example.org A': emptyAnswer(rcodes.SERVFAIL, { code: extendedErrors.NO_REACHABLE_AUTHORITY, text: 'gone' }),
   'refused.example.org A': emptyAnswer(rcodes.REFUSED),
-  // What an upstream may hold of our zones, by mistake or to deceive, is not to be believed.
+  // Upstream records of our zones, which must be ignored.
   'inward.example.org A': found(
     raw('inward.example.org', { type: 'CNAME', target: `v4.default.${svc}` }),
     raw(`v4.default.${svc}`, { type: 'A', address: '203.0.113.66' }),
@@ -112,7 +112,7 @@ function serve(options: Partial<SlowPathOptions> = {}): Asked {
       const [reply, ...more] = await path(queryBytes(name, type, given), client);
       assert.equal(more.length, 0);
       if (reply === undefined) return undefined;
-      // An independent decoder must be able to read whatever is sent.
+      // An independent decoder must be able to read every reply.
       dnsPacket.decode(Buffer.from(reply));
       return readMessage(reply) ?? assert.fail();
     },
@@ -138,14 +138,14 @@ interface Case {
 
 const cases: readonly Case[] = [
   {
-    name: 'EXT-4 the CNAME, and the addresses that the upstream knows',
+    name: 'EXT-4 the CNAME and the upstream addresses of its target',
     question: `outside.default.${svc} A`,
     answers: [alias('outside', 'www.example.org'), 'www.example.org. 60 IN A 192.0.2.80'],
     aa: true,
     asked: ['www.example.org A'],
   },
   {
-    name: 'EXT-4 a chain that goes on outside',
+    name: 'EXT-4 a chain that continues upstream',
     question: `via.default.${svc} A`,
     answers: [
       alias('via', 'alias.example.org'),
@@ -155,7 +155,7 @@ const cases: readonly Case[] = [
     aa: true,
   },
   {
-    name: 'EXT-4 an upstream NXDOMAIN is told with the CNAME (RFC 6604)',
+    name: 'EXT-4 an upstream NXDOMAIN with the CNAME (RFC 6604)',
     question: `gone.default.${svc} A`,
     rcode: 'NXDOMAIN',
     answers: [alias('gone', 'nowhere.example.org')],
@@ -171,14 +171,14 @@ const cases: readonly Case[] = [
     error: extendedErrors.NO_REACHABLE_AUTHORITY,
   },
   {
-    name: 'EXT-4 an upstream that refuses is a failure to the client',
+    name: 'EXT-4 SERVFAIL if the upstream refuses',
     question: `refused.default.${svc} A`,
     rcode: 'SERVFAIL',
     answers: [alias('refused', 'refused.example.org')],
     aa: true,
   },
   {
-    name: 'TXT at an ExternalName is asked upstream too',
+    name: 'TXT at an ExternalName is forwarded too',
     question: `outside.default.${svc} TXT`,
     answers: [alias('outside', 'www.example.org')],
     authority: 1,
@@ -186,7 +186,7 @@ const cases: readonly Case[] = [
     asked: ['www.example.org TXT'],
   },
   {
-    name: 'EXT-3 a stranger gets the CNAME, and nobody is asked',
+    name: 'EXT-3 a client that may not recurse gets the CNAME only',
     question: `outside.default.${svc} A`,
     client: stranger,
     answers: [alias('outside', 'www.example.org')],
@@ -194,7 +194,7 @@ const cases: readonly Case[] = [
     asked: [],
   },
   {
-    name: 'who does not want recursion gets none',
+    name: 'no recursion without the RD flag',
     question: `outside.default.${svc} A`,
     flags: 0,
     answers: [alias('outside', 'www.example.org')],
@@ -202,9 +202,9 @@ const cases: readonly Case[] = [
     asked: [],
   },
   { name: 'a name outside', question: 'www.example.org A', answers: ['www.example.org. 60 IN A 192.0.2.80'] },
-  { name: 'a name that nobody has', question: 'nowhere.example.org A', rcode: 'NXDOMAIN', authority: 1 },
+  { name: 'a name that does not exist upstream', question: 'nowhere.example.org A', rcode: 'NXDOMAIN', authority: 1 },
   {
-    name: 'a stranger is refused',
+    name: 'refuses a client that may not recurse',
     question: 'www.example.org A',
     client: stranger,
     rcode: 'REFUSED',
@@ -213,7 +213,7 @@ const cases: readonly Case[] = [
   },
   { name: 'a name outside without recursion', question: 'www.example.org A', flags: 0, rcode: 'REFUSED', asked: [] },
   {
-    name: 'an answer that is past its time',
+    name: 'a stale answer',
     question: 'stale.example.org A',
     answers: ['stale.example.org. 30 IN A 192.0.2.81'],
     error: extendedErrors.STALE_ANSWER,
@@ -225,19 +225,19 @@ const cases: readonly Case[] = [
     error: extendedErrors.NETWORK_ERROR,
   },
   {
-    name: 'a reverse name that others hold',
+    name: 'an upstream reverse name',
     question: '9.0.2.10.in-addr.arpa PTR',
     answers: ['9.0.2.10.in-addr.arpa. 60 IN PTR nine.example.org.'],
   },
   {
-    name: 'an unsynced server denies nothing',
+    name: 'no NXDOMAIN before the first sync',
     question: `nobody.default.${svc} A`,
     rcode: 'SERVFAIL',
     error: extendedErrors.NOT_READY,
     options: { isSynced: () => false },
   },
   {
-    name: 'an unsynced server does not fall through',
+    name: 'no fallthrough before the first sync',
     question: '9.0.2.10.in-addr.arpa PTR',
     rcode: 'SERVFAIL',
     asked: [],
@@ -245,33 +245,33 @@ const cases: readonly Case[] = [
     options: { isSynced: () => false },
   },
   {
-    name: 'an unsynced server answers what it has',
+    name: 'answers for known names before the first sync',
     question: `v4.default.${svc} A`,
     answers: [`v4.default.${svc}. 30 IN A 10.96.0.4`],
     aa: true,
     options: { isSynced: () => false },
   },
   {
-    name: 'an alias of an upstream into our zones is answered by us',
+    name: 'an upstream alias into our zones is answered from our zones',
     question: 'inward.example.org A',
     answers: [`inward.example.org. 60 IN CNAME v4.default.${svc}.`, `v4.default.${svc}. 30 IN A 10.96.0.4`],
   },
   {
-    name: 'an alias of an upstream into our zones is denied by us',
+    name: 'an upstream alias to a missing name of our zones is NXDOMAIN',
     question: 'denied.example.org A',
     rcode: 'NXDOMAIN',
     answers: [`denied.example.org. 60 IN CNAME nobody.default.${svc}.`],
     authority: 1,
   },
   {
-    name: 'an alias of an upstream into our zones is not denied before everything has been read',
+    name: 'an upstream alias into our zones is not NXDOMAIN before the first sync',
     question: 'denied.example.org A',
     rcode: 'SERVFAIL',
     error: extendedErrors.NOT_READY,
     options: { isSynced: () => false },
   },
   {
-    name: 'a chain that enters and leaves our zones follows our alias, not that of the upstream',
+    name: 'a chain through our zones follows our alias, not that of the upstream',
     question: 'twice.example.org A',
     answers: [
       'twice.example.org. 60 IN CNAME inward.example.org.',
@@ -282,13 +282,13 @@ const cases: readonly Case[] = [
     asked: ['twice.example.org A', 'www.example.org A'],
   },
   {
-    name: 'EXT-4 an ExternalName that an upstream leads back to itself is a failure',
+    name: 'EXT-4 SERVFAIL if an upstream alias leads back to the ExternalName',
     question: `circle.default.${svc} A`,
     rcode: 'SERVFAIL',
     error: extendedErrors.OTHER,
   },
   {
-    name: 'a question for the alias itself gets the alias',
+    name: 'a CNAME query returns the alias',
     question: 'inward.example.org CNAME',
     answers: [`inward.example.org. 60 IN CNAME v4.default.${svc}.`],
   },
@@ -298,14 +298,14 @@ const cases: readonly Case[] = [
     answers: ['proven.example.org. 60 IN A 192.0.2.82'],
   },
   {
-    name: 'the AD flag of an upstream that is trusted is passed on',
+    name: 'the AD flag of a trusted upstream is passed on',
     question: 'proven.example.org A',
     answers: ['proven.example.org. 60 IN A 192.0.2.82'],
     ad: true,
     options: { trustAd: true },
   },
   {
-    name: 'AAAA filtered: no data where the name exists',
+    name: 'AAAA filtered: NODATA if the name exists',
     question: 'www.example.org AAAA',
     authority: 1,
     asked: ['www.example.org A'],
@@ -313,21 +313,21 @@ const cases: readonly Case[] = [
     options: { filterAaaa: true },
   },
   {
-    name: 'AAAA filtered: NXDOMAIN only where it is true',
+    name: 'AAAA filtered: NXDOMAIN if the name does not exist',
     question: 'nowhere.example.org AAAA',
     rcode: 'NXDOMAIN',
     authority: 1,
     options: { filterAaaa: true },
   },
   {
-    name: 'AAAA filtered: our own zones say what they have',
+    name: 'AAAA filtered: not in our own zones',
     question: `web.default.${svc} AAAA`,
     answers: [`web.default.${svc}. 30 IN AAAA fd00::1`],
     aa: true,
     options: { filterAaaa: true },
   },
   {
-    name: 'AAAA filtered: aliases stay',
+    name: 'AAAA filtered: keeps aliases',
     question: `outside.default.${svc} AAAA`,
     answers: [alias('outside', 'www.example.org')],
     authority: 1,
@@ -374,13 +374,13 @@ const first = `www.example.org.default.${svc}`;
 
 const completions: readonly Case[] = [
   {
-    name: 'the first try is answered with what the last would find',
+    name: 'answers the first query with the result of the last',
     question: `${first} A`,
     answers: [`${first}. 30 IN CNAME www.example.org.`, 'www.example.org. 60 IN A 192.0.2.80'],
     asked: ['www.example.org.corp.example.org A', 'www.example.org A'],
   },
   {
-    name: 'AAAA is decided as A is',
+    name: 'AAAA has the same result as A',
     question: `${first} AAAA`,
     answers: [`${first}. 30 IN CNAME www.example.org.`, 'www.example.org. 60 IN AAAA 2001:db8::80'],
   },
@@ -391,25 +391,30 @@ const completions: readonly Case[] = [
     asked: [],
   },
   {
-    name: 'no data is found too',
+    name: 'NODATA ends the search',
     question: `v4.default.default.${svc} AAAA`,
     answers: [`v4.default.default.${svc}. 5 IN CNAME v4.default.${svc}.`],
     authority: 1,
     asked: [],
   },
-  { name: 'nothing on the list exists', question: `no.where.default.${svc} A`, rcode: 'NXDOMAIN', authority: 1 },
-  { name: 'a failure is told as one', question: `broken.example.org.default.${svc} A`, rcode: 'SERVFAIL' },
-  { name: 'one label is a Service', question: `nobody.default.${svc} A`, rcode: 'NXDOMAIN', authority: 1, asked: [] },
-  { name: 'other types are not completed', question: `${first} TXT`, rcode: 'NXDOMAIN', authority: 1, asked: [] },
   {
-    name: 'no namespace, no completion',
+    name: 'NXDOMAIN if no name of the list exists',
+    question: `no.where.default.${svc} A`,
+    rcode: 'NXDOMAIN',
+    authority: 1,
+  },
+  { name: 'returns a failure', question: `broken.example.org.default.${svc} A`, rcode: 'SERVFAIL' },
+  { name: 'ignores a single label', question: `nobody.default.${svc} A`, rcode: 'NXDOMAIN', authority: 1, asked: [] },
+  { name: 'ignores other types', question: `${first} TXT`, rcode: 'NXDOMAIN', authority: 1, asked: [] },
+  {
+    name: 'ignores namespaces that do not exist',
     question: `www.example.org.nowhere.${svc} A`,
     rcode: 'NXDOMAIN',
     authority: 1,
     asked: [],
   },
   {
-    name: 'a stranger has nobody asked',
+    name: 'does not forward for a client that may not recurse',
     question: `${first} A`,
     client: stranger,
     rcode: 'NXDOMAIN',
@@ -436,30 +441,26 @@ test('search-path completion is off by default', async () => {
   assert.deepEqual(server.asked, []);
 });
 
-test('cookies and NSID are given to those who ask, and nothing is echoed', async () => {
+test('returns cookies, and echoes no other option', async () => {
   const server = serve({
     cookies: new Cookies({ secrets: [new Uint8Array(16)] }),
-    settings: { nsid: Uint8Array.of(1, 2), keepaliveMs: 10_000 },
     now: () => 1_700_000_000_000,
   });
   const codes = [optionCodes.COOKIE, optionCodes.NSID, optionCodes.KEEPALIVE, optionCodes.EXPIRE, optionCodes.PADDING];
   const options = codes.map((code) => ({ code, data: new Uint8Array(code === optionCodes.COOKIE ? 8 : 0) }));
   const question = [`web.default.${svc}`, 'A', { size: 1232, options }] as const;
-  const udp = await server.ask(...question);
-  assert.deepEqual(
-    udp?.edns?.options.map(({ code, data }) => [code, data.length]),
-    [
-      [optionCodes.COOKIE, 24],
-      [optionCodes.NSID, 2],
-    ],
-  );
-  const tcp = await server.ask(question[0], 'A', { ...question[2], client: { ...friend, protocol: 'tcp' } });
-  assert.deepEqual(tcp?.edns?.options.at(-1), { code: optionCodes.KEEPALIVE, data: Uint8Array.of(0, 100) });
+  for (const protocol of ['udp', 'tcp'] as const) {
+    const reply = await server.ask(question[0], 'A', { ...question[2], client: { ...friend, protocol } });
+    assert.deepEqual(
+      reply?.edns?.options.map(({ code, data }) => [code, data.length]),
+      [[optionCodes.COOKIE, 24]],
+    );
+  }
   const plain = await server.ask(`web.default.${svc}`, 'A');
   assert.equal(plain?.edns, undefined);
 });
 
-test('transfers are refused to who is not allowed, and over UDP', async () => {
+test('refuses transfers of other clients, and over UDP', async () => {
   const zones = sampleZones();
   const allow = [parseCidr('10.0.0.0/8') ?? assert.fail()];
   const server = serve({ zones, transfers: new Transfers(zones, { allow }) });
@@ -472,7 +473,7 @@ test('transfers are refused to who is not allowed, and over UDP', async () => {
   assert.equal(await rcodeFor({ ...friend, protocol: 'tcp' }), rcodes.NOERROR);
 });
 
-test('a zone that is not complete is not copied', async () => {
+test('refuses transfers before the first sync', async () => {
   const zones = sampleZones();
   const allow = [parseCidr('10.0.0.0/8') ?? assert.fail()];
   const server = serve({ zones, transfers: new Transfers(zones, { allow }), isSynced: () => false });
@@ -480,14 +481,14 @@ test('a zone that is not complete is not copied', async () => {
   assert.equal(reply && rcodeOf(reply), rcodes.SERVFAIL);
 });
 
-test('nobody else is asked for a transfer', async () => {
+test('does not forward transfers', async () => {
   const server = serve();
   const reply = await server.ask('example.org', 'AXFR', { client: { ...friend, protocol: 'tcp' } });
   assert.equal(reply && rcodeOf(reply), rcodes.REFUSED);
   assert.deepEqual(server.asked, []);
 });
 
-test('silence where it is right, and an answer to whatever breaks inside', async () => {
+test('drops responses, and returns SERVFAIL after an internal error', async () => {
   const errors: unknown[] = [];
   const zones = sampleZones({
     onDemand: () => {
@@ -502,7 +503,7 @@ test('silence where it is right, and an answer to whatever breaks inside', async
   assert.equal(errors.length, 1);
 });
 
-test('the case of a question comes back, also in owners', async () => {
+test('keeps the case of the question, also in owners', async () => {
   const bytes = queryBytes(`web.default.${svc}`, types.A);
   for (let at = 12; at < bytes.length - 4; at += 2) {
     const byte = bytes[at] ?? 0;

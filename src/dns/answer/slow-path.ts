@@ -1,4 +1,4 @@
-// Answers everything that the prepared answers do not.
+// Answers queries without a prepared answer.
 import type { Resolver, UpstreamAnswer } from '../resolver.ts';
 import { emptyAnswer } from '../resolver.ts';
 import type { QueryClient, SlowPath } from '../prepared.ts';
@@ -9,58 +9,57 @@ import type { Question } from '../../dnswire/message.ts';
 import type { Outcome } from './answer.ts';
 import { answer } from './answer.ts';
 import type { CompletionOptions } from './completion.ts';
-import { aliasTo, candidates } from './completion.ts';
+import { aliasTo, searchCandidates } from './completion.ts';
 import type { Cookies } from '../message/cookie.ts';
-import type { EncodeContext, EncodeSettings } from '../message/encode.ts';
+import type { EncodeContext } from '../message/encode.ts';
 import { encode } from '../message/encode.ts';
 import { check } from '../message/protocol.ts';
 import type { Query } from '../message/query.ts';
 import type { Reply } from '../message/reply.ts';
 import { emptyReply } from '../message/reply.ts';
 import type { Transfers } from './transfer.ts';
-import { entryInto, filtered, joined, unproven } from './upstream.ts';
+import { aliasIntoZones, withoutAaaa, joinUpstream, withoutAd } from './upstream.ts';
 
 export interface SlowPathOptions {
   readonly zones: Zones;
-  /** Asks others about names that are not ours; without one they are refused. */
+  /** Resolves names outside our zones; left out: they are refused. */
   readonly resolver?: Resolver;
-  /** Who may have others asked; nobody by default. */
+  /** Clients that may recurse; none by default. */
   readonly mayRecurse?: (address: string) => boolean;
-  /** Without it transfers are refused. */
+  /** Left out: transfers are refused. */
   readonly transfers?: Pick<Transfers, 'respond'>;
-  readonly settings?: EncodeSettings;
   readonly cookies?: Cookies;
-  /** Whether the zones hold all there is; until then no name is denied. True by default. */
+  /** Whether the first sync is complete; until then no name is denied. True by default. */
   readonly isSynced?: () => boolean;
   /** Search-path completion; off by default. */
   readonly completion?: CompletionOptions;
-  /** Says of names outside our zones that they have no IPv6 addresses; false by default. */
+  /** Returns no AAAA records for names outside our zones; false by default. */
   readonly filterAaaa?: boolean;
-  /** Passes on that an upstream has checked DNSSEC (AD); false by default. */
+  /** Passes on the AD flag of upstreams; false by default. */
   readonly trustAd?: boolean;
-  /** Milliseconds since 1970; the machine's clock by default. */
+  /** Milliseconds since 1970; the system clock by default. */
   readonly now?: () => number;
-  /** Hears of what should not have happened; the client gets SERVFAIL. */
+  /** Called with unexpected errors; the client gets SERVFAIL. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** Makes the path that a query takes when no prepared answer fits. */
+/** Returns the handler of queries without a prepared answer. */
 export function slowPath(options: SlowPathOptions): SlowPath {
   let rotation = 0;
-  const path = new Path(options);
+  const handler = new SlowPathHandler(options);
   return async (bytes, client) => {
-    // Steps of the golden ratio come by all records evenly, whatever else is asked in between.
+    // Steps of the golden ratio reach all records evenly, independent of queries in between.
     rotation = (rotation + 0x9e37_79b9) >>> 0;
-    return await path.respond(bytes, client, rotation);
+    return await handler.respond(bytes, client, rotation);
   };
 }
 
-/** How often a chain of aliases may enter our zones; more often is a loop or an attack. */
+/** The maximum number of times that a chain of aliases may enter our zones. */
 const maxCrossings = 4;
 
 const wantsRecursion = ({ header }: Query): boolean => (header.flags & flagBits.RD) !== 0;
 
-class Path {
+class SlowPathHandler {
   readonly #options: SlowPathOptions;
 
   constructor(options: SlowPathOptions) {
@@ -68,12 +67,12 @@ class Path {
   }
 
   async respond(bytes: Uint8Array, client: QueryClient, rotation: number): Promise<readonly Uint8Array[]> {
-    const { settings, cookies, now = Date.now, onError } = this.#options;
+    const { cookies, now = Date.now, onError } = this.#options;
     const recursion = this.#mayRecurse(client);
     const { address, protocol } = client;
     const nowSeconds = Math.floor(now() / 1000);
-    const verdict = check(bytes, { address, protocol, recursion, nowSeconds, settings: settings ?? {}, cookies });
-    if (verdict.kind === 'silence') return [];
+    const verdict = check(bytes, { address, protocol, recursion, nowSeconds, cookies });
+    if (verdict.kind === 'drop') return [];
     if (verdict.kind === 'reply') return [verdict.bytes];
     const { query, cookie } = verdict;
     const context: EncodeContext = { protocol, recursion, rotation, cookie };
@@ -81,7 +80,7 @@ class Path {
       return await this.#answer(query, client, context);
     } catch (error) {
       onError?.(error);
-      return [encode(query, emptyReply(rcodes.SERVFAIL), context, settings)];
+      return [encode(query, emptyReply(rcodes.SERVFAIL), context)];
     }
   }
 
@@ -90,19 +89,19 @@ class Path {
     return resolver !== undefined && mayRecurse?.(address) === true;
   }
 
-  #mayAsk(query: Query, client: QueryClient): boolean {
+  #mayForward(query: Query, client: QueryClient): boolean {
     return wantsRecursion(query) && this.#mayRecurse(client);
   }
 
   async #answer(query: Query, client: QueryClient, context: EncodeContext): Promise<readonly Uint8Array[]> {
-    const { transfers, settings, isSynced } = this.#options;
+    const { transfers, isSynced } = this.#options;
     const { type } = query.question;
     if (transfers !== undefined && (type === types.AXFR || type === types.IXFR)) {
-      // A copy of half a zone would deny the other half.
-      if (isSynced?.() === false) return [encode(query, notReady, context, settings)];
+      // An incomplete copy would deny existing names.
+      if (isSynced?.() === false) return [encode(query, notReady, context)];
       return await transfers.respond(query, client, context);
     }
-    return [encode(query, await this.#reply(query, client), context, settings)];
+    return [encode(query, await this.#reply(query, client), context)];
   }
 
   async #reply(query: Query, client: QueryClient): Promise<Reply> {
@@ -114,17 +113,17 @@ class Path {
       const found = await this.#complete(query, client, completion);
       if (found !== undefined) return found;
     }
-    return await this.#chased(outcome, query, client);
+    return await this.#followAliases(outcome, query, client);
   }
 
   /**
-   * The outcome, continued upstream where its aliases leave our zones, and by us where the upstream's aliases enter them:
-   * what an upstream holds of our zones is never relayed.
+   * Resolves aliases: upstream if they leave our zones, and from our zones if those of the upstream enter them. Upstream
+   * records of our zones are never relayed.
    */
-  async #chased(outcome: Outcome, query: Query, client: QueryClient): Promise<Reply> {
+  async #followAliases(outcome: Outcome, query: Query, client: QueryClient): Promise<Reply> {
     const { zones, isSynced } = this.#options;
     const { question } = query;
-    if (outcome.chase !== undefined && !this.#mayAsk(query, client)) {
+    if (outcome.chase !== undefined && !this.#mayForward(query, client)) {
       const isForbidden = outcome.reason.rule === 'outside' && wantsRecursion(query);
       return isForbidden ? { ...outcome, error: { code: extendedErrors.PROHIBITED } } : outcome;
     }
@@ -132,8 +131,8 @@ class Path {
     for (let crossings = 0; crossings <= maxCrossings; crossings++) {
       if (chain.chase === undefined) return chain;
       const upstream = await this.#resolve({ ...question, name: chain.chase }, query, client);
-      const entry = entryInto(zones, question.type, upstream);
-      if (entry === undefined) return joined(chain, upstream, query.edns?.dnssecOk === true);
+      const entry = aliasIntoZones(zones, question.type, upstream);
+      if (entry === undefined) return joinUpstream(chain, upstream, query.edns?.dnssecOk === true);
       const ours = answer(zones, { name: entry.name, type: question.type });
       if (ours.rcode === rcodes.NXDOMAIN && isSynced?.() === false) return notReady;
       const answers = [...chain.answers, ...entry.answers, ...ours.answers];
@@ -152,40 +151,45 @@ class Path {
     try {
       if (filterAaaa !== true || question.type !== types.AAAA) {
         const found = await resolver.resolve(question, options);
-        return trustAd === true ? found : unproven(found);
+        return trustAd === true ? found : withoutAd(found);
       }
-      return filtered(question.name, await resolver.resolve({ ...question, type: types.A }, options));
+      return withoutAaaa(question.name, await resolver.resolve({ ...question, type: types.A }, options));
     } catch (error) {
       onError?.(error);
       return emptyAnswer(rcodes.SERVFAIL, { code: extendedErrors.NETWORK_ERROR, text: 'no upstream answered' });
     }
   }
 
-  /** What the search list leads to; undefined if nothing on it exists, or others must be asked and may not be. */
+  /** The reply of search-path completion; undefined if no name of the list exists, or a name must be forwarded and may not. */
   async #complete(query: Query, client: QueryClient, completion: CompletionOptions): Promise<Reply | undefined> {
     const { zones } = this.#options;
-    const { name: asked, type } = query.question;
-    for (const name of candidates(zones, query.question, completion)) {
+    const { name: queryName, type } = query.question;
+    for (const name of searchCandidates(zones, query.question, completion)) {
       const outcome = answer(zones, { name, type });
-      if (outcome.reason.rule === 'outside' && !this.#mayAsk(query, client)) return undefined;
-      const reply = await this.#chased(outcome, query, client);
-      if (reply.rcode !== rcodes.NXDOMAIN) return completed(asked, name, reply);
+      if (outcome.reason.rule === 'outside' && !this.#mayForward(query, client)) return undefined;
+      const reply = await this.#followAliases(outcome, query, client);
+      if (reply.rcode !== rcodes.NXDOMAIN) return completed(queryName, name, reply);
     }
     return undefined;
   }
 }
 
-/** What is found goes with the TTL of the least lasting record, so that the alias does not outlive it. */
-function completed(asked: Name, found: Name, reply: Reply): Reply {
-  // A failure is told as one: NXDOMAIN here and an address there would make the client's resolver give up.
+/** The alias has the lowest TTL of the records, so that it does not outlive them. */
+function completed(queryName: Name, target: Name, reply: Reply): Reply {
+  // A failure must not become NXDOMAIN, or the resolver would continue with the next suffix.
   if (reply.rcode !== rcodes.NOERROR) return { ...emptyReply(rcodes.SERVFAIL, reply.error), authoritative: true };
   const ttl = Math.min(30, ...[...reply.answers, ...reply.authority].map((entry) => entry.ttl));
-  return { ...reply, authoritative: true, authentic: false, answers: [aliasTo(asked, found, ttl), ...reply.answers] };
+  return {
+    ...reply,
+    authoritative: true,
+    authentic: false,
+    answers: [aliasTo(queryName, target, ttl), ...reply.answers],
+  };
 }
 
 const aliasLoop: Reply = emptyReply(rcodes.SERVFAIL, {
   code: extendedErrors.OTHER,
-  text: 'the alias enters and leaves the zones of the cluster too often',
+  text: 'the alias chain enters the zones of the cluster too often',
 });
 
 const notReady: Reply = emptyReply(rcodes.SERVFAIL, {

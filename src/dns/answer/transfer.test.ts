@@ -21,7 +21,7 @@ const tcp: QueryClient = { address: '192.0.2.53', port: 53, protocol: 'tcp' };
 const udp: QueryClient = { ...tcp, protocol: 'udp' };
 const context: EncodeContext = { protocol: 'tcp', recursion: false, rotation: 0 };
 
-/** All records that the messages bring, checked to be one transfer. */
+/** All records of the messages, which must be a single transfer. */
 function recordsOf(messages: readonly Uint8Array[]): readonly RawRecord[] {
   return messages.flatMap((bytes, index) => {
     assert.ok(bytes.length < 65_536);
@@ -46,7 +46,7 @@ function ixfr(apex: string, serial: number): Query {
   return { ...sampleQuery(apex, types.IXFR), authority };
 }
 
-test('AXFR brings everything between two SOA records', async () => {
+test('AXFR returns all records between two SOA records', async () => {
   const zones = sampleZones();
   const transfers = new Transfers(zones, { allow });
   const records = lines(recordsOf(await transfers.respond(sampleQuery('cluster.local', 'AXFR'), tcp, context)));
@@ -56,7 +56,7 @@ test('AXFR brings everything between two SOA records', async () => {
   assert.deepEqual(records.slice(1, -1).toSorted(), [...linesIn(zones, 'cluster.local')].toSorted());
 });
 
-test('a large zone takes several messages', async () => {
+test('splits a large zone into several messages', async () => {
   const zones = sampleZones();
   for (let index = 0; index < 5000; index++) {
     const set: RecordSet = {
@@ -73,7 +73,7 @@ test('a large zone takes several messages', async () => {
   assert.equal(recordsOf(messages).length, linesIn(zones, 'cluster.local').length + 2);
 });
 
-test('more transfers at once than allowed are refused', async () => {
+test('refuses transfers beyond the concurrency limit', async () => {
   const transfers = new Transfers(sampleZones(), { allow, maxConcurrent: 1 });
   const query = sampleQuery('cluster.local', 'AXFR');
   const all = await Promise.all([transfers.respond(query, tcp, context), transfers.respond(query, tcp, context)]);
@@ -91,7 +91,7 @@ const serviceSet = (address: string): RecordSet => ({
   data: [{ type: 'A', address }],
 });
 
-test('IXFR: who is up to date gets the SOA alone, and over UDP everybody does', async () => {
+test('IXFR: returns the SOA alone to a current client, and over UDP', async () => {
   const zones = sampleZones();
   const transfers = new Transfers(zones, { allow, journal: new Journal(zones) });
   const count = async (serial: number, client: QueryClient): Promise<number> =>
@@ -102,7 +102,7 @@ test('IXFR: who is up to date gets the SOA alone, and over UDP everybody does', 
   assert.ok((await count(current(zones) - 1, tcp)) > 10, 'a serial that is not known: everything');
 });
 
-test('IXFR: the steps, each with its SOA records', async () => {
+test('IXFR: returns the changes, each with its SOA records', async () => {
   const zones = sampleZones();
   const journal = new Journal(zones);
   const transfers = new Transfers(zones, { allow, journal });
@@ -133,7 +133,7 @@ test('IXFR: the steps, each with its SOA records', async () => {
   assert.equal(fromMiddle.length, 6);
 });
 
-test('a journal has a bound, and then forgets the oldest', () => {
+test('a journal drops the oldest changes beyond its limit', () => {
   const zones = sampleZones();
   const journal = new Journal(zones, { maxRecords: 12 });
   const serials: number[] = [];
@@ -145,7 +145,7 @@ test('a journal has a bound, and then forgets the oldest', () => {
   assert.equal(journal.since(apex, serials.at(-3) ?? 0)?.length, 3);
 });
 
-test('whatever changes, who applies the steps has the zone', () => {
+test('applying the changes of random updates yields the zone', () => {
   const name = fc.constantFrom('a', 'b', 'c.a').map((label) => `${label}.svc.${apex}`);
   const address = fc.nat(3).map((last) => ({ type: 'A' as const, address: `10.0.0.${last}` }));
   const set = fc

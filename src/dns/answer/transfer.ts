@@ -1,4 +1,4 @@
-// Copies of whole zones, and of what changed in them (RFC 5936, RFC 1995).
+// Zone transfers, full (RFC 5936) and incremental (RFC 1995).
 import type { Cidr } from '../../api/addresses.ts';
 import { contains, parseAddress } from '../../api/addresses.ts';
 import type { QueryClient } from '../prepared.ts';
@@ -9,7 +9,7 @@ import { readData } from '../../dnswire/record.ts';
 import { MessageWriter } from '../../dnswire/writer.ts';
 import { yieldToEventLoop } from '../../machine/timers.ts';
 import type { EncodeContext } from '../message/encode.ts';
-import { canBeSent, encode, replyFlags } from '../message/encode.ts';
+import { isEncodable, encode, replyFlags } from '../message/encode.ts';
 import type { Journal } from './journal.ts';
 import { serialOf } from './journal.ts';
 import type { Query } from '../message/query.ts';
@@ -17,15 +17,15 @@ import type { Reply } from '../message/reply.ts';
 import { emptyReply } from '../message/reply.ts';
 
 export interface TransferOptions {
-  /** Who may have copies; nobody by default. */
+  /** Clients that may transfer; none by default. */
   readonly allow: readonly Cidr[];
-  /** Without it every transfer is whole. */
+  /** Left out: every transfer is a full one. */
   readonly journal?: Journal;
-  /** How many may be made at the same time; 4 by default. More are refused. */
+  /** Concurrent transfers; 4 by default. More are refused. */
   readonly maxConcurrent?: number;
 }
 
-/** Messages leave room below the 64 KiB that TCP allows, and pointers reach only the first 16 anyway. */
+/** Half of what TCP allows: compression pointers reach only the first 16 KiB anyway. */
 const messageBytes = 32_768;
 
 /** Answers AXFR and IXFR. */
@@ -39,7 +39,7 @@ export class Transfers {
     this.#options = options;
   }
 
-  /** The messages of a transfer, or of its refusal. */
+  /** The messages of a transfer, or its refusal. */
   async respond(query: Query, client: QueryClient, context: EncodeContext): Promise<readonly Uint8Array[]> {
     const { name, type } = query.question;
     const refuse = (reply: Reply): readonly Uint8Array[] => [encode(query, reply, context)];
@@ -50,7 +50,7 @@ export class Transfers {
     const soa = zone.soa();
     if (type === types.IXFR) {
       const short = this.#change(query, soa);
-      // Whatever does not fit a datagram is answered by the SOA, and asked for again over TCP (RFC 1995 §2).
+      // The client retries over TCP when the reply is a single SOA (RFC 1995 §2).
       if (client.protocol === 'udp' || short?.length === 1) return refuse(only(soa));
       if (short !== undefined) return await this.#messages(query, context, short);
     }
@@ -63,7 +63,7 @@ export class Transfers {
     return address !== undefined && this.#options.allow.some((cidr) => contains(cidr, address));
   }
 
-  /** All sets of a zone as they are now, whatever changes while they are being sent. */
+  /** All current sets of a zone, unaffected by changes during the transfer. */
   #whole(apex: Name, soa: RecordSet): readonly RecordSet[] {
     const sets: RecordSet[] = [soa];
     for (const name of this.#zones.names(apex)) {
@@ -72,11 +72,11 @@ export class Transfers {
     return [...sets, soa];
   }
 
-  /** The steps from what the client has; its SOA alone if that is the newest; undefined if they are not known. */
+  /** The changes since the client's serial; the SOA alone if it is current; undefined if the journal does not reach back. */
   #change({ authority, question }: Query, soa: RecordSet): readonly RecordSet[] | undefined {
     const has = authority && readData(authority.type, authority.data);
     if (has?.type !== 'SOA') return undefined;
-    // RFC 1982: newer than ours counts as ours, since serials wrap around.
+    // A newer serial than ours counts as current (RFC 1982).
     if (((serialOf(soa) - has.serial) | 0) <= 0) return [soa];
     const changes = this.#options.journal?.since(question.name, has.serial);
     const last = changes?.at(-1);
@@ -86,15 +86,15 @@ export class Transfers {
 
   async #messages(query: Query, context: EncodeContext, sets: readonly RecordSet[]): Promise<readonly Uint8Array[]> {
     if (this.#running >= (this.#options.maxConcurrent ?? 4)) {
-      const error = { code: extendedErrors.NOT_READY, text: 'too many transfers at once: try again later' };
+      const error = { code: extendedErrors.NOT_READY, text: 'too many concurrent transfers: try again later' };
       return [encode(query, emptyReply(rcodes.REFUSED, error), context)];
     }
     this.#running++;
     try {
       const messages: Uint8Array[] = [];
-      for (const message of packed(query, context, sets)) {
+      for (const message of encodeMessages(query, context, sets)) {
         messages.push(message);
-        // Other queries are answered between two messages.
+        // Yields to other queries between messages.
         await yieldToEventLoop();
       }
       return messages;
@@ -106,8 +106,8 @@ export class Transfers {
 
 const only = (soa: RecordSet): Reply => ({ ...emptyReply(rcodes.NOERROR), authoritative: true, answers: [soa] });
 
-/** Packs sets into as few messages as they need; the first repeats the question (RFC 5936 §2.2). */
-function* packed(query: Query, context: EncodeContext, sets: readonly RecordSet[]): Iterable<Uint8Array> {
+/** Encodes sets into as few messages as possible; only the first has the question (RFC 5936 §2.2). */
+function* encodeMessages(query: Query, context: EncodeContext, sets: readonly RecordSet[]): Iterable<Uint8Array> {
   const flags = replyFlags(query, { rcode: rcodes.NOERROR, authoritative: true }, context);
   const { id } = query.header;
   const counts = { authorities: 0, additionals: 0 };
@@ -126,7 +126,7 @@ function* packed(query: Query, context: EncodeContext, sets: readonly RecordSet[
         answers++;
         continue;
       }
-      if (!canBeSent({ owner, data: each })) continue;
+      if (!isEncodable({ owner, data: each })) continue;
       writer.header({ id, flags, questions, answers, ...counts });
       yield writer.bytes();
       questions = 0;

@@ -6,10 +6,15 @@ import { matchesLabels } from '../../api/selectors/labels.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf, nameFor } from '../../client/key.ts';
 import type { Name } from '../../dnswire/data.ts';
-import type { ImportModel } from '../records/import-model.ts';
-import { importedSlice, modelOfImport, modelOfImportedService } from '../records/import-model.ts';
-import { importRecords, importSliceRecords } from '../records/imports.ts';
-import { namespaceDynamicNames, namespaceRecords } from '../records/namespaces.ts';
+import type { ImportModel } from '../records/imports.ts';
+import {
+  importedSlice,
+  modelOfImport,
+  modelOfImportedService,
+  importRecords,
+  importSliceRecords,
+} from '../records/imports.ts';
+import { namespaceDynamicNames, namespaceRecords } from '../records/apex.ts';
 import { isWithin } from '../../dnswire/name.ts';
 import type { RecordOptions } from '../records/options.ts';
 import { serviceName } from '../records/options.ts';
@@ -105,7 +110,7 @@ export class Assembler {
     const endpoints = names.filter((each) => each !== service && isWithin(each, service) && !each.includes('_'));
     const sources = new Set(endpoints.flatMap((each) => this.#zones.find(each)?.sources() ?? []));
     const changed = new Set(endpoints);
-    return [...sources].flatMap((source) => this.#zones.leadingTo(changed, source));
+    return [...sources].flatMap((source) => this.#zones.ownersTargeting(changed, source));
   }
 
   podChanged(key: Key): void {

@@ -31,27 +31,27 @@ for (const { length, want } of hashes) {
 }
 
 const secret = 'e5e973e5a6b2a43f48e7dc849e37bfcf';
-const young = '2464c4abcf10c957010000005cf79f111f8130c3eee29480';
+const recent = '2464c4abcf10c957010000005cf79f111f8130c3eee29480';
 
-// RFC 9018 appendix A, and what follows from its text.
+// The examples of RFC 9018 appendix A, and cases from its text.
 const cases = [
-  { name: 'A.1 a new server cookie', option: '2464c4abcf10c957', now: 1_559_731_985, isGood: false, want: young },
+  { name: 'A.1 a new server cookie', option: '2464c4abcf10c957', now: 1_559_731_985, isGood: false, want: recent },
   {
-    name: 'A.2 an old one is renewed',
-    option: young,
+    name: 'A.2 an old cookie is renewed',
+    option: recent,
     now: 1_559_734_385,
     isGood: true,
     want: '2464c4abcf10c957010000005cf7a871d4a564a1442aca77',
   },
   {
-    name: 'A.3 reserved bytes are hashed as they came, and not sent back',
+    name: 'A.3 reserved bytes are hashed as received, and not returned',
     address: '203.0.113.203',
     option: 'fc93fc62807ddb8601abcdef5cf78f71a314227b6679ebf5',
     now: 1_559_727_985,
     isGood: true,
   },
   {
-    name: 'A.3 one that is too old is replaced',
+    name: 'A.3 an expired cookie is replaced',
     address: '203.0.113.203',
     option: 'fc93fc62807ddb8601abcdef5cf78f71a314227b6679ebf5',
     now: 1_559_734_700,
@@ -67,24 +67,24 @@ const cases = [
     isGood: true,
     want: '22681ab97d52c298010000005cf7c609a6bb79d16625507a',
   },
-  { name: 'a young one is kept', option: young, now: 1_559_731_985 + 1800, isGood: true, want: young },
+  { name: 'a recent cookie is kept', option: recent, now: 1_559_731_985 + 1800, isGood: true, want: recent },
   {
-    name: 'a mapped address is IPv4',
+    name: 'an IPv4-mapped address counts as IPv4',
     address: '::ffff:198.51.100.100',
-    option: young,
+    option: recent,
     now: 1_559_731_985,
     isGood: true,
   },
-  { name: "somebody else's address", address: '198.51.100.101', option: young, now: 1_559_731_985, isGood: false },
-  { name: 'from the future', option: young, now: 1_559_731_985 - 301, isGood: false },
-  { name: 'a clock slightly off', option: young, now: 1_559_731_985 - 300, isGood: true, want: young },
-  { name: 'changed', option: young.replace(/80$/, '81'), now: 1_559_731_985, isGood: false, want: young },
+  { name: "somebody else's address", address: '198.51.100.101', option: recent, now: 1_559_731_985, isGood: false },
+  { name: 'from the future', option: recent, now: 1_559_731_985 - 301, isGood: false },
+  { name: 'a clock slightly off', option: recent, now: 1_559_731_985 - 300, isGood: true, want: recent },
+  { name: 'changed', option: recent.replace(/80$/, '81'), now: 1_559_731_985, isGood: false, want: recent },
   {
-    name: 'of another kind',
+    name: 'of another version',
     option: `2464c4abcf10c957${'02'.repeat(8)}`,
     now: 1_559_731_985,
     isGood: false,
-    want: young,
+    want: recent,
   },
 ];
 
@@ -101,7 +101,7 @@ for (const length of [0, 7, 9, 15, 41]) {
     assert.equal(new Cookies({ secrets: [bytesOf(secret)] }).check(new Uint8Array(length), '192.0.2.1', 0), undefined));
 }
 
-test('a secret must be there and have 16 bytes', () => {
+test('requires a secret of 16 bytes', () => {
   assert.throws(() => new Cookies({ secrets: [] }), /the same to every replica/);
   assert.throws(() => new Cookies({ secrets: [bytesOf('00')] }), /16 bytes, not 1/);
 });

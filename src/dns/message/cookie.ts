@@ -1,4 +1,4 @@
-// DNS cookies (RFC 7873) of the one interoperable kind (RFC 9018): a replica with the same secret knows another's.
+// DNS cookies (RFC 7873) in the interoperable format (RFC 9018): replicas with the same secret accept each other's.
 import { timingSafeEqual } from 'node:crypto';
 import { clientAddressBytes } from '../../dnswire/address.ts';
 import { concat, readUint32 } from '../../dnswire/record.ts';
@@ -6,39 +6,35 @@ import type { SipKey } from './siphash.ts';
 import { sipHash, sipKey } from './siphash.ts';
 
 export interface CookieOptions {
-  /** 16 bytes each. Cookies are made with the first; those made with the others are still good. */
+  /** 16 bytes each. The first creates cookies; those of the others are still accepted. */
   readonly secrets: readonly Uint8Array[];
-  /** Refuse a datagram whose client has not shown its address by a good cookie, if it knows of cookies; false by default. */
-  readonly required?: boolean;
 }
 
-/** What came of a cookie in a query. */
+/** The result of checking a cookie. */
 export interface CookieVerdict {
-  /** What to send back. */
+  /** The option of the reply. */
   readonly option: Uint8Array;
-  /** The client has proved that it receives what is sent to its address. */
+  /** The client proved that it receives messages at its address. */
   readonly isGood: boolean;
 }
 
 const clientBytes = 8;
 const serverBytes = 16;
-const oldestSeconds = 3600;
-const renewedAfterSeconds = 1800;
-const aheadSeconds = 300;
+const maxAgeSeconds = 3600;
+const renewAfterSeconds = 1800;
+const maxSkewSeconds = 300;
 
-/** Makes and checks the cookies of a server. */
+/** Creates and checks the cookies of a server. */
 export class Cookies {
-  readonly required: boolean;
   readonly #keys: readonly SipKey[];
 
-  constructor({ secrets, required = false }: CookieOptions) {
+  constructor({ secrets }: CookieOptions) {
     if (secrets.length === 0)
       throw new RangeError('cookies need a secret: pass 16 random bytes, the same to every replica');
     this.#keys = secrets.map(sipKey);
-    this.required = required;
   }
 
-  /** Judges the option of a query; undefined if its length is none that a cookie can have (RFC 7873 §5.2.2). */
+  /** Checks the option of a query; undefined if its length is invalid (RFC 7873 §5.2.2). */
   check(option: Uint8Array, address: string, nowSeconds: number): CookieVerdict | undefined {
     const { length } = option;
     if (length !== clientBytes && (length < clientBytes + 8 || length > clientBytes + 32)) return undefined;
@@ -46,12 +42,12 @@ export class Cookies {
     const from = clientAddressBytes(address);
     const server = option.subarray(clientBytes);
     const isGood = this.#isGood(client, server, from, nowSeconds);
-    // A young one is sent back as it is, so that a client's cookie changes twice an hour and not with every answer.
-    const isYoung = isGood && ageOf(server, nowSeconds) <= renewedAfterSeconds && this.#isCurrent(client, server, from);
-    return { option: isYoung ? option.slice() : concat([client, this.#make(client, from, nowSeconds)]), isGood };
+    // A recent cookie is returned unchanged, so that a client's cookie changes twice an hour and not with every reply.
+    const isRecent = isGood && ageOf(server, nowSeconds) <= renewAfterSeconds && this.#isCurrent(client, server, from);
+    return { option: isRecent ? option.slice() : concat([client, this.#create(client, from, nowSeconds)]), isGood };
   }
 
-  #make(client: Uint8Array, from: Uint8Array, nowSeconds: number): Uint8Array {
+  #create(client: Uint8Array, from: Uint8Array, nowSeconds: number): Uint8Array {
     const fields = new Uint8Array(8);
     fields[0] = 1;
     new DataView(fields.buffer).setUint32(4, nowSeconds);
@@ -61,7 +57,7 @@ export class Cookies {
   #isGood(client: Uint8Array, server: Uint8Array, from: Uint8Array, nowSeconds: number): boolean {
     if (server.length !== serverBytes || server[0] !== 1) return false;
     const age = ageOf(server, nowSeconds);
-    if (age > oldestSeconds || age < -aheadSeconds) return false;
+    if (age > maxAgeSeconds || age < -maxSkewSeconds) return false;
     return this.#keys.some((key) => matches(key, client, server, from));
   }
 
@@ -71,10 +67,10 @@ export class Cookies {
   }
 }
 
-/** Seconds since a cookie was made; its time wraps around (RFC 1982). */
+/** The age of a cookie in seconds; its timestamp wraps around (RFC 1982). */
 const ageOf = (server: Uint8Array, nowSeconds: number): number => (nowSeconds - readUint32(server, 4)) | 0;
 
-/** The hash covers the reserved bytes as they came, not as we write them. */
+/** The hash covers the reserved bytes as received. */
 const matches = (key: SipKey | undefined, client: Uint8Array, server: Uint8Array, from: Uint8Array): boolean =>
   timingSafeEqual(hashOf(key, client, server.subarray(0, 8), from), server.subarray(8));
 

@@ -1,4 +1,4 @@
-// Replies as bytes.
+// Encodes replies.
 import type { RecordSet } from '../../dnswire/data.ts';
 import { flagBits } from '../../dnswire/codes.ts';
 import { headerBytes } from '../../dnswire/message.ts';
@@ -6,52 +6,46 @@ import { encodeName } from '../../dnswire/name.ts';
 import { encodeRecord } from '../../dnswire/record.ts';
 import type { OwnRecord } from '../../dnswire/writer.ts';
 import { MessageWriter } from '../../dnswire/writer.ts';
-import type { EdnsSettings } from './edns.ts';
 import { ednsBytes, fittingEdns, replyEdns, replyLimit } from './edns.ts';
 import type { Query } from './query.ts';
 import type { Entry, Reply } from './reply.ts';
 import { isRaw } from './reply.ts';
 
-export interface EncodeSettings extends EdnsSettings {
-  /** Leave out addresses that were not asked for; false by default. */
-  readonly minimal?: boolean;
-}
-
-/** What the bytes of a reply depend on besides what it says. */
+/** Properties of the query and the server that affect the encoding. */
 export interface EncodeContext {
   readonly protocol: 'udp' | 'tcp';
-  /** The client may have us ask others, and is told so. */
+  /** The client may recurse: the RA flag. */
   readonly recursion: boolean;
-  /** Which record of a set comes first: a number below 2³², different for each reply. */
+  /** Selects the first record of a set: a number below 2³², different for each reply. */
   readonly rotation: number;
   /** The cookie to send. */
   readonly cookie?: Uint8Array | undefined;
 }
 
-/** The header's second word: what of the query is repeated, and what the reply says of itself. */
+/** The flags word of the header. */
 export function replyFlags(
   { header, edns }: Query,
   reply: Pick<Reply, 'rcode' | 'authoritative' | 'authentic'>,
   { recursion }: Pick<EncodeContext, 'recursion'>,
 ): number {
   const repeated = header.flags & (0x7800 | flagBits.RD | flagBits.CD);
-  // RFC 6840 §5.8: who sets AD or DO can read it.
-  const wantsAd = (header.flags & flagBits.AD) !== 0 || edns?.dnssecOk === true;
+  // RFC 6840 §5.8: only clients that set AD or DO expect AD.
+  const expectsAd = (header.flags & flagBits.AD) !== 0 || edns?.dnssecOk === true;
   return (
     flagBits.QR |
     repeated |
     (reply.authoritative ? flagBits.AA : 0) |
     (recursion ? flagBits.RA : 0) |
-    (reply.authentic === true && wantsAd ? flagBits.AD : 0) |
+    (reply.authentic === true && expectsAd ? flagBits.AD : 0) |
     (reply.rcode & 0xf)
   );
 }
 
-/** The reply to a query; with TC where something of it does not fit. Additional records are left out silently. */
-export function encode(query: Query, reply: Reply, context: EncodeContext, settings: EncodeSettings = {}): Uint8Array {
+/** Encodes a reply; sets TC if answers or authority do not fit. Additional records that do not fit are omitted. */
+export function encode(query: Query, reply: Reply, context: EncodeContext): Uint8Array {
   const { rcode, error } = reply;
-  const limit = replyLimit(query.edns, context.protocol, settings);
-  const all = replyEdns(query.edns, { protocol: context.protocol, cookie: context.cookie, rcode, error }, settings);
+  const limit = replyLimit(query.edns, context.protocol);
+  const all = replyEdns(query.edns, { cookie: context.cookie, rcode, error });
   const edns = fittingEdns(all, limit - headerBytes - query.questionBytes.length);
   const writer = new MessageWriter(limit - ednsBytes(edns));
   const header = { id: query.header.id, questions: 1, answers: 0, authorities: 0, additionals: 0 };
@@ -61,8 +55,8 @@ export function encode(query: Query, reply: Reply, context: EncodeContext, setti
   const answers = writeAll(writer, reply.answers, context.rotation);
   const authority = answers.isWhole ? writeAll(writer, reply.authority, 0) : { count: 0, isWhole: false };
   const isWhole = answers.isWhole && authority.isWhole;
-  const additional = isWhole && settings.minimal !== true ? writeSets(writer, reply.additional) : 0;
-  // Room was kept for it.
+  const additional = isWhole ? writeSets(writer, reply.additional) : 0;
+  // Space was reserved for it.
   writer.raiseLimit(limit);
   const additionals = additional + (edns !== undefined && writer.opt(edns) ? 1 : 0);
   const counts = { answers: answers.count, authorities: authority.count, additionals };
@@ -86,18 +80,18 @@ function writeAll(
     const { owner, ttl } = entry;
     for (const data of rotated(entry, rotation)) {
       if (writer.record({ owner, ttl, data })) count++;
-      // What cannot be sent at all is left out, and is no reason to ask again over TCP.
-      else if (canBeSent({ owner, data })) return { count, isWhole: false };
+      // Records that cannot be encoded are omitted and do not cause a retry over TCP.
+      else if (isEncodable({ owner, data })) return { count, isWhole: false };
     }
   }
   return { count, isWhole: true };
 }
 
-/** Whether a record can be written at all: its names are none too long, its address is one. */
-export const canBeSent = ({ owner, data }: Pick<OwnRecord, 'owner' | 'data'>): boolean =>
+/** Whether a record can be encoded: the lengths of its names and the form of its address. */
+export const isEncodable = ({ owner, data }: Pick<OwnRecord, 'owner' | 'data'>): boolean =>
   encodeName(owner) !== undefined && encodeRecord(data) !== undefined;
 
-/** Writes sets as long as they fit: of a set all records or none, since half of one would be taken for the whole. */
+/** Writes whole sets as long as they fit: clients would take a partial set for the complete one. */
 function writeSets(writer: MessageWriter, entries: readonly Entry[]): number {
   let count = 0;
   for (const entry of entries) {
@@ -112,7 +106,7 @@ function writeSets(writer: MessageWriter, entries: readonly Entry[]): number {
   return count;
 }
 
-/** Names of an address are in order, the best one first; of all else each has its turn at being first. */
+/** Rotates the records of a set, except PTR records, whose order is by preference. */
 function rotated({ type, data }: RecordSet, rotation: number): RecordSet['data'] {
   if (type === 'PTR') return data;
   const start = Math.floor((rotation / 2 ** 32) * data.length);

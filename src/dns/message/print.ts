@@ -1,4 +1,4 @@
-// Records as lines of a zone file.
+// Prints records in zone file format.
 import type { RecordData } from '../../dnswire/data.ts';
 import { typeName } from '../../dnswire/codes.ts';
 import { printName } from '../../dnswire/name.ts';
@@ -15,7 +15,7 @@ export function printEntry(entry: Entry): readonly string[] {
   return [`${owner} ${entry.ttl} IN ${typeName(entry.type)} ${text}`];
 }
 
-/** What a record says, as in a zone file. */
+/** The data of a record in zone file format. */
 export function printData(data: RecordData): string {
   switch (data.type) {
     case 'A':
@@ -37,5 +37,5 @@ export function printData(data: RecordData): string {
   }
 }
 
-/** Data of a type that we know nothing of (RFC 3597 §5). */
+/** Data of an unknown type (RFC 3597 §5). */
 const printBytes = (data: Uint8Array): string => `\\# ${data.length} ${Buffer.from(data).toString('hex')}`.trim();

@@ -1,41 +1,39 @@
-// What a message must be to be looked up at all. Knows no zones, so that a worker can decide it alone.
+// Validates messages before any lookup. It needs no zones, so workers use it too.
 import { classes, opcodes, rcodes } from '../../dnswire/codes.ts';
 import { flagBits, optionCodes } from '../../dnswire/codes.ts';
 import type { Header } from '../../dnswire/message.ts';
 import { headerBytes, isResponse, opcodeOf, readHeader } from '../../dnswire/message.ts';
 import { uint16s } from '../../dnswire/record.ts';
 import type { Cookies } from './cookie.ts';
-import type { EncodeSettings } from './encode.ts';
 import { encode } from './encode.ts';
 import type { Query } from './query.ts';
 import { readQuery } from './query.ts';
 import { emptyReply } from './reply.ts';
 
-/** What to do with a message. */
+/** How to process a message. */
 export type Verdict =
-  | { readonly kind: 'silence' }
+  | { readonly kind: 'drop' }
   | { readonly kind: 'reply'; readonly bytes: Uint8Array }
   | { readonly kind: 'query'; readonly query: Query; readonly cookie: Uint8Array | undefined };
 
-/** Where the message came from, and what the server makes of it. */
+/** The source of a message, and the server's settings for it. */
 export interface Reception {
   readonly protocol: 'udp' | 'tcp';
   readonly address: string;
   readonly recursion: boolean;
   readonly nowSeconds: number;
-  readonly settings?: EncodeSettings;
   readonly cookies?: Cookies | undefined;
 }
 
-const silence: Verdict = { kind: 'silence' };
+const drop: Verdict = { kind: 'drop' };
 
-/** Judges a message: not for us, wrong, or a query in class IN that may be looked up. */
+/** Validates a message: drop it, reply with an error, or look up a query in class IN. */
 export function check(bytes: Uint8Array, reception: Reception): Verdict {
   const header = readHeader(bytes);
-  // An answer to an answer could go on for ever.
-  if (header === undefined || isResponse(header)) return silence;
+  // Replying to responses could loop forever.
+  if (header === undefined || isResponse(header)) return drop;
   const opcode = opcodeOf(header);
-  // We are nobody's secondary.
+  // This server is not a secondary.
   if (opcode === opcodes.NOTIFY) return bare(header, rcodes.NOTAUTH);
   if (opcode !== opcodes.QUERY) return bare(header, rcodes.NOTIMP);
   const { questions, answers, authorities, additionals } = header;
@@ -48,25 +46,20 @@ export function check(bytes: Uint8Array, reception: Reception): Verdict {
 function judge(query: Query, reception: Reception): Verdict {
   if ((query.edns?.version ?? 0) > 0) return refuse(query, rcodes.BADVERS, reception);
   if (query.question.class !== classes.IN) return refuse(query, rcodes.REFUSED, reception);
-  const { cookies, protocol, address, nowSeconds } = reception;
+  const { cookies, address, nowSeconds } = reception;
   const option = query.edns?.options.find(({ code }) => code === optionCodes.COOKIE);
   if (option === undefined || cookies === undefined) return { kind: 'query', query, cookie: undefined };
   const cookie = cookies.check(option.data, address, nowSeconds);
   if (cookie === undefined) return bare(query.header, rcodes.FORMERR);
-  // A TCP connection proves the address as well (RFC 7873 §5.2.3).
-  const isRefused = cookies.required && protocol === 'udp' && !cookie.isGood;
-  return isRefused
-    ? refuse(query, rcodes.BADCOOKIE, reception, cookie.option)
-    : { kind: 'query', query, cookie: cookie.option };
+  return { kind: 'query', query, cookie: cookie.option };
 }
 
-function refuse(query: Query, rcode: number, reception: Reception, cookie?: Uint8Array): Verdict {
-  const { protocol, recursion, settings } = reception;
-  const context = { protocol, recursion, rotation: 0, cookie };
-  return { kind: 'reply', bytes: encode(query, emptyReply(rcode), context, settings) };
+function refuse(query: Query, rcode: number, { protocol, recursion }: Reception): Verdict {
+  const context = { protocol, recursion, rotation: 0 };
+  return { kind: 'reply', bytes: encode(query, emptyReply(rcode), context) };
 }
 
-/** A header alone, for messages whose question cannot be trusted to be one. */
+/** A reply without a question, for messages whose question may be malformed. */
 function bare({ id, flags }: Header, rcode: number): Verdict {
   const repeated = flags & (0x7800 | flagBits.RD | flagBits.CD);
   const bytes = new Uint8Array(headerBytes);

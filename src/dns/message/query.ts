@@ -1,4 +1,4 @@
-// A query that is fit to be answered.
+// Parses queries.
 import { types } from '../../dnswire/codes.ts';
 import type { Edns, Header, Question } from '../../dnswire/message.ts';
 import { headerBytes, readEdns, readQuestion } from '../../dnswire/message.ts';
@@ -9,14 +9,14 @@ import { readRecord } from '../../dnswire/record.ts';
 export interface Query {
   readonly header: Header;
   readonly question: Question;
-  /** The question as it was sent: replies repeat its case (RFC 4343 §4.1). */
+  /** The question as received: replies repeat its case (RFC 4343 §4.1). */
   readonly questionBytes: Uint8Array;
-  /** The record in the authority section: of an IXFR, what the client has (RFC 1995 §3). */
+  /** The first record of the authority section: the client's SOA in an IXFR (RFC 1995 §3). */
   readonly authority?: RawRecord;
   readonly edns?: Edns;
 }
 
-/** Reads what follows a header that says there is one question; undefined if it is broken. */
+/** Parses the message after a header with one question; undefined if it is malformed. */
 export function readQuery(bytes: Uint8Array, header: Header): Query | undefined {
   const read = readQuestion(bytes);
   if (read === undefined || !isPlain(bytes, read.end)) return undefined;
@@ -31,7 +31,7 @@ export function readQuery(bytes: Uint8Array, header: Header): Query | undefined 
   const firstAdditional = header.answers + header.authorities;
   const opts = records.slice(firstAdditional).filter(({ type }) => type === types.OPT);
   const edns = opts[0] && readEdns(opts[0]);
-  // Two are one too many (RFC 6891 §6.1.1).
+  // At most one OPT record (RFC 6891 §6.1.1).
   if (opts.length > 1 || (opts.length === 1 && edns === undefined)) return undefined;
   const authority = records[header.answers];
   return {
@@ -43,7 +43,7 @@ export function readQuery(bytes: Uint8Array, header: Header): Query | undefined 
   };
 }
 
-/** A question is repeated as it is and pointed into, so it must hold no pointer itself. */
+/** Replies copy the question and point into it, so it must not contain pointers itself. */
 function isPlain(bytes: Uint8Array, end: number): boolean {
   let at = headerBytes;
   while (at < end - 5) {

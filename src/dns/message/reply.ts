@@ -1,11 +1,11 @@
-// What a reply says, before it is bytes.
+// A reply before encoding.
 import type { RecordSet } from '../../dnswire/data.ts';
 import type { RawRecord } from '../../dnswire/record.ts';
 
-/** What stands in a section: a set of our own zones, or a record that came from elsewhere. */
+/** An element of a section: a set of our zones, or a record of an upstream. */
 export type Entry = RecordSet | RawRecord;
 
-/** Why an answer is what it is, for those who ask (RFC 8914). */
+/** An extended error (RFC 8914). */
 export interface ExtendedError {
   readonly code: number;
   readonly text?: string;
@@ -13,12 +13,12 @@ export interface ExtendedError {
 
 export interface Reply {
   readonly rcode: number;
-  /** We answer for the zone of the name that was asked for. */
+  /** The AA flag. */
   readonly authoritative: boolean;
   readonly answers: readonly Entry[];
   readonly authority: readonly Entry[];
   readonly additional: readonly Entry[];
-  /** Upstream has checked the signatures. */
+  /** The AD flag: an upstream validated the signatures. */
   readonly authentic?: boolean;
   readonly error?: ExtendedError;
 }
@@ -33,5 +33,5 @@ export const emptyReply = (rcode: number, error?: ExtendedError): Reply => ({
   ...(error === undefined ? {} : { error }),
 });
 
-/** Whether an entry is one record from elsewhere. */
+/** Whether an entry is an upstream record. */
 export const isRaw = (entry: Entry): entry is RawRecord => entry.data instanceof Uint8Array;

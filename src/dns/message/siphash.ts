@@ -4,10 +4,10 @@
 const low = 0;
 const high = 1;
 
-/** A key of 16 bytes, read once. */
+/** A parsed 16-byte key. */
 export type SipKey = Uint32Array;
 
-/** Reads a key of 16 bytes. */
+/** Parses a 16-byte key. */
 export function sipKey(bytes: Uint8Array): SipKey {
   if (bytes.length !== 16) throw new RangeError(`a SipHash key has 16 bytes, not ${bytes.length}`);
   return Uint32Array.from([0, 4, 8, 12], (at) => word(bytes, at));
@@ -19,7 +19,7 @@ const byte = (bytes: Uint8Array, at: number): number => bytes[at] ?? 0;
 const word = (bytes: Uint8Array, at: number): number =>
   (byte(bytes, at) | (byte(bytes, at + 1) << 8) | (byte(bytes, at + 2) << 16) | (byte(bytes, at + 3) << 24)) >>> 0;
 
-/** The eight bytes of the hash, in the order in which a cookie carries them. */
+/** The eight bytes of the hash, in the byte order of cookies. */
 export function sipHash(key: SipKey, message: Uint8Array): Uint8Array {
   const [k0 = 0, k1 = 0, k2 = 0, k3 = 0] = key;
   // The four words of the state, low half first, each the key with a part of the constant "somepseudorandomlygeneratedbytes".
@@ -35,7 +35,7 @@ export function sipHash(key: SipKey, message: Uint8Array): Uint8Array {
   );
   const whole = message.length - (message.length % 8);
   for (let at = 0; at < whole; at += 8) absorb(v, word(message, at), word(message, at + 4));
-  // The last word is what is left, and the length in its uppermost byte.
+  // The last word has the remaining bytes, and the length in its highest byte.
   const last = new Uint8Array(8);
   last.set(message.subarray(whole));
   last[7] = message.length & 0xff;
@@ -63,11 +63,11 @@ function absorb(v: Uint32Array, lowHalf: number, highHalf: number): void {
 
 function round(v: Uint32Array): void {
   mix(v, 0, 2, 13);
-  turn(v, 0, 32);
+  rotateLeft(v, 0, 32);
   mix(v, 4, 6, 16);
   mix(v, 0, 6, 21);
   mix(v, 4, 2, 17);
-  turn(v, 4, 32);
+  rotateLeft(v, 4, 32);
 }
 
 /** Adds word `b` to word `a`, rotates `b` left, and puts their difference in `b`. */
@@ -75,13 +75,13 @@ function mix(v: Uint32Array, a: number, b: number, bits: number): void {
   const sum = (v[a + low] ?? 0) + (v[b + low] ?? 0);
   v[a + high] = (v[a + high] ?? 0) + (v[b + high] ?? 0) + (sum > 0xffff_ffff ? 1 : 0);
   v[a + low] = sum;
-  turn(v, b, bits);
+  rotateLeft(v, b, bits);
   v[b + low] = (v[b + low] ?? 0) ^ (v[a + low] ?? 0);
   v[b + high] = (v[b + high] ?? 0) ^ (v[a + high] ?? 0);
 }
 
 /** Rotates a word left by fewer than 32 bits, or by 32. */
-function turn(v: Uint32Array, a: number, bits: number): void {
+function rotateLeft(v: Uint32Array, a: number, bits: number): void {
   const l = v[a + low] ?? 0;
   const h = v[a + high] ?? 0;
   v[a + low] = bits === 32 ? h : (l << bits) | (h >>> (32 - bits));

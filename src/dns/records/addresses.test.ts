@@ -6,7 +6,7 @@ import { canonicalAddress } from '../../api/addresses.ts';
 import { canonical, dashed, reverseName, reverseZones, undashed } from './addresses.ts';
 import { isWithin } from '../../dnswire/name.ts';
 
-describe('addresses in names', () => {
+describe('addresses as labels', () => {
   const table = [
     { address: '10.1.2.3', label: '10-1-2-3', reverse: '3.2.1.10.in-addr.arpa' },
     {
@@ -29,10 +29,10 @@ describe('addresses in names', () => {
   }
 
   for (const label of ['web', '10-1-2', '10-1-2-3-4', '256-1-1-1', '010-1-2-3', '--ffff-a00-1', 'x-10-1-2-3', '']) {
-    it(`"${label}" is no address`, () => assert.equal(undashed(label), undefined));
+    it(`"${label}" is not an address`, () => assert.equal(undashed(label), undefined));
   }
 
-  it('are the same string where they are canonical', () => {
+  it('canonical() returns the same string for a canonical address', () => {
     assert.equal(canonical('10.0.0.1'), '10.0.0.1');
     assert.equal(canonical('FD00::0:1'), 'fd00::1');
     assert.equal(canonical('010.0.0.1'), '10.0.0.1');
@@ -40,7 +40,7 @@ describe('addresses in names', () => {
     assert.equal(canonical(''), undefined);
   });
 
-  it('survive the way into a label and back', () => {
+  it('survive a round trip through a label', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (text) => {
         const address = canonicalAddress(text);
@@ -51,7 +51,7 @@ describe('addresses in names', () => {
   });
 });
 
-describe('reverse zones', () => {
+describe('reverseZones', () => {
   const table: readonly { readonly cidr: string; readonly want: readonly string[] | undefined }[] = [
     { cidr: '10.0.0.0/8', want: ['10.in-addr.arpa'] },
     { cidr: '10.96.0.0/16', want: ['96.10.in-addr.arpa'] },
@@ -66,7 +66,7 @@ describe('reverse zones', () => {
   ];
   for (const { cidr, want } of table) it(cidr, () => assert.deepEqual(reverseZones(cidr), want));
 
-  it('hold exactly the addresses of their CIDR', () => {
+  it('contain exactly the addresses of their CIDR', () => {
     fc.assert(
       fc.property(fc.ipV4(), fc.integer({ min: 1, max: 32 }), fc.ipV4(), (network, length, address) => {
         const bits = (text: string): number => text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);

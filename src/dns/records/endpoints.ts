@@ -1,4 +1,4 @@
-// What endpoints are called, and the records that lead to them. Services and imports share it.
+// Names of endpoints and the records that refer to them, for Services and imports.
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Name, RecordSet } from '../../dnswire/data.ts';
 import { addressSets, addressType, canonical, dashed } from './addresses.ts';
@@ -10,7 +10,7 @@ import { srvRecord, srvSets } from './srv.ts';
 /** An address of an endpoint with the name of the endpoint in its service. */
 export interface NamedAddress {
   readonly address: string;
-  /** Undefined where it is longer than a name can be. */
+  /** Undefined if it would exceed the length of a name. */
   readonly name: Name | undefined;
   readonly zone: string | undefined;
   readonly hasHostname: boolean;
@@ -24,11 +24,11 @@ function endpointLabel(
 ): string {
   if (hostname) return hostname.toLowerCase();
   const pod = options.endpointPodNames === true && targetRef?.kind === 'Pod' ? (targetRef.name ?? '') : '';
-  // A Pod's name may have dots, and be longer than a label.
+  // The name of a Pod may contain dots or exceed a label.
   return pod === '' || pod.length > 63 || pod.includes('.') ? dashed(address) : pod;
 }
 
-/** The addresses of the endpoints that are published, each with its name below `parent`. */
+/** The addresses of published endpoints, each with its name below `parent`. */
 export function namedAddresses(
   { endpoints, addressType: kind }: EndpointSlice,
   parent: Name,
@@ -56,15 +56,15 @@ export function namedAddresses(
   return found;
 }
 
-/** One set of addresses for each name, in order. */
+/** One set of addresses per name, in order. */
 export function addressesByName(addresses: readonly NamedAddress[], ttl: number): readonly RecordSet[] {
   const byName = new Map<Name, string | string[]>();
   for (const { name, address } of addresses) {
     if (name === undefined) continue;
-    const before = byName.get(name);
-    if (before === undefined) byName.set(name, address);
-    else if (typeof before === 'string') byName.set(name, [before, address]);
-    else before.push(address);
+    const previous = byName.get(name);
+    if (previous === undefined) byName.set(name, address);
+    else if (typeof previous === 'string') byName.set(name, [previous, address]);
+    else previous.push(address);
   }
   return [...byName].flatMap(([owner, found]) => {
     if (typeof found !== 'string') return addressSets(owner, ttl, found);
@@ -73,7 +73,7 @@ export function addressesByName(addresses: readonly NamedAddress[], ttl: number)
   });
 }
 
-/** The SRV records that lead to endpoints: one for each name and port. */
+/** The SRV records of endpoints: one for each name and port. */
 export function endpointSrvSets(
   owner: Name,
   ttl: number,
@@ -89,7 +89,7 @@ export function endpointSrvSets(
 ): readonly RecordSet[] {
   const names = [...new Set(addresses.flatMap(({ name }) => name ?? []))];
   const ports = (slice.ports ?? []).map((port) => {
-    // Clients of a headless Service reach what the slice says: the port of the Pod. One that says none is for nobody.
+    // Clients of a headless Service connect to the Pod's port, which is that of the slice; a slice port may have no number.
     const { port: number } = port;
     return { port, data: number === undefined ? [] : names.map((name) => srvRecord(number, name)) };
   });

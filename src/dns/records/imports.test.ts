@@ -6,8 +6,7 @@ import type { ServiceImport, ServiceImportSpec } from '../../api/kinds/multiclus
 import type { ImportedService, ImportedServiceSpec } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
 import { importNameLabel, sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
-import { importedSlice, modelOfImport, modelOfImportedService } from './import-model.ts';
-import { importRecords, importSliceRecords } from './imports.ts';
+import { importedSlice, modelOfImport, modelOfImportedService, importRecords, importSliceRecords } from './imports.ts';
 import type { RecordOptions } from './options.ts';
 import type { SliceSettings } from './testing/records.ts';
 import { endpoint, lines, slice, zoneLines } from './testing/records.ts';
@@ -41,7 +40,7 @@ const from = (
     ...(ports === undefined ? {} : { ports }),
   });
 
-/** The records of both kinds, by their shapes. */
+/** The records of an import of either API version. */
 function recordLines(
   object: ServiceImport | ImportedService,
   slices: readonly EndpointSlice[] = [],
@@ -49,7 +48,7 @@ function recordLines(
 ): readonly string[] {
   const all = { ...options, ...overrides };
   const isSeed = object.spec !== undefined && 'ipFamily' in object.spec;
-  // The casts are what the line above found out.
+  // Casts: the condition above distinguishes the two kinds.
   const model = isSeed
     ? modelOfImportedService(object as ImportedService, 'supercluster.local')
     : modelOfImport(object as ServiceImport, 'clusterset.local');
@@ -63,8 +62,8 @@ function recordLines(
 const web = 'web.default.svc.clusterset.local';
 const seed = 'web.default.svc.supercluster.local';
 
-describe('an import with addresses of its own', () => {
-  it('MCS-55 answers with them, and has no names of endpoints and no way back', () => {
+describe('an import with an IP', () => {
+  it('MCS-55 publishes the IPs, and neither names of endpoints nor PTR records', () => {
     const got = recordLines(serviceImport({ ips: ['10.98.0.1', 'fd00:98::1'] }), [
       from('east', [endpoint('10.0.0.1')]),
     ]);
@@ -76,7 +75,7 @@ describe('an import with addresses of its own', () => {
     ]);
   });
 
-  it('is the same from an ImportedService, in its own zone', () => {
+  it('has the same records from an ImportedService, in the other zone', () => {
     assert.deepEqual(recordLines(importedService({ ip: '10.98.0.1' })), [
       `_http._tcp.${seed} 30 SRV 0 100 80 ${seed}.`,
       `${seed} 30 A 10.98.0.1`,
@@ -84,7 +83,7 @@ describe('an import with addresses of its own', () => {
     ]);
   });
 
-  it('exists without records until it has one, and has nothing below it', () => {
+  it('exists without records until it has an IP, with no names below it', () => {
     const zones = new Zones([{ apex: 'clusterset.local' }]);
     const model = modelOfImport(serviceImport({}), 'clusterset.local');
     assert.ok(model);
@@ -94,7 +93,7 @@ describe('an import with addresses of its own', () => {
     assert.equal(zones.find(`east.${web}`), undefined);
   });
 
-  it('MCS-161 has the SRV names that the ports of its slices carry, or its annotation', () => {
+  it('MCS-161 takes SRV names from the ports of its slices or its annotation', () => {
     const ports = [
       { name: 'kerberos-tcp', port: 88, protocol: 'TCP' as const },
       { name: 'kerberos-udp', port: 88, protocol: 'UDP' as const },
@@ -112,7 +111,7 @@ describe('an import with addresses of its own', () => {
     );
   });
 
-  it('has no records under a name that no Service has', () => {
+  it('has no records if its name is not a DNS label', () => {
     assert.deepEqual(recordLines(serviceImport({ ips: ['10.98.0.1'] }, { name: 'a.b' })), []);
   });
 });
@@ -120,7 +119,7 @@ describe('an import with addresses of its own', () => {
 describe('a headless import', () => {
   const object = serviceImport({ type: 'Headless' });
 
-  it('MCS-94 has the ready endpoints of all clusters, called by host and cluster', () => {
+  it('MCS-94 publishes the ready endpoints of all clusters by hostname and cluster', () => {
     const got = recordLines(object, [
       from('east', [
         endpoint('10.0.0.1', { hostname: 'web-0' }),
@@ -143,7 +142,7 @@ describe('a headless import', () => {
     );
   });
 
-  it('MCS-95 keeps Pods of one name in two clusters apart', () => {
+  it('MCS-95 publishes Pods with one name in two clusters under different names', () => {
     const ordinal = (address: string) => [endpoint(address, { hostname: 'web-0' })];
     const lines = recordLines(object, [from('east', ordinal('10.0.0.1')), from('west', ordinal('10.1.0.1'))]);
     assert.deepEqual(
@@ -152,7 +151,7 @@ describe('a headless import', () => {
     );
   });
 
-  it('says nothing of <cluster>.<service>, which exists for what is below it', () => {
+  it('publishes no records at <cluster>.<service>', () => {
     const zones = new Zones([{ apex: 'clusterset.local' }]);
     const model = modelOfImport(object, 'clusterset.local');
     assert.ok(model);
@@ -169,11 +168,11 @@ describe('a headless import', () => {
     ]);
   });
 
-  it('has no names of endpoints where the cluster cannot be written into one', () => {
+  it('publishes no names of endpoints if the cluster id is not valid in a name', () => {
     for (const cluster of ['', 'a.b.c', 'not_a_label', 'a..b']) {
       assert.deepEqual(recordLines(object, [from(cluster, [endpoint('10.0.0.1')])]), [`${web} 5 A 10.0.0.1`]);
     }
-    // A host, two labels of a cluster, a service and a namespace may be more than a name can hold.
+    // A hostname, a cluster id of two labels, a service and a namespace can exceed the length of a name.
     const long = `${'a'.repeat(63)}.${'b'.repeat(63)}`;
     const deep = serviceImport({ type: 'Headless' }, { namespace: 'n'.repeat(63) });
     assert.deepEqual(recordLines(deep, [from(long, [endpoint('10.0.0.1', { hostname: 'c'.repeat(63) })])]), [
@@ -181,7 +180,7 @@ describe('a headless import', () => {
     ]);
   });
 
-  it('MCS-135 publishes what is not ready for the clusters that ask for it, and only for those', () => {
+  it('MCS-135 publishes endpoints that are not ready only for clusters with publishNotReadyAddresses', () => {
     const notReady = { conditions: { ready: false } };
     const clusters = [{ cluster: 'east', publishNotReadyAddresses: true }, { cluster: 'west' }];
     const got = recordLines(importedService({ clusters }), [
@@ -191,7 +190,7 @@ describe('a headless import', () => {
     assert.deepEqual(got, [`10-0-0-1.east.${seed} 5 A 10.0.0.1`, `${seed} 5 A 10.0.0.1`]);
   });
 
-  it('has nothing where nothing is ready', () => {
+  it('has no records without ready endpoints', () => {
     assert.deepEqual(recordLines(object, [from('east', [endpoint('10.0.0.1', { conditions: { ready: false } })])]), []);
     assert.deepEqual(recordLines(object, [from('east', [endpoint('10.0.0.1')])], { noEndpoints: true }), []);
   });

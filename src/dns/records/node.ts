@@ -1,22 +1,21 @@
 import type { Name, RecordType, RecordSet } from '../../dnswire/data.ts';
-import { inOrder, merge } from './merge.ts';
 import type { SourceRecord } from './packed.ts';
-import { unpackAll } from './packed.ts';
+import { unpackAll, contentOf, distinct } from './packed.ts';
 import type { Zone } from './zone.ts';
 
 /** A name that exists. Without sets it is an empty non-terminal: NODATA for every type. */
 export interface ZoneNode {
   readonly name: Name;
   readonly zone: Zone;
-  /** Type → all its records here; at an apex the SOA is among them. */
+  /** Type → its RRset; at an apex the SOA is among them. */
   readonly sets: ReadonlyMap<RecordType, RecordSet>;
-  /** What is below is made on demand. */
+  /** Names below are built on demand. */
   readonly dynamic: boolean;
-  /** It was made for who asks: nobody tells when it changes, so it is not to be kept. */
+  /** It was built for one query. Its changes are not reported, so it must not be cached. */
   readonly onDemand: boolean;
-  /** Who says something of this name, sorted; none where it exists only for what is below it. */
+  /** The sources of its records, sorted; empty for an empty non-terminal. */
   sources(): readonly string[];
-  /** Which source made which records. */
+  /** The records of each source. */
   explain(): readonly Explanation[];
 }
 
@@ -26,23 +25,23 @@ export interface Explanation {
   readonly set: RecordSet;
 }
 
-/** A name as its sources describe it; what costs something is done when it is first looked at. */
+/** A name built from source records. Its RRsets are merged when they are first read. */
 export class SourcedNode implements ZoneNode {
   readonly name: Name;
   readonly onDemand: boolean;
-  readonly #said: readonly SourceRecord[];
+  readonly #records: readonly SourceRecord[];
   readonly #findZone: () => Zone;
   #zone: Zone | undefined;
   #sets: ReadonlyMap<RecordType, RecordSet> | undefined;
 
   constructor(
     name: Name,
-    said: readonly SourceRecord[],
+    records: readonly SourceRecord[],
     { findZone, onDemand = false }: { readonly findZone: () => Zone; readonly onDemand?: boolean },
   ) {
     this.name = name;
     this.onDemand = onDemand;
-    this.#said = said;
+    this.#records = records;
     this.#findZone = findZone;
   }
 
@@ -52,29 +51,29 @@ export class SourcedNode implements ZoneNode {
   }
 
   get sets(): ReadonlyMap<RecordType, RecordSet> {
-    this.#sets ??= merge(this.#said);
+    this.#sets ??= merge(this.#records);
     return this.#sets;
   }
 
   get dynamic(): boolean {
-    return this.#said.some(({ stamp }) => stamp.type === 'dynamic');
+    return this.#records.some(({ fields }) => fields.type === 'dynamic');
   }
 
   sources(): readonly string[] {
-    return [...new Set(this.#said.map(({ source }) => source))].toSorted();
+    return [...new Set(this.#records.map(({ source }) => source))].toSorted();
   }
 
   explain(): readonly Explanation[] {
-    return inOrder(this.#said).flatMap((said) => {
-      const { type, ttl } = said.stamp;
-      const data = unpackAll(said);
+    return inOrder(this.#records).flatMap((record) => {
+      const { type, ttl } = record.fields;
+      const data = unpackAll(record);
       if (type === 'dynamic' || data.length === 0) return [];
-      return [{ source: said.source, set: { owner: said.owner, type, ttl, data } }];
+      return [{ source: record.source, set: { owner: record.owner, type, ttl, data } }];
     });
   }
 }
 
-/** An apex as its sources describe it, with its SOA. */
+/** A zone apex: its source records and the SOA. */
 export function withSoa(node: SourcedNode): ZoneNode {
   const { name, zone } = node;
   return {
@@ -87,3 +86,51 @@ export function withSoa(node: SourcedNode): ZoneNode {
     explain: () => node.explain(),
   };
 }
+
+/**
+ * Type → its records without duplicates. Their order depends only on the records: by rank, then by source, then as the
+ * source orders them. An RRset has one TTL (RFC 2181 §5.2), the lowest of its sources.
+ */
+export function merge(records: readonly SourceRecord[]): ReadonlyMap<RecordType, RecordSet> {
+  const sets = new Map<RecordType, RecordSet>();
+  const ordered = inOrder(records);
+  let start = 0;
+  while (start < ordered.length) {
+    let end = start + 1;
+    while (ordered[end]?.fields.type === ordered[start]?.fields.type) end++;
+    const set = oneSet(ordered.slice(start, end));
+    if (set !== undefined) sets.set(set.type, set);
+    start = end;
+  }
+  return sets;
+}
+
+/** The RRset of one type; undefined if it has no records. */
+function oneSet(records: readonly SourceRecord[]): RecordSet | undefined {
+  const [first] = records;
+  if (first === undefined || first.fields.type === 'dynamic') return undefined;
+  // One source has no duplicates.
+  const data = records.length === 1 ? unpackAll(first) : distinct(records.flatMap(unpackAll));
+  if (data.length === 0) return undefined;
+  const ttl = Math.min(...records.flatMap((each) => (isEmpty(each) ? [] : each.fields.ttl)));
+  return { owner: first.owner, type: first.fields.type, ttl, data };
+}
+
+/** Whether a record only makes its name exist; its TTL does not count. */
+const isEmpty = ({ data }: SourceRecord): boolean => Array.isArray(data) && data.length === 0;
+
+/** The source records of a name in merge order: type by type. */
+export function inOrder(records: readonly SourceRecord[]): readonly SourceRecord[] {
+  return records.length < 2 ? records : [...records].toSorted(compare);
+}
+
+function compare(one: SourceRecord, other: SourceRecord): number {
+  const { fields } = one;
+  if (fields.type !== other.fields.type) return compareText(fields.type, other.fields.type);
+  if (fields.rank !== other.fields.rank) return fields.rank - other.fields.rank;
+  if (one.source !== other.source) return compareText(one.source, other.source);
+  // Two sets of one type from one source at one name: ordered by content, never by time.
+  return compareText(contentOf(one), contentOf(other));
+}
+
+const compareText = (one: string, other: string): number => (one < other ? -1 : Number(one > other));

@@ -1,6 +1,6 @@
 import type { Name } from '../../dnswire/data.ts';
 
-/** Which records there are, and for how long they may be remembered. */
+/** Selects the records and their TTLs. */
 export interface RecordOptions {
   /** The zone of this cluster's own Services, such as `cluster.local`. */
   readonly clusterDomain: Name;
@@ -8,34 +8,35 @@ export interface RecordOptions {
   readonly clustersetDomain?: Name;
   /** The zone of ImportedServices, such as `supercluster.local`; none by default. */
   readonly superclusterDomain?: Name;
-  /** Seconds, for every record; by default those of `ttls`. */
+  /** TTL of every record in seconds; by default those of `ttls`. */
   readonly ttl?: number;
-  /** Which Pods have names: none (the default), every address that can be written, or those that exist. */
+  /** Which Pods have records: none (the default), every possible address, or Pods that exist. */
   readonly pods?: 'disabled' | 'insecure' | 'verified';
-  /** Endpoints without a hostname are called after their Pod rather than their address. */
+  /** Names endpoints without a hostname by their Pod instead of their address. */
   readonly endpointPodNames?: boolean;
-  /** Leave out what comes from endpoints: headless Services and the names of endpoints. */
+  /** Publishes neither headless Services nor names of endpoints. */
   readonly noEndpoints?: boolean;
-  /** A Service with a cluster IP and no ready endpoint does not exist, so that search lists go on. */
+  /** Hides a Service with a cluster IP and no ready endpoint, so that resolvers continue with their search list. */
   readonly ignoreEmptyService?: boolean;
-  /** Headless Services also answer by topology zone: `<zone>.pin._zone.<service>` and `<zone>.prefer._zone.<service>`. */
+  /** Publishes headless Services by topology zone too: `<zone>.pin._zone.<service>` and `<zone>.prefer._zone.<service>`. */
   readonly zonal?: boolean;
-  /** Whether `srvServiceName` is heeded, which is what its gate says; true by default. */
+  /** Whether `srvServiceName` is used: the state of its gate; true by default. */
   readonly srvServiceNames?: boolean;
 }
 
-/** Seconds for which answers may be remembered. */
+/** TTLs in seconds. */
 const ttls = {
-  /** What stays for the life of its Service: virtual addresses and what leads to them. */
+  /** Records that last as long as their Service: virtual IPs and names that refer to them. */
   stable: 30,
-  /** What follows Pods, and aliases. */
-  moving: 5,
-  /** The version of the schema. */
+  /** Records of endpoints and Pods, and aliases. */
+  volatile: 5,
+  /** The schema version. */
   version: 28_800,
 } as const;
 
-/** The TTL of records that change as `pace` says. */
-export const ttlOf = ({ ttl }: Pick<RecordOptions, 'ttl'>, pace: keyof typeof ttls): number => ttl ?? ttls[pace];
+/** The TTL of a class of records. */
+export const ttlOf = ({ ttl }: Pick<RecordOptions, 'ttl'>, ttlClass: keyof typeof ttls): number =>
+  ttl ?? ttls[ttlClass];
 
 /** The name of a Service, imported or not, in a zone. */
 export const serviceName = (service: string, namespace: string, zone: Name): Name =>
@@ -45,6 +46,6 @@ const longestLabel = 63;
 /** 255 bytes on the wire, less a length byte at each end. */
 const longestName = 253;
 
-/** Whether a name made of plain labels fits into a message. */
+/** Whether a name of plain labels can be encoded. */
 export const fits = (name: Name): boolean =>
   name.length <= longestName && name.split('.').every((label) => label !== '' && label.length <= longestLabel);

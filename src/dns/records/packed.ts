@@ -1,31 +1,31 @@
-// Records as they are kept: a cluster has hundreds of thousands of names with one record each, so that an object for the
-// set, an array and an object for the record would cost more than what they say.
+// Compact storage of records: a cluster has hundreds of thousands of names with one record each, for which objects and
+// arrays per set and record would take more memory than the data.
 import type { Name, RecordData, RecordType, RecordSet } from '../../dnswire/data.ts';
 
-/** A set of records as a source gives it. */
+/** An RRset as a source provides it. */
 export interface SourceSet extends RecordSet {
-  /** Where several sources have records of a type at a name, those of the lowest rank come first; 0 by default. */
+  /** Records of a lower rank come first when several sources have a type at a name; 0 by default. */
   readonly rank?: number;
 }
 
-/** An address or a target stands for its record. */
+/** A string is the address or target of a record. */
 type Item = string | RecordData;
-/** The records of a set; one stands for itself. */
+/** The records of a set; a single record is stored without an array. */
 export type Packed = Item | readonly Item[];
 
-/** What many sets have in common, so that they share it. */
+/** Fields that many sets have in common and share. */
 export interface SharedFields {
-  /** `dynamic`: what is below the name is made on demand. */
+  /** `dynamic`: names below the owner are built on demand. */
   readonly type: RecordType | 'dynamic';
   readonly ttl: number;
   readonly rank: number;
 }
 
-/** What one source says of one name. */
+/** A set that one source has at one name. */
 export interface SourceRecord {
   readonly source: string;
   readonly owner: Name;
-  readonly stamp: SharedFields;
+  readonly fields: SharedFields;
   readonly data: Packed;
 }
 
@@ -49,17 +49,17 @@ function unpack(type: RecordType, item: Item): RecordData {
   if (typeof item !== 'string') return item;
   if (type === 'A' || type === 'AAAA') return { type, address: item };
   if (type === 'NS' || type === 'CNAME' || type === 'PTR') return { type, target: item };
-  throw new Error(`bug: a record of type ${type} is kept as text: ${item}`);
+  throw new Error(`bug: a record of type ${type} is stored as text: ${item}`);
 }
 
-/** Keeps the records of a set, each once. */
+/** Packs the records of a set, without duplicates. */
 export function packAll(data: readonly RecordData[]): Packed {
   const items = distinct(data).map(pack);
   const [first] = items;
   return items.length === 1 && first !== undefined ? first : items;
 }
 
-/** The records, each once; the same array where none was there twice. */
+/** Removes duplicates; returns the same array if there are none. */
 export function distinct(data: readonly RecordData[]): readonly RecordData[] {
   if (data.length < 2) return data;
   const seen = new Map<string, RecordData>();
@@ -71,14 +71,14 @@ export function distinct(data: readonly RecordData[]): readonly RecordData[] {
 }
 
 const itemsOf = (data: Packed): readonly Item[] =>
-  // The cast tells what Array.isArray does not know of read-only arrays.
+  // A cast: Array.isArray does not narrow read-only arrays.
   Array.isArray(data) ? (data as readonly Item[]) : [data as Item];
 
-/** The records of a set. */
-export const unpackAll = ({ stamp: { type }, data }: SourceRecord): readonly RecordData[] =>
+/** Unpacks the records of a set. */
+export const unpackAll = ({ fields: { type }, data }: SourceRecord): readonly RecordData[] =>
   type === 'dynamic' ? [] : itemsOf(data).map((item) => unpack(type, item));
 
-/** A text that two records of a type share only if they say the same. */
+/** Equal for two records of a type only if they have the same data. */
 function textOf(record: RecordData): string {
   switch (record.type) {
     case 'A':
@@ -96,12 +96,12 @@ function textOf(record: RecordData): string {
   }
 }
 
-/** A text that two sets of a type share only if they say the same in the same order. */
-export const contentOf = (said: SourceRecord): string =>
-  typeof said.data === 'string' ? said.data : unpackAll(said).map(textOf).join('\n');
+/** Equal for two sets of a type only if they have the same records in the same order. */
+export const contentOf = (record: SourceRecord): string =>
+  typeof record.data === 'string' ? record.data : unpackAll(record).map(textOf).join('\n');
 
-/** The names whose addresses come along with records that lead to them: those of SRV and NS. */
-export function targetsOf({ stamp: { type }, data }: SourceRecord): readonly Name[] {
+/** The targets whose addresses belong in the additional section: those of SRV and NS. */
+export function targetsOf({ fields: { type }, data }: SourceRecord): readonly Name[] {
   if (type !== 'SRV' && type !== 'NS') return [];
   return itemsOf(data).flatMap((item) => {
     if (typeof item === 'string') return item;

@@ -42,15 +42,15 @@ describe('a Service with a cluster IP', () => {
     `1.0.96.10.in-addr.arpa 30 PTR ${web}.`,
   ];
   run([
-    { name: 'has an address, SRV records of its port, and a way back (rows 2, 3, 4)', service: service(), want: own },
-    { name: 'NodePort is the same', service: service({ type: 'NodePort' }), want: own },
+    { name: 'has address, SRV and PTR records (rows 2, 3, 4)', service: service(), want: own },
+    { name: 'of type NodePort has the same records', service: service({ type: 'NodePort' }), want: own },
     {
-      name: 'LoadBalancer is the same: addresses outside the cluster are not in its zone',
+      name: 'of type LoadBalancer has the same records, without addresses of the load balancer',
       service: service({ type: 'LoadBalancer', externalIPs: ['192.0.2.1'] }),
       want: own,
     },
     {
-      name: 'has both families',
+      name: 'has records of both families',
       service: service({ clusterIP: '10.96.0.1', clusterIPs: ['10.96.0.1', 'FD00:96::0:1'] }),
       want: [
         ...own,
@@ -59,39 +59,39 @@ describe('a Service with a cluster IP', () => {
       ],
     },
     {
-      name: 'has no SRV records of a port without a name, not at the bare name either',
+      name: 'has no SRV records for a port without a name',
       service: service({ ports: [{ port: 80 }] }),
       want: [`${web} 30 A 10.96.0.1`, `1.0.96.10.in-addr.arpa 30 PTR ${web}.`],
     },
     {
-      name: 'NAME-7 may begin with a digit',
+      name: 'NAME-7 accepts a name that begins with a digit',
       service: service({}, { name: '1svc' }),
       want: own.map((line) => line.replaceAll('web.default', '1svc.default')),
     },
     {
-      name: 'SRV-11 appProtocol changes nothing',
+      name: 'SRV-11 ignores appProtocol',
       service: service({ ports: [{ name: 'http', port: 80, appProtocol: 'kubernetes.io/h2c' }] }),
       want: own,
     },
     {
-      name: 'has no SRV record under a label that no message can hold',
+      name: 'has no SRV record whose label would be too long',
       service: service({ ports: [{ name: 'p'.repeat(63), port: 80 }] }),
       want: [`${web} 30 A 10.96.0.1`, `${web} 30 SRV 0 100 80 ${web}.`, `1.0.96.10.in-addr.arpa 30 PTR ${web}.`],
     },
     {
-      name: 'has nothing while it has no address',
+      name: 'has no records without a cluster IP',
       service: service({ clusterIP: '' }),
       slices: [slice([endpoint('10.0.0.1')])],
       want: [],
     },
     {
-      name: 'names its endpoints, and leads back to those names (extension)',
+      name: 'has names and PTR records of its endpoints (extension)',
       service: service(),
       slices: [slice([endpoint('10.0.0.1'), endpoint('10.0.0.2', { conditions: { ready: false } })])],
       want: [...own, `10-0-0-1.${web} 5 A 10.0.0.1`, `1.0.0.10.in-addr.arpa 5 PTR 10-0-0-1.${web}.`],
     },
     {
-      name: 'with --ttl, has that everywhere',
+      name: 'uses --ttl for all records',
       service: service(),
       slices: [slice([endpoint('10.0.0.1')])],
       options: { ttl: 7 },
@@ -102,14 +102,14 @@ describe('a Service with a cluster IP', () => {
       ],
     },
     {
-      name: 'is gone without a ready endpoint, with --ignore-empty-service',
+      name: 'has no records without a ready endpoint with --ignore-empty-service',
       service: service(),
       slices: [slice([endpoint('10.0.0.1', { conditions: { ready: false } })])],
       options: { ignoreEmptyService: true },
       want: [],
     },
     {
-      name: 'is there with one, with --ignore-empty-service',
+      name: 'has records with a ready endpoint with --ignore-empty-service',
       service: service({ ports: [] }),
       slices: [slice([endpoint('10.0.0.1')])],
       options: { ignoreEmptyService: true },
@@ -140,21 +140,21 @@ describe('a headless Service', () => {
   ];
   const named = (line: string): string => line.replaceAll('10-0-0-1.', 'web-0.');
   run([
-    { name: 'has nothing without endpoints', service: headless(), slices: [slice([])], want: [] },
+    { name: 'has no records without endpoints', service: headless(), slices: [slice([])], want: [] },
     {
-      name: 'has the addresses of its endpoints, and SRV records to the port of the slice (rows 5 to 8)',
+      name: 'has the addresses of its endpoints, and SRV records with the port of the slice (rows 5 to 8)',
       service: headless(),
       slices: [slice([endpoint('10.0.0.1')])],
       want: one,
     },
     {
-      name: 'takes an endpoint that does not say whether it is ready',
+      name: 'treats an unset ready condition as ready',
       service: headless(),
       slices: [slice([endpoint('10.0.0.1', { conditions: {} })])],
       want: one,
     },
     {
-      name: 'has nothing where no endpoint is ready, nor where all are going',
+      name: 'has no records if all endpoints are not ready or terminating',
       service: headless(),
       slices: [
         slice([
@@ -165,27 +165,27 @@ describe('a headless Service', () => {
       want: [],
     },
     {
-      name: 'calls endpoints by their hostname',
+      name: 'names endpoints by their hostname',
       service: headless(),
       slices: [slice([endpoint('10.0.0.1', { hostname: 'web-0' })])],
       want: one.map(named),
     },
     {
-      name: 'calls them by their Pod with --endpoint-pod-names',
+      name: 'names endpoints by their Pod with --endpoint-pod-names',
       service: headless(),
       slices: [slice([endpoint('10.0.0.1', { targetRef: { kind: 'Pod', name: 'web-0' } })])],
       options: { endpointPodNames: true },
       want: one.map(named),
     },
     {
-      name: 'but not if the name of the Pod is no label',
+      name: 'names endpoints by address if the name of the Pod is not a label',
       service: headless(),
       slices: [slice([endpoint('10.0.0.1', { targetRef: { kind: 'Pod', name: 'web.0' } })])],
       options: { endpointPodNames: true },
       want: one,
     },
     {
-      name: 'has one SRV record for a name with two addresses',
+      name: 'has one SRV record per name, also for two addresses',
       service: headless({ ports: [] }),
       slices: [slice([endpoint(['10.0.0.1', '10.0.0.2'], { hostname: 'web-0' })])],
       want: [
@@ -196,7 +196,7 @@ describe('a headless Service', () => {
       ],
     },
     {
-      name: 'has an IPv6 endpoint whose address ends in zeros',
+      name: 'appends a zero to the label of an IPv6 address that ends in zeros',
       service: headless(),
       slices: [slice([endpoint('fd00:2::')], { ports: [] })],
       want: [
@@ -206,7 +206,7 @@ describe('a headless Service', () => {
       ],
     },
     {
-      name: 'has no SRV records of a port that is left open, and ignores addresses that are names',
+      name: 'has no SRV records for a port without a number, and ignores FQDN slices',
       service: headless(),
       slices: [
         slice([endpoint('10.0.0.1')], { ports: [{ name: 'http' }] }),
@@ -215,7 +215,7 @@ describe('a headless Service', () => {
       want: one.filter((line) => !line.includes('SRV')),
     },
     {
-      name: 'has nothing with --no-endpoints',
+      name: 'has no records with --no-endpoints',
       service: headless(),
       slices: [slice([endpoint('10.0.0.1')])],
       options: { noEndpoints: true },
@@ -229,15 +229,15 @@ describe('an ExternalName Service', () => {
     service({ type: 'ExternalName', clusterIP: '', externalName, ports: [] });
   run([
     {
-      name: 'EXT-1 EXT-3 is an alias (row 9)',
+      name: 'EXT-1 EXT-3 has a CNAME record (row 9)',
       service: alias('db.example.org'),
       want: [`${web} 5 CNAME db.example.org.`],
     },
-    { name: 'may end in a dot', service: alias('DB.example.org.'), want: [`${web} 5 CNAME db.example.org.`] },
-    { name: 'is no alias of an address', service: alias('192.0.2.1'), want: [] },
-    { name: 'is no alias of a name that fits into no message', service: alias(`${'a'.repeat(64)}.org`), want: [] },
+    { name: 'accepts a trailing dot', service: alias('DB.example.org.'), want: [`${web} 5 CNAME db.example.org.`] },
+    { name: 'has no records if externalName is an address', service: alias('192.0.2.1'), want: [] },
+    { name: 'has no records if externalName is too long', service: alias(`${'a'.repeat(64)}.org`), want: [] },
     {
-      name: 'EXT-2 has no endpoints, whatever slices say',
+      name: 'EXT-2 ignores its slices',
       service: alias('db.example.org'),
       slices: [slice([endpoint('10.0.0.1')])],
       want: [`${web} 5 CNAME db.example.org.`],
@@ -252,7 +252,7 @@ describe('srvServiceName', () => {
   ];
   const plain = ports.map(({ name, port, protocol }) => ({ name, port, protocol }));
   const around = [`${idm} 30 A 10.96.0.1`, `1.0.96.10.in-addr.arpa 30 PTR ${idm}.`];
-  /** Both ports lead to one target. */
+  /** Both ports have the same target. */
   const bare = [`${idm} 30 SRV 0 100 88 ${idm}.`, `${idm} 30 SRV 0 100 88 ${idm}.`];
   const kerberos = [
     ...around,
@@ -275,20 +275,20 @@ describe('srvServiceName', () => {
   const aroundHeadless = [`${idm} 5 A 10.0.0.1`, `a.${idm} 5 A 10.0.0.1`, `1.0.0.10.in-addr.arpa 5 PTR a.${idm}.`];
   run([
     { name: 'SRV-6 two ports share one SRV name', service: service({ ports }, { name: 'idm' }), want: kerberos },
-    { name: 'SRV-7 unset, the name is used', service: service({ ports: plain }, { name: 'idm' }), want: reverted },
+    { name: 'SRV-7 uses the port name if unset', service: service({ ports: plain }, { name: 'idm' }), want: reverted },
     {
-      name: 'SRV-9 gate off, the field is not heeded',
+      name: 'SRV-9 is ignored while the gate is off',
       service: service({ ports }, { name: 'idm' }),
       options: { srvServiceNames: false },
       want: reverted,
     },
     {
-      name: 'SRV-13 an annotation does the same where there is no such field',
+      name: 'SRV-13 the annotation has the same effect',
       service: service({ ports: plain }, { name: 'idm', annotations: annotation }),
       want: kerberos,
     },
     {
-      name: 'the annotation does nothing where it cannot be read',
+      name: 'ignores malformed elements of the annotation',
       service: service(
         { ports: plain },
         { name: 'idm', annotations: { [srvNamesAnnotation]: 'kerberos-tcp,kerberos-udp=Not_a_label,=x,a=b=c' } },
@@ -296,35 +296,35 @@ describe('srvServiceName', () => {
       want: reverted,
     },
     {
-      name: 'the field goes before the annotation',
+      name: 'prefers the field over the annotation',
       service: service({ ports }, { name: 'idm', annotations: { [srvNamesAnnotation]: 'kerberos-tcp=other' } }),
       want: kerberos,
     },
     {
-      name: 'SRV-6 headless, by the copy in the slice',
+      name: 'SRV-6 headless: uses the copy in the slice',
       service: headless({ ports }, { name: 'idm' }),
       slices: [slice(endpoints, { ports })],
       want: [...aroundHeadless, ...headlessLines],
     },
     {
-      name: 'headless, by the Service where the slice has no copy',
+      name: 'headless: uses the field of the Service if the slice has no copy',
       service: headless({ ports }, { name: 'idm' }),
       slices: [slice(endpoints, { ports: plain })],
       want: [...aroundHeadless, ...headlessLines],
     },
     {
-      name: 'headless, by annotation',
+      name: 'headless: uses the annotation',
       service: headless({ ports: plain }, { name: 'idm', annotations: annotation }),
       slices: [slice(endpoints, { ports: plain })],
       want: [...aroundHeadless, ...headlessLines],
     },
     {
-      name: 'a port without a name but with the field has an SRV record, and none at the bare name',
+      name: 'a port without a name has an SRV record by the field, and none at the bare name',
       service: service({ ports: [{ port: 5060, protocol: 'UDP', srvServiceName: 'sip' }] }, { name: 'idm' }),
       want: [...around, `_sip._udp.${idm} 30 SRV 0 100 5060 ${idm}.`],
     },
     {
-      name: 'equal labels of one protocol are one set with both ports',
+      name: 'equal labels of one protocol share an RRset',
       service: service(
         {
           ports: [

@@ -1,4 +1,4 @@
-// A Service as records: its addresses and ports, or its alias. What its endpoints add is in endpoints.ts.
+// Records of a Service: its addresses and ports, or its alias. Those of its endpoints are in slices.ts.
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { isExternalName, isHeadless } from '../../api/kinds/core/service/facts.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
@@ -87,6 +87,6 @@ function aliasRecords(service: Service, options: RecordOptions): readonly Source
   const { externalName = '' } = service.spec;
   const target = (externalName.endsWith('.') ? externalName.slice(0, -1) : externalName).toLowerCase();
   if (!fits(target) || canonical(target) !== undefined) return [];
-  const ttl = ttlOf(options, 'moving');
+  const ttl = ttlOf(options, 'volatile');
   return [{ owner: nameOfService(service, options), type: 'CNAME', ttl, data: [{ type: 'CNAME', target }] }];
 }

@@ -1,4 +1,4 @@
-// The slices of a Service as records: addresses of a headless one, names of each endpoint, and the way back.
+// Records of the slices of a Service: addresses if it is headless, names of endpoints, and PTR records.
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
@@ -18,12 +18,12 @@ export interface SliceSource {
   readonly options: RecordOptions;
 }
 
-/** The records that one slice of a Service makes. All slices of a Service together make those of its endpoints. */
+/** The records of one slice. All slices of a Service together hold all its endpoints. */
 export function sliceRecords({ service, slice, options }: SliceSource): readonly SourceSet[] {
   const reach = reachOf(service);
   if (options.noEndpoints === true || (reach !== 'vip' && reach !== 'headless')) return [];
   const owner = nameOfService(service, options);
-  const ttl = ttlOf(options, 'moving');
+  const ttl = ttlOf(options, 'volatile');
   const addresses = namedAddresses(slice, owner, { options, publishes: isReady });
   const isHeadless = reach === 'headless';
   return [
@@ -35,13 +35,13 @@ export function sliceRecords({ service, slice, options }: SliceSource): readonly
   ];
 }
 
-/** Below these names of a slice what is asked for is made on demand. */
+/** Names below which records are built on demand. */
 export function sliceDynamicNames({ service, slice, options }: SliceSource): readonly Name[] {
   if (options.zonal !== true || options.noEndpoints === true || reachOf(service) !== 'headless') return [];
   return (slice.endpoints ?? []).some(isReady) ? zonalNames(nameOfService(service, options)) : [];
 }
 
-/** An address has the name that somebody chose before one that was made up, and a headless Service's before others'. */
+/** PTR records: chosen host names before generated ones, headless Services before others. */
 const pointerRank = (isHeadless: boolean, hasHostname: boolean): number => {
   if (isHeadless) return hasHostname ? 0 : 1;
   return 2;
@@ -52,7 +52,7 @@ function headlessRecords(
   addresses: readonly NamedAddress[],
 ): readonly RecordSet[] {
   const owner = nameOfService(service, options);
-  const ttl = ttlOf(options, 'moving');
+  const ttl = ttlOf(options, 'volatile');
   return [
     ...addressSets(
       owner,

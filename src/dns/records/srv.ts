@@ -1,4 +1,4 @@
-// Under which names the ports of a service are found, and what is found there.
+// SRV records of ports.
 import { protocolOf } from '../../api/kinds/core/service/facts.ts';
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 import { dnsLabelErrors } from '../../api/names.ts';
@@ -9,14 +9,14 @@ import { fits } from './options.ts';
 export interface NamedPort {
   readonly name?: string;
   readonly protocol?: Protocol;
-  /** Undefined where it is left to the consumer of a slice. */
+  /** Undefined in a slice without a port number. */
   readonly port?: number;
   readonly srvServiceName?: string;
 }
 
 /**
- * An annotation that does what `srvServiceName` does where the Service has no such field (SRV-13): names of ports and
- * their labels, as in `kerberos-tcp=kerberos,kerberos-udp=kerberos`.
+ * The annotation for API servers without the field `srvServiceName` (SRV-13): names of ports and their labels, as in
+ * `kerberos-tcp=kerberos,kerberos-udp=kerberos`.
  */
 export const srvNamesAnnotation = 'fairlead.dev/srv-service-names';
 
@@ -25,7 +25,7 @@ export type SrvLabels = ReadonlyMap<string, string>;
 
 const noLabels: SrvLabels = new Map();
 
-/** The labels that an annotation gives to ports. What cannot be read or is no label is passed over. */
+/** The labels of ports in the annotation. Malformed elements and invalid labels are ignored. */
 export function annotatedLabels(annotations: Readonly<Record<string, string>> | undefined): SrvLabels {
   const text = annotations?.[srvNamesAnnotation];
   if (text === undefined) return noLabels;
@@ -37,7 +37,7 @@ export function annotatedLabels(annotations: Readonly<Record<string, string>> | 
   );
 }
 
-/** The labels that the ports of a Service or an import give: by their field, or else by annotation. */
+/** The labels of the ports of a Service or an import: the field, or else the annotation. */
 export function labelsOfPorts(
   ports: readonly NamedPort[],
   annotations: Readonly<Record<string, string>> | undefined,
@@ -50,14 +50,14 @@ export function labelsOfPorts(
   return new Map([...annotated, ...fields]);
 }
 
-/** The label of a port's SRV records (KEP-3241): what its service says, else its own field, else its name; '': none. */
+/** The label of a port's SRV records (KEP-3241): that of its service, else its own field, else its name; '': none. */
 function srvLabel({ name = '', srvServiceName }: NamedPort, labels: SrvLabels | undefined): string {
-  // Its gate is off: the field is as good as absent (SRV-9).
+  // The gate is off: the field is ignored (SRV-9).
   if (labels === undefined) return name;
   return labels.get(name) ?? (srvServiceName || name);
 }
 
-/** An SRV record. Targets are equal, so that their weight says nothing but that they may be chosen. */
+/** An SRV record. All targets have the same priority and weight. */
 export const srvRecord = (port: number, target: Name): RecordData => ({
   type: 'SRV',
   priority: 0,
@@ -66,15 +66,15 @@ export const srvRecord = (port: number, target: Name): RecordData => ({
   target,
 });
 
-/** A port's records: where they lead. */
+/** A port with the data of its SRV records. */
 export interface PortTargets {
   readonly port: NamedPort;
   readonly data: readonly RecordData[];
 }
 
 /**
- * The SRV records of a service: for each port with a label at `_label._protocol.<service>`, and for each port with a name
- * at the service itself, which finders of peers ask for. `labels` is undefined where `srvServiceName` is not heeded.
+ * The SRV records of a service: for each port with a label at `_label._protocol.<service>`, and for each named port at the
+ * service itself, which peer finders query. `labels` is undefined if `srvServiceName` is ignored.
  */
 export function srvSets(
   owner: Name,
@@ -84,9 +84,9 @@ export function srvSets(
   /** Owner → records. */
   const sets = new Map<Name, RecordData[]>();
   const add = (name: Name, data: readonly RecordData[]): void => {
-    const before = sets.get(name);
-    if (before === undefined) sets.set(name, [...data]);
-    else before.push(...data);
+    const previous = sets.get(name);
+    if (previous === undefined) sets.set(name, [...data]);
+    else previous.push(...data);
   };
   for (const { port, data } of ports) {
     if (data.length === 0) continue;

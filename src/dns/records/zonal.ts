@@ -1,4 +1,4 @@
-// Headless Services by topology zone, as CoreDNS answers them: `pin` never leaves the zone, `prefer` does where it must.
+// Records of headless Services by topology zone, as in CoreDNS: `pin` never leaves the zone, `prefer` does if it is empty.
 import { dnsLabelErrors } from '../../api/names.ts';
 import type { Name, RecordSet } from '../../dnswire/data.ts';
 import { addressSets } from './addresses.ts';
@@ -8,10 +8,10 @@ import type { Zones } from './zones.ts';
 
 const modes = ['pin', 'prefer'] as const;
 
-/** The names of a service below which there is a name for every zone there may be. */
+/** The names of a service below which zone names exist. */
 export const zonalNames = (service: Name): readonly Name[] => modes.map((mode) => `${mode}._zone.${service}`);
 
-/** The addresses of each zone that has some. */
+/** The address records of each zone that has endpoints. */
 export function zonalRecords(service: Name, ttl: number, addresses: readonly NamedAddress[]): readonly RecordSet[] {
   const byZone = Map.groupBy(addresses, ({ zone = '' }) => zone.toLowerCase());
   return [...byZone].flatMap(([zone, found]) => {
@@ -21,7 +21,7 @@ export function zonalRecords(service: Name, ttl: number, addresses: readonly Nam
   });
 }
 
-/** A zone in which a service has no ready endpoint: nothing for who is pinned to it, everything for who prefers it. */
+/** The records of a zone without ready endpoints: none for `pin`, those of all zones for `prefer`. */
 export function zoneOnDemand(name: Name, encloser: Name, zones: Zones): readonly RecordSet[] | undefined {
   const label = name.slice(0, name.length - encloser.length - 1);
   if (dnsLabelErrors(label).length > 0) return undefined;

@@ -1,11 +1,10 @@
-// Whole zones: what exists, what is empty, and in which order records come.
+// Tests of whole zones: existing names, empty non-terminals, and the order of records.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { Name } from '../../dnswire/data.ts';
-import { apexRecords, zoneOptions } from './apex.ts';
-import { namespaceDynamicNames, namespaceRecords } from './namespaces.ts';
+import { apexRecords, zoneOptions, namespaceDynamicNames, namespaceRecords } from './apex.ts';
 import { openZones } from './open-zones.ts';
 import type { RecordOptions } from './options.ts';
 import { podRecords } from './pods.ts';
@@ -15,7 +14,7 @@ import type { Zones } from './zones.ts';
 const base: RecordOptions = { clusterDomain: 'cluster.local' };
 const web = 'web.default.svc.cluster.local';
 
-/** Zones with their apexes and one namespace. */
+/** Zones with their own records and one namespace. */
 function zonesWith(overrides: Partial<RecordOptions> = {}, namespaces: readonly string[] = ['default']) {
   const options = { ...base, ...overrides };
   const zones = openZones(options, { addresses: ['192.0.2.53'] });
@@ -29,14 +28,14 @@ function zonesWith(overrides: Partial<RecordOptions> = {}, namespaces: readonly 
   return { zones, options };
 }
 
-/** What a question for a name meets: undefined is NXDOMAIN, no types NODATA. */
+/** The types at a name: undefined is NXDOMAIN, none is NODATA. */
 const typesAt = (zones: Zones, name: Name): readonly string[] | undefined => {
   const node = zones.find(name);
   return node && [...node.sets.keys()].toSorted();
 };
 
 describe('zones without Services', () => {
-  it('have name servers, versions and what is empty', () => {
+  it('have name servers, schema versions and empty non-terminals', () => {
     const { zones } = zonesWith({ clustersetDomain: 'clusterset.local', superclusterDomain: 'supercluster.local' });
     assert.deepEqual(zoneLines(zones, 'cluster.local'), [
       'cluster.local NS ns.dns.cluster.local.',
@@ -59,7 +58,7 @@ describe('zones without Services', () => {
     assert.equal(zones.find('pod.clusterset.local'), undefined);
   });
 
-  it('have TTLs of their own, which --ttl replaces', () => {
+  it('use default TTLs or --ttl', () => {
     assert.deepEqual(lines(apexRecords({ ...base, reverseCidrs: [] }, [])), [
       'cluster.local 30 NS ns.dns.cluster.local.',
       'dns-version.cluster.local 28800 TXT "1.1.0"',
@@ -73,7 +72,7 @@ describe('zones without Services', () => {
     ]);
   });
 
-  it('go on from the serials of those they take over from', () => {
+  it('continue the serials of the zones they replace', () => {
     const now = (): number => 1_800_000_000_000;
     const serial = (zones: Zones, apex: Name): number | undefined => {
       const [soa] = zones.zoneOf(apex)?.soa().data ?? [];
@@ -83,12 +82,15 @@ describe('zones without Services', () => {
     assert.equal(serial(first, 'cluster.local'), 1_800_000_000);
     putService(first, service(), { options: base });
     assert.equal(serial(first, 'cluster.local'), 1_800_000_001);
-    const second = openZones({ ...base, clustersetDomain: 'clusterset.local' }, { addresses: [], now, before: first });
+    const second = openZones(
+      { ...base, clustersetDomain: 'clusterset.local' },
+      { addresses: [], now, previous: first },
+    );
     assert.equal(serial(second, 'cluster.local'), 1_800_000_002);
     assert.equal(serial(second, 'clusterset.local'), 1_800_000_000);
   });
 
-  it('are those of the CIDRs, or all reverse names with the rest upstream', () => {
+  it('are the reverse zones of the CIDRs, or all of them with fallthrough', () => {
     const apexes = (reverseCidrs?: readonly string[]): readonly unknown[] =>
       zoneOptions({ ...base, ...(reverseCidrs && { reverseCidrs }) }).map(({ apex, fallthrough = false, primary }) => [
         apex,
@@ -106,11 +108,11 @@ describe('zones without Services', () => {
       ['96.10.in-addr.arpa', false, primary],
       ['97.10.in-addr.arpa', false, primary],
     ]);
-    assert.throws(() => apexes(['10.96.0.0']), /reverse zone "10.96.0.0" is no CIDR: write it as in 10.96.0.0\/12/);
+    assert.throws(() => apexes(['10.96.0.0']), /reverse zone "10.96.0.0" is not a CIDR: write it as in 10.96.0.0\/12/);
   });
 });
 
-describe('what exists (section 1.3 and the differences of section 2.3)', () => {
+describe('existing names (section 1.3 and the differences of section 2.3)', () => {
   const { zones, options } = zonesWith();
   putService(zones, service(), { slices: [slice([endpoint('10.0.0.1')])], options });
   putService(zones, headless({}, { name: 'empty' }), { slices: [slice([], { name: 'empty-1' })], options });
@@ -154,7 +156,7 @@ describe('what exists (section 1.3 and the differences of section 2.3)', () => {
 });
 
 describe('slices of one Service', () => {
-  it('add up: an address in two of them is there once, both families share a name', () => {
+  it('are merged without duplicates, and both families share a name', () => {
     const { zones, options } = zonesWith();
     const slices = [
       slice([endpoint('10.0.0.1', { hostname: 'web-0' }), endpoint('10.0.0.2', { hostname: 'web-1' })]),
@@ -182,7 +184,7 @@ describe('slices of one Service', () => {
     ]);
   });
 
-  it('lead back from an address to the name that somebody chose, then to those that were made up', () => {
+  it('order PTR records by chosen host names, then generated names', () => {
     const { zones, options } = zonesWith();
     const at = (name: string, hostname?: string) => [
       slice([endpoint('10.0.0.1', hostname === undefined ? {} : { hostname })], { name: `${name}-1` }),
@@ -200,7 +202,7 @@ describe('slices of one Service', () => {
 });
 
 describe('topology zones', () => {
-  it('pin to what is in them, prefer it, and are not there without the option', () => {
+  it('publish pin and prefer names only with the option', () => {
     const { zones, options } = zonesWith({ zonal: true });
     const slices = [
       slice([endpoint('10.0.0.1', { zone: 'z1' }), endpoint('10.0.0.2', { zone: 'z2' }), endpoint('10.0.0.3')]),
@@ -235,11 +237,11 @@ describe('Pods', () => {
       spec: { containers: [] },
       status: { phase, podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) },
     };
-    // Only the fields that records are made from are written out.
+    // Only the fields that records need.
     return object as unknown as Pod;
   };
 
-  it('verified: every address of a Pod that is there', () => {
+  it('verified: publishes every address of an existing Pod', () => {
     const options: RecordOptions = { ...base, pods: 'verified' };
     assert.deepEqual(lines(podRecords(pod(['10.0.0.1', 'fd00::1']), options)), [
       '10-0-0-1.default.pod.cluster.local 5 A 10.0.0.1',
@@ -254,7 +256,7 @@ describe('Pods', () => {
     assert.equal(zones.find('10-0-0-1.default.pod.cluster.local'), undefined);
   });
 
-  it('insecure: every address that can be written, in namespaces that exist', () => {
+  it('insecure: answers for every address in existing namespaces', () => {
     const { zones } = zonesWith({ pods: 'insecure' });
     assert.deepEqual(typesAt(zones, '10-0-0-1.default.pod.cluster.local'), ['A']);
     assert.deepEqual(typesAt(zones, 'fd00-10--7.default.pod.cluster.local'), ['AAAA']);
@@ -264,7 +266,7 @@ describe('Pods', () => {
     }
   });
 
-  it('disabled: none', () => {
+  it('disabled: publishes none', () => {
     const { zones } = zonesWith();
     assert.equal(zones.find('10-0-0-1.default.pod.cluster.local'), undefined);
   });

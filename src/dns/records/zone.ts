@@ -1,29 +1,29 @@
 import type { Name, RecordSet } from '../../dnswire/data.ts';
 
-/** How a zone is served. */
+/** Options of a zone. */
 export interface ZoneOptions {
   readonly apex: Name;
-  /** Seconds for which others may remember that a name does not exist; 5 by default. */
+  /** TTL of negative answers in seconds; 5 by default. */
   readonly negativeTtl?: number;
-  /** The server that the SOA names; `ns.dns.<apex>` by default. */
+  /** The primary server in the SOA; `ns.dns.<apex>` by default. */
   readonly primary?: Name;
-  /** Whom the SOA names; `hostmaster.<apex>` by default. */
+  /** The mailbox in the SOA; `hostmaster.<apex>` by default. */
   readonly mailbox?: Name;
-  /** Names that do not exist here are asked upstream; false by default. For reverse zones that hold others' addresses. */
+  /** Forwards names that do not exist; false by default. For reverse zones that include foreign addresses. */
   readonly fallthrough?: boolean;
-  /** The last serial that was told, if it is known from before a restart. */
+  /** The last published serial, if known from before a restart. */
   readonly serial?: number;
 }
 
-/** A part of the name space that this server answers for. */
+/** A zone that this server is authoritative for. */
 export interface Zone {
   readonly apex: Name;
   readonly fallthrough: boolean;
-  /** The SOA as it is now. Its serial has grown if anything in the zone has changed since it was last asked for. */
+  /** The current SOA. Its serial is higher than at the last call if anything in the zone changed since. */
   soa(): RecordSet;
 }
 
-/** Zones are compared by their serial, so that it starts from the clock and never goes back (RFC 1982). */
+/** Secondaries compare serials, so the serial starts from the clock and never decreases (RFC 1982). */
 export class ServedZone implements Zone {
   readonly apex: Name;
   readonly fallthrough: boolean;
@@ -41,8 +41,8 @@ export class ServedZone implements Zone {
     this.#serial = options.serial === undefined ? clock : nextSerial(options.serial, clock);
   }
 
-  /** Something in the zone changed. Changes that nobody looked between share a serial, so that it stays near the clock. */
-  touch(): void {
+  /** Something in the zone changed. Changes between two reads of the SOA share a serial, which keeps it near the clock. */
+  markChanged(): void {
     if (this.#soa === undefined) return;
     this.#soa = undefined;
     this.#serial = nextSerial(this.#serial, secondsOf(this.#now()));
@@ -62,7 +62,7 @@ export class ServedZone implements Zone {
     } = this.#options;
     const serial = this.#serial;
     const timers = { refresh: 7200, retry: 1800, expire: 86_400, minimum: negativeTtl };
-    // A negative answer is remembered for the lesser of the record's TTL and its minimum (RFC 2308 §5).
+    // The TTL of a negative answer is the lower of the record's TTL and its minimum (RFC 2308 §5).
     const ttl = Math.min(negativeTtl, 300);
     return { owner: apex, type: 'SOA', ttl, data: [{ type: 'SOA', primary, mailbox, serial, ...timers }] };
   }
@@ -72,7 +72,7 @@ const below = (label: Name, apex: Name): Name => (apex === '' ? label : `${label
 
 const secondsOf = (ms: number): number => Math.floor(ms / 1000) >>> 0;
 
-/** The clock where it is ahead of the last serial, and else the number after it; both wrap around at 2³². */
+/** The clock if it is ahead of the last serial, otherwise the next number; both wrap around at 2³². */
 function nextSerial(last: number, clock: number): number {
   const ahead = (clock - last) >>> 0;
   return ahead > 0 && ahead < 2 ** 31 ? clock : (last + 1) >>> 0;

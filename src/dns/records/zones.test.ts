@@ -38,7 +38,7 @@ const addressesAt = (zones: Zones, name: Name): readonly string[] | undefined =>
     ?.data.map((record) => (record.type === 'A' ? record.address : record.type));
 
 describe('names', () => {
-  it('are cut at dots that are not escaped', () => {
+  it('are split at dots that are not escaped', () => {
     assert.equal(parentOf('a.b.c'), 'b.c');
     assert.equal(parentOf('c'), '');
     assert.equal(parentOf(''), undefined);
@@ -53,7 +53,7 @@ describe('names', () => {
 });
 
 describe('Zones', () => {
-  it('has an apex, and nothing else', () => {
+  it('contains only the apex at first', () => {
     const zones = new Zones([{ apex: zone }], { now: () => 1_800_000_000_000 });
     const apex = zones.find(zone);
     assert.deepEqual([...(apex?.sets.keys() ?? [])], ['SOA']);
@@ -80,7 +80,7 @@ describe('Zones', () => {
     assert.equal(zones.closest('example.org'), undefined);
   });
 
-  it('makes and removes empty non-terminals, and tells of them', () => {
+  it('adds, removes and reports empty non-terminals', () => {
     const zones = new Zones([{ apex: zone }]);
     const names = ['_http._tcp.web.default.svc.cluster.local', 'web.default.svc.cluster.local'];
     const above = ['_tcp.web.default.svc.cluster.local', 'default.svc.cluster.local', 'svc.cluster.local'];
@@ -92,7 +92,7 @@ describe('Zones', () => {
     assert.deepEqual([...zones.names(zone)], [zone]);
   });
 
-  it('keeps a name that a set without data speaks of', () => {
+  it('keeps a name with a set without data', () => {
     const zones = new Zones([{ apex: zone }]);
     zones.put('Namespace/shop', [a('shop.svc.cluster.local')]);
     assert.equal(zones.find('shop.svc.cluster.local')?.sets.size, 0);
@@ -100,7 +100,7 @@ describe('Zones', () => {
     assert.equal(zones.find('shop.svc.cluster.local'), undefined);
   });
 
-  it('merges sources: each record once, in an order that depends on nothing but what is said', () => {
+  it('merges sources without duplicates, in an order that depends only on the records', () => {
     const name = 'web.cluster.local';
     const said: readonly (readonly [string, RecordSet])[] = [
       ['b', a(name, '10.0.0.2', '10.0.0.1')],
@@ -125,7 +125,7 @@ describe('Zones', () => {
     }
   });
 
-  it('puts the lowest rank first', () => {
+  it('orders records by rank', () => {
     const zones = new Zones([{ apex: 'in-addr.arpa' }]);
     zones.put('a', [ptr('1.0.0.10.in-addr.arpa', 'late', 1)]);
     zones.put('b', [ptr('1.0.0.10.in-addr.arpa', 'first')]);
@@ -136,7 +136,7 @@ describe('Zones', () => {
     ]);
   });
 
-  it('tells nothing when nothing changes, and only what changed otherwise', () => {
+  it('reports exactly the changed names', () => {
     const zones = new Zones([{ apex: zone }]);
     const sets = Array.from({ length: 50 }, (_, index) => a(`n${index}.cluster.local`, '10.0.0.1'));
     zones.put('s', sets);
@@ -147,7 +147,7 @@ describe('Zones', () => {
     assert.deepEqual(zones.put('s', changed.toSpliced(30, 1).toReversed()), []);
   });
 
-  it('tells the owner of an SRV record when the addresses of its target change', () => {
+  it('reports the owner of an SRV record when the addresses of its target change', () => {
     const zones = new Zones([{ apex: zone }]);
     const put = (address: string): readonly Name[] =>
       zones.put('s', [
@@ -158,13 +158,13 @@ describe('Zones', () => {
     assert.deepEqual(put('10.0.0.2').toSorted(), ['_http._tcp.web.cluster.local', 'web-0.web.cluster.local']);
   });
 
-  it('leaves out what is in no zone', () => {
+  it('ignores names outside all zones', () => {
     const zones = new Zones([{ apex: zone }]);
     assert.deepEqual(zones.put('s', [a('www.example.org', '10.0.0.1')]), []);
     assert.deepEqual([...zones.sources()], []);
   });
 
-  it('knows zones inside zones', () => {
+  it('supports zones inside zones', () => {
     const zones = new Zones([{ apex: '96.10.in-addr.arpa' }, { apex: 'in-addr.arpa', fallthrough: true }]);
     assert.equal(zones.find('10.in-addr.arpa')?.zone.apex, 'in-addr.arpa');
     assert.equal(zones.find('96.10.in-addr.arpa')?.zone.apex, '96.10.in-addr.arpa');
@@ -175,7 +175,7 @@ describe('Zones', () => {
     assert.throws(() => new Zones([{ apex: zone }, { apex: zone }]), /zone "cluster.local" is given twice/);
   });
 
-  it('makes names below a dynamic one on demand', () => {
+  it('builds names below a dynamic name on demand', () => {
     const encloser = 'default.pod.cluster.local';
     const zones = new Zones([{ apex: zone }], {
       onDemand: (name, above) =>
@@ -191,7 +191,7 @@ describe('Zones', () => {
     assert.equal(zones.find('10-0-0-1.other.pod.cluster.local'), undefined);
   });
 
-  it('counts its serial on, whatever the clock does', () => {
+  it('increments the serial regardless of the clock', () => {
     let seconds = 1000;
     const zones = new Zones([{ apex: zone }, { apex: 'other' }], { now: () => seconds * 1000 });
     const serial = (apex: Name): number => {
@@ -215,7 +215,7 @@ describe('Zones', () => {
     assert.equal(serial('other'), 1000, 'other zones keep theirs');
   });
 
-  it('goes on from a serial of before a restart, across the end of its range', () => {
+  it('continues the serial of before a restart, with wrap-around', () => {
     const start = (serial: number, now: number): unknown => {
       const [soa] = new Zones([{ apex: zone, serial }], { now: () => now * 1000 }).zones[0]?.soa().data ?? [];
       return soa?.type === 'SOA' ? soa.serial : undefined;
@@ -230,7 +230,7 @@ describe('Zones', () => {
   });
 });
 
-describe('Zones, for any order of changes', () => {
+describe('Zones after random changes', () => {
   const label = fc.constantFrom('a', 'b', 'c');
   const owner = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => [...labels, zone].join('.'));
   const set: fc.Arbitrary<SourceSet> = fc.oneof(
@@ -264,7 +264,7 @@ describe('Zones, for any order of changes', () => {
       }),
     );
 
-  it('is what a fresh build from the last state is, and tells every name that changed', () => {
+  it('equals zones built from the final state, and reports every changed name', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 12 }), (changes) => {
         const grown = new Zones([{ apex: zone }]);
@@ -287,7 +287,7 @@ describe('Zones, for any order of changes', () => {
     );
   });
 
-  it('has a name exactly if something is said of it or of a name below it', () => {
+  it('contains a name exactly if a source has records at it or below it', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 12 }), (changes) => {
         const zones = new Zones([{ apex: zone }]);

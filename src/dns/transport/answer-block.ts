@@ -1,9 +1,9 @@
-// What can be read of the answers in the block of a name; how they are laid out is in layout.ts.
+// Reads answers in the block of a name; layout.ts has the format.
 import { maxLabelBytes } from '../../dnswire/name.ts';
 import { answerHalves, nameBytes, tooLarge } from './layout.ts';
 import type { TableReader } from './lookup.ts';
 
-/** Where the answer for a type is in the block of a name, as an index of 16-bit numbers; 0 if there is none. */
+/** The position of the answer for a type in the block of a name, as an index of 16-bit numbers; 0 if there is none. */
 export function findAnswer({ words, halves }: TableReader, block: number, nameLength: number, type: number): number {
   let left = (words[(block >> 2) + 2] ?? 0) & 0xff;
   let half = (block + nameBytes + nameLength + 1) >> 1;
@@ -16,7 +16,7 @@ export function findAnswer({ words, halves }: TableReader, block: number, nameLe
   return 0;
 }
 
-/** How many records, beginning with `first`, fit in so many bytes; `ends` is where their ends are. */
+/** How many records, starting with `first`, fit; `ends` is the index of their end offsets. */
 export function fittingRecords(
   halves: Uint16Array,
   ends: number,
@@ -32,8 +32,8 @@ export function fittingRecords(
 }
 
 /**
- * How many additional records fit behind the records. They are left out where there is no room, which is no truncation
- * (RFC 2181 §9); of a set all are, since half of one would be taken for the whole.
+ * How many additional records fit after the answers. Omitting them is not truncation (RFC 2181 §9), but only whole sets may
+ * be omitted: clients would take a partial set for the complete one.
  */
 export function fittingAdditional(
   table: TableReader,
@@ -49,16 +49,16 @@ export function fittingAdditional(
   return count;
 }
 
-/** Whether a record and the one before it have owner and type in common, which is what they begin with. */
+/** Whether a record and the one previous it have the same owner and type. */
 function isOneSet({ bytes, halves }: TableReader, ends: number, record: number, data: number): boolean {
-  const before = data + (record < 2 ? 0 : (halves[ends + record - 2] ?? 0));
+  const previous = data + (record < 2 ? 0 : (halves[ends + record - 2] ?? 0));
   const start = data + (halves[ends + record - 1] ?? 0);
   const typeEnd = nameEnd(bytes, start) + 2;
-  for (let at = start; at < typeEnd; at++) if (bytes[at] !== bytes[before + at - start]) return false;
+  for (let at = start; at < typeEnd; at++) if (bytes[at] !== bytes[previous + at - start]) return false;
   return true;
 }
 
-/** Where a name ends that was written by us: with its last label, or with a pointer. */
+/** The offset after a name in one of our blocks: it ends with a zero byte or a pointer. */
 function nameEnd(bytes: Uint8Array, start: number): number {
   let at = start;
   while ((bytes[at] ?? 0) > 0 && (bytes[at] ?? 0) <= maxLabelBytes) at += (bytes[at] ?? 0) + 1;

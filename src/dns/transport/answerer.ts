@@ -7,52 +7,52 @@ import { answerHalves, tooLarge } from './layout.ts';
 import type { TableReader } from './lookup.ts';
 import { maxSoaBytes, writeSoa } from './zone-block.ts';
 
-/** Returned in place of a length: the query is for whoever has the whole picture. */
-export const ask = -1;
-/** Returned in place of a length: the query has options or extra records; see `full-parse.ts`. */
+/** Returned instead of a length: the query needs the slow path. */
+export const toSlowPath = -1;
+/** Returned instead of a length: the query has options or extra records; see `full-parse.ts`. */
 export const needsFullParse = -2;
-/** Returned in place of a length: no reply is right. */
-export const silence = 0;
+/** Returned instead of a length: the query gets no reply. */
+export const drop = 0;
 
-/** The largest datagram that crosses every network unfragmented (RFC 9715); also what we say that we can take. */
+/** The largest datagram that is never fragmented (RFC 9715); also the UDP size that replies advertise. */
 export const maxUdpReplyBytes = 1232;
 const smallestUdpReplyBytes = 512;
 const maxTcpReplyBytes = 65_535;
 const optBytes = 11;
-/** Copies shorter than this are faster byte by byte than with a view made for them. */
+/** Copying fewer bytes one by one is faster than with a subarray. */
 const shortCopy = 160;
 
 export interface AnswererOptions {
-  /** Whether questions for other zones are answered too, which every reply says. */
+  /** Whether names outside our zones are resolved: the RA flag of every reply. */
   readonly recursionAvailable?: boolean;
 }
 
-/** What a reply to a query that was looked at already may be, and its OPT record. */
-export interface Allowance {
+/** Size limit and OPT record of a reply to a query that was parsed already. */
+export interface ReplyLimits {
   readonly limit: number;
   readonly opt: Uint8Array | undefined;
 }
 
 /**
- * Makes replies from a table, bytes to bytes, without allocating anything. Whoever calls brackets calls with the table's
- * `begin` and `end`. After a call the fields say what the query was about.
+ * Answers queries from a table, bytes to bytes, without allocations. Calls must be between the table's `begin` and `end`.
+ * After a call the fields describe the query.
  */
 export class Answerer {
-  /** The table to answer from; another may take its place between two queries. */
+  /** The table; may be replaced between two queries. */
   table: TableReader;
-  /** Type asked for; 0 if the query could not be read that far. */
+  /** The query type; 0 if the query could not be parsed that far. */
   type = 0;
   rcode = 0;
   dnssecOk = false;
   readonly #recursionBit: number;
   readonly #name = new QueryName();
   #rotation = 0;
-  /** What the client can take, and whether it sent an OPT record. */
+  /** The size limit of the reply. */
   #limit = 0;
-  /** Bytes of the reply's OPT record; 0: none. `#opt` is the record where it is not the plain one. */
+  /** The size of the reply's OPT record; 0: none. `#opt` is the record if it is not the default one. */
   #optLength = 0;
   #opt: Uint8Array | undefined;
-  /** The reply being written: where it begins and has got to, and its counts. */
+  /** Start and end of the reply being written. */
   #at = 0;
   #end = 0;
   #truncated = false;
@@ -63,8 +63,8 @@ export class Answerer {
   }
 
   /**
-   * Answers the query of `length` bytes at `start`, writing the reply to `out` at `at`; there must be room for the largest
-   * reply of the protocol. Returns the reply's length, `ask`, `lookCloser` or `silence`.
+   * Answers the query of `length` bytes at `start` into `out` at `at`, which must have room for the largest reply of the
+   * protocol. Returns the length of the reply, `toSlowPath`, `needsFullParse` or `drop`.
    */
   answer(query: Uint8Array, start: number, length: number, out: Uint8Array, at: number, overUdp: boolean): number {
     this.type = 0;
@@ -73,10 +73,10 @@ export class Answerer {
     this.#optLength = 0;
     this.#opt = undefined;
     this.#at = at;
-    // Whatever is too short for a header, and every reply: an answer to it could go back and forth for ever.
-    if (length < headerBytes || ((query[start + 2] ?? 0) & 0x80) !== 0) return silence;
+    // Too short for a header, or a response: replying to responses could loop forever.
+    if (length < headerBytes || ((query[start + 2] ?? 0) & 0x80) !== 0) return drop;
     const opcode = ((query[start + 2] ?? 0) >> 3) & 0xf;
-    // We are nobody's secondary, so a NOTIFY is for somebody else.
+    // This server is not a secondary.
     if (opcode === opcodes.NOTIFY) return this.#bare(query, start, out, rcodes.NOTAUTH);
     if (opcode !== opcodes.QUERY) return this.#bare(query, start, out, rcodes.NOTIMP);
     const end = start + length;
@@ -93,8 +93,8 @@ export class Answerer {
     return this.#lookUp(query, start, out);
   }
 
-  /** As `answer`, for a query in class IN that was found to be right; an OPT record is given, not made. */
-  answerChecked(query: Uint8Array, out: Uint8Array, at: number, { limit, opt }: Allowance): number {
+  /** As `answer`, for a validated query in class IN, with the OPT record of the reply. */
+  answerChecked(query: Uint8Array, out: Uint8Array, at: number, { limit, opt }: ReplyLimits): number {
     this.#at = at;
     this.#limit = limit;
     this.#opt = opt;
@@ -104,7 +104,7 @@ export class Answerer {
     return this.#lookUp(query, 0, out);
   }
 
-  /** Reads what follows the question: nothing, or an OPT record. Returns a response code, or a number below 0. */
+  /** Parses an OPT record after the question, if any. Returns a response code or `needsFullParse`. */
   #readRest(query: Uint8Array, start: number, at: number, end: number, overUdp: boolean): number {
     this.#limit = overUdp ? smallestUdpReplyBytes : maxTcpReplyBytes;
     const answersAndAuthorities =
@@ -113,7 +113,7 @@ export class Answerer {
     if (answersAndAuthorities !== 0 || additional > 2) return needsFullParse;
     if (additional === 0) return rcodes.NOERROR;
     const isOpt = query[at] === 0 && query[at + 1] === 0 && query[at + 2] === types.OPT;
-    // A signature, or two records: rare, and not to be skipped.
+    // A TSIG or two records.
     if (additional === 2 || !isOpt) return needsFullParse;
     const optionsLength = ((query[at + 9] ?? 0) << 8) | (query[at + 10] ?? 0);
     if (at + optBytes + optionsLength > end) return rcodes.FORMERR;
@@ -133,26 +133,26 @@ export class Answerer {
     if (block === 0) return this.#negative(query, start, out);
     const answer = findAnswer(table, block, this.#name.length, this.type);
     if (answer !== 0) return this.#positive(query, start, out, answer);
-    // Transfers and questions for any type have no answer here unless one was prepared.
+    // Transfers and ANY queries need the slow path unless an answer was prepared.
     const isMeta = this.type >= types.TSIG - 1 && this.type <= types.ANY;
-    if (isMeta || table.hasSlowTypes(block)) return ask;
+    if (isMeta || table.hasSlowTypes(block)) return toSlowPath;
     return this.#empty(query, start, out, table.zone(block), rcodes.NOERROR);
   }
 
   #negative(query: Uint8Array, start: number, out: Uint8Array): number {
     const { table } = this;
     const encloser = table.closest(this.#name);
-    if (encloser === 0 || table.hasSlowDescendants(encloser)) return ask;
+    if (encloser === 0 || table.hasSlowDescendants(encloser)) return toSlowPath;
     const isTransfer = this.type === types.AXFR || this.type === types.IXFR;
-    return isTransfer ? ask : this.#empty(query, start, out, table.zone(encloser), rcodes.NXDOMAIN);
+    return isTransfer ? toSlowPath : this.#empty(query, start, out, table.zone(encloser), rcodes.NXDOMAIN);
   }
 
   #empty(query: Uint8Array, start: number, out: Uint8Array, zone: number, rcode: number): number {
-    // The zone is not, or not yet, answered from here.
-    if (zone === 0) return ask;
+    // The zone is not in the table, or not yet.
+    if (zone === 0) return toSlowPath;
     this.#begin(query, start, out);
     const room = this.#limit - this.#optLength;
-    // The longest question and the largest SOA record exceed 512 bytes; TCP has room.
+    // The longest question and the largest SOA record together exceed 512 bytes.
     const fits = this.#end - this.#at + maxSoaBytes <= room || this.#soaFits(zone, room);
     if (fits) this.#end = writeSoa(this.table, zone, out, this.#end, headerBytes + this.#name.length);
     else this.#truncated = true;
@@ -168,17 +168,17 @@ export class Answerer {
   #positive(query: Uint8Array, start: number, out: Uint8Array, half: number): number {
     const { halves } = this.table;
     const records = halves[half + 1] ?? 0;
-    if (records === tooLarge) return ask;
+    if (records === tooLarge) return toSlowPath;
     this.#begin(query, start, out);
     const additional = halves[half + 2] ?? 0;
     const ends = half + answerHalves;
     const data = (ends + records + additional) * 2;
     const room = this.#limit - this.#optLength - (this.#end - this.#at);
     const size = halves[half + 3] ?? 0;
-    const first = this.#turn(records);
+    const first = this.#rotate(records);
     const answers = size <= room ? records : fittingRecords(halves, ends, { records, first, room });
     this.#truncated = answers < records;
-    this.#copyTurned(out, ends, records, first, answers, data);
+    this.#copyRotated(out, ends, records, first, answers, data);
     let extra = 0;
     if (!this.#truncated && additional > 0) extra = this.#copyAdditional(out, half, room);
     const counts = { rcode: rcodes.NOERROR, answers, authorities: 0, additional: extra, aa: 0x04 };
@@ -186,17 +186,17 @@ export class Answerer {
   }
 
   /**
-   * Which record comes first this time. Steps of the golden ratio visit all evenly, also for who asks for two types in
-   * turn, to whom a counter would show every second record only. Names of an address are in order: the best comes first.
+   * The index of the first record. Steps of the golden ratio reach all records evenly, also for clients that alternate
+   * between two types, which would see only every second record with a counter. PTR records are not rotated.
    */
-  #turn(records: number): number {
+  #rotate(records: number): number {
     if (records < 2 || this.type === recordTypes.PTR) return 0;
     this.#rotation = (this.#rotation + 0x9e3779b9) | 0;
     return Math.floor(((this.#rotation >>> 0) / 0x1_0000_0000) * records);
   }
 
-  /** Copies `count` records beginning with `first`, in at most two pieces. */
-  #copyTurned(out: Uint8Array, ends: number, records: number, first: number, count: number, data: number): void {
+  /** Copies `count` records starting with `first`, in at most two pieces. */
+  #copyRotated(out: Uint8Array, ends: number, records: number, first: number, count: number, data: number): void {
     if (count === 0) return;
     const { halves } = this.table;
     const upTo = Math.min(first + count, records);
@@ -206,7 +206,7 @@ export class Answerer {
     if (wrapped > 0) this.#copy(out, data, halves[ends + wrapped - 1] ?? 0);
   }
 
-  /** Copies additional records, as many as fit; returns how many. */
+  /** Copies the additional records that fit; returns their number. */
   #copyAdditional(out: Uint8Array, answer: number, room: number): number {
     const { halves } = this.table;
     const records = halves[answer + 1] ?? 0;
@@ -227,7 +227,7 @@ export class Answerer {
     this.#end = end + length;
   }
 
-  /** Copies the question, as it was written. */
+  /** Copies the question in its original case. */
   #begin(query: Uint8Array, start: number, out: Uint8Array): void {
     const at = this.#at;
     const end = headerBytes + this.#name.length + 4;
@@ -236,7 +236,7 @@ export class Answerer {
     this.#truncated = false;
   }
 
-  /** Writes OPT record and header; returns the reply's length. */
+  /** Writes the OPT record and the header; returns the length of the reply. */
   #finish(
     query: Uint8Array,
     start: number,
@@ -257,7 +257,7 @@ export class Answerer {
     out[at] = query[start] ?? 0;
     out[at + 1] = query[start + 1] ?? 0;
     out[at + 2] = 0x80 | (flags & 0x79) | counts.aa | (this.#truncated ? 0x02 : 0);
-    // What the client knows about checking comes back as it was (CD, RFC 4035 §3.1.6).
+    // The CD flag is copied (RFC 4035 §3.1.6).
     out[at + 3] = this.#recursionBit | ((query[start + 3] ?? 0) & 0x10) | (counts.rcode & 0xf);
     out[at + 4] = 0;
     out[at + 5] = 1;
@@ -290,13 +290,13 @@ export class Answerer {
     out[end + 10] = 0;
   }
 
-  /** A reply without records to a question that could be read. */
+  /** A reply without records to a query whose question is valid. */
   #failed(query: Uint8Array, start: number, out: Uint8Array, rcode: number): number {
     this.#begin(query, start, out);
     return this.#finish(query, start, out, { rcode, answers: 0, authorities: 0, additional: 0, aa: 0 });
   }
 
-  /** A reply of a header only, to what could not be read. */
+  /** A reply with only a header, to a query that could not be parsed. */
   #bare(query: Uint8Array, start: number, out: Uint8Array, rcode: number): number {
     this.rcode = rcode;
     const at = this.#at;

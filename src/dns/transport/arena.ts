@@ -1,12 +1,12 @@
 import { arenaStart, headerWords, maxArenaBytes, maxReaders, readerStride, readerWord, unitBytes } from './layout.ts';
 
-/** Blocks up to this many units come in steps of two units; larger ones in four steps to the power of two. */
+/** Sizes of blocks are rounded to two units up to this many, then to a quarter of a power of two. */
 const fineUnits = 128;
 const smallestGrowth = 256 * 1024;
-/** How many blocks are given up before the readers are looked at. */
+/** Reclaims retired blocks after this many. */
 const reclaimAfter = 256;
 
-/** How many units a block of at least so many gets. */
+/** The rounded size of a block. */
 function roundUnits(units: number): number {
   if (units <= fineUnits) return units + (units & 1);
   const step = 2 ** (Math.floor(Math.log2(units)) - 2);
@@ -14,24 +14,24 @@ function roundUnits(units: number): number {
 }
 
 /**
- * Blocks in memory that other threads read. One thread allocates. A block that is given up is used again only when every
- * reader that may have seen it is done: readers say in which epoch they began, and giving up begins a new one.
+ * Allocates blocks of memory that other threads read. One thread allocates. A retired block is reused only after every
+ * reader that may have seen it has finished: readers publish the epoch in which they began, and retiring starts a new one.
  */
 export class Arena {
   readonly buffer: SharedArrayBuffer;
   words: Int32Array<SharedArrayBuffer>;
   bytes: Uint8Array<SharedArrayBuffer>;
   halves: Uint16Array<SharedArrayBuffer>;
-  /** Units of a block → offsets of free blocks that large, in units. */
+  /** Size in units → offsets of free blocks, in units. */
   readonly #free = new Map<number, number[]>();
-  /** Given up, oldest first: epoch, offset, units, …. */
+  /** Retired blocks, oldest first: epoch, offset, units, …. */
   #retired: number[] = [];
   #retiredStart = 0;
   #next = arenaStart / unitBytes;
   #end: number;
   #used = 0;
 
-  /** `maxBytes`: address space to reserve; memory is taken as it is needed. */
+  /** `maxBytes`: reserved address space; memory is committed as needed. */
   constructor(maxBytes: number = maxArenaBytes) {
     const first = Math.ceil((arenaStart + smallestGrowth) / smallestGrowth) * smallestGrowth;
     this.buffer = new SharedArrayBuffer(first, { maxByteLength: Math.min(maxBytes, maxArenaBytes) });
@@ -42,34 +42,34 @@ export class Arena {
     this.words[headerWords.epoch] = 1;
   }
 
-  /** Bytes in blocks, those that wait for readers included. */
+  /** Bytes in blocks, including retired blocks that readers may still use. */
   get usedBytes(): number {
     return this.#used * unitBytes;
   }
 
-  /** Bytes taken from the system. */
+  /** Committed bytes. */
   get heldBytes(): number {
     return this.buffer.byteLength;
   }
 
-  /** The offset, in units, of a block of `roundUnits(units)` units. What is in it is left from before. */
+  /** Allocates a block; returns its offset in units. Its contents are undefined. */
   allocate(units: number): number {
     const rounded = roundUnits(units);
-    const offset = this.#free.get(rounded)?.pop() ?? this.#fresh(rounded);
+    const offset = this.#free.get(rounded)?.pop() ?? this.#allocateNew(rounded);
     this.#used += rounded;
     return offset;
   }
 
-  /** Gives a block up that is no longer reachable for a reader that begins now. */
+  /** Retires a block that no reader can reach any more if it begins now. */
   retire(offset: number, units: number): void {
     const epoch = this.words[headerWords.epoch] ?? 1;
     this.#retired.push(epoch, offset, roundUnits(units));
-    // 0 would mean that nobody reads.
+    // 0 is reserved for idle readers.
     Atomics.store(this.words, headerWords.epoch, (epoch + 1) | 0 || 1);
     if ((this.#retired.length - this.#retiredStart) / 3 >= reclaimAfter) this.#reclaim();
   }
 
-  #fresh(rounded: number): number {
+  #allocateNew(rounded: number): number {
     if (this.#next + rounded > this.#end) {
       this.#reclaim();
       const reclaimed = this.#free.get(rounded)?.pop();
@@ -101,7 +101,7 @@ export class Arena {
     else list.push(offset);
   }
 
-  /** Whether every reader began after an epoch ended. */
+  /** Whether every active reader began after an epoch. */
   #allPassed(epoch: number): boolean {
     for (let reader = 0; reader < maxReaders; reader++) {
       const began = Atomics.load(this.words, readerWord + reader * readerStride);
@@ -110,15 +110,15 @@ export class Arena {
     return true;
   }
 
-  /** A block never lies across an old end, so that a reader whose view has its beginning has all of it. */
+  /** A block never spans an old end of the buffer, so that a reader whose view contains its start contains all of it. */
   #grow(units: number): void {
-    this.#releaseRest();
+    this.#releaseTail();
     const held = this.buffer.byteLength;
     const wanted = held + Math.max(units * unitBytes, smallestGrowth, held >> 3);
     const target = Math.ceil(wanted / smallestGrowth) * smallestGrowth;
     const size = Math.min(target, this.buffer.maxByteLength);
     if (size < held + units * unitBytes) {
-      throw new Error(`the DNS table is full: ${held} bytes hold as many names as it may; serve fewer zones or names`);
+      throw new Error(`the DNS table reached its limit of ${held} bytes: serve fewer zones or names`);
     }
     this.buffer.grow(size);
     this.words = new Int32Array(this.buffer, 0, size / 4);
@@ -128,8 +128,8 @@ export class Arena {
     this.#end = size / unitBytes;
   }
 
-  /** What is left before the end becomes blocks of the sizes that names have. */
-  #releaseRest(): void {
+  /** Splits the space before the old end into blocks of a common size. */
+  #releaseTail(): void {
     const common = 12;
     for (; this.#end - this.#next >= common; this.#next += common) this.#release(this.#next, common);
   }

@@ -1,32 +1,32 @@
-// Counters of one thread in memory that the main thread reads. Only their own thread writes them, so adding is plain.
+// Counters of one thread in memory that the main thread reads. Each has a single writer, so adding needs no atomics.
 
-/** Upper bounds of message sizes, in bytes; those of CoreDNS, for whose dashboards they are. */
+/** Upper bounds of message sizes in bytes: those of CoreDNS' dashboards. */
 const sizeBounds: readonly number[] = [0, 100, 200, 300, 400, 511, 1023, 2047, 4095, 8291, 16e3, 32e3, 48e3, 64e3];
-/** Upper bounds of how long an answer took, in seconds: a quarter of a millisecond, doubled 15 times. */
+/** Upper bounds of durations in seconds: 0.25 ms doubled 15 times. */
 const durationBounds: readonly number[] = Array.from({ length: 16 }, (_, index) => 0.00025 * 2 ** index);
 
 const protocols = ['udp', 'tcp'] as const;
 const clientFamilies = ['1', '2'] as const;
-/** Types from 256 on are counted as type 0. */
+/** Types above 255 count as type 0. */
 const countedTypes = 256;
 const countedRcodes = 32;
 
 const single = [
   'dnssecOk',
-  /** Sent to the main thread. */
-  'asked',
-  /** Not sent there, since too much was on its way already, or the client had asked too much. */
+  /** Queries sent to the slow path. */
+  'slowPath',
+  /** Queries dropped because the slow path or the client's share of it was full. */
   'shed',
-  /** Not answered, or answered with a truncated reply, since the client was sent too much. */
+  /** Replies dropped or truncated because the client exceeded its rate. */
   'limited',
-  /** Not answered because silence is right. */
-  'silent',
+  /** Messages dropped because they deserve no reply. */
+  'dropped',
   'unsent',
   'connections',
   'accepted',
   'refusedConnections',
 ] as const;
-/** A count without labels. */
+/** A counter without labels. */
 export type SingleCounter = (typeof single)[number];
 
 interface HistogramAt {
@@ -50,10 +50,10 @@ const at = {
   responseSizes: protocols.map(() => histogram(sizeBounds)),
   durations: protocols.map(() => histogram(durationBounds)),
 };
-/** Bytes that one thread's counters take. */
+/** The size of the counters of one thread. */
 export const counterBytes: number = end * 8;
 
-/** Size in bytes → which bound it is below. */
+/** Size in bytes → bucket. */
 const sizeBucket: Uint8Array = Uint8Array.from({ length: 2048 }, (_, size) => bucketOf(sizeBounds, size));
 
 function bucketOf(bounds: readonly number[], value: number): number {
@@ -80,7 +80,7 @@ export class Counters {
     this.#size(at.responseSizes[protocol], bytes);
   }
 
-  /** So many answers took so long each. */
+  /** Records `count` answers of the same duration. */
   duration(protocol: 0 | 1, seconds: number, count: number): void {
     const where = at.durations[protocol];
     if (where === undefined) return;
@@ -106,7 +106,7 @@ export class Counters {
   }
 }
 
-/** Counts by upper bound; the last is for what exceeds them all. */
+/** Counts per bucket; the last one is unbounded. */
 export interface Histogram {
   readonly bounds: readonly number[];
   readonly counts: readonly number[];
@@ -114,13 +114,13 @@ export interface Histogram {
   readonly count: number;
 }
 
-/** What all threads have counted. */
+/** The sums over all threads. */
 export interface DnsStats {
   readonly requests: readonly {
     readonly protocol: 'udp' | 'tcp';
     /** 1: IPv4, 2: IPv6, as CoreDNS labels them. */
     readonly family: '1' | '2';
-    /** As on the wire; 0: one without a counter of its own. */
+    /** As on the wire; 0: types without a counter of their own. */
     readonly type: number;
     readonly count: number;
   }[];
@@ -166,7 +166,7 @@ export function readCounters(buffers: readonly SharedArrayBuffer[]): DnsStats {
     requestSizes: both(at.requestSizes),
     responseSizes: both(at.responseSizes),
     durations: both(at.durations),
-    // A cast since Object.fromEntries forgets which keys it was given.
+    // A cast: Object.fromEntries loses the key types.
     totals: Object.fromEntries(single.map((name, index) => [name, get(at.single + index)])) as Record<
       SingleCounter,
       number

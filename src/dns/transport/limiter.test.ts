@@ -5,7 +5,7 @@ import fc from 'fast-check';
 
 import { ClientLimiter } from './limiter.ts';
 
-test('a client may burst, then keeps to its rate', () => {
+test('allows a burst, then the rate', () => {
   const limiter = new ClientLimiter({ perSecond: 100, burst: 20 });
   const allowed = (fromMs: number, toMs: number): number => {
     let count = 0;
@@ -18,7 +18,7 @@ test('a client may burst, then keeps to its rate', () => {
   assert.equal(allowed(3000, 3010), 10);
 });
 
-test('a burst at one moment is whole, whatever the clock says', () => {
+test('allows a whole burst at one moment for any clock value', () => {
   const clock = fc.double({ min: 0, max: 1e10, noNaN: true });
   fc.assert(
     fc.property(
@@ -34,7 +34,7 @@ test('a burst at one moment is whole, whatever the clock says', () => {
   );
 });
 
-test('1000 clients that ask little are hardly ever limited by one that floods', () => {
+test('a flood by one client rarely limits 1000 others', () => {
   const limiter = new ClientLimiter({ perSecond: 100 });
   let refused = 0;
   for (let now = 0; now < 1000; now++) {

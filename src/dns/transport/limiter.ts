@@ -1,32 +1,32 @@
 import { randomInt } from 'node:crypto';
 
-/** How often something may happen. */
+/** A rate limit. */
 export interface RateLimit {
   readonly perSecond: number;
-  /** How many may come at once after a pause; a second's worth by default. */
+  /** Allowed at once after a pause; one second's worth by default. */
   readonly burst?: number;
 }
 
 const cells = 8192;
 
 /**
- * Limits a rate per client in memory that does not grow with the number of clients. Clients are hashed to two cells under
- * a secret; one is limited only if both of its cells are full, so few suffer for another's flood.
+ * Limits the rate per client in constant memory. Clients are hashed to two cells under a secret, and a client is limited
+ * only if both of its cells are full, so that few clients suffer from a flood by another.
  */
 export class ClientLimiter {
   readonly #intervalMs: number;
   readonly #burstMs: number;
   readonly #seed: number = randomInt(2 ** 32) | 0;
-  /** Cell → when it is empty again. */
+  /** Cell → the time at which it is empty. */
   readonly #emptyAt = new Float64Array(cells);
 
   constructor({ perSecond, burst = perSecond }: RateLimit) {
     this.#intervalMs = 1000 / perSecond;
-    // A hair more than the burst: sums of times are rounded, and the last of a burst must not fall to that.
+    // Slightly more than the burst, since rounding must not reject its last element.
     this.#burstMs = (burst + 0.001) * this.#intervalMs;
   }
 
-  /** Whether a client, given as any number of 32 bits, may once more. */
+  /** Counts a request of a client, given as a 32-bit number; returns whether it is allowed. */
   allows(client: number, nowMs: number): boolean {
     const first = mix(client ^ this.#seed);
     const one = first & (cells - 1);

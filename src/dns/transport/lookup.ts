@@ -15,19 +15,19 @@ import {
   zoneWord,
 } from './layout.ts';
 
-/** How this machine stores words. */
+/** The byte order of this machine. */
 const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
-/** What a thread needs to read a table. */
+/** Access of a thread to a table. */
 export interface TableShare {
   readonly buffer: SharedArrayBuffer;
-  /** This reader's number; each thread has its own. */
+  /** The number of this reader; each thread has its own. */
   readonly reader: number;
 }
 
 /**
- * Finds blocks in a table that another thread may be changing. Between `begin` and `end` what was found stays as it is.
- * Offsets are in bytes, and index `bytes`, `words` (a quarter) and `halves` (half); 0 is nothing.
+ * Finds blocks in a table that another thread may change. Between `begin` and `end` blocks that were found do not change.
+ * Offsets are in bytes, and index `bytes`, `words` (divided by 4) and `halves` (by 2); 0 is none.
  */
 export class TableReader {
   readonly #buffer: SharedArrayBuffer;
@@ -48,7 +48,7 @@ export class TableReader {
     this.#seed1 = this.words[headerWords.seed1] ?? 0;
   }
 
-  /** Nothing that can be found from here on is reused before `end`. */
+  /** Blocks that can be found from now on are not reused before `end`. */
   begin(): void {
     Atomics.store(this.words, this.#epochWord, Atomics.load(this.words, headerWords.epoch));
   }
@@ -63,9 +63,9 @@ export class TableReader {
     return this.#find(name, 0);
   }
 
-  /** The block of the closest name that exists above one that `find` did not find. */
+  /** The block of the closest encloser of a name that `find` did not find. */
   closest(name: QueryName): number {
-    // Names deeper than any in the table are not looked for.
+    // Skips suffixes with more labels than any name in the table.
     const depth = Atomics.load(this.words, headerWords.depth);
     for (let label = Math.max(1, name.labels - depth); label <= name.labels; label++) {
       const block = this.#find(name, label);
@@ -87,41 +87,41 @@ export class TableReader {
       if (slot === 0) return 0;
       if (slot >>> tagShift !== tag || slot === tombstone) continue;
       const block = (slot & unitMask) * unitBytes;
-      if (this.#isNamed(block, hash, name, label)) return block;
+      if (this.#hasName(block, hash, name, label)) return block;
     }
   }
 
   hasSlowTypes(block: number): boolean {
-    return (this.#about(block) & (slowTypesFlag << 8)) !== 0;
+    return (this.#flags(block) & (slowTypesFlag << 8)) !== 0;
   }
 
   hasSlowDescendants(block: number): boolean {
-    return (this.#about(block) & (slowDescendantsFlag << 8)) !== 0;
+    return (this.#flags(block) & (slowDescendantsFlag << 8)) !== 0;
   }
 
-  /** Which zone a name is in, as a number. */
+  /** The number of the zone of a name. */
   zoneNumber(block: number): number {
-    return this.#about(block) >>> 16;
+    return this.#flags(block) >>> 16;
   }
 
-  /** The block of the zone that a name is in. */
+  /** The block of the zone of a name. */
   zone(block: number): number {
     const zone = Atomics.load(this.words, zoneWord + this.zoneNumber(block)) * unitBytes;
     if (zone >= this.bytes.length) this.#refresh();
     return zone;
   }
 
-  #about(block: number): number {
+  #flags(block: number): number {
     return this.words[(block >> 2) + 1] ?? 0;
   }
 
-  #isNamed(block: number, hash: number, name: QueryName, label: number): boolean {
+  #hasName(block: number, hash: number, name: QueryName, label: number): boolean {
     if (block >= this.bytes.length) this.#refresh();
     const { bytes, words } = this;
     const start = name.starts[label] ?? 0;
     const length = name.length - start;
     if (words[block >> 2] !== hash || ((words[(block >> 2) + 1] ?? 0) & 0xff) !== length) return false;
-    // Four bytes at a time, then what is left.
+    // Four bytes at a time, then the rest.
     const firstWord = (block + nameBytes) >> 2;
     const whole = length >> 2;
     for (let word = 0; word < whole; word++) {
@@ -133,7 +133,7 @@ export class TableReader {
     return true;
   }
 
-  /** The table has grown. */
+  /** Extends the views after the table has grown. */
   #refresh(): void {
     const size = this.#buffer.byteLength;
     this.bytes = new Uint8Array(this.#buffer, 0, size);
@@ -142,5 +142,5 @@ export class TableReader {
   }
 }
 
-/** The bits of a hash that stand in its slot: none of those that chose the bucket, nor of those that chose the slot. */
+/** The tag of a slot: bits of the hash that select neither the bucket nor the slot. */
 export const slotTag = (hash: number): number => (hash >>> (32 - bucketBits - 5)) & 31;

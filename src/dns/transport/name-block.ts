@@ -2,22 +2,22 @@ import type { PreparedAnswer, PreparedName } from '../prepared.ts';
 import type { Arena } from './arena.ts';
 import { answerHalves, slowDescendantsFlag, slowTypesFlag, nameBytes, tooLarge } from './layout.ts';
 
-/** Records of one answer may take this much; the rest of the longest message is for question, OPT and additional ones. */
+/** The maximum size of the records of an answer; the rest of the largest message is for question, OPT and additional. */
 const maxAnswerBytes = 60_000;
 
-/** What goes into the block of a name. */
+/** The contents of the block of a name. */
 export interface NameBlock {
   readonly prepared: PreparedName;
-  /** The name as on the wire. */
+  /** The encoded name. */
   readonly name: Uint8Array;
   readonly hash: number;
   /** The number of its zone. */
   readonly zone: number;
-  /** How large the block is. */
+  /** The size of the block. */
   readonly units: number;
 }
 
-/** Puts a name and its answers into a block that begins at an offset in bytes. */
+/** Writes a name and its answers into the block at an offset in bytes. */
 export function writeName(arena: Arena, block: number, { prepared, name, hash, zone, units }: NameBlock): void {
   const { bytes, words } = arena;
   const { slowPath, answers } = prepared;
@@ -44,7 +44,7 @@ function writeAnswer({ bytes, halves }: Arena, at: number, answer: PreparedAnswe
     bytes.set(record, data + end);
     end += record.length;
     if (index === (records?.length ?? 0) - 1) recordsEnd = end;
-    // Ends count from the first record, those of additional records too.
+    // End offsets count from the first record, also those of additional records.
     halves[half + answerHalves + index] = end;
   }
   halves[half + 3] = recordsEnd;
@@ -55,7 +55,7 @@ function writeAnswer({ bytes, halves }: Arena, at: number, answer: PreparedAnswe
 const evenUp = (at: number): number => at + (at & 1);
 const totalBytes = (records: readonly Uint8Array[]): number => records.reduce((sum, { length }) => sum + length, 0);
 
-/** What of an answer is held here. One that no message could hold whole is left to whoever can cut it. */
+/** The part of an answer that the table stores. An answer too large for a message is left to the slow path. */
 function storable({ answers, additional }: PreparedAnswer): {
   readonly records: readonly Uint8Array[] | undefined;
   readonly additional: readonly Uint8Array[];
@@ -70,7 +70,7 @@ function storable({ answers, additional }: PreparedAnswer): {
   return { records: answers, additional: fitting };
 }
 
-/** How large the block of a name must be. */
+/** The size of the block of a name. */
 export function nameBlockBytes(name: Uint8Array, answers: readonly PreparedAnswer[]): number {
   let bytes = evenUp(nameBytes + name.length);
   for (const answer of answers) {

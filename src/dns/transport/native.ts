@@ -3,7 +3,7 @@ import type { CLibrary } from '../../machine/c-library.ts';
 import { loadCLibrary } from '../../machine/c-library.ts';
 import { addressBytes } from '../../dnswire/address.ts';
 
-/** The calls of the C library that sockets need, as numbers and buffers; each returns -1 on failure. */
+/** Calls of the C library for sockets; each returns -1 on failure. */
 interface Calls {
   readonly socket: (family: number, kind: number, protocol: number) => number;
   readonly setsockopt: (fd: number, level: number, option: number, value: Uint8Array, length: number) => number;
@@ -14,21 +14,21 @@ interface Calls {
   readonly poll: (fds: Uint8Array, count: number, timeoutMs: number) => number;
 }
 
-/** Calls of the hot path, which take addresses of memory, since turning a buffer into one costs 100 ns. */
+/** Calls on the hot path. They take addresses of memory, since converting a buffer costs 100 ns. */
 interface BatchCalls {
   readonly recvmmsg: (fd: number, messages: bigint, count: number, flags: number, timeout: number) => number;
   readonly sendmmsg: (fd: number, messages: bigint, count: number, flags: number) => number;
 }
 
-/** Watches a socket from an event loop. */
+/** Watches a socket from the event loop. */
 export interface SocketWatch {
   close(): void;
 }
 
-/** What this process can do with datagram sockets beyond what Node can. */
+/** Socket operations that Node does not have. */
 export interface Native extends Calls, BatchCalls {
   readonly errno: () => number;
-  /** The address of a buffer's memory, which must not be freed while it is used. */
+  /** The address of a buffer, which must stay referenced while the address is used. */
   readonly addressOf: (buffer: Uint8Array) => bigint;
   readonly watch: (fd: number, onReadable: () => void) => SocketWatch;
   /** The socket address that a socket is bound to. */
@@ -37,7 +37,7 @@ export interface Native extends Calls, BatchCalls {
   readonly errorName: (errno: number) => string;
 }
 
-/** The native calls, or undefined where they cannot be had: then Node's own datagrams are used, and the caller says so. */
+/** The native calls; undefined if unavailable, for example outside Linux. */
 export async function loadNative(): Promise<Native | undefined> {
   const library = await loadCLibrary();
   return library && bindCalls(library);
@@ -75,22 +75,22 @@ const levels = { ip: 0, socket: 1, ipv6: 41 } as const;
 const socketOptions = { sendBuffer: 7, receiveBuffer: 8, reusePort: 15 } as const;
 const ipOptions = { packetInfo: 8, mtuDiscover: 10 } as const;
 const ipv6Options = { only: 26, receivePacketInfo: 49 } as const;
-/** Never trust a path MTU that anybody can forge: fragments of an answer can be replaced. */
+/** Ignores path MTU messages: attackers can forge them to cause fragmentation, and fragments can be replaced. */
 const omitPathMtu = 5;
 
 /** Bytes of a socket address. */
 export const socketAddressBytes = (family: number): number => (family === families.inet ? 16 : 28);
 
-/** A datagram socket that is bound. */
+/** A bound datagram socket. */
 export interface BoundSocket {
   readonly fd: number;
   readonly family: number;
   readonly port: number;
-  /** Bound to every address: a reply must say which one the query was sent to. */
+  /** Bound to every address: replies need the local address of the query. */
   readonly isWildcard: boolean;
 }
 
-/** Why a socket could not be opened; `code` is the system's name for it. */
+/** A failure to open a socket; `code` is the system's error name. */
 export class SocketError extends Error {
   readonly code: string;
 
@@ -100,7 +100,7 @@ export class SocketError extends Error {
   }
 }
 
-/** A socket address for `bind` and `connect`; undefined if the text is no address. */
+/** Encodes a socket address for `bind` and `connect`; undefined if the text is not an address. */
 export function encodeSocketAddress(address: string, port: number): Uint8Array | undefined {
   const parsed = addressBytes(address);
   if (parsed === undefined) return undefined;
@@ -114,20 +114,20 @@ export function encodeSocketAddress(address: string, port: number): Uint8Array |
   return bytes;
 }
 
-/** Opens a datagram socket. `share`: others, of this process or not, may have the port too. */
+/** Opens a datagram socket. `share`: other sockets may use the port too (SO_REUSEPORT). */
 export function openSocket(
   native: Native,
   listen: { readonly address: string; readonly port: number; readonly share: boolean; readonly bufferBytes: number },
 ): BoundSocket {
   const address = encodeSocketAddress(listen.address, listen.port);
-  if (address === undefined) throw new TypeError(`cannot listen on "${listen.address}": it is no IP address`);
+  if (address === undefined) throw new TypeError(`cannot listen on "${listen.address}": it is not an IP address`);
   const family = address[0] ?? 0;
   const fd = native.socket(family, datagram | closeOnExec | nonBlocking, 0);
   if (fd === -1) throw failure(native, listen);
   const isWildcard = address.subarray(4).every((byte) => byte === 0);
   const set = (level: number, option: number, value: number): number =>
     native.setsockopt(fd, level, option, new Uint8Array(Int32Array.of(value).buffer), 4);
-  // Larger buffers are a wish: the system has its own ceiling.
+  // Best effort: the system limits buffer sizes.
   set(levels.socket, socketOptions.receiveBuffer, listen.bufferBytes);
   set(levels.socket, socketOptions.sendBuffer, listen.bufferBytes);
   if (family === families.inet) {
@@ -151,25 +151,25 @@ function failure(native: Native, listen: { readonly address: string; readonly po
   return listenError(code, listen);
 }
 
-/** What a person is told when an address cannot be listened on. */
+/** The error for an address that cannot be listened on, with a remedy. */
 export function listenError(code: string, { address, port }: { address: string; port: number }): SocketError {
-  const where = joinHostPort(address, port);
+  const endpoint = joinHostPort(address, port);
   if (code === 'EADDRINUSE') {
     return new SocketError(
       code,
-      `DNS port ${where} is in use: stop what holds it or choose another with --listen (up: --port-base)`,
+      `DNS port ${endpoint} is in use: stop the program that uses it or choose another port with --listen (up: --port-base)`,
     );
   }
   if (code === 'EACCES') {
     return new SocketError(
       code,
-      `DNS port ${where} is reserved: run with CAP_NET_BIND_SERVICE or choose one above 1023`,
+      `DNS port ${endpoint} is reserved: run with CAP_NET_BIND_SERVICE or choose one above 1023`,
     );
   }
   if (code === 'EADDRNOTAVAIL') {
-    return new SocketError(code, `cannot listen on ${where}: no interface of this machine has that address`);
+    return new SocketError(code, `cannot listen on ${endpoint}: no interface of this machine has that address`);
   }
-  return new SocketError(code, `cannot listen on ${where}: ${code}`);
+  return new SocketError(code, `cannot listen on ${endpoint}: ${code}`);
 }
 
 function boundPort(native: Native, fd: number): number {

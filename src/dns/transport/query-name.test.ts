@@ -19,7 +19,7 @@ function hashOf(text: string, key0: number = 1, key1: number = 2): number {
   return name.hash(0);
 }
 
-test('a hash depends on every byte, on where labels end, and on the key', () => {
+test('the hash depends on every byte, on label boundaries and on the key', () => {
   const base = 'abcdefgh.ijklmno.pq';
   const changed = Array.from(
     base,
@@ -31,7 +31,7 @@ test('a hash depends on every byte, on where labels end, and on the key', () => 
   assert.equal(all.size, 1 + base.length + cut.length + 2);
 });
 
-test('the endings of a name have the hashes that they have alone, whatever was read before', () => {
+test('suffixes have the same hash as the names themselves', () => {
   const label = fc.stringMatching(/^[a-z0-9_-]{1,20}$/);
   const reused = new QueryName();
   const property = fc.property(fc.array(label, { maxLength: 8 }), (labels) => {
@@ -50,7 +50,7 @@ test('the endings of a name have the hashes that they have alone, whatever was r
   fc.assert(property, { numRuns: 300 });
 });
 
-test('the longest names there are', () => {
+test('parses names of the maximum length', () => {
   const many = Array.from({ length: 127 }, () => 'a').join('.');
   const long = [63, 63, 63, 61].map((size) => 'x'.repeat(size)).join('.');
   for (const name of [many, long]) assert.notEqual(hashOf(name), hashOf(name.slice(2)));
@@ -61,7 +61,7 @@ test('the longest names there are', () => {
 const broken: readonly { readonly name: string; readonly bytes: readonly number[] }[] = [
   { name: 'nothing', bytes: [] },
   { name: 'a label cut off', bytes: [3, 97, 97] },
-  { name: 'no end', bytes: [1, 97] },
+  { name: 'no final zero', bytes: [1, 97] },
   { name: 'a pointer', bytes: [0xc0, 12] },
   { name: 'a label of 64 bytes', bytes: [64, ...Array.from({ length: 64 }, () => 97), 0] },
   {
@@ -70,7 +70,7 @@ const broken: readonly { readonly name: string; readonly bytes: readonly number[
   },
 ];
 for (const { name, bytes } of broken) {
-  test(`a broken name is none: ${name}`, () => {
+  test(`rejects a malformed name: ${name}`, () => {
     assert.equal(new QueryName().read(Uint8Array.from(bytes), 0, bytes.length), 0);
   });
 }

@@ -1,9 +1,9 @@
 import { maxLabelBytes, maxNameBytes } from '../../dnswire/name.ts';
 
-/** Words are read whole, so up to three bytes behind a name are read too. */
+/** Up to three bytes after a name are read, since hashing reads whole words. */
 const spareBytes = 4;
 const maxLabels = 127;
-/** Words of the state of a hash. */
+/** Words of a hash state. */
 const stateWords = 4;
 
 const lowerCase: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
@@ -11,27 +11,26 @@ const lowerCase: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 /**
- * A name that is looked for, and with it all names above it. One that is read takes the place of the one before: nothing
- * is allocated.
+ * The name of a query and all its suffixes. Parsing another name replaces it: nothing is allocated.
  *
- * Its hash is HalfSipHash-1-3 (Aumasson and Bernstein) of its labels, the last one first, each filled up to whole words;
- * the length in front of a label makes that unambiguous. So one pass gives the hashes of all endings of a name, which a
- * name that does not exist needs; under a secret key nobody can choose names that collide.
+ * Its hash is HalfSipHash-1-3 (Aumasson and Bernstein) of the labels in reverse order, each padded to whole words; the
+ * length byte of a label makes this unambiguous. One pass yields the hashes of all suffixes, which the search for the
+ * closest encloser needs. The secret key prevents chosen collisions.
  */
 export class QueryName {
-  /** In lower case, as on the wire. */
+  /** The encoded name in lower case. */
   readonly bytes: Uint8Array = new Uint8Array(maxNameBytes + spareBytes);
   readonly view: DataView = new DataView(this.bytes.buffer);
-  /** Label → where it begins; the root is the last. */
+  /** Label → its offset; the root is the last. */
   readonly starts: Uint8Array = new Uint8Array(maxLabels + 1);
-  /** Bytes, the root's included. */
+  /** Length in bytes, with the root. */
   length = 0;
-  /** Labels, the root's not included. */
+  /** Number of labels, without the root. */
   labels = 0;
-  /** Label → the state of the hash after it and all behind it. */
+  /** Label → the hash state after it and all labels behind it. */
   readonly #states = new Int32Array((maxLabels + 1) * stateWords);
 
-  /** Reads a name that is not compressed; returns where it ends, or 0 if it is broken. */
+  /** Parses an uncompressed name; returns the offset after it, or 0 if it is malformed. */
   read(message: Uint8Array, start: number, end: number): number {
     const name = this.bytes;
     let at = start;
@@ -56,14 +55,14 @@ export class QueryName {
     return 0;
   }
 
-  /** Makes the hashes of all its endings, under a key of two words. */
+  /** Computes the hash states of all suffixes, under a key of two words. */
   prepare(key0: number, key1: number): void {
     const { view, starts } = this;
     let v0 = key0;
     let v1 = key1;
     let v2 = 0x6c796765 ^ key0;
     let v3 = 0x74656462 ^ key1;
-    this.#keep(this.labels, v0, v1, v2, v3);
+    this.#store(this.labels, v0, v1, v2, v3);
     for (let label = this.labels - 1; label >= 0; label--) {
       const end = starts[label + 1] ?? 0;
       for (let at = starts[label] ?? 0; at < end; at += 4) {
@@ -82,11 +81,11 @@ export class QueryName {
         v2 = (v2 << 16) | (v2 >>> 16);
         v0 ^= word;
       }
-      this.#keep(label, v0, v1, v2, v3);
+      this.#store(label, v0, v1, v2, v3);
     }
   }
 
-  #keep(label: number, v0: number, v1: number, v2: number, v3: number): void {
+  #store(label: number, v0: number, v1: number, v2: number, v3: number): void {
     const at = label * stateWords;
     this.#states[at] = v0;
     this.#states[at + 1] = v1;
@@ -94,14 +93,14 @@ export class QueryName {
     this.#states[at + 3] = v3;
   }
 
-  /** The hash of the name that begins with a label; `prepare` comes before. */
+  /** The hash of the suffix that begins with a label; call `prepare` first. */
   hash(label: number): number {
     const at = label * stateWords;
     let v0 = this.#states[at] ?? 0;
     let v1 = this.#states[at + 1] ?? 0;
     let v2 = (this.#states[at + 2] ?? 0) ^ 0xff;
     let v3 = this.#states[at + 3] ?? 0;
-    // The round is written twice: its four words are in registers, which no function can hand back.
+    // The round is duplicated: its four words stay in registers, which a function could not return.
     for (let rounds = 0; rounds < 3; rounds++) {
       v0 = (v0 + v1) | 0;
       v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;

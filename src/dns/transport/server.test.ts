@@ -14,7 +14,7 @@ import { AnswerTable } from './table.ts';
 
 const transports = ['batch', 'dgram'] as const;
 
-/** Answers REFUSED, with the client's address where the id was not needed. */
+/** A slow path that replies REFUSED, with the client's address after the header. */
 const refuse: SlowPath = async (bytes) => {
   const reply = Uint8Array.from(bytes);
   reply[2] = (reply[2] ?? 0) | 0x80;
@@ -94,14 +94,14 @@ for (const transport of transports) {
           [5, 9],
         ],
       );
-      assert.equal(totals.asked, 9);
+      assert.equal(totals.slowPath, 9);
       assert.equal(totals.accepted, 8);
       assert.equal(totals.connections, 0);
       assert.equal(durations.udp.count + durations.tcp.count, 20);
     });
   }
 
-  test(`${transport}: what the slow path still works on when the server closes is answered`, async () => {
+  test(`${transport}: answers queries on the slow path before closing`, async () => {
     const { promise: asked, resolve: wasAsked } = Promise.withResolvers<void>();
     const { promise: release, resolve: goOn } = Promise.withResolvers<void>();
     const slowPath: SlowPath = async (bytes, client) => {
@@ -120,7 +120,7 @@ for (const transport of transports) {
     await closed;
   });
 
-  test(`${transport}: a table is replaced while it is read`, async () => {
+  test(`${transport}: replaces a table while it is read`, async () => {
     await using server = await serve({ transport, workers: 2 });
     await using udp = new UdpClient('127.0.0.1');
     for (const count of [2, 3]) {
@@ -133,7 +133,7 @@ for (const transport of transports) {
     await server.close();
   });
 
-  test(`${transport}: a port that is taken is an error that names it`, async () => {
+  test(`${transport}: rejects a port in use with its address`, async () => {
     const other = createSocket('udp4');
     other.bind(0, '127.0.0.1');
     await once(other, 'listening');
@@ -149,8 +149,8 @@ for (const transport of transports) {
   });
 }
 
-test('an address that is none, or not ours, is an error that names it', async () => {
-  await assert.rejects(serve({ listen: [{ address: 'nowhere', port: 0 }] }), /"nowhere": it is no IP address/);
+test('rejects an invalid or foreign address by name', async () => {
+  await assert.rejects(serve({ listen: [{ address: 'nowhere', port: 0 }] }), /"nowhere": it is not an IP address/);
   await assert.rejects(serve({ listen: [{ address: '192.0.2.1', port: 0 }] }), /192\.0\.2\.1:0: no interface/);
 });
 
@@ -158,7 +158,7 @@ for (const [wildcard, asked] of [
   ['0.0.0.0', ['127.0.0.7', '127.0.0.8']],
   ['::', ['::1']],
 ] as const) {
-  test(`on ${wildcard} a reply leaves from the address that the query was sent to`, async () => {
+  test(`on ${wildcard} replies from the address that the query was sent to`, async () => {
     await using server = await serve({ listen: [{ address: wildcard, port: 0 }] });
     await using udp = new UdpClient(asked[0]);
     for (const address of asked) {
@@ -170,7 +170,7 @@ for (const [wildcard, asked] of [
   });
 }
 
-test('cookies are made in the worker', async () => {
+test('workers create cookies', async () => {
   await using server = await serve({
     reply: { cookieSecrets: [new Uint8Array(16).fill(7)], recursionAvailable: true },
   });
@@ -185,13 +185,13 @@ test('cookies are made in the worker', async () => {
   assert.ok(decode(reply).flag_ra);
   assert.equal(reply.indexOf(client), reply.length - 24, 'the client cookie, then 16 bytes of ours');
   await server.close();
-  assert.equal(server.stats().totals.asked, 0);
+  assert.equal(server.stats().totals.slowPath, 0);
 });
 
-test('an answer is the old or the new one while the table changes, never a mixture', async () => {
+test('never mixes old and new answers while the table changes', async () => {
   const table = sampleTable();
   const name = `web.ns.svc.${apex}`;
-  // So many records, each of which says how many there are.
+  // Each record contains the number of records.
   const put = (count: number): void => {
     const answers = Array.from({ length: count }, (_, index) => addressRecord(count, index, 0, 0));
     table.put({ name, zone: apex, answers: [{ type: 1, answers, additional: [] }] });
@@ -210,7 +210,7 @@ test('an answer is the old or the new one while the table changes, never a mixtu
   await server.close();
 });
 
-test('a server that takes over loses no query of the one that closes', async () => {
+test('a takeover by another server loses no query', async () => {
   await using open = new AsyncDisposableStack();
   const first = open.use(await serve({ share: true }));
   if (first.transport !== 'batch') return;
@@ -236,7 +236,7 @@ test('a server that takes over loses no query of the one that closes', async () 
   assert.equal(lost, 0);
 });
 
-test('a flood for a slow path that hangs is shed, and what is prepared is answered', async () => {
+test('drops a flood for a hanging slow path, and still returns prepared answers', async () => {
   let running = 0;
   let most = 0;
   const hang = Promise.withResolvers<void>();
@@ -255,17 +255,17 @@ test('a flood for a slow path that hangs is shed, and what is prepared is answer
   await using flood = new UdpClient('127.0.0.1');
   await using udp = new UdpClient('127.0.0.1');
   const flooded: Promise<unknown>[] = [];
-  // Not all at once, which the socket of a worker that gets no time would lose.
+  // In portions, or the socket of a starved worker would overflow.
   await until('it is shed', () => {
     for (let count = 0; count < 20; count++) {
       const id = flooded.length & 0xffff;
       flooded.push(flood.ask(server.at, outside, { id }));
     }
-    const { asked, shed } = server.stats().totals;
-    return most === 10 && asked > 10 && shed > asked && shed > 500;
+    const { slowPath, shed } = server.stats().totals;
+    return most === 10 && slowPath > 10 && shed > slowPath && shed > 500;
   });
   assert.deepEqual(addresses(await udp.ask(server.at, web)), ['10.0.0.1']);
-  assert.ok(server.stats().totals.asked <= 201, `${server.stats().totals.asked} were asked`);
+  assert.ok(server.stats().totals.slowPath <= 201, `${server.stats().totals.slowPath} reached the slow path`);
   assert.equal(most, 10);
   flood.giveUp();
   await Promise.all(flooded);
@@ -273,11 +273,11 @@ test('a flood for a slow path that hangs is shed, and what is prepared is answer
   await server.close();
 });
 
-test('a client that gets too much is sent to TCP', async () => {
+test('truncates replies to a client above its rate', async () => {
   await using server = await serve({ limits: { responsesPerClient: { perSecond: 0.01, burst: 5 } } });
   await using udp = new UdpClient('127.0.0.1');
   const asked = Array.from({ length: 45 }, async (_, id) => udp.ask(server.at, web, { id }));
-  // The rest is silence, which takes no time to hear.
+  // The other replies are dropped.
   const isOver = (): boolean => server.stats().totals.limited === 40 && replied === 25;
   let replied = 0;
   for (const each of asked) void each.then((reply) => reply !== undefined && replied++);

@@ -8,47 +8,46 @@ import type { BoundSocket, Native } from './native.ts';
 import { loadNative, openSocket, SocketError } from './native.ts';
 import type { DnsLimits, ListenAddress, ReplySettings, WorkerSetup } from './protocol.ts';
 import type { AnswerTable } from './table.ts';
-import { tryAlone } from './udp-dgram.ts';
+import { checkUnused } from './udp-dgram.ts';
 import { WorkerHandle } from './worker-handle.ts';
 
 export interface DnsServerOptions {
   readonly listen: readonly ListenAddress[];
-  /** How many threads answer; 1 by default. */
+  /** Number of worker threads; 1 by default. */
   readonly workers?: number;
   readonly table: AnswerTable;
   readonly slowPath: SlowPath;
   readonly limits?: DnsLimits;
   readonly reply?: ReplySettings;
-  /** Listen even if another process has the port and shares it too, as for taking over from one; false by default. */
+  /** Listens even if another process shares the port, to take over from it; false by default. */
   readonly share?: boolean;
-  /** `dgram`: only what Node has; `batch`: native calls, where they can be had. The default. */
+  /** `dgram`: Node's sockets; `batch`: native calls if available. The default. */
   readonly transport?: 'batch' | 'dgram';
-  /** Told of what went wrong but was got over: a worker that died, a slow path that threw. */
+  /** Called with errors that were handled: a worker that exited, a slow path that threw. */
   readonly onError: (error: unknown) => void;
 }
 
-/** A DNS server that runs. */
+/** A running DNS server. */
 export interface RunningDns {
   readonly addresses: readonly ListenAddress[];
-  /** How datagrams are received: `dgram` where native calls cannot be had. */
+  /** How datagrams are received: `dgram` if native calls are unavailable. */
   readonly transport: 'batch' | 'dgram';
   stats(): DnsStats;
   /**
-   * Answers from another table from now on, which may come with another word on whether names of others can be asked
-   * for; resolves when no worker reads the old one.
+   * Switches to another table, and RA flag if given; resolves when no worker reads the old table.
    */
   useTable(table: AnswerTable, reply?: Pick<ReplySettings, 'recursionAvailable'>): Promise<void>;
-  /** Answers what has come and stops. `timeoutMs`: how long questions for the slow path may take; 5 s by default. */
+  /** Answers received queries and stops. `timeoutMs`: how long to wait for the slow path; 5 s by default. */
   close(timeoutMs?: number): Promise<void>;
 }
 
 const socketBufferBytes = 4 * 1024 * 1024;
-/** Another free port is tried so often when TCP lacks the one that UDP was given. */
+/** Attempts to find a port that is free for both UDP and TCP. */
 const portAttempts = 8;
 const restartDelayMs = 1000;
 const releaseDelayMs = 50;
 
-/** Starts to answer on every address; rejects with an error that names the address if one cannot be had. */
+/** Starts a server; rejects with an error that names the address if one cannot be listened on. */
 export async function startDnsServer(options: DnsServerOptions): Promise<RunningDns> {
   const native = options.transport === 'dgram' ? undefined : await loadNative();
   const canRetry = options.listen.some(({ port }) => port === 0);
@@ -70,17 +69,17 @@ class DnsServer implements RunningDns {
   readonly #options: Omit<DnsServerOptions, 'table' | 'reply'>;
   readonly #native: Native | undefined;
   readonly #workerCount: number;
-  /** Several sockets have the port, so each must say that it agrees. */
+  /** Whether several sockets share a port. */
   readonly #reusePort: boolean;
   readonly #queue: SlowPathQueue;
   readonly #workers = new Set<WorkerHandle>();
   readonly #sockets: BoundSocket[] = [];
-  /** Those of this thread first, then those of each worker. */
+  /** The counters of this thread, then those of each worker. */
   readonly #counterBuffers: SharedArrayBuffer[] = [];
   readonly #counters: Counters;
   readonly #restarts = new Set<NodeJS.Timeout>();
-  /** Questions without an answer that their workers still count. */
-  readonly #unanswered: { readonly worker: WorkerHandle; readonly token: number }[] = [];
+  /** Dropped queries that their workers still count as outstanding. */
+  readonly #dropped: { readonly worker: WorkerHandle; readonly token: number }[] = [];
   #table: AnswerTable;
   #reply: ReplySettings;
   #isClosing = false;
@@ -91,7 +90,7 @@ class DnsServer implements RunningDns {
     this.#native = native;
     this.#table = table;
     this.#reply = reply;
-    // Elsewhere than on Linux sockets that share a port do not share what comes.
+    // Only Linux distributes datagrams over sockets that share a port.
     this.#workerCount = process.platform === 'linux' ? workers : 1;
     this.#reusePort = share || this.#workerCount > 1;
     this.#queue = new SlowPathQueue({ ...limits, slowPath, onError });
@@ -109,8 +108,8 @@ class DnsServer implements RunningDns {
       await this.#startWorkers(this.#workerCount);
       return;
     }
-    for (const each of this.#alone(listen)) await tryAlone(each);
-    // The first finds the ports that the others share with it.
+    for (const each of this.#exclusive(listen)) await checkUnused(each);
+    // The first worker finds the ports for all others.
     const first = this.#startWorker(0, listen);
     const ports = await first.ready;
     this.addresses = listen.map(({ address, port }, index) => ({ address, port: ports[index] ?? port }));
@@ -127,11 +126,11 @@ class DnsServer implements RunningDns {
     this.#reply = { ...this.#reply, ...reply };
     const { recursionAvailable = false } = this.#reply;
     const switched = [...this.#workers].map(async (worker) => {
-      const before = worker.table;
+      const previous = worker.table;
       const share = table.share();
       await worker.useTable(share, recursionAvailable);
-      old.unshare(before);
-      // It died meanwhile, and what takes its place has a share of its own.
+      old.unshare(previous);
+      // The worker exited in the meantime; its replacement has a share of its own.
       if (!this.#workers.has(worker)) table.unshare(share);
     });
     await Promise.all(switched);
@@ -144,7 +143,7 @@ class DnsServer implements RunningDns {
     this.#free();
   }
 
-  /** Frees what a start that failed has opened. */
+  /** Closes everything that a failed start has opened. */
   async abandon(): Promise<void> {
     this.#isClosing = true;
     await Promise.all([...this.#workers].map(async (worker) => worker.stop()));
@@ -157,11 +156,11 @@ class DnsServer implements RunningDns {
     this.#workers.clear();
   }
 
-  /** A socket for each worker; returns the address with the port that was found. */
+  /** Opens a socket for each worker; returns the address with the port. */
   #openSockets({ address, port }: ListenAddress): ListenAddress {
     const native = this.#native;
     if (native === undefined) throw new Error('bug: sockets without native calls');
-    for (const each of this.#alone([{ address, port }])) {
+    for (const each of this.#exclusive([{ address, port }])) {
       native.close(openSocket(native, { ...each, share: false, bufferBytes: 0 }).fd);
     }
     let bound = port;
@@ -174,8 +173,8 @@ class DnsServer implements RunningDns {
     return { address, port: bound };
   }
 
-  /** Who shares a port does not notice another that shares it; these must be had alone first. */
-  #alone(listen: readonly ListenAddress[]): readonly ListenAddress[] {
+  /** Addresses to bind once without SO_REUSEPORT, which fails if another process shares the port. */
+  #exclusive(listen: readonly ListenAddress[]): readonly ListenAddress[] {
     const isShared = this.#options.share === true || !this.#reusePort;
     return isShared ? [] : listen.filter(({ port }) => port !== 0);
   }
@@ -200,7 +199,7 @@ class DnsServer implements RunningDns {
     });
   }
 
-  /** Each worker takes its share of what the server as a whole may take. */
+  /** The limits of one worker. */
   #shareOf(limits: DnsLimits): DnsLimits {
     const part = (whole: number): number => Math.ceil(whole / this.#workerCount);
     return { ...limits, maxConnections: part(limits.maxConnections ?? 1024) };
@@ -208,24 +207,24 @@ class DnsServer implements RunningDns {
 
   #run(setup: WorkerSetup): WorkerHandle {
     const worker = new WorkerHandle(setup, {
-      onAsks: (packed, from) => this.#ask(packed, from),
-      onDeath: (error, dead) => this.#restart(error, dead),
+      onQueries: (packed, from) => this.#runSlowPath(packed, from),
+      onExit: (error, exited) => this.#restart(error, exited),
     });
     this.#workers.add(worker);
     return worker;
   }
 
-  /** Sockets for batches are this thread's, so queries wait in them while a worker is replaced. */
-  #restart(error: unknown, dead: WorkerHandle): void {
-    if (!this.#workers.delete(dead) || this.#isClosing) return;
-    this.#table.unshare(dead.table);
-    this.#options.onError(new Error('a DNS worker died and is started again', { cause: error }));
+  /** Restarts a worker. Sockets for batched I/O belong to this thread: queries wait in them meanwhile. */
+  #restart(error: unknown, exited: WorkerHandle): void {
+    if (!this.#workers.delete(exited) || this.#isClosing) return;
+    this.#table.unshare(exited.table);
+    this.#options.onError(new Error('DNS worker exited, restarting it', { cause: error }));
     const timer = setTimeout(() => {
       this.#restarts.delete(timer);
-      // What listened on port 0 listens on the port it had.
-      const dgram = dead.setup.dgram.length > 0 ? this.addresses : [];
+      // With port 0 the assigned port is kept.
+      const dgram = exited.setup.dgram.length > 0 ? this.addresses : [];
       const next = this.#run({
-        ...dead.setup,
+        ...exited.setup,
         table: this.#table.share(),
         reply: this.#reply,
         dgram,
@@ -236,7 +235,7 @@ class DnsServer implements RunningDns {
     this.#restarts.add(timer);
   }
 
-  #ask(packed: Uint8Array, worker: WorkerHandle): void {
+  #runSlowPath(packed: Uint8Array, worker: WorkerHandle): void {
     const started = performance.now();
     for (const { token, client, query } of unpackQueries(packed)) {
       this.#queue.add(query, client, (messages) => {
@@ -245,21 +244,21 @@ class DnsServer implements RunningDns {
         this.#counters.duration(protocol, (performance.now() - started) / 1000, 1);
         for (const [index, message] of messages.entries()) {
           this.#counters.response(protocol, (message[3] ?? 0) & 0xf, message.length);
-          worker.tell({ token, message, isLast: index === messages.length - 1 });
+          worker.reply({ token, message, isLast: index === messages.length - 1 });
         }
       });
     }
   }
 
   /**
-   * Tells a worker that there is nothing to send. Not at once: what is given up under a flood would only make room for more
-   * of it, and the bound on what a worker may have asked becomes a bound on the rate.
+   * Reports to a worker that a query gets no reply. Delayed: dropping queries at once during a flood would only admit more of
+   * them, while a delay turns the worker's limit into a rate limit.
    */
   #release(worker: WorkerHandle, token: number): void {
-    if (this.#unanswered.push({ worker, token }) > 1) return;
+    if (this.#dropped.push({ worker, token }) > 1) return;
     setTimeout(() => {
-      for (const each of this.#unanswered.splice(0)) {
-        each.worker.tell({ token: each.token, message: undefined, isLast: true });
+      for (const each of this.#dropped.splice(0)) {
+        each.worker.reply({ token: each.token, message: undefined, isLast: true });
       }
     }, releaseDelayMs);
   }

@@ -4,22 +4,22 @@ import type { RawClient } from './slow-path-messages.ts';
 import { packQuery, unpackReplies } from './slow-path-messages.ts';
 import type { ClientLimiter } from './limiter.ts';
 
-/** Called with each message for who asked, and once at the end without one if there was none. */
+/** Called with each message of a reply; without a message if the query is dropped. */
 export type OnReply = (message: Uint8Array | undefined, isLast: boolean) => void;
 
 export interface SlowPathClientOptions {
-  /** Hands packed questions to the main thread. */
+  /** Posts packed queries to the main thread. */
   readonly post: (packed: Uint8Array) => void;
-  /** How many may wait for an answer; what comes above is not asked. */
+  /** The maximum number of outstanding queries; more are dropped. */
   readonly maxOutstanding: number;
   readonly limiter: ClientLimiter | undefined;
   readonly counters: Counters;
 }
 
-/** The questions of one worker that the main thread is to answer. */
+/** The slow-path queries of one worker. */
 export class SlowPathClient {
   readonly #options: SlowPathClientOptions;
-  /** Token → who waits. */
+  /** Token → handler of its replies. */
   readonly #waiting = new Map<number, OnReply>();
   #unposted: Uint8Array[] = [];
   #nextToken = 1;
@@ -33,23 +33,23 @@ export class SlowPathClient {
     return this.#waiting.size;
   }
 
-  /** Takes a copy of a question, to be posted with the next `flush`. False: there is too much already. */
-  send(query: Uint8Array, client: RawClient, onTold: OnReply): boolean {
+  /** Copies a query, to be posted with the next `flush`. Returns false if it was dropped. */
+  send(query: Uint8Array, client: RawClient, onReply: OnReply): boolean {
     const { maxOutstanding, limiter, counters } = this.#options;
     const isAllowed = limiter === undefined || limiter.allows(clientOf(client.address), performance.now());
     if (!isAllowed || this.#waiting.size >= maxOutstanding) {
       counters.count('shed');
       return false;
     }
-    counters.count('asked');
+    counters.count('slowPath');
     const token = this.#nextToken;
     this.#nextToken = (token + 1) >>> 0;
-    this.#waiting.set(token, onTold);
+    this.#waiting.set(token, onReply);
     this.#unposted.push(packQuery(token, client, query));
     return true;
   }
 
-  /** Posts what was asked since the last time. */
+  /** Posts the queries since the last call. */
   flush(): void {
     if (this.#unposted.length === 0) return;
     const packed = concat(this.#unposted);
@@ -57,17 +57,17 @@ export class SlowPathClient {
     this.#options.post(packed);
   }
 
-  /** Takes the main thread's replies. */
+  /** Handles replies of the main thread. */
   replied(packed: Uint8Array): void {
     for (const { token, message, isLast } of unpackReplies(packed)) {
-      const onTold = this.#waiting.get(token);
+      const onReply = this.#waiting.get(token);
       if (isLast) this.#waiting.delete(token);
-      onTold?.(message, isLast);
+      onReply?.(message, isLast);
     }
     if (this.#waiting.size === 0) this.#onEmpty?.();
   }
 
-  /** Resolves when nothing waits. */
+  /** Resolves when no query is outstanding. */
   async settled(): Promise<void> {
     if (this.#waiting.size === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -76,7 +76,7 @@ export class SlowPathClient {
   }
 }
 
-/** What stands for a client: its address, an IPv6 one by its /64. */
+/** A number for a client: its address, or the /64 of an IPv6 address. */
 export function clientOf(address: Uint8Array): number {
   let client = 0;
   const bytes = address.length === 4 ? 4 : 8;

@@ -9,7 +9,7 @@ import { packQuery, packReply, unpackQueries, unpackReplies } from './slow-path-
 
 const bytes = fc.uint8Array({ maxLength: 300 });
 
-test('questions and replies survive encoding and decoding', () => {
+test('queries and replies survive a round trip', () => {
   const ask = fc.record({
     token: fc.nat(0xffff_ffff),
     protocol: fc.constantFrom('udp' as const, 'tcp' as const),

@@ -1,9 +1,9 @@
-// The messages between workers and the main thread: many queries or replies in one, as bytes, since posting is the
+// Encodes queries and replies between workers and the main thread: many in one message, as bytes, since posting is the
 // largest part of the cost.
 import { addressText } from '../../dnswire/address.ts';
 import type { QueryClient } from '../prepared.ts';
 
-/** The client of a query, with its address as bytes. */
+/** A client with its address as bytes. */
 export interface RawClient {
   readonly protocol: 'udp' | 'tcp';
   /** 4 or 16 bytes. */
@@ -11,18 +11,18 @@ export interface RawClient {
   readonly port: number;
 }
 
-/** A query for the main thread. `token`: the worker's name for it. */
+/** A query for the main thread. `token` identifies it in the worker. */
 export interface SlowPathQuery {
   readonly token: number;
   readonly client: QueryClient;
   readonly query: Uint8Array;
 }
 
-/** A reply for a client; without a message there is nothing to send. */
+/** A message of a reply; without a message the query is dropped. */
 export interface SlowPathReply {
   readonly token: number;
   readonly message: Uint8Array | undefined;
-  /** No other follows for this token. */
+  /** The last message for this token. */
   readonly isLast: boolean;
 }
 
@@ -31,7 +31,7 @@ const replyHeaderBytes = 9;
 const lastFlag = 1;
 const messageFlag = 2;
 
-/** One query as bytes. */
+/** Encodes a query. */
 export function packQuery(token: number, { protocol, address, port }: RawClient, query: Uint8Array): Uint8Array {
   const packed = new Uint8Array(queryHeaderBytes + query.length);
   const view = new DataView(packed.buffer);
@@ -45,7 +45,7 @@ export function packQuery(token: number, { protocol, address, port }: RawClient,
   return packed;
 }
 
-/** The queries in a message from a worker. */
+/** Decodes the queries in a message of a worker. */
 export function* unpackQueries(bytes: Uint8Array): Iterable<SlowPathQuery> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let at = 0; at < bytes.length;) {
@@ -58,7 +58,7 @@ export function* unpackQueries(bytes: Uint8Array): Iterable<SlowPathQuery> {
   }
 }
 
-/** One reply as bytes. */
+/** Encodes a message of a reply. */
 export function packReply({ token, message, isLast }: SlowPathReply): Uint8Array {
   const packed = new Uint8Array(replyHeaderBytes + (message?.length ?? 0));
   const view = new DataView(packed.buffer);
@@ -69,7 +69,7 @@ export function packReply({ token, message, isLast }: SlowPathReply): Uint8Array
   return packed;
 }
 
-/** The replies in a message from the main thread. */
+/** Decodes the replies in a message of the main thread. */
 export function* unpackReplies(bytes: Uint8Array): Iterable<SlowPathReply> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let at = 0; at < bytes.length;) {

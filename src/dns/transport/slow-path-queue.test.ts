@@ -6,7 +6,7 @@ import { SlowPathQueue } from './slow-path-queue.ts';
 
 const from = (address: string): QueryClient => ({ address, port: 1, protocol: 'udp' });
 
-/** A slow path that answers when told to. */
+/** A slow path whose replies the test triggers. */
 function held(): { readonly slowPath: SlowPath; readonly started: number[]; readonly finish: (which: number) => void } {
   const started: number[] = [];
   const waiting = new Map<number, () => void>();
@@ -22,7 +22,7 @@ function held(): { readonly slowPath: SlowPath; readonly started: number[]; read
 
 const settle = async (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-test('the newest that waits is next, and the oldest is given up when too many wait', async () => {
+test('runs the newest query next, and drops the oldest beyond the limit', async () => {
   const { slowPath, started, finish } = held();
   const queue = new SlowPathQueue({
     slowPath,
@@ -45,7 +45,7 @@ test('the newest that waits is next, and the oldest is given up when too many wa
   assert.equal(queue.size, 0);
 });
 
-test('one client has its share and no more, and has it again when it was answered', async () => {
+test('limits the queries of one client', async () => {
   const { slowPath, started, finish } = held();
   const queue = new SlowPathQueue({ slowPath, maxPerClient: 2, onError: (error) => assert.fail(String(error)) });
   const ignore = (): void => undefined;

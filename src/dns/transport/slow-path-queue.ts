@@ -2,13 +2,13 @@ import type { QueryClient, SlowPath } from '../prepared.ts';
 
 export interface SlowPathQueueOptions {
   readonly slowPath: SlowPath;
-  /** How many questions are worked on at once; 1024 by default. */
+  /** Concurrent queries; 1024 by default. */
   readonly maxRunning?: number;
-  /** How many wait for that; 2048 by default. The oldest is given up for a new one: its client has likely gone. */
+  /** Queued queries; 2048 by default. A new one replaces the oldest, whose client has probably timed out. */
   readonly maxWaiting?: number;
-  /** How many one address may have running and waiting; 256 by default. */
+  /** Concurrent and queued queries of one address; 256 by default. */
   readonly maxPerClient?: number;
-  /** Told what the slow path threw, which it promises not to do. */
+  /** Called with errors of the slow path, which should never reject. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -19,8 +19,8 @@ interface Waiting {
 }
 
 /**
- * Questions for the slow path, so many at a time. Under overload the newest is answered first, since the oldest will be
- * answered too late anyway, and nobody can take all the room.
+ * Runs slow-path queries with bounded concurrency. Under overload the newest is next, since replies to the oldest would be
+ * too late anyway, and no client can take all capacity.
  */
 export class SlowPathQueue {
   readonly #slowPath: SlowPath;
@@ -29,10 +29,10 @@ export class SlowPathQueue {
   readonly #maxPerClient: number;
   readonly #onError: (error: unknown) => void;
   readonly #waiting: Waiting[] = [];
-  /** Address → how many it has running and waiting. */
+  /** Address → its concurrent and queued queries. */
   readonly #clients = new Map<string, number>();
   #running = 0;
-  /** Questions given up without an answer. */
+  /** Number of dropped queries. */
   dropped = 0;
 
   constructor({ slowPath, maxRunning = 1024, maxWaiting = 2048, maxPerClient = 256, onError }: SlowPathQueueOptions) {
@@ -47,26 +47,26 @@ export class SlowPathQueue {
     return this.#running + this.#waiting.length;
   }
 
-  /** Has a question answered; `done` is called once, with no messages if it is given up. */
+  /** Adds a query; `done` is called once, without messages if it is dropped. */
   add(query: Uint8Array, client: QueryClient, done: (messages: readonly Uint8Array[]) => void): void {
-    const mine = this.#clients.get(client.address) ?? 0;
-    if (mine >= this.#maxPerClient) return this.#drop(done);
-    this.#clients.set(client.address, mine + 1);
+    const ofClient = this.#clients.get(client.address) ?? 0;
+    if (ofClient >= this.#maxPerClient) return this.#drop(done);
+    this.#clients.set(client.address, ofClient + 1);
     const waiting = { query, client, done };
     if (this.#running < this.#maxRunning) return this.#start(waiting);
     this.#waiting.push(waiting);
     const oldest = this.#waiting.length > this.#maxWaiting ? this.#waiting.shift() : undefined;
     if (oldest === undefined) return;
-    this.#leave(oldest.client);
+    this.#release(oldest.client);
     this.#drop(oldest.done);
   }
 
   #start({ query, client, done }: Waiting): void {
     this.#running++;
-    // Nobody waits for this promise: it ends in `done`, whatever happens.
+    // Not awaited: `#run` never rejects.
     void this.#run(query, client).then((messages) => {
       this.#running--;
-      this.#leave(client);
+      this.#release(client);
       done(messages);
       const next = this.#waiting.pop();
       if (next !== undefined) this.#start(next);
@@ -82,7 +82,7 @@ export class SlowPathQueue {
     }
   }
 
-  #leave({ address }: QueryClient): void {
+  #release({ address }: QueryClient): void {
     const left = (this.#clients.get(address) ?? 1) - 1;
     if (left === 0) this.#clients.delete(address);
     else this.#clients.set(address, left);

@@ -18,7 +18,7 @@ function asked(bytes: Uint8Array): QueryName {
   return name;
 }
 
-/** How many addresses a table says a name has; undefined: no such name. */
+/** The number of addresses of a name in a table; undefined: no such name. */
 function addresses(reader: TableReader, name: string): number | undefined {
   const bytes = wire(name);
   const block = reader.find(asked(bytes));
@@ -28,7 +28,7 @@ function addresses(reader: TableReader, name: string): number | undefined {
   return answers === 0 ? 0 : reader.halves[((block + nameBytes + bytes.length + 1) >> 1) + 1];
 }
 
-test('a table holds what a map would hold, whatever is put and deleted', () => {
+test('equals a map after random puts and deletes', () => {
   const name = fc.integer({ min: 0, max: 400 }).map((number) => `n${number}.svc.cluster.local`);
   const step = fc.oneof(
     fc.record({ name, addresses: fc.integer({ min: 0, max: 40 }) }),
@@ -56,7 +56,7 @@ test('a table holds what a map would hold, whatever is put and deleted', () => {
   );
 });
 
-test('what is replaced stays as it was until its reader is done, and is used again then', () => {
+test('reuses a replaced block only after its readers have finished', () => {
   const table = new AnswerTable();
   const reader = new TableReader(table.share());
   table.put(named('web.cluster.local', 1));
@@ -99,12 +99,12 @@ test('a reader sees names that were put after its table grew', () => {
   assert.equal(addresses(reader, 's0.cluster.local'), 1);
 });
 
-test('bad input is refused with what is wrong, and leaves the table as it was', () => {
+test('rejects invalid input without changing the table', () => {
   const table = new AnswerTable({ maxBytes: 1024 * 1024 });
-  assert.throws(() => table.put(named(`${'x'.repeat(64)}.cluster.local`)), /is no domain name/);
+  assert.throws(() => table.put(named(`${'x'.repeat(64)}.cluster.local`)), /is not a domain name/);
   assert.throws(() => {
     for (let index = 0; ; index++) table.put(named(`s${index}.cluster.local`));
-  }, /the DNS table is full/);
+  }, /the DNS table reached its limit/);
   const reader = new TableReader(table.share());
   assert.equal(addresses(reader, 's0.cluster.local'), 1);
   table.delete('s0.cluster.local');
@@ -114,7 +114,7 @@ test('bad input is refused with what is wrong, and leaves the table as it was', 
 
 const zonedName = (name: string): ReturnType<typeof named> => ({ ...named(name), zone: 'other' });
 
-test('there are at most 64 readers, and room again for each that leaves', () => {
+test('has at most 64 readers at a time', () => {
   const table = new AnswerTable();
   table.putZone(zone(1));
   const shares = Array.from({ length: 64 }, () => table.share());
@@ -125,7 +125,7 @@ test('there are at most 64 readers, and room again for each that leaves', () => 
   assert.equal(table.share().reader, first.reader);
 });
 
-test("a share of another table is not taken back: its number is somebody else's here", () => {
+test('ignores unshare of a share of another table', () => {
   const one = new AnswerTable();
   const other = new AnswerTable();
   const share = one.share();

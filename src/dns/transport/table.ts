@@ -25,11 +25,11 @@ import { slotTag, TableReader } from './lookup.ts';
 import { nameBlockBytes, writeName } from './name-block.ts';
 import { encodeZone, writeZone } from './zone-block.ts';
 
-/** Where a reader's word is. */
+/** The index of a reader's epoch. */
 const epochWord = (reader: number): number => readerWord + reader * readerStride;
 const smallestBucket = 8;
 
-/** How full a table is. */
+/** The usage of a table. */
 export interface TableSize {
   readonly names: number;
   readonly zones: number;
@@ -38,24 +38,24 @@ export interface TableSize {
 }
 
 /**
- * Prepared answers in memory that all workers read while this thread changes it. A reader finds a name as it was before
- * a change or as it is after, since one store of one word makes the difference.
+ * Prepared answers in shared memory that workers read while this thread changes it. A reader finds a name either before or
+ * after a change, since a single store publishes it.
  */
 export class AnswerTable implements AnswerSink {
   readonly #arena: Arena;
-  /** Finds what is there, for this thread, which needs no epoch since it alone changes anything. */
+  /** Finds blocks for this thread, which needs no epoch since it alone changes them. */
   readonly #reader: TableReader;
-  /** The name that is being put or deleted. */
-  readonly #asked = new QueryName();
-  /** Apex → number, kept as long as the table since names carry it. */
+  /** The name being put or deleted. */
+  readonly #name = new QueryName();
+  /** Apex → number, which never changes since names contain it. */
   readonly #zones = new Map<Name, number>();
-  /** By bucket: slots that are not empty, and those of them that hold a name. */
+  /** Per bucket: slots that are not empty, and slots with a name. */
   readonly #filled = new Uint32Array(buckets);
   readonly #live = new Uint32Array(buckets);
   readonly #readers = new Set<number>();
   #names = 0;
 
-  /** `maxBytes`: how large it may become at most. */
+  /** `maxBytes`: the maximum size. */
   constructor(options: { readonly maxBytes?: number } = {}) {
     this.#arena = new Arena(options.maxBytes);
     const seed = randomBytes(8);
@@ -69,7 +69,7 @@ export class AnswerTable implements AnswerSink {
     return { names: this.#names, zones: this.#zones.size, usedBytes, heldBytes };
   }
 
-  /** What one more thread needs to read it. */
+  /** Registers a reader. */
   share(): TableShare {
     for (let reader = 0; reader < maxReaders; reader++) {
       if (this.#readers.has(reader)) continue;
@@ -79,7 +79,7 @@ export class AnswerTable implements AnswerSink {
     throw new Error(`a DNS table has at most ${maxReaders} readers: start fewer workers`);
   }
 
-  /** The thread with this share has ended, or reads another table. A share of another table is none of this one's. */
+  /** Removes a reader, unless the share is of another table. */
   unshare({ buffer, reader }: TableShare): void {
     if (buffer !== this.#arena.buffer) return;
     this.#readers.delete(reader);
@@ -110,13 +110,13 @@ export class AnswerTable implements AnswerSink {
   put(prepared: PreparedName): void {
     const name = wireName(prepared.name);
     const slot = this.#slotOf(name);
-    const hash = this.#asked.hash(0);
+    const hash = this.#name.hash(0);
     const arena = this.#arena;
     const zone = this.#zoneNumber(prepared.zone);
     const units = Math.ceil(nameBlockBytes(name, prepared.answers) / unitBytes);
     const offset = arena.allocate(units);
     writeName(arena, offset * unitBytes, { prepared, name, hash, zone, units });
-    const depth = this.#asked.labels;
+    const depth = this.#name.labels;
     if (depth > (arena.words[headerWords.depth] ?? 0)) Atomics.store(arena.words, headerWords.depth, depth);
     const slotValue = (slotTag(hash) << tagShift) | offset | 0;
     if (slot === undefined) this.#insert(hash, slotValue);
@@ -127,7 +127,7 @@ export class AnswerTable implements AnswerSink {
     const slot = this.#slotOf(wireName(nameText));
     if (slot === undefined) return;
     this.#replace(slot, tombstone);
-    const bucket = this.#asked.hash(0) >>> (32 - bucketBits);
+    const bucket = this.#name.hash(0) >>> (32 - bucketBits);
     this.#live[bucket] = (this.#live[bucket] ?? 0) - 1;
     this.#names--;
   }
@@ -142,7 +142,7 @@ export class AnswerTable implements AnswerSink {
     return number;
   }
 
-  /** The serial alone changes often; readers load it in one go, so it can be stored in place. */
+  /** The serial changes most often; readers load it atomically, so it is changed in place. */
   #changeSerial(zone: number, encoded: Uint8Array, serial: number): boolean {
     const { bytes, words } = this.#arena;
     const start = zone * unitBytes;
@@ -155,12 +155,12 @@ export class AnswerTable implements AnswerSink {
     this.#arena.retire(offset, this.#arena.words[offset * (unitBytes / 4) + 2] ?? 0);
   }
 
-  /** The word that points to the block of a name; the name's hash is known from then on. */
+  /** The index of the slot of a name; also sets the hash of `#name`. */
   #slotOf(name: Uint8Array): number | undefined {
-    this.#asked.read(name, 0, name.length);
-    const block = this.#reader.find(this.#asked);
+    this.#name.read(name, 0, name.length);
+    const block = this.#reader.find(this.#name);
     if (block === 0) return undefined;
-    const hash = this.#asked.hash(0);
+    const hash = this.#name.hash(0);
     const { base, mask } = this.#bucket(hash);
     let at = hash & mask;
     while (((this.#arena.words[base + at] ?? 0) & unitMask) * unitBytes !== block) at = (at + 1) & mask;
@@ -185,7 +185,7 @@ export class AnswerTable implements AnswerSink {
     const slots = word === 0 ? 0 : 1 << (word >>> tagShift);
     if (((this.#filled[bucket] ?? 0) + 1) * 2 > slots) this.#rebuild(bucket);
     const { base, mask } = this.#bucket(hash);
-    // A tombstone stays one: two stores would be needed to move a name, and a reader could see it twice or never.
+    // Tombstones are not reused: moving a name would take two stores, and a reader could see it twice or not at all.
     let at = hash & mask;
     while (this.#arena.words[base + at] !== 0) at = (at + 1) & mask;
     Atomics.store(this.#arena.words, base + at, value);
@@ -194,7 +194,7 @@ export class AnswerTable implements AnswerSink {
     this.#names++;
   }
 
-  /** New slots for a bucket, a quarter to half filled and without tombstones, in the place of the old. */
+  /** Replaces the slots of a bucket by new ones, without tombstones and a quarter to half full. */
   #rebuild(bucket: number): void {
     const arena = this.#arena;
     const old = arena.words[bucketWord + bucket] ?? 0;
@@ -222,6 +222,6 @@ export class AnswerTable implements AnswerSink {
 
 function wireName(name: Name): Uint8Array {
   const wire = encodeName(name);
-  if (wire === undefined) throw new TypeError(`"${name}" is no domain name: it cannot be answered for`);
+  if (wire === undefined) throw new TypeError(`"${name}" is not a domain name`);
   return wire;
 }

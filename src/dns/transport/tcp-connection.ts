@@ -1,30 +1,29 @@
 import type { Socket } from 'node:net';
 
 import { clientAddressBytes } from '../../dnswire/address.ts';
-import { ask } from './answerer.ts';
-import type { WorkerContext } from './listener.ts';
-import type { ClientAddresses } from './responder.ts';
+import { toSlowPath } from './answerer.ts';
+import type { WorkerContext, ClientAddresses } from './responder.ts';
 
-/** A query over TCP that is longer is not one we could answer. */
+/** Longer queries close the connection. */
 const maxQueryBytes = 8192;
 const lengthBytes = 2;
 const maxMessageBytes = 65_535;
-/** Replies to queries that came together are written together, up to this much. */
+/** Replies to pipelined queries are written together up to this size. */
 const outBytes = 2 * (maxMessageBytes + lengthBytes);
 
-/** Where replies are put together; one for all connections of a thread, since each uses it only while it runs. */
+/** The buffer for replies; all connections of a thread share it, since none keeps it across turns. */
 export const makeOutBuffer = (): Uint8Array => new Uint8Array(outBytes);
 
 export interface ConnectionOptions {
   readonly context: WorkerContext;
   readonly out: Uint8Array;
-  /** How many questions may wait for the main thread; then nothing more is read. */
+  /** Outstanding slow-path queries; with more the socket is not read. */
   readonly maxOutstanding: number;
 }
 
-/** One client's connection: queries come one behind the other, and replies go out in the order they are ready. */
+/** A connection of a client: pipelined queries, replies in the order in which they are ready. */
 export class TcpConnection implements ClientAddresses {
-  /** When the last whole query came or the last reply went; a client that sends a byte now and then does not move it. */
+  /** Time of the last complete query or reply; single bytes do not count. */
   lastActiveMs: number = performance.now();
   readonly address: string;
   readonly #socket: Socket;
@@ -33,7 +32,7 @@ export class TcpConnection implements ClientAddresses {
   readonly #maxOutstanding: number;
   readonly #isInet6: boolean;
   readonly #port: number;
-  /** The beginning of a query whose rest has not come. */
+  /** The first part of an incomplete query. */
   #rest: Buffer | undefined;
   #outstanding = 0;
   #isEnding = false;
@@ -46,19 +45,19 @@ export class TcpConnection implements ClientAddresses {
     this.address = socket.remoteAddress ?? '';
     this.#port = socket.remotePort ?? 0;
     this.#isInet6 = socket.remoteFamily === 'IPv6';
-    // Without an encoding chunks are never text.
-    socket.on('data', (chunk) => typeof chunk === 'string' || this.#take(chunk));
-    socket.on('drain', () => this.#goOn());
-    // The client may have sent all its questions before it half-closed; they are answered first.
+    // Chunks are buffers: no encoding is set.
+    socket.on('data', (chunk) => typeof chunk === 'string' || this.#receive(chunk));
+    socket.on('drain', () => this.#resume());
+    // After a half-close the queries received so far are answered.
     socket.on('end', () => this.end());
   }
 
-  /** Nothing waits: the client could be told goodbye. */
+  /** Whether nothing is outstanding, so that the connection may be closed. */
   get isIdle(): boolean {
     return this.#outstanding === 0 && this.#socket.writableLength === 0;
   }
 
-  /** We owe it an answer that is being worked on. */
+  /** Whether the client waits for the slow path. */
   get isWaiting(): boolean {
     return this.#outstanding > 0 && this.#socket.writableLength === 0;
   }
@@ -67,7 +66,7 @@ export class TcpConnection implements ClientAddresses {
     return this.address;
   }
 
-  /** Closes when what waits has been answered. */
+  /** Closes the connection when all outstanding queries are answered. */
   end(): void {
     this.#isEnding = true;
     if (this.#outstanding === 0) this.#socket.end();
@@ -77,7 +76,7 @@ export class TcpConnection implements ClientAddresses {
     this.#socket.destroy();
   }
 
-  #take(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
     const { responder, slowPath } = this.#context;
     const started = performance.now();
@@ -109,28 +108,28 @@ export class TcpConnection implements ClientAddresses {
     this.#write(end);
     if (replies > 0) responder.counters.duration(1, (performance.now() - started) / 1000, replies);
     slowPath.flush();
-    this.#holdBack();
+    this.#pauseIfFull();
   }
 
   #respond(bytes: Buffer, start: number, length: number, at: number): number {
     const { responder, slowPath } = this.#context;
     const made = responder.respond(bytes, start, length, this.#out, at, this.#isInet6, false, this, 0);
-    if (made !== ask) return made;
+    if (made !== toSlowPath) return made;
     const client = { protocol: 'tcp', address: clientAddressBytes(this.address), port: this.#port } as const;
-    const isAsked = slowPath.send(bytes.subarray(start, start + length), client, (message, isLast) =>
-      this.#told(message, isLast),
+    const isSent = slowPath.send(bytes.subarray(start, start + length), client, (message, isLast) =>
+      this.#replied(message, isLast),
     );
-    if (isAsked) this.#outstanding++;
+    if (isSent) this.#outstanding++;
     return 0;
   }
 
-  /** Writes what is in the buffer, which can be used again then; returns where the next reply goes. */
+  /** Writes the buffer to the socket; returns the offset of the next reply. */
   #write(end: number): number {
     if (end > 0 && this.#socket.writable) this.#socket.write(Buffer.from(this.#out.subarray(0, end)));
     return 0;
   }
 
-  #told(message: Uint8Array | undefined, isLast: boolean): void {
+  #replied(message: Uint8Array | undefined, isLast: boolean): void {
     if (message !== undefined && this.#socket.writable) {
       const framed = Buffer.allocUnsafe(lengthBytes + message.length);
       framed.writeUInt16BE(message.length);
@@ -141,15 +140,15 @@ export class TcpConnection implements ClientAddresses {
     if (!isLast) return;
     this.#outstanding--;
     if (this.#isEnding && this.#outstanding === 0) this.#socket.end();
-    else this.#goOn();
+    else this.#resume();
   }
 
-  /** Who does not read its replies, or asks faster than we know, is not read from. */
-  #holdBack(): void {
+  /** Pauses reading while the client does not read replies or has too many outstanding queries. */
+  #pauseIfFull(): void {
     if (this.#socket.writableNeedDrain || this.#outstanding >= this.#maxOutstanding) this.#socket.pause();
   }
 
-  #goOn(): void {
+  #resume(): void {
     const isFree = !this.#socket.writableNeedDrain && this.#outstanding < this.#maxOutstanding;
     if (isFree && this.#socket.isPaused()) this.#socket.resume();
   }

@@ -21,7 +21,7 @@ const outside = query('example.org');
 interface Listening extends AsyncDisposable {
   readonly at: ListenAddress;
   readonly listener: TcpListener;
-  /** Tokens of what was asked, in order, and the way to answer them. */
+  /** Tokens of slow-path queries in order, and a function to reply to them. */
   readonly asked: number[];
   readonly tell: (token: number, messages: readonly Uint8Array[]) => void;
 }
@@ -66,7 +66,7 @@ async function until(isTrue: () => boolean): Promise<void> {
 
 const idOf = (reply: Uint8Array | undefined): number => (reply === undefined ? -1 : (decode(reply).id ?? -1));
 
-test('queries may come in pieces of any size', async () => {
+test('accepts queries in pieces of any size', async () => {
   await using server = await listen();
   using client = new TcpClient(server.at);
   const bytes = Buffer.concat([framed(web, 1), framed(many, 2), framed(web, 3)]);
@@ -77,7 +77,7 @@ test('queries may come in pieces of any size', async () => {
   assert.deepEqual([idOf(await client.next()), idOf(await client.next()), idOf(await client.next())], [1, 2, 3]);
 });
 
-test('1000 queries in one write are answered in order, with whole answers', async () => {
+test('answers 1000 pipelined queries in order', async () => {
   await using server = await listen();
   using client = new TcpClient(server.at);
   client.socket.write(Buffer.concat(Array.from({ length: 1000 }, (_, id) => framed(many, id))));
@@ -88,7 +88,7 @@ test('1000 queries in one write are answered in order, with whole answers', asyn
   }
 });
 
-test('a reply that is ready does not wait for one that is not; a transfer is several messages', async () => {
+test('sends replies as they are ready, and several messages for a transfer', async () => {
   await using server = await listen();
   using client = new TcpClient(server.at);
   client.socket.write(Buffer.concat([framed(outside, 1), framed(outside, 2), framed(web, 3)]));
@@ -101,7 +101,7 @@ test('a reply that is ready does not wait for one that is not; a transfer is sev
   assert.deepEqual([idOf(await client.next()), idOf(await client.next()), idOf(await client.next())], [2, 22, 1]);
 });
 
-test('a client that has said all it wants still gets its replies, then the connection closes', async () => {
+test('answers all queries after a half-close, then closes', async () => {
   await using server = await listen();
   using client = new TcpClient(server.at);
   client.socket.end(Buffer.concat([framed(web, 1), framed(outside, 2)]));
@@ -112,7 +112,7 @@ test('a client that has said all it wants still gets its replies, then the conne
   assert.equal(await client.next(), undefined);
 });
 
-test('who sends nothing, or a query without an end, is closed', async () => {
+test('closes a connection without a complete query', async () => {
   await using server = await listen({ idleMs: 80 });
   using silent = new TcpClient(server.at);
   using slow = new TcpClient(server.at);
@@ -123,7 +123,7 @@ test('who sends nothing, or a query without an end, is closed', async () => {
   clearInterval(dripping);
 });
 
-test('who does not read is held back, then closed', async () => {
+test('pauses, then closes a connection with unread replies', async () => {
   await using server = await listen({ idleMs: 200 });
   using client = new TcpClient(server.at);
   client.socket.pause();
@@ -139,7 +139,7 @@ test('who does not read is held back, then closed', async () => {
   assert.ok(client.socket.destroyed || client.socket.errored !== null, 'it was closed');
 });
 
-test('a connection may have so many questions waiting; what comes after waits unread', async () => {
+test('stops reading beyond the limit of outstanding queries', async () => {
   await using server = await listen({ maxOutstanding: 4 });
   using client = new TcpClient(server.at);
   for (let id = 0; id < 20; id++) {
@@ -154,7 +154,7 @@ test('a connection may have so many questions waiting; what comes after waits un
   }
 });
 
-test('one client cannot have all connections, and the idlest makes room for another', async () => {
+test('limits connections per client, and closes the connection idle longest', async () => {
   await using server = await listen({ maxConnections: 3, maxConnectionsPerClient: 100 });
   const clients = [];
   for (let index = 0; index < 4; index++) {
@@ -177,7 +177,7 @@ test('one client cannot have all connections, and the idlest makes room for anot
   assert.equal(await second.next(), undefined);
 });
 
-test('what is no query, or is too long for one, does no harm', async () => {
+test('survives malformed and oversized queries', async () => {
   await using server = await listen();
   using long = new TcpClient(server.at);
   long.socket.on('error', () => undefined);

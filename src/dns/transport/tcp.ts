@@ -4,19 +4,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { systemClock } from '../../client/clock.ts';
 import { setInterval } from '../../machine/timers.ts';
-import type { Listener, WorkerContext } from './listener.ts';
+import type { Listener, WorkerContext } from './responder.ts';
 import { listenError } from './native.ts';
 import { makeOutBuffer, TcpConnection } from './tcp-connection.ts';
 import { codeOf } from './udp-dgram.ts';
 
 export interface TcpLimits {
-  /** Connections at once; 1024 by default. Above that the one that has been idle longest is closed. */
+  /** Open connections; 1024 by default. Above that the connection idle longest is closed. */
   readonly maxConnections?: number;
-  /** Connections of one address; 64 by default. */
+  /** Open connections of one address; 64 by default. */
   readonly maxConnectionsPerClient?: number;
-  /** Questions of one connection that may wait for the slow path; 64 by default. */
+  /** Outstanding slow-path queries of one connection; 64 by default. */
   readonly maxOutstanding?: number;
-  /** How long a connection may be without a whole query, or with replies that are not read; 10 s by default. */
+  /** How long a connection may be without a complete query, or with unread replies; 10 s by default. */
   readonly idleMs?: number;
 }
 
@@ -28,10 +28,10 @@ export interface TcpOptions {
   readonly limits?: TcpLimits;
 }
 
-/** How often idle connections are looked for, as a part of how long they may be. */
+/** Checks for idle connections per idle timeout. */
 const sweepsPerIdle = 4;
-/** How long clients get to read their last replies. */
-const farewellMs = 500;
+/** How long clients may read their last replies. */
+const lingerMs = 500;
 
 /** Answers queries over TCP (RFC 7766). */
 export class TcpListener implements Listener {
@@ -42,7 +42,7 @@ export class TcpListener implements Listener {
   readonly #maxOutstanding: number;
   readonly #idleMs: number;
   readonly #out = makeOutBuffer();
-  /** In the order in which they were accepted. */
+  /** In the order of acceptance. */
   readonly #connections = new Set<TcpConnection>();
   /** Address → its connections. */
   readonly #clients = new Map<string, number>();
@@ -65,7 +65,7 @@ export class TcpListener implements Listener {
     const server = listener.#server;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.once('error', reject);
-    // Node's own test for IPv6 is a pattern that takes a thread tens of milliseconds to compile.
+    // Without `ipv6Only` Node compiles a regular expression for addresses, which takes tens of milliseconds per thread.
     server.listen({ host: address, port, reusePort, ipv6Only: address.includes(':'), backlog: 512 }, resolve);
     try {
       await promise;
@@ -74,7 +74,7 @@ export class TcpListener implements Listener {
       throw listenError(codeOf(error), { address, port });
     }
     server.removeAllListeners('error');
-    // Accepting can fail when descriptors run out; the next attempt may not.
+    // Accepting may fail if descriptors run out.
     server.on('error', () => listener.#context.responder.counters.count('refusedConnections'));
     return listener;
   }
@@ -87,7 +87,7 @@ export class TcpListener implements Listener {
   async drain(): Promise<void> {
     this.#server.close();
     for (const connection of this.#connections) connection.end();
-    const deadline = performance.now() + farewellMs;
+    const deadline = performance.now() + lingerMs;
     while (this.#connections.size > 0 && performance.now() < deadline) await delay(5);
   }
 
@@ -100,25 +100,25 @@ export class TcpListener implements Listener {
   #accept(socket: Socket): void {
     const { counters } = this.#context.responder;
     const address = socket.remoteAddress ?? '';
-    const mine = this.#clients.get(address) ?? 0;
-    const isRefused = address === '' || mine >= this.#maxPerClient || !this.#makeRoom();
+    const ofClient = this.#clients.get(address) ?? 0;
+    const isRefused = address === '' || ofClient >= this.#maxPerClient || !this.#makeRoom();
     if (isRefused) {
       counters.count('refusedConnections');
       socket.destroy();
       return;
     }
-    this.#clients.set(address, mine + 1);
+    this.#clients.set(address, ofClient + 1);
     const options = { context: this.#context, out: this.#out, maxOutstanding: this.#maxOutstanding };
     const connection = new TcpConnection(socket, options);
     this.#connections.add(connection);
     counters.count('accepted');
     counters.count('connections');
-    // A reset is how many clients say goodbye.
+    // Many clients end connections with a reset.
     socket.on('error', () => socket.destroy());
-    socket.once('close', () => this.#forget(connection));
+    socket.once('close', () => this.#remove(connection));
   }
 
-  #forget(connection: TcpConnection): void {
+  #remove(connection: TcpConnection): void {
     this.#connections.delete(connection);
     this.#context.responder.counters.count('connections', -1);
     const left = (this.#clients.get(connection.address) ?? 1) - 1;
@@ -126,7 +126,7 @@ export class TcpListener implements Listener {
     else this.#clients.set(connection.address, left);
   }
 
-  /** Whether there is room for one more, which there is if one has nothing to do (RFC 7766 §6.2.3). */
+  /** Whether another connection is possible, closing an idle one if necessary (RFC 7766 §6.2.3). */
   #makeRoom(): boolean {
     if (this.#connections.size < this.#maxConnections) return true;
     let idlest: TcpConnection | undefined;
@@ -135,15 +135,15 @@ export class TcpListener implements Listener {
     }
     if (idlest === undefined) return false;
     idlest.destroy();
-    // It leaves the set only when its socket has closed, which is soon enough for the others but not for this count.
+    // Its `close` event comes too late for this check.
     this.#connections.delete(idlest);
     return true;
   }
 
-  /** Closes who says nothing, sends a query without an end, or does not read what it asked for. */
+  /** Closes connections without a complete query or with unread replies. */
   #closeIdle(): void {
     const oldest = performance.now() - this.#idleMs;
-    // What clients sent while this process was paused has not been read yet.
+    // Data that arrived while this process was paused is not read yet.
     if (systemClock.resumedAt() > oldest) return;
     for (const connection of this.#connections) {
       if (connection.lastActiveMs >= oldest || connection.isWaiting) continue;

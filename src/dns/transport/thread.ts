@@ -2,22 +2,22 @@ import type { Worker } from 'node:worker_threads';
 
 import { startThread } from '../../machine/thread.ts';
 
-/** A worker makes next to no garbage. */
+/** Workers allocate almost nothing. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 };
 
 const program = new URL('./worker.ts', import.meta.url);
-/** Threads whose program is loaded, for those who need one next. */
+/** Threads that have loaded their program and wait for a setup message. */
 const spare: Worker[] = [];
 
 /**
- * Starts threads for servers to come: to load their program takes longer than anything else about them, and can be done
- * while the rest of a process starts. A thread that nobody takes keeps no process running.
+ * Starts threads for servers that start later: loading their program takes longest, and can overlap with the rest of the
+ * start-up. Unused threads do not keep the process running.
  */
 export function prestartThreads(count: number): void {
   for (let index = 0; index < count; index++) {
     const thread = startThread(program, { resourceLimits });
     thread.unref();
-    // Whoever takes it hears of its end; until then it is only not there.
+    // Removes a thread that exits before it is used.
     thread.once('exit', () => {
       const at = spare.indexOf(thread);
       if (at !== -1) spare.splice(at, 1);
@@ -27,7 +27,7 @@ export function prestartThreads(count: number): void {
   }
 }
 
-/** A thread with the program of a worker; it waits for a message that says what to do. */
+/** Takes a thread with the program of a worker; it waits for a setup message. */
 export function takeThread(): Worker {
   const thread = spare.shift() ?? startThread(program, { resourceLimits });
   thread.ref();

@@ -1,22 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { ask } from './answerer.ts';
-import type { Listener, WorkerContext } from './listener.ts';
+import { toSlowPath } from './answerer.ts';
+import type { Listener, WorkerContext } from './responder.ts';
 import type { BoundSocket, Native, SocketWatch } from './native.ts';
 import { BatchSocket } from './udp-batch.ts';
 
-/** How many batches are answered before the event loop has its turn. */
+/** Batches per turn of the event loop. */
 const batchesPerTurn = 16;
-/** A batch with fewer came as fast as it was answered; then it is cheaper to wait than to look for more. */
-const fullEnough = 8;
-/** A datagram may be on its way to a socket that was just left out of its group. */
+/** After a smaller batch, waiting for the next event is cheaper than another call. */
+const minFullBatch = 8;
+/** Datagrams may still be on their way to a socket that has just left its group. */
 const quietMs = 5;
 
-/** Answers datagrams in batches on a socket that the main thread opened. */
+/** Answers datagrams in batches, on a socket that the main thread opened. */
 export class UdpBatchListener implements Listener {
   readonly #socket: BatchSocket;
   readonly #context: WorkerContext;
-  /** Kept, since the watch ends when it is collected. */
+  /** Referenced, since garbage collection would end the watch. */
   readonly #watch: SocketWatch;
 
   constructor(native: Native, socket: BoundSocket, context: WorkerContext) {
@@ -38,10 +38,10 @@ export class UdpBatchListener implements Listener {
   }
 
   #turn(): void {
-    for (let batches = 0; batches < batchesPerTurn; batches++) if (this.#batch() < fullEnough) return;
+    for (let batches = 0; batches < batchesPerTurn; batches++) if (this.#batch() < minFullBatch) return;
   }
 
-  /** Answers what one call receives; returns how much that was. */
+  /** Receives and answers a batch; returns its size. */
   #batch(): number {
     const socket = this.#socket;
     const received = socket.receive();
@@ -57,8 +57,8 @@ export class UdpBatchListener implements Listener {
       const at = replied * replyStride;
       const bytes = socket.queryLength(index);
       const made = responder.respond(queries, start, bytes, replies, at, isInet6, true, socket, index);
-      if (made === ask) {
-        this.#ask(index, start, bytes);
+      if (made === toSlowPath) {
+        this.#toSlowPath(index, start, bytes);
         continue;
       }
       const length = responder.limit(socket.clientHash(index), started, replies, at, made);
@@ -73,7 +73,7 @@ export class UdpBatchListener implements Listener {
     return received;
   }
 
-  #ask(index: number, start: number, length: number): void {
+  #toSlowPath(index: number, start: number, length: number): void {
     const socket = this.#socket;
     const peer = socket.peer(index);
     this.#context.slowPath.send(socket.queries.subarray(start, start + length), socket.client(index), (message) => {

@@ -5,19 +5,19 @@ import type { BoundSocket, Native } from './native.ts';
 import { encodeSocketAddress, families, socketAddressBytes } from './native.ts';
 import type { ClientAddresses } from './responder.ts';
 
-// Layout of the kernel's structures on 64-bit Linux, in bytes.
+// Sizes and offsets in the kernel's structures on 64-bit Linux, in bytes.
 const messageHeader = { size: 64, name: 0, nameLength: 8, vector: 16, vectors: 24, control: 32, controlLength: 40, flags: 48, length: 56 }; // prettier-ignore
 const vectorBytes = 16;
 
-/** How many datagrams one call receives or sends. More make no difference: the call is 3 % of the cost by then. */
+/** Datagrams per call. Larger batches gain nothing: the call is 3 % of the cost. */
 const batchSize = 64;
-/** A query longer than this is none of ours. */
+/** Longer queries are ignored. */
 const queryBytes = 2048;
 const replyBytes = maxUdpReplyBytes + 48;
 const nameBytes = 32;
-/** Room for one control message that says to which local address a datagram was sent. */
+/** The size of a control message with the local address of a datagram. */
 const controlBytes = 48;
-/** Where, in that control message, the number of the interface is on IPv4. */
+/** The offset of the interface index in that control message for IPv4. */
 const interfaceOffset = 16;
 
 const dontWait = 0x40;
@@ -27,22 +27,22 @@ const writable = 4;
 const sendWaitMs = 5;
 
 /**
- * A datagram socket that receives and sends many at a time. The structures for the kernel are made once, in one buffer,
- * with real pointers; a batch then costs two calls and touches only lengths.
+ * A datagram socket with batched I/O. The kernel's structures are created once, in one buffer, with real pointers; a batch
+ * then costs two calls and changes only lengths.
  */
 export class BatchSocket implements ClientAddresses {
   /** Queries: the i-th is at `i * queryStride`. */
   readonly queries: Uint8Array;
   readonly queryStride: number = queryBytes;
-  /** Replies: the i-th to be sent is at `i * replyStride`. */
+  /** Replies: the i-th is at `i * replyStride`. */
   readonly replies: Uint8Array;
   readonly replyStride: number = replyBytes;
-  /** Replies that the system would not send. */
+  /** Number of replies that could not be sent. */
   unsent = 0;
   readonly #native: Native;
   readonly #socket: BoundSocket;
   readonly #addressLength: number;
-  /** Kept alive: the kernel writes to it. */
+  /** Referenced, since the kernel writes to it. */
   readonly #memory: Buffer;
   readonly #words: Uint32Array;
   readonly #longs: BigUint64Array;
@@ -55,7 +55,7 @@ export class BatchSocket implements ClientAddresses {
   readonly #sendVectorsStart: number;
   readonly #namePointers: readonly bigint[];
   readonly #controlPointers: readonly bigint[];
-  /** Reply → the query whose address it has now. */
+  /** Reply → the query whose address its header has. */
   readonly #addressed = new Uint8Array(batchSize);
   readonly #pollEntry = new Uint8Array(8);
 
@@ -96,7 +96,7 @@ export class BatchSocket implements ClientAddresses {
     new DataView(this.#pollEntry.buffer).setInt16(4, writable, true);
   }
 
-  /** Fills an array of message headers and their vectors, as they stay. */
+  /** Initializes an array of message headers and their vectors. */
   #prepare(headers: number, vectors: number, data: readonly bigint[], dataBytes: number): void {
     const base = this.#receiveAddress - BigInt(this.#receiveStart);
     for (const [index, pointer] of data.entries()) {
@@ -120,8 +120,8 @@ export class BatchSocket implements ClientAddresses {
   }
 
   /**
-   * Leaves what comes from now on to other sockets on the port, if there are any: one that is connected gets only what its
-   * peer sends, and the peer is a port that nobody sends from. What is here already stays.
+   * Diverts new datagrams to other sockets on the port: a connected socket receives only from its peer, and the peer is a
+   * port that nobody sends from. Datagrams already received stay.
    */
   divert(): void {
     const discardPort = 9;
@@ -134,27 +134,27 @@ export class BatchSocket implements ClientAddresses {
     this.#native.connect(this.#socket.fd, peer, this.#addressLength);
   }
 
-  /** Receives what is there, at most a batch; 0 if nothing is. */
+  /** Receives up to a batch; returns the number of datagrams. */
   receive(): number {
     const received = this.#native.recvmmsg(this.#socket.fd, this.#receiveAddress, batchSize, dontWait, 0);
     return received < 0 ? 0 : received;
   }
 
-  /** The length of a query that was received; 0 if it was too long to be one. */
+  /** The length of a received query; 0 if it is too long. */
   queryLength(index: number): number {
     const header = (this.#receiveStart + index * messageHeader.size) >> 2;
     const flags = this.#words[header + messageHeader.flags / 4] ?? 0;
     return (flags & truncatedFlag) !== 0 ? 0 : (this.#words[header + messageHeader.length / 4] ?? 0);
   }
 
-  /** The hash of the client of a query: its address without the port, an IPv6 one by its /64. */
+  /** A number for the client of a query: its address, or the /64 of an IPv6 address. */
   clientHash(index: number): number {
     const at = (this.#namesStart + index * nameBytes) >> 2;
     const words = this.#words;
     return this.#socket.family === families.inet ? (words[at + 1] ?? 0) : (words[at + 2] ?? 0) ^ (words[at + 3] ?? 0);
   }
 
-  /** The client of a query, as the main thread expects it. */
+  /** The client of a query, for the slow path. */
   client(index: number): RawClient {
     const at = this.#namesStart + index * nameBytes;
     const isInet = this.#socket.family === families.inet;
@@ -166,7 +166,7 @@ export class BatchSocket implements ClientAddresses {
     return addressText(this.client(index).address);
   }
 
-  /** Where to send the reply to a query later: the sender's address, and the control message behind it. */
+  /** The sender's address and control message, to send the reply later. */
   peer(index: number): Uint8Array {
     const peer = new Uint8Array(nameBytes + (this.#socket.isWildcard ? controlBytes + 4 : 0));
     peer.set(this.#memory.subarray(this.#namesStart + index * nameBytes).subarray(0, nameBytes));
@@ -181,7 +181,7 @@ export class BatchSocket implements ClientAddresses {
     return this.#words[(this.#receiveStart + index * messageHeader.size + messageHeader.controlLength) >> 2] ?? 0;
   }
 
-  /** Says that the reply of a number, of so many bytes, is for the sender of a query. */
+  /** Addresses a reply of the given length to the sender of a query. */
   reply(number: number, query: number, length: number): void {
     const header = this.#sendStart + number * messageHeader.size;
     this.#words[(this.#sendVectorsStart + number * vectorBytes + 8) >> 2] = length;
@@ -192,17 +192,17 @@ export class BatchSocket implements ClientAddresses {
         ? (this.#controlPointers[query] ?? 0n)
         : 0n;
     }
-    if (this.#socket.isWildcard) this.#answerFrom(header, query, this.#controlLength(query));
+    if (this.#socket.isWildcard) this.#setSource(header, query, this.#controlLength(query));
   }
 
-  /** The reply leaves from the address that the query came to, by whatever interface leads to the client. */
-  #answerFrom(header: number, query: number, length: number): void {
+  /** Sends the reply from the address that the query was sent to, on the interface that routing selects. */
+  #setSource(header: number, query: number, length: number): void {
     this.#words[(header + messageHeader.controlLength) >> 2] = length;
     if (this.#socket.family !== families.inet) return;
     this.#words[(this.#controlsStart + query * controlBytes + interfaceOffset) >> 2] = 0;
   }
 
-  /** Sends the first `count` replies, and makes room for the next batch of queries. */
+  /** Sends the first `count` replies, and prepares the structures for the next batch. */
   send(count: number, received: number): void {
     let sent = 0;
     let hasWaited = false;
@@ -212,11 +212,11 @@ export class BatchSocket implements ClientAddresses {
       if (now > 0) {
         sent += now;
       } else if (this.#native.errno() === again && !hasWaited) {
-        // The send buffer is full. Waiting a little is better than losing what was worked out already.
+        // The send buffer is full: wait briefly instead of dropping finished replies.
         hasWaited = true;
         this.#native.poll(this.#pollEntry, 1, sendWaitMs);
       } else {
-        // This one cannot be sent (no route, port 0, a filter); the next may.
+        // This reply cannot be sent (no route, port 0, a filter); continue with the next.
         this.unsent++;
         sent++;
       }
@@ -224,7 +224,7 @@ export class BatchSocket implements ClientAddresses {
     if (this.#socket.isWildcard) this.#resetControls(received);
   }
 
-  /** Sends one reply to a peer that was kept. Not for use while a batch is being answered. */
+  /** Sends one reply to a stored peer. Not while a batch is being answered. */
   sendTo(reply: Uint8Array, peer: Uint8Array): void {
     if (reply.length > replyBytes) {
       this.unsent++;
@@ -241,7 +241,7 @@ export class BatchSocket implements ClientAddresses {
     this.send(1, 1);
   }
 
-  /** The kernel wrote how long each control message was over how long it may be. */
+  /** Resets the lengths of control messages, which the kernel has overwritten. */
   #resetControls(received: number): void {
     for (let index = 0; index < received; index++) {
       const header = this.#receiveStart + index * messageHeader.size;

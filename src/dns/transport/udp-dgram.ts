@@ -4,26 +4,25 @@ import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { clientAddressBytes } from '../../dnswire/address.ts';
-import { ask, maxUdpReplyBytes } from './answerer.ts';
+import { toSlowPath, maxUdpReplyBytes } from './answerer.ts';
 import { clientOf } from './slow-path-client.ts';
-import type { Listener, WorkerContext } from './listener.ts';
+import type { Listener, WorkerContext, ClientAddresses } from './responder.ts';
 import { listenError } from './native.ts';
-import type { ClientAddresses } from './responder.ts';
 
-/** Bursts wait here while a query is answered. */
+/** Buffers bursts while a query is answered. */
 const receiveBufferBytes = 4 * 1024 * 1024;
-/** How long a socket stays open after the last query, for what is on its way. */
+/** A socket stays open this long after the last query. */
 const quietMs = 20;
 
 export interface DgramOptions {
   readonly address: string;
   readonly port: number;
-  /** Other sockets have the port too. */
+  /** Whether other sockets share the port. */
   readonly reusePort: boolean;
   readonly context: WorkerContext;
 }
 
-/** Answers datagrams with nothing but Node, one at a time; for systems where batches cannot be had. */
+/** Answers datagrams with Node's sockets, where batched I/O is unavailable. */
 export class UdpDgramListener implements Listener, ClientAddresses {
   readonly #socket: Socket;
   readonly #context: WorkerContext;
@@ -37,7 +36,7 @@ export class UdpDgramListener implements Listener, ClientAddresses {
     this.#context = context;
     this.#isInet6 = isInet6;
     socket.on('message', (query, from) => this.#answer(query, from));
-    // A send that fails has lost one reply, which is what datagrams do.
+    // A failed send loses one reply.
     socket.on('error', () => this.#context.responder.counters.count('unsent'));
   }
 
@@ -48,7 +47,7 @@ export class UdpDgramListener implements Listener, ClientAddresses {
       ipv6Only: isInet6,
       recvBufferSize: receiveBufferBytes,
       reusePort,
-      // Addresses to send to are never names; asking the resolver about each would cost a turn of the loop.
+      // Destinations are addresses: no resolver, which would cost a turn of the event loop.
       lookup: (host, _options, callback) => callback(null, host, isInet6 ? 6 : 4),
     });
     await bind(socket, address, port);
@@ -81,7 +80,7 @@ export class UdpDgramListener implements Listener, ClientAddresses {
     responder.begin();
     const made = responder.respond(query, 0, query.length, out, 0, this.#isInet6, true, this, 0);
     responder.end();
-    if (made === ask) {
+    if (made === toSlowPath) {
       const { address, port } = from;
       const client = { protocol: 'udp', address: clientAddressBytes(address), port } as const;
       slowPath.send(query, client, (message) => {
@@ -91,9 +90,9 @@ export class UdpDgramListener implements Listener, ClientAddresses {
       return;
     }
     if (made <= 0) return;
-    const client = responder.limits ? clientOf(clientAddressBytes(from.address)) : 0;
+    const client = responder.hasLimit ? clientOf(clientAddressBytes(from.address)) : 0;
     const length = responder.limit(client, started, out, 0, made);
-    // A copy, since it may be sent after the next reply is made.
+    // A copy: sending may happen after the next reply was written.
     if (length > 0) this.#socket.send(Buffer.from(out.subarray(0, length)), from.port, from.address);
     responder.counters.duration(0, (performance.now() - started) / 1000, 1);
   }
@@ -112,8 +111,14 @@ async function bind(socket: Socket, address: string, port: number): Promise<void
   socket.removeAllListeners('error');
 }
 
-/** Rejects if anybody has a port, be it shared. */
-export async function tryAlone({ address, port }: { readonly address: string; readonly port: number }): Promise<void> {
+/** Rejects if any socket uses the port, shared or not. */
+export async function checkUnused({
+  address,
+  port,
+}: {
+  readonly address: string;
+  readonly port: number;
+}): Promise<void> {
   const isInet6 = isIPv6(address);
   const socket = createSocket({ type: isInet6 ? 'udp6' : 'udp4', ipv6Only: isInet6 });
   await bind(socket, address, port);
@@ -122,6 +127,6 @@ export async function tryAlone({ address, port }: { readonly address: string; re
   await promise;
 }
 
-/** The system's name of an error, or its text. */
+/** The error code, or the message of an error without one. */
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : String(error);

@@ -9,64 +9,64 @@ import type { FromWorker, ToWorker, WorkerSetup } from './protocol.ts';
 import { takeThread } from './thread.ts';
 
 export interface WorkerEvents {
-  /** Packed questions have come. */
-  readonly onAsks: (packed: Uint8Array, worker: WorkerHandle) => void;
-  /** The thread has ended though nobody told it to. */
-  readonly onDeath: (error: unknown, worker: WorkerHandle) => void;
+  /** Called with packed queries. */
+  readonly onQueries: (packed: Uint8Array, worker: WorkerHandle) => void;
+  /** Called if the thread exits without being stopped. */
+  readonly onExit: (error: unknown, worker: WorkerHandle) => void;
 }
 
 /**
- * A thread that has not ended by itself for so long hangs. It is not ended before: in the middle of loading native code
- * that would end the process.
+ * A thread that does not exit within this time is terminated. Not earlier: terminating it while it loads native code would
+ * end the process.
  */
-const hangsAfterMs = 5000;
+const terminateAfterMs = 5000;
 
-/** A worker thread, from the main thread's side. */
+/** The main thread's side of a worker thread. */
 export class WorkerHandle {
-  /** How it was set up, but for its table, which changes. */
+  /** Its configuration, without the table, which changes. */
   readonly setup: Omit<WorkerSetup, 'table'>;
   /** The table it reads. */
   table: WorkerSetup['table'];
   readonly #thread: Worker;
   readonly #ready = Promise.withResolvers<readonly number[]>();
   readonly #ended = Promise.withResolvers<void>();
-  /** Those who wait for it to read another table. */
+  /** Pending calls of `useTable`. */
   #switches: (() => void)[] = [];
   #unposted: Uint8Array[] = [];
-  /** Its end is nothing to be told of: it was told to, or has not begun. */
+  /** Whether its exit is expected: it is being stopped, or is not ready yet. */
   #isStopping = true;
 
-  constructor({ table, ...setup }: WorkerSetup, { onAsks, onDeath }: WorkerEvents) {
+  constructor({ table, ...setup }: WorkerSetup, { onQueries, onExit }: WorkerEvents) {
     this.setup = setup;
     this.table = table;
     this.#thread = takeThread();
-    this.#say({ kind: 'setup', setup: { ...setup, table } });
+    this.#post({ kind: 'setup', setup: { ...setup, table } });
     let failure: unknown;
     this.#thread.on('message', (message: Uint8Array | FromWorker) => {
-      if (message instanceof Uint8Array) onAsks(message, this);
-      else this.#hear(message);
+      if (message instanceof Uint8Array) onQueries(message, this);
+      else this.#handle(message);
     });
     this.#thread.on('error', (error) => {
       failure = error;
     });
     this.#thread.on('exit', () => {
       this.#ended.resolve();
-      this.#ready.reject(failure ?? new Error('a DNS worker ended before it was ready'));
+      this.#ready.reject(failure ?? new Error('DNS worker exited before it was ready'));
       for (const done of this.#switches.splice(0)) done();
-      if (!this.#isStopping) onDeath(failure, this);
+      if (!this.#isStopping) onExit(failure, this);
     });
-    // Whoever asks for it hears of the failure; nobody has to.
+    // Prevents an unhandled rejection if nobody awaits `ready`.
     this.#ready.promise.catch(() => undefined);
   }
 
-  /** Resolves to its ports; rejects with why it could not listen. */
+  /** Resolves to its ports; rejects if it cannot listen. */
   get ready(): Promise<readonly number[]> {
     return this.#ready.promise;
   }
 
-  /** Hands it a reply. Those of one turn go together. */
-  tell(told: SlowPathReply): void {
-    if (this.#unposted.push(packReply(told)) > 1) return;
+  /** Sends it a message of a reply. Messages of one turn are posted together. */
+  reply(message: SlowPathReply): void {
+    if (this.#unposted.push(packReply(message)) > 1) return;
     queueMicrotask(() => {
       const packed = concat(this.#unposted);
       this.#unposted = [];
@@ -74,34 +74,34 @@ export class WorkerHandle {
     });
   }
 
-  /** Resolves when it reads the other table only. */
+  /** Switches to another table; resolves when the worker no longer reads the old one. */
   async useTable(table: WorkerSetup['table'], recursionAvailable: boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#switches.push(resolve);
-    this.#say({ kind: 'table', table, recursionAvailable });
+    this.#post({ kind: 'table', table, recursionAvailable });
     await Promise.race([promise, this.#ended.promise]);
     this.table = table;
   }
 
-  /** Resolves when it has answered what it had and its thread is gone. */
+  /** Answers received queries and stops; resolves when the thread has exited. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isStopping = true;
-    this.#say({ kind: 'drain', timeoutMs });
-    const timer = setTimeout(() => void this.#thread.terminate(), timeoutMs + hangsAfterMs);
+    this.#post({ kind: 'drain', timeoutMs });
+    const timer = setTimeout(() => void this.#thread.terminate(), timeoutMs + terminateAfterMs);
     await this.#ended.promise;
     clearTimeout(timer);
   }
 
-  /** Resolves when its thread is gone, whatever it had to answer. */
+  /** Stops without waiting for outstanding queries; resolves when the thread has exited. */
   stop(): Promise<void> {
     return this.drain(0);
   }
 
-  #say(message: ToWorker): void {
+  #post(message: ToWorker): void {
     this.#thread.postMessage(message);
   }
 
-  #hear(message: FromWorker): void {
+  #handle(message: FromWorker): void {
     switch (message.kind) {
       case 'ready':
         this.#isStopping = false;

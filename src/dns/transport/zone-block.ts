@@ -4,10 +4,10 @@ import type { Arena } from './arena.ts';
 import type { TableReader } from './lookup.ts';
 import { mailboxInZoneFlag, primaryInZoneFlag, unitBytes, zoneFixedBytes, zoneNamesBytes } from './layout.ts';
 
-/** A name of the SOA record: written out, or up to where the apex begins. */
+/** Encodes a name of the SOA record: completely, or up to the apex. */
 function nameInZone(name: string, apex: Uint8Array): { readonly bytes: Uint8Array; readonly inZone: boolean } {
   const wire = encodeName(name);
-  if (wire === undefined) throw new TypeError(`"${name}" is no domain name: it cannot stand in a SOA record`);
+  if (wire === undefined) throw new TypeError(`"${name}" is not a domain name and cannot be in a SOA record`);
   const rest = wire.length - apex.length;
   const tail = rest >= 0 && apex.length > 1 && startsLabel(wire, rest) ? wire.subarray(rest) : undefined;
   if (tail === undefined || !tail.every((byte, at) => byte === apex[at])) return { bytes: wire, inZone: false };
@@ -20,10 +20,10 @@ function startsLabel(wire: Uint8Array, offset: number): boolean {
   return at === offset;
 }
 
-/** A zone's block without its serial, in the byte order of this machine where words are. */
+/** Encodes a zone's block without its serial; words are in the byte order of this machine. */
 export function encodeZone({ apex, soa, soaTtl }: PreparedZone): Uint8Array {
   const wire = encodeName(apex);
-  if (wire === undefined) throw new TypeError(`"${apex}" is no domain name: it cannot be a zone`);
+  if (wire === undefined) throw new TypeError(`"${apex}" is not a domain name and cannot be a zone`);
   const primary = nameInZone(soa.primary, wire);
   const mailbox = nameInZone(soa.mailbox, wire);
   const block = new Uint8Array(zoneNamesBytes + primary.bytes.length + mailbox.bytes.length);
@@ -32,7 +32,7 @@ export function encodeZone({ apex, soa, soaTtl }: PreparedZone): Uint8Array {
   words[1] = wire.length | (primary.bytes.length << 8) | (mailbox.bytes.length << 16) | (flags << 24);
   words[2] = Math.ceil(block.length / unitBytes);
   const view = new DataView(block.buffer);
-  // RFC 2308 §5: what says "no" is kept for the smaller of the two.
+  // RFC 2308 §5: the TTL of negative answers is the lower of the two.
   view.setUint32(zoneFixedBytes, Math.min(soaTtl, soa.minimum));
   const numbers = [soa.refresh, soa.retry, soa.expire, soa.minimum];
   for (const [index, number] of numbers.entries()) view.setUint32(zoneFixedBytes + 4 + index * 4, number);
@@ -41,18 +41,18 @@ export function encodeZone({ apex, soa, soaTtl }: PreparedZone): Uint8Array {
   return block;
 }
 
-/** Puts a block in its place. */
+/** Writes a block. */
 export function writeZone(arena: Arena, at: number, encoded: Uint8Array, serial: number): void {
   arena.bytes.set(encoded, at);
   arena.words[at >> 2] = serial | 0;
 }
 
-/** A SOA record as large as any: two names of 255 bytes. */
+/** The size of the largest SOA record: two names of 255 bytes. */
 export const maxSoaBytes: number = 2 + 10 + 2 * 255 + 20;
 
 /**
- * Writes the SOA record of a zone to where `at` is, for a question whose name ends at `nameEnd` (its zero byte
- * included); returns where it ends. A zone's names point into the question.
+ * Writes the SOA record of a zone at `at`, for a question whose name ends at `nameEnd` (its zero byte included); returns the
+ * offset after it. The names of the zone point into the question.
  */
 export function writeSoa(table: TableReader, zone: number, out: Uint8Array, at: number, nameEnd: number): number {
   const { bytes, words } = table;

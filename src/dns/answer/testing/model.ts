@@ -1,15 +1,15 @@
-// A naive model of answers, and what a message says in its words. Lists and nothing else: slow, and plain to see.
+// A naive model of answers, and the contents of a reply in its terms. Only lists: slow but obviously correct.
 import assert from 'node:assert/strict';
 import dnsPacket from 'dns-packet';
 
-/** A record as the model sees it: owner, type, and the rest as text. A type of `''` says that the name exists. */
+/** A record in the model: owner, type, and data as text. With type `''` the name only exists. */
 export interface Plain {
   readonly owner: string;
   readonly type: string;
   readonly data: string;
 }
 
-/** What a reply says. */
+/** The contents of a reply. */
 export interface Said {
   readonly rcode: string;
   readonly answers: readonly string[];
@@ -21,7 +21,7 @@ export interface Said {
 const line = ({ owner, type, data }: Plain): string => `${owner} ${type} ${data}`;
 const below = (name: string, apex: string): boolean => name === apex || name.endsWith(`.${apex}`);
 
-/** What is served: the apexes of the zones, and everything in them. */
+/** The apexes of the zones, and all records. */
 export interface Served {
   readonly apexes: readonly string[];
   readonly records: readonly Plain[];
@@ -32,7 +32,7 @@ const zoneFor = ({ apexes }: Served, name: string): string | undefined =>
 const exists = ({ records, apexes }: Served, name: string): boolean =>
   [...records.map(({ owner }) => owner), ...apexes].some((owner) => below(owner, name));
 
-/** What must be said to a question. */
+/** The expected reply to a query. */
 export function model(served: Served, name: string, type: string, links: readonly Plain[] = []): Said {
   const answers = links.map(line);
   const nothing: Said = { rcode: 'NOERROR', answers, additional: [], denies: undefined };
@@ -54,7 +54,7 @@ export function model(served: Served, name: string, type: string, links: readonl
   return { ...nothing, answers: [...answers, ...found.map(line)], additional: additional.toSorted() };
 }
 
-/** What a message says, as the independent decoder reads it. */
+/** The contents of a message, read with the independent decoder. */
 export function saidBy(bytes: Uint8Array): Said {
   const packet = dnsPacket.decode(Buffer.from(bytes));
   const text = (answer: dnsPacket.Answer): string => `${answer.name} ${answer.type} ${packetText(answer)}`;
@@ -84,5 +84,5 @@ function packetText(answer: dnsPacket.Answer): string {
   return `${priority} ${weight} ${port} ${to}`;
 }
 
-/** The same in an order that does not depend on whose turn it was. */
+/** The contents in an order that does not depend on rotation. */
 export const sorted = (said: Said): Said => ({ ...said, answers: said.answers.toSorted() });

@@ -1,4 +1,4 @@
-// What the tests of this folder share: a small cluster as zone files, and queries.
+// Sample data of the tests: a small cluster as zone files, and queries.
 import assert from 'node:assert/strict';
 import type { RecordData, RecordType, RecordSet } from '../../../dnswire/data.ts';
 import { recordTypes } from '../../../dnswire/data.ts';
@@ -110,7 +110,7 @@ export interface QueryOptions {
   readonly id?: number;
   readonly flags?: number;
   readonly class?: number;
-  /** The size that the OPT record says; undefined: there is none. */
+  /** The UDP size in the OPT record; undefined: no OPT record. */
   readonly size?: number;
   readonly edns?: Partial<Edns>;
   readonly options?: readonly EdnsOption[];
@@ -130,7 +130,7 @@ export function queryBytes(name: string, type: string | number, given: QueryOpti
   return writer.bytes();
 }
 
-/** A query as it is read. */
+/** A parsed query. */
 export function sampleQuery(name: string, type: string | number, given: QueryOptions = {}): Query {
   const bytes = queryBytes(name, type, given);
   const header = readHeader(bytes) ?? assert.fail();

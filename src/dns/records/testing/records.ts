@@ -1,4 +1,4 @@
-// Objects for the tests of records, and records as zone-file text.
+// Objects for tests of records, and records in zone file format.
 import type { Service, ServiceSpec } from '../../../api/kinds/core/service/schema.ts';
 import { serviceNameLabel } from '../../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../../api/kinds/discovery/endpointslice/schema.ts';
@@ -53,7 +53,7 @@ export const slice = (endpoints: readonly Endpoint[], settings: SliceSettings = 
   ports: [...(settings.ports ?? [{ name: 'http', port: 8080, protocol: 'TCP' }])],
 });
 
-/** Puts a Service with its slices, as the loop around the records does. */
+/** Puts a Service with its slices, as the assembler does. */
 export function putService(
   zones: Zones,
   service: Service,
@@ -71,7 +71,7 @@ export function putService(
 export const lines = (sets: readonly (SourceSet | RecordSet)[]): readonly string[] =>
   sets.flatMap(({ owner, ttl, type, data }) => data.map((each) => `${owner} ${ttl} ${type} ${text(each)}`)).toSorted();
 
-/** All records of a zone but its SOA, as lines in the order of names; names without records are alone on their line. */
+/** All records of a zone except its SOA, as lines in the order of names; a name without records is a line of its own. */
 export const zoneLines = (zones: Zones, apex: Name): readonly string[] =>
   [...zones.names(apex)].toSorted().flatMap((name) => {
     const sets = [...(zones.find(name)?.sets.values() ?? [])]

@@ -1,4 +1,4 @@
-// Clients for the tests: one question over UDP, and a TCP connection that reads framed replies.
+// Test clients: queries over UDP, and a TCP connection that reads framed replies.
 import type { Socket as UdpSocket } from 'node:dgram';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ const answerTimeoutMs = 30_000;
 export class UdpClient implements AsyncDisposable {
   readonly #socket: UdpSocket;
   readonly #waiting = new Map<number, (reply: Buffer | undefined) => void>();
-  /** Where the last reply came from. */
+  /** The source of the last reply. */
   lastFrom = '';
 
   constructor(address: string) {
@@ -24,7 +24,7 @@ export class UdpClient implements AsyncDisposable {
     });
   }
 
-  /** Sends a query under an id; resolves to the reply, or undefined if none came in time. */
+  /** Sends a query with an id; resolves to the reply, or undefined after a timeout. */
   async ask(
     { address, port }: ListenAddress,
     query: Buffer,
@@ -42,7 +42,7 @@ export class UdpClient implements AsyncDisposable {
     return reply;
   }
 
-  /** Waits for nothing any more: what has not come is not expected. */
+  /** Stops waiting: missing replies are not expected. */
   giveUp(): void {
     for (const resolve of this.#waiting.values()) resolve(undefined);
   }
@@ -53,7 +53,7 @@ export class UdpClient implements AsyncDisposable {
   }
 }
 
-/** A query as it is sent over TCP. */
+/** A query framed for TCP. */
 export function framed(query: Uint8Array, id: number = 1): Buffer {
   const bytes = Buffer.alloc(query.length + 2);
   bytes.writeUInt16BE(query.length, 0);
@@ -62,7 +62,7 @@ export function framed(query: Uint8Array, id: number = 1): Buffer {
   return bytes;
 }
 
-/** A TCP connection whose replies can be waited for one by one; undefined when it was closed. */
+/** A TCP connection that returns replies one by one; undefined when it was closed. */
 export class TcpClient implements Disposable {
   readonly socket: Socket;
   #bytes: Buffer = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-// What the tests of this folder share: queries, and tables to ask them of.
+// Sample data of the tests: queries and tables.
 import type { DecodedPacket, Packet } from 'dns-packet';
 import packet from 'dns-packet';
 
@@ -23,11 +23,11 @@ export const zone = (serial: number): PreparedZone => ({
   },
 });
 
-/** An A record at the name asked for. */
+/** An A record at the query name. */
 export const addressRecord = (a: number, b: number, c: number, d: number): Uint8Array =>
   Uint8Array.of(0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 30, 0, 4, a, b, c, d);
 
-/** A name with so many addresses: 10.0.0.1 and on. */
+/** A name with `count` addresses from 10.0.0.1. */
 export const named = (name: string, addresses: number = 1): PreparedName => ({
   name,
   zone: apex,
@@ -42,7 +42,7 @@ export const named = (name: string, addresses: number = 1): PreparedName => ({
   ],
 });
 
-/** A name that exists and has nothing. */
+/** A name without records. */
 export const empty = (name: string, slowPath?: PreparedName['slowPath']): PreparedName => ({
   name,
   zone: apex,
@@ -50,7 +50,7 @@ export const empty = (name: string, slowPath?: PreparedName['slowPath']): Prepar
   ...(slowPath === undefined ? {} : { slowPath }),
 });
 
-/** A table with web (one address), many (100), an alias to ask for, and Pods made on demand. */
+/** A table with web (one address), many (100), an alias for the slow path, and Pods built on demand. */
 export function sampleTable(): AnswerTable {
   const table = new AnswerTable();
   table.putZone(zone(1));
@@ -63,20 +63,20 @@ export function sampleTable(): AnswerTable {
   return table;
 }
 
-/** A query as bytes; ANY and other types by number are for dns-packet's list of names. */
+/** An encoded query; types that dns-packet does not list are given by number. */
 export function query(name: string, type: string = 'A', extra: Partial<Packet> = {}): Buffer {
-  // A cast: the types of dns-packet list fewer types than it can write.
+  // A cast: dns-packet encodes more types than its types list.
   const question = { name, type } as NonNullable<Packet['questions']>[number];
   const flags = packet.RECURSION_DESIRED;
   const bytes = packet.encode({ type: 'query', id: 4711, flags, questions: [question], ...extra });
-  // The encoder takes a size of 0 for none given, and writes its own.
+  // The encoder replaces a size of 0 by its default.
   if (extra.additionals?.some((each) => each.type === 'OPT' && each.udpPayloadSize === 0)) {
     bytes.writeUInt16BE(0, bytes.length - 8);
   }
   return bytes;
 }
 
-/** The additional section that says how large a reply may be. */
+/** An additional section with an OPT record of the given UDP size. */
 export const edns = (udpPayloadSize: number): Partial<Packet> => ({
   // A cast: dns-packet fills in what is left out.
   additionals: [{ type: 'OPT', name: '.', udpPayloadSize, flags: 0, options: [] } as never],

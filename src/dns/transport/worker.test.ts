@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 
-import { collectGarbage } from './collect.ts';
+import { collectGarbage } from './worker.ts';
 
-test('what nobody holds on to is freed', async () => {
+test('collectGarbage frees unreferenced objects', async () => {
   const held = new SharedArrayBuffer(1024);
   const weak = [held, new SharedArrayBuffer(1024)].map((buffer) => new WeakRef(buffer));
-  // What was made or looked at in a turn lives until its end.
+  // Weak references keep their target until the end of a turn.
   await turn();
   collectGarbage();
   assert.deepEqual(
