@@ -91,7 +91,7 @@ export function withSoa(node: SourcedNode): ZoneNode {
  * Type → its records without duplicates. Their order depends only on the records: by rank, then by source, then as the
  * source orders them. An RRset has one TTL (RFC 2181 §5.2), the lowest of its sources.
  */
-export function merge(records: readonly SourceRecord[]): ReadonlyMap<RecordType, RecordSet> {
+function merge(records: readonly SourceRecord[]): ReadonlyMap<RecordType, RecordSet> {
   const sets = new Map<RecordType, RecordSet>();
   const ordered = inOrder(records);
   let start = 0;
@@ -120,7 +120,7 @@ function oneSet(records: readonly SourceRecord[]): RecordSet | undefined {
 const isEmpty = ({ data }: SourceRecord): boolean => Array.isArray(data) && data.length === 0;
 
 /** The source records of a name in merge order: type by type. */
-export function inOrder(records: readonly SourceRecord[]): readonly SourceRecord[] {
+function inOrder(records: readonly SourceRecord[]): readonly SourceRecord[] {
   return records.length < 2 ? records : [...records].toSorted(compare);
 }
 

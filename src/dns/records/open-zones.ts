@@ -34,7 +34,7 @@ function withSerial(options: ZoneOptions, previous: Zones | undefined): ZoneOpti
 }
 
 /** Builds records of names that are too many to store; for `ZonesOptions.onDemand`. */
-export const onDemandBy =
+const onDemandBy =
   (options: RecordOptions) =>
   (name: Name, encloser: Name, zones: Zones): readonly RecordSet[] | undefined => {
     const isOneBelow = !name.slice(0, name.length - encloser.length - 1).includes('.');
