@@ -49,6 +49,10 @@ export const invalidValue = (path: string, value: unknown, detail: string): Fiel
   body: withDetail(`Invalid value: ${printed(value)}`, detail),
 });
 
+/** One error for each message. */
+export const invalidAll = (path: string, value: unknown, messages: readonly string[]): FieldError[] =>
+  messages.map((message) => invalidValue(path, value, message));
+
 /** `words` are listed in the order given. */
 export const notSupported = (path: string, value: unknown, words: readonly string[]): FieldError => ({
   path,

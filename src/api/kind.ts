@@ -1,6 +1,6 @@
+import type { ApiObject } from './metadata.ts';
 import type { FieldError } from './field-errors.ts';
 import type { Gates } from './gates.ts';
-import type { ApiObject } from './metadata.ts';
 import type { QuotaEvaluator } from './quota.ts';
 import type { StructSchema } from './schema/schema.ts';
 
@@ -189,3 +189,17 @@ export const groupVersionKind = ({ group, version, kind }: GroupVersionKind): Gr
 /** The apiVersion: `v1` or `apps/v1`. */
 export const apiVersionOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
   group === '' ? version : `${group}/${version}`;
+
+/** The conversion between two versions of a kind that have the same fields. */
+export const sameShape = <T extends ApiObject>(kind: Kind<T>): Conversion<T> => ({
+  kind,
+  toStorage: withoutVersion,
+  // What is stored under a kind's keys has passed that kind's schema.
+  fromStorage: (object) => withoutVersion(object as T),
+});
+
+// The server names the version of what it stores and shows.
+function withoutVersion<T extends ApiObject>(object: T): T {
+  const { apiVersion: _apiVersion, kind: _kind, ...rest } = object;
+  return rest as T; // both are optional in every kind
+}

@@ -1,6 +1,6 @@
 // Validates the metadata of objects; messages and paths are worded as in Kubernetes.
 import type { FieldError } from './field-errors.ts';
-import { forbiddenField, invalidValue, required, tooLong, tooMany } from './field-errors.ts';
+import { forbiddenField, invalidAll, invalidValue, required, tooLong, tooMany } from './field-errors.ts';
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from './metadata.ts';
 import { dnsLabelErrors, labelValueErrors, qualifiedNameErrors } from './names.ts';
 
@@ -15,12 +15,12 @@ export function validateMetadataCreate(meta: ObjectMeta, rules: MetadataRules): 
   const errors: FieldError[] = [];
   const { name, generateName } = meta;
   if (generateName !== undefined && generateName !== '') {
-    addAll(errors, 'metadata.generateName', generateName, rules.nameErrors(generateName, true));
+    errors.push(...invalidAll('metadata.generateName', generateName, rules.nameErrors(generateName, true)));
   }
   if (name === undefined || name === '') {
     errors.push(required('metadata.name', 'name or generateName is required'));
   } else {
-    addAll(errors, 'metadata.name', name, rules.nameErrors(name, false));
+    errors.push(...invalidAll('metadata.name', name, rules.nameErrors(name, false)));
   }
   checkNamespace(errors, meta.namespace ?? '', rules.namespaced);
   if ((meta.generation ?? 0) < 0) {
@@ -63,17 +63,13 @@ export function validateLabels(path: string, labels: Readonly<Record<string, str
   return errors;
 }
 
-function addAll(errors: FieldError[], path: string, value: unknown, messages: readonly string[]): void {
-  for (const message of messages) errors.push(invalidValue(path, value, message));
-}
-
 function checkNamespace(errors: FieldError[], namespace: string, namespaced: boolean): void {
   if (!namespaced) {
     if (namespace !== '') errors.push(forbiddenField('metadata.namespace', 'not allowed on this type'));
   } else if (namespace === '') {
     errors.push(required('metadata.namespace'));
   } else {
-    addAll(errors, 'metadata.namespace', namespace, dnsLabelErrors(namespace));
+    errors.push(...invalidAll('metadata.namespace', namespace, dnsLabelErrors(namespace)));
   }
 }
 
@@ -95,8 +91,8 @@ function checkContent(errors: FieldError[], meta: ObjectMeta, known = 0): void {
 function checkLabels(errors: FieldError[], path: string, labels: Readonly<Record<string, string>> | undefined): void {
   for (const key in labels) {
     const value = labels[key] ?? '';
-    addAll(errors, path, key, qualifiedNameErrors(key));
-    addAll(errors, path, value, labelValueErrors(value));
+    errors.push(...invalidAll(path, key, qualifiedNameErrors(key)));
+    errors.push(...invalidAll(path, value, labelValueErrors(value)));
   }
 }
 
@@ -105,7 +101,7 @@ const maxAnnotationBytes = 256 * 1024;
 function checkAnnotations(errors: FieldError[], annotations: Readonly<Record<string, string>>): void {
   let bytes = 0;
   for (const key in annotations) {
-    addAll(errors, 'metadata.annotations', key, qualifiedNameErrors(key.toLowerCase()));
+    errors.push(...invalidAll('metadata.annotations', key, qualifiedNameErrors(key.toLowerCase())));
     bytes += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? '');
   }
   if (bytes > maxAnnotationBytes) errors.push(tooLong('metadata.annotations', maxAnnotationBytes));
@@ -158,7 +154,7 @@ const standardFinalizers: readonly string[] = ['kubernetes', 'orphan', 'foregrou
 
 function checkFinalizers(errors: FieldError[], finalizers: readonly string[]): void {
   const path = 'metadata.finalizers';
-  for (const finalizer of finalizers) addAll(errors, path, finalizer, qualifiedNameErrors(finalizer));
+  for (const finalizer of finalizers) errors.push(...invalidAll(path, finalizer, qualifiedNameErrors(finalizer)));
   if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
     errors.push(invalidValue(path, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'));
   }

@@ -2,7 +2,7 @@ import type { Kind } from '../api/kind.ts';
 import { apiVersionOf } from '../api/kind.ts';
 import { eventKind } from '../api/kinds/core/event/kind.ts';
 import type { Event } from '../api/kinds/core/event/schema.ts';
-import type { ObjectReference } from '../api/kinds/core/object-reference.ts';
+import type { ObjectReference } from '../api/kinds/core/references.ts';
 import type { ApiObject } from '../api/metadata.ts';
 import { timestamp } from '../api/timestamp.ts';
 import type { Client, Name } from './client.ts';

@@ -1,7 +1,7 @@
 // The properties of a Pod as a backend of a Service: selection, addresses, readiness.
 import { isExternalName } from '../api/kinds/core/service/facts.ts';
 import { parseAddress, printAddress } from '../api/addresses.ts';
-import type { ObjectReference } from '../api/kinds/core/object-reference.ts';
+import type { ObjectReference } from '../api/kinds/core/references.ts';
 import type { Pod } from '../api/kinds/core/pod/schema.ts';
 import type { IpFamily, Service } from '../api/kinds/core/service/schema.ts';
 

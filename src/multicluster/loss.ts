@@ -1,6 +1,6 @@
 // What becomes of a cluster's endpoints in the others when it is no longer heard of: some want them gone, some cannot bear that.
-import type { LossPolicy } from '../api/kinds/multicluster/on-source-loss.ts';
-import { lossAnnotation, lossPolicies } from '../api/kinds/multicluster/on-source-loss.ts';
+import type { LossPolicy } from '../api/kinds/multicluster/labels.ts';
+import { lossAnnotation, lossPolicies } from '../api/kinds/multicluster/labels.ts';
 import type { ApiObject } from '../api/metadata.ts';
 
 /** The policy that exports, or slices, ask for; the first that has one counts. */

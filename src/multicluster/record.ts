@@ -5,7 +5,7 @@ import type { McsVersion, ServiceExport } from '../api/kinds/multicluster/servic
 import type { SuperclusterExport } from '../api/kinds/multicluster/supercluster/export.ts';
 import type { ApiObject } from '../api/metadata.ts';
 import { dnsSubdomainErrors, labelValueErrors } from '../api/names.ts';
-import type { LossPolicy } from '../api/kinds/multicluster/on-source-loss.ts';
+import type { LossPolicy } from '../api/kinds/multicluster/labels.ts';
 
 /** The two shapes in which exports and imports come: KEP-1645 as it began, and the API as it is now. */
 export type Shape = 'seed' | 'current';

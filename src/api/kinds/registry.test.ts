@@ -40,7 +40,7 @@ function structShape(struct: StructSchema): unknown {
 for (const kind of kinds) {
   const structs = [...structsOf(kind.schema, kind.kind)];
 
-  test(`${nameOf(kind)}: every struct and field is described`, () => {
+  test(`${nameOf(kind)}: every struct and field has a description`, () => {
     for (const [struct, path] of structs) {
       assert.notEqual(struct.description, '', path);
       for (const [name, field] of Object.entries(struct.fields))
@@ -78,7 +78,7 @@ for (const kind of kinds) {
     assert.equal(kindNamed(kind.group, kind.version, kind.kind), kind);
   });
 
-  test(`${nameOf(kind)}: columns are named and print an object that is all but empty`, () => {
+  test(`${nameOf(kind)}: columns have names and print a minimal object`, () => {
     const names = kind.columns.map(({ name }) => name);
     assert.deepEqual(names, [...new Set(names)]);
     const { object } = decode<ApiObject>(kind.schema, {});
@@ -86,7 +86,7 @@ for (const kind of kinds) {
   });
 }
 
-test('structs that share an OpenAPI name have one shape', () => {
+test('structs with the same OpenAPI name are equal', () => {
   const shapes = new Map<string, unknown>();
   for (const kind of kinds) {
     for (const [struct, path] of structsOf(kind.schema, nameOf(kind))) {
@@ -108,7 +108,7 @@ test('no two kinds share a short name', () => {
   }
 });
 
-test('a version that is a view follows the kind that stores it', () => {
+test('the storage version precedes other versions', () => {
   for (const [index, { storage, kind }] of kinds.entries()) {
     if (storage !== undefined) assert.ok(kinds.indexOf(storage.kind) < index && kinds.includes(storage.kind), kind);
   }

@@ -1,8 +1,8 @@
 import { dump, loadAll } from 'js-yaml';
 import { messageOf } from '../../api/error-message.ts';
 import { parseCidr } from '../../api/addresses.ts';
-import type { LossPolicy } from '../../api/kinds/multicluster/on-source-loss.ts';
-import { lossPolicies } from '../../api/kinds/multicluster/on-source-loss.ts';
+import type { LossPolicy } from '../../api/kinds/multicluster/labels.ts';
+import { lossPolicies } from '../../api/kinds/multicluster/labels.ts';
 import { clusterIdErrors } from '../../multicluster/record.ts';
 import { UsageError } from '../errors.ts';
 import { yamlError } from '../options/yaml-error.ts';

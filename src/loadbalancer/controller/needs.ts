@@ -1,6 +1,6 @@
 // Which Services need a load balancer, and which changes of a Service matter to one: as upstream's controller decides.
 import type { Service, ServicePort, ServiceSpec } from '../../api/kinds/core/service/schema.ts';
-import { unhealthyAnnotation } from '../../api/kinds/core/service/unhealthy-endpoints.ts';
+import { unhealthyAnnotation } from '../../api/kinds/core/service/facts.ts';
 
 /** Keeps a Service until its load balancer is gone. */
 export const cleanupFinalizer = 'service.kubernetes.io/load-balancer-cleanup';

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import { unhealthyAnnotation, unhealthyEndpoints } from '../../api/kinds/core/service/unhealthy-endpoints.ts';
+import { unhealthyAnnotation, unhealthyEndpoints } from '../../api/kinds/core/service/facts.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';

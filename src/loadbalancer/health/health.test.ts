@@ -4,7 +4,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 
-import { unhealthyAnnotation } from '../../api/kinds/core/service/unhealthy-endpoints.ts';
+import { unhealthyAnnotation } from '../../api/kinds/core/service/facts.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { testServer } from '../../server/testing/server.ts';

@@ -2,7 +2,7 @@
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { canonicalAddress } from '../../api/addresses.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import { endpointText } from '../../api/kinds/core/service/unhealthy-endpoints.ts';
+import { endpointText } from '../../api/kinds/core/service/facts.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 
 /** An address and TCP port to connect to. */

@@ -1,5 +1,5 @@
 import type { MemberPolicy } from '../guard/policy.ts';
-import type { LossPolicy } from '../../api/kinds/multicluster/on-source-loss.ts';
+import type { LossPolicy } from '../../api/kinds/multicluster/labels.ts';
 import type { Usage } from '../../client/limits.ts';
 import type { Vips } from './vips.ts';
 

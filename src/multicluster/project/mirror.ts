@@ -3,8 +3,8 @@ import { regionAnnotation } from '../../api/kinds/discovery/endpointslice/labels
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { OwnerReference } from '../../api/metadata.ts';
 import { withoutSrvName } from '../../api/srv-name.ts';
-import type { LossPolicy } from '../../api/kinds/multicluster/on-source-loss.ts';
-import { lossAnnotation } from '../../api/kinds/multicluster/on-source-loss.ts';
+import type { LossPolicy } from '../../api/kinds/multicluster/labels.ts';
+import { lossAnnotation } from '../../api/kinds/multicluster/labels.ts';
 import type { ServiceKey } from '../record.ts';
 import { isDeleting } from '../record.ts';
 import { sliceName, sourceSliceAnnotation } from './marks.ts';

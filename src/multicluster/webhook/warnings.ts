@@ -1,5 +1,5 @@
 // A plan in lines that fit a warning each: kubectl prints them, and a header carries them.
-import { exportWarnings } from '../../api/kinds/multicluster/export-warnings.ts';
+import { exportWarnings } from '../../api/kinds/multicluster/validate.ts';
 import type { ExporterReport } from '../explain/explain.ts';
 import { viewText } from '../explain/explain.ts';
 import type { ExportPlan, ImporterPlan } from '../explain/plan.ts';

@@ -1,5 +1,5 @@
 import type { Protocol, Service } from '../../api/kinds/core/service/schema.ts';
-import { endpointText, unhealthyEndpoints } from '../../api/kinds/core/service/unhealthy-endpoints.ts';
+import { endpointText, unhealthyEndpoints } from '../../api/kinds/core/service/facts.ts';
 import type { Candidate } from './candidates.ts';
 
 /**

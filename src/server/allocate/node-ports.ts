@@ -1,6 +1,6 @@
 import { failure, internalError, invalid } from '../../api/errors.ts';
 import { invalidValue } from '../../api/field-errors.ts';
-import { getsNodePorts, mayUseNodePorts, needsHealthCheck } from '../../api/kinds/core/service/linked.ts';
+import { getsNodePorts, mayUseNodePorts, needsHealthCheck } from '../../api/kinds/core/service/normalize.ts';
 import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import type { PortOperation, ErrorBuilder } from './operation.ts';
 

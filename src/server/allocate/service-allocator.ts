@@ -1,7 +1,7 @@
 import { invalid } from '../../api/errors.ts';
 import type { WriteContext } from '../../api/kind.ts';
 import { initFamilies } from '../../api/kinds/core/service/families.ts';
-import { normalizeClusterIPs, patchAllocatedValues } from '../../api/kinds/core/service/linked.ts';
+import { normalizeClusterIPs, patchAllocatedValues } from '../../api/kinds/core/service/normalize.ts';
 import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
 import type { Store, Write } from '../../store/store.ts';
 import { AddressPool } from './address-pool.ts';

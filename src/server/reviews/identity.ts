@@ -2,8 +2,7 @@
 
 import { badRequest } from '../../api/errors.ts';
 import type { SelfSubjectReview } from '../../api/kinds/authentication/selfsubjectreview/kind.ts';
-import type { TokenReview } from '../../api/kinds/authentication/tokenreview/kind.ts';
-import type { UserInfo } from '../../api/kinds/authentication/user-info.ts';
+import type { TokenReview, UserInfo } from '../../api/kinds/authentication/tokenreview/kind.ts';
 import type { User } from '../reply.ts';
 import type { Authenticator } from '../access/identity/authenticator.ts';
 import type { Verdict } from '../access/identity/verdict.ts';

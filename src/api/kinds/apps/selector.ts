@@ -1,4 +1,7 @@
-// Label selectors as workloads have them: matchLabels and matchExpressions.
+// Label selectors in objects: matchLabels and matchExpressions.
+import type { FieldError } from '../../field-errors.ts';
+import { forbiddenField, invalidAll, invalidValue, required } from '../../field-errors.ts';
+import { labelValueErrors, qualifiedNameErrors } from '../../names.ts';
 import type { labelSelector } from '../../metadata.ts';
 import type { Infer } from '../../schema/infer.ts';
 import type { Requirement } from '../../selectors/labels.ts';
@@ -12,7 +15,7 @@ const operators: Readonly<Record<string, Requirement['operator']>> = {
   DoesNotExist: 'absent',
 };
 
-/** The requirements of a selector in the order of their keys; undefined when an operator is unknown. */
+/** The requirements of a selector, sorted by key; undefined if an operator is unknown. */
 export function requirementsOf({
   matchLabels = {},
   matchExpressions = [],
@@ -56,4 +59,37 @@ function expressionText(key: string, operator: string, values: readonly string[]
     default:
       return '<error>';
   }
+}
+
+/** Validation errors of a label selector at `path`; an empty selector is valid here. */
+export function labelSelectorErrors(path: string, selector: LabelSelector): readonly FieldError[] {
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  return [
+    ...Object.entries(matchLabels).flatMap(([key, value]) => [
+      ...invalidAll(`${path}.matchLabels`, key, qualifiedNameErrors(key)),
+      ...invalidAll(`${path}.matchLabels`, value, labelValueErrors(value)),
+    ]),
+    ...matchExpressions.flatMap((expression, index) =>
+      expressionErrors(`${path}.matchExpressions[${index}]`, expression),
+    ),
+  ];
+}
+
+type Expression = NonNullable<LabelSelector['matchExpressions']>[number];
+
+function expressionErrors(path: string, { key, operator, values = [] }: Expression): readonly FieldError[] {
+  const errors: FieldError[] = [];
+  if (operator === 'In' || operator === 'NotIn') {
+    if (values.length === 0) {
+      errors.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
+    }
+  } else if (operator === 'Exists' || operator === 'DoesNotExist') {
+    if (values.length > 0) {
+      errors.push(
+        forbiddenField(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"),
+      );
+    }
+  } else errors.push(invalidValue(`${path}.operator`, operator, 'not a valid selector operator'));
+  errors.push(...invalidAll(`${path}.key`, key, qualifiedNameErrors(key)));
+  return errors;
 }

@@ -24,13 +24,13 @@ const texts = <T extends ApiObject>(kind: Kind<T>, spec: object): readonly strin
   kind.validateCreate(made(kind, spec), context).map(({ path, body }) => `${path}: ${body}`);
 
 for (const kind of [deploymentKind, replicaSetKind, statefulSetKind, daemonSetKind] as readonly Kind[]) {
-  test(`${kind.kind}: a plain one is accepted, and defaults are stable`, () => {
+  test(`${kind.kind}: accepts a minimal object, and defaults are idempotent`, () => {
     assert.deepEqual(texts(kind, good), []);
     const once = made(kind, good);
     assert.deepEqual(kind.applyDefaults(once), once);
   });
 
-  test(`${kind.kind}: survives protobuf`, () => {
+  test(`${kind.kind}: protobuf preserves the object`, () => {
     const object = made(kind, good);
     assert.deepEqual(
       decodeProtobuf(kind.schema, encodeProtobuf(kind.schema, object)),
@@ -52,7 +52,7 @@ for (const kind of [deploymentKind, replicaSetKind, statefulSetKind, daemonSetKi
     ]);
   });
 
-  test(`${kind.kind}: only Pods that always restart`, () => {
+  test(`${kind.kind}: rejects restart policies other than Always`, () => {
     const template = { ...good.template, spec: { ...good.template.spec, restartPolicy: 'Never' } };
     assert.deepEqual(texts(kind, { ...good, template }), [
       'spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"',
@@ -73,7 +73,7 @@ for (const kind of [deploymentKind, replicaSetKind, statefulSetKind, daemonSetKi
 }
 
 const empty = { selector: {}, template: good.template };
-test('an empty selector is refused in the words of each kind', () => {
+test('rejects an empty selector with the message of each kind', () => {
   assert.deepEqual(texts(deploymentKind, empty), [
     'spec.selector: Invalid value: {}: empty selector is invalid for deployment',
   ]);
@@ -85,7 +85,7 @@ test('an empty selector is refused in the words of each kind', () => {
   ]);
 });
 
-test('what an author leaves out of a Deployment is filled in', () => {
+test('sets the defaults of a Deployment', () => {
   const { template: _template, selector: _selector, ...spec } = made(deploymentKind, good).spec;
   assert.deepEqual(spec, {
     replicas: 1,
@@ -96,7 +96,7 @@ test('what an author leaves out of a Deployment is filled in', () => {
   assert.equal(made(deploymentKind, good).spec.template.spec.enableServiceLinks, undefined);
 });
 
-test('what an author leaves out of a StatefulSet is filled in', () => {
+test('sets the defaults of a StatefulSet', () => {
   const { template: _template, selector: _selector, ...spec } = made(statefulSetKind, good).spec;
   assert.deepEqual(spec, {
     replicas: 1,
@@ -110,27 +110,27 @@ test('what an author leaves out of a StatefulSet is filled in', () => {
 
 const refusals: readonly { name: string; spec: object; want: readonly string[] }[] = [
   {
-    name: 'less than nothing',
+    name: 'negative numbers',
     spec: { replicas: -1 },
     want: ['spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
   },
   {
-    name: 'neither missing nor in excess',
+    name: 'maxUnavailable and maxSurge of zero',
     spec: { strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: '0%' } } },
     want: ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0'],
   },
   {
-    name: 'more than all missing',
+    name: 'maxUnavailable above 100%',
     spec: { strategy: { rollingUpdate: { maxUnavailable: '101%' } } },
     want: ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not be greater than 100%'],
   },
   {
-    name: 'a rolling update that recreates',
+    name: 'rollingUpdate with type Recreate',
     spec: { strategy: { type: 'Recreate', rollingUpdate: {} } },
     want: ["spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"],
   },
   {
-    name: 'a deadline before readiness',
+    name: 'a progress deadline not above minReadySeconds',
     spec: { minReadySeconds: 20, progressDeadlineSeconds: 20 },
     want: ['spec.progressDeadlineSeconds: Invalid value: 20: must be greater than minReadySeconds'],
   },
@@ -139,7 +139,7 @@ for (const { name, spec, want } of refusals) {
   test(`Deployment: ${name}`, () => assert.deepEqual(texts(deploymentKind, { ...good, ...spec }), want));
 }
 
-test('a StatefulSet’s Pods may mount its claims', () => {
+test('Pods of a StatefulSet can mount its claims', () => {
   const template = {
     ...good.template,
     spec: { containers: [{ ...container, volumeMounts: [{ name: 'data', mountPath: '/data' }] }] },
@@ -153,7 +153,7 @@ test('a StatefulSet’s Pods may mount its claims', () => {
   ]);
 });
 
-test('the replicas and template of a StatefulSet may change', () => {
+test('replicas and template of a StatefulSet are mutable', () => {
   const old: StatefulSet = made(statefulSetKind, good);
   assert.deepEqual(statefulSetKind.validateUpdate(made(statefulSetKind, { ...good, replicas: 3 }), old, context), []);
 });
@@ -187,5 +187,5 @@ const selectors = [
   },
 ] as const;
 for (const { given, want } of selectors) {
-  test(`a selector is printed as ${want}`, () => assert.equal(selectorText(given), want));
+  test(`a selector prints as ${want}`, () => assert.equal(selectorText(given), want));
 }

@@ -1,8 +1,10 @@
-// What all kinds with a selector and a Pod template have in common.
+// Schema parts, defaults, validation and columns that the workload kinds share.
 import { isDeepStrictEqual } from 'node:util';
-import { column } from '../../columns.ts';
+
 import type { FieldError } from '../../field-errors.ts';
-import { forbiddenField, invalidValue, notSupported, required } from '../../field-errors.ts';
+import { invalidValue, forbiddenField, notSupported, required } from '../../field-errors.ts';
+import { always, listMap, optional, string, struct, time } from '../../schema/schema.ts';
+import { column } from '../../columns.ts';
 import type { Column } from '../../kind.ts';
 import type { ApiObject } from '../../metadata.ts';
 import { dnsLabelErrors } from '../../names.ts';
@@ -11,10 +13,9 @@ import { podSpecDefaults } from '../core/pod/defaults.ts';
 import type { PodTemplateSpec } from '../core/pod/schema.ts';
 import { podTemplateErrors } from '../core/pod/validate.ts';
 import type { LabelSelector } from './selector.ts';
-import { requirementsOf, selectorText } from './selector.ts';
-import { labelSelectorErrors } from './validate-selector.ts';
+import { requirementsOf, selectorText, labelSelectorErrors } from './selector.ts';
 
-/** The part of a workload's spec that says which Pods are its own and how they look. */
+/** The fields that the spec of every workload kind has. */
 export interface WorkloadSpec {
   readonly selector?: LabelSelector;
   readonly template: PodTemplateSpec;
@@ -24,13 +25,13 @@ export interface Workload extends ApiObject {
   readonly spec: WorkloadSpec;
 }
 
-/** A template with its Pod spec filled in. */
+/** Sets the defaults of a Pod template. */
 export const templateDefaults = (template: PodTemplateSpec): PodTemplateSpec => ({
   ...template,
   spec: podSpecDefaults(template.spec),
 });
 
-/** How a kind's messages name it. */
+/** The names of a kind in Kubernetes' messages. */
 export interface WorkloadNames {
   /** In "empty selector is invalid for …". */
   readonly selectorOf: string;
@@ -38,7 +39,7 @@ export interface WorkloadNames {
   readonly templateOf: string;
 }
 
-/** Everything wrong with the selector and the template of a workload. */
+/** Validation errors of the selector and the template of a workload. */
 export function workloadErrors({ spec }: Workload, names: WorkloadNames): readonly FieldError[] {
   return [...selectorErrors(spec, names), ...matchErrors(spec), ...templateErrors(spec, names)];
 }
@@ -56,12 +57,12 @@ function selectorErrors({ selector }: WorkloadSpec, { selectorOf }: WorkloadName
   return errors;
 }
 
-// A workload without a selector selects nothing, so that its template never matches either.
+// A workload without a selector selects nothing, so its template never matches.
 function matchErrors({ selector, template }: WorkloadSpec): readonly FieldError[] {
   const requirements = selector && requirementsOf(selector);
   const { labels } = template.metadata;
   if (requirements !== undefined && matchesLabels(requirements, labels)) return [];
-  if (selector !== undefined && requirements === undefined) return []; // the operator is what is wrong
+  if (selector !== undefined && requirements === undefined) return []; // the unknown operator is already reported
   return [invalidValue('spec.template.metadata.labels', labels ?? null, '`selector` does not match template `labels`')];
 }
 
@@ -90,7 +91,7 @@ export function selectorChangeErrors({ spec }: Workload, { spec: old }: Workload
     : [invalidValue('spec.selector', spec.selector ?? null, 'field is immutable')];
 }
 
-/** Warns of a name that is no host name, though Pods are named after it. */
+/** Warns about a name that is not a valid hostname, since Pod names derive from it. */
 export function podNameWarnings({ metadata: { name = '' } }: ApiObject): readonly string[] {
   const problems = dnsLabelErrors(name);
   if (problems.length === 0) return [];
@@ -112,7 +113,7 @@ export const containerColumns: readonly Column<Workload>[] = [
   column('Images', 'Images of the containers.', ({ spec }) => listed(spec, ({ image }) => image ?? ''), { wide: true }),
 ];
 
-/** The wide column that shows a workload's selector. */
+/** The wide column with the selector of a workload. */
 export const selectorColumn: Column<Workload> = column(
   'Selector',
   'Labels of the Pods.',
@@ -124,3 +125,36 @@ type TemplateContainer = NonNullable<PodTemplateSpec['spec']['containers']>[numb
 
 const listed = ({ template }: WorkloadSpec, text: (container: TemplateContainer) => string): string =>
   (template.spec.containers ?? []).map(text).join(',');
+
+/** The conditions of DaemonSets, ReplicaSets and StatefulSets. Conditions of a Deployment have one more field. */
+export const workloadConditions = (number: number, kind: 'DaemonSet' | 'ReplicaSet' | 'StatefulSet') =>
+  optional(number, listMap(conditionOf(kind), ['type'], { mergeKey: 'type' }), `State of the ${kind}.`);
+
+const conditionOf = (kind: string) =>
+  struct(`io.k8s.api.apps.v1.${kind}Condition`, `One aspect of a ${kind}’s state.`, {
+    type: always(1, string, 'Type of the condition.', { required: true }),
+    status: always(2, string, 'True, False or Unknown.', { required: true }),
+    lastTransitionTime: always(3, time, 'When the status last changed.'),
+    reason: optional(4, string, 'Reason, as one CamelCase word.'),
+    message: optional(5, string, 'Human-readable message.'),
+  });
+
+const badPercent =
+  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
+
+const percentOf = (amount: number | string): number | undefined =>
+  typeof amount === 'string' && /^[0-9]+%$/.test(amount) ? Number.parseInt(amount, 10) : undefined;
+
+/** The number in maxUnavailable or maxSurge: of Pods, or per cent. */
+export const amountOf = (amount: number | string): number =>
+  typeof amount === 'number' ? amount : (percentOf(amount) ?? 0);
+
+/** Validation errors of maxUnavailable or maxSurge; `isAtMostAll`: at most 100%. */
+export function amountErrors(path: string, amount: number | string, isAtMostAll: boolean): readonly FieldError[] {
+  if (typeof amount === 'number') {
+    return amount < 0 ? [invalidValue(path, amount, 'must be greater than or equal to 0')] : [];
+  }
+  const percent = percentOf(amount);
+  if (percent === undefined) return [invalidValue(path, amount, badPercent)];
+  return isAtMostAll && percent > 100 ? [invalidValue(path, amount, 'must not be greater than 100%')] : [];
+}

@@ -1,4 +1,4 @@
-// The labels and annotations by which imports, their slices and their Services find each other.
+// Labels and annotations of exports, imports and their slices.
 
 /** On a slice: the ServiceImport it belongs to (MCS-63). */
 export const importNameLabel = 'multicluster.kubernetes.io/service-name';
@@ -6,5 +6,17 @@ export const importNameLabel = 'multicluster.kubernetes.io/service-name';
 export const seedImportNameLabel = 'multicluster.kubernetes.io/imported-service-name';
 /** On a slice: the id of the cluster it comes from (MCS-64). */
 export const sourceClusterLabel = 'multicluster.kubernetes.io/source-cluster';
-/** On a Service: the import it stands for at proxies that know no imports, as `namespace/name`. */
+/** On a derived Service, for proxies without support for imports: its import, as `namespace/name`. */
 export const derivedFromAnnotation = 'fairlead.dev/derived-from';
+
+/**
+ * How other clusters treat the endpoints of a cluster whose lease is not renewed. `Remove`: remove them when the lease
+ * expires. `Demote`: also use them only as a last resort from the first missed renewal. `Keep`: keep them, for services
+ * that are reachable without the API server of that cluster.
+ */
+export type LossPolicy = 'Remove' | 'Demote' | 'Keep';
+
+export const lossPolicies: readonly LossPolicy[] = ['Remove', 'Demote', 'Keep'];
+
+/** On an export and its slices: the policy of the service. */
+export const lossAnnotation = 'fairlead.dev/on-source-loss';

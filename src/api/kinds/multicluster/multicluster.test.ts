@@ -4,7 +4,7 @@ import type { Kind, WriteContext } from '../../kind.ts';
 import type { ApiObject } from '../../metadata.ts';
 import { decode } from '../../schema/decode.ts';
 import { clusterPropertyKind } from '../about/clusterproperty/kind.ts';
-import { exportWarnings } from './export-warnings.ts';
+import { exportWarnings } from './validate.ts';
 import { serviceExportAlphaKind, serviceExportKind } from './serviceexport/kind.ts';
 import { serviceImportAlphaKind, serviceImportKind } from './serviceimport/kind.ts';
 import { superclusterExportKind } from './supercluster/export.ts';
@@ -16,7 +16,7 @@ const made = <T extends ApiObject>(kind: Kind<T>, fields: object): T =>
 
 const specs: readonly { name: string; kind: Kind; given: object; want: readonly string[] }[] = [
   {
-    name: 'a good import',
+    name: 'a valid import',
     kind: serviceImportKind,
     given: { spec: { type: 'ClusterSetIP', ports: [{ port: 80 }], ips: ['10.0.0.1'] } },
     want: [],
@@ -37,7 +37,7 @@ const specs: readonly { name: string; kind: Kind; given: object; want: readonly 
     ],
   },
   {
-    name: 'the imported service of the proposal',
+    name: 'the ImportedService of the proposal',
     kind: importedServiceKind,
     given: {
       spec: {
@@ -84,7 +84,7 @@ for (const { name, kind, given, want } of specs) {
   });
 }
 
-test('conditions of an export name their status, reason and time', () => {
+test('conditions of an export require status, reason and time', () => {
   const given = { status: { conditions: [{ type: 'Ready', status: 'Maybe', reason: 'x' }, { type: 'Ready' }] } };
   const texts = (kind: Kind): readonly string[] =>
     kind.validateStatus(made(kind, given), made(kind, {}), context).map(({ path, body }) => `${path}: ${body}`);
@@ -104,7 +104,7 @@ test('conditions of an export name their status, reason and time', () => {
   ]);
 });
 
-test('both versions of an export are one object', () => {
+test('converts between both versions of an export', () => {
   const given = made(serviceExportAlphaKind, { spec: { exportedLabels: { a: 'b' } } });
   const stored = serviceExportAlphaKind.storage?.toStorage({
     ...given,
@@ -116,12 +116,12 @@ test('both versions of an export are one object', () => {
   assert.deepEqual(serviceExportAlphaKind.storage?.fromStorage(stored ?? given), given);
 });
 
-test('a new export has no status, whatever it claims', () => {
+test('drops the status of a new export', () => {
   const claimed = made(serviceExportKind, { status: { conditions: [] } });
   assert.equal(serviceExportKind.prepareForCreate(claimed, context).status, undefined);
 });
 
-test('a wish for lost clusters that means nothing is told when it is made, and not again', () => {
+test('warns about an unknown loss policy when it is set, and not again', () => {
   const wishing = (wish: string): ApiObject => ({
     metadata: { name: 'cart', namespace: 'shop', annotations: { 'fairlead.dev/on-source-loss': wish } },
   });
@@ -132,7 +132,7 @@ test('a wish for lost clusters that means nothing is told when it is made, and n
   assert.deepEqual(exportWarnings(wishing('keep'), wishing('keep')), []);
 });
 
-test('custom resources keep zero values as they were sent', () => {
+test('custom resources keep zero values', () => {
   const given = {
     metadata: { name: 'a' },
     spec: { clusters: [{ cluster: 'a', publishNotReadyAddresses: false }], ip: '' },
@@ -140,7 +140,7 @@ test('custom resources keep zero values as they were sent', () => {
   assert.deepEqual(decode(importedServiceKind.schema, given), { object: given, unknown: [] });
 });
 
-test('rows', () => {
+test('columns', () => {
   const cells = <T extends ApiObject>(kind: Kind<T>, given: object): readonly (string | number)[] =>
     kind.columns.map((column) => column.cell(made(kind, given), 0));
   assert.deepEqual(cells(serviceImportKind, { spec: { type: 'ClusterSetIP', ips: ['10.0.0.1'] } }), [

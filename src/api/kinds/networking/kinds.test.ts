@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import type { FieldError } from '../../field-errors.ts';
 import { gatesWith } from '../../gates.ts';
 import { ingressClassKind } from './ingressclass/kind.ts';
-import type { IngressClass } from './ingressclass/schema.ts';
+import type { IngressClass } from './ingressclass/kind.ts';
 import { ipAddressKind } from './ipaddress/kind.ts';
-import type { IpAddress } from './ipaddress/schema.ts';
+import type { IpAddress } from './ipaddress/kind.ts';
 import { serviceCidrKind } from './servicecidr/kind.ts';
 import type { ServiceCidr } from './servicecidr/schema.ts';
 
@@ -37,12 +37,12 @@ const classes: readonly { name: string; given: IngressClass; want: readonly stri
     ],
   },
   {
-    name: 'a namespace that is missing',
+    name: 'a missing namespace',
     given: classOf({ controller: 'example.org/a', parameters: { ...parameters, scope: 'Namespace' } }),
     want: ["spec.parameters.namespace: Required value: `parameters.scope` is set to 'Namespace'"],
   },
   {
-    name: 'a namespace that does not belong',
+    name: 'a namespace with scope Cluster',
     given: classOf({ controller: 'example.org/a', parameters: { ...parameters, namespace: 'shop' } }),
     want: ["spec.parameters.namespace: Forbidden: `parameters.scope` is set to 'Cluster'"],
   },
@@ -72,7 +72,7 @@ test('the name of an IPAddress is an address in canonical form', () => {
   assert.deepEqual(ipAddressKind.nameErrors('FD00::1', false, context), ['must be in canonical form ("fd00::1")']);
 });
 
-test('an IPAddress has a parent, which cannot be changed', () => {
+test('the parent of an IPAddress is required and immutable', () => {
   const web = addressOf({ resource: 'services', namespace: 'shop', name: 'web' });
   assert.deepEqual(texts(ipAddressKind.validateCreate(addressOf(), context)), ['spec.parentRef: Required value']);
   assert.deepEqual(texts(ipAddressKind.validateCreate(addressOf({}), context)), [
@@ -100,7 +100,7 @@ const ranges: readonly { name: string; cidrs: readonly string[]; want: readonly 
     ],
   },
   {
-    name: 'one family twice',
+    name: 'two ranges of the same family',
     cidrs: ['10.0.0.0/24', '10.0.1.1/24'],
     want: [
       'spec.cidrs[1]: Invalid value: "10.0.1.1/24": must not have bits set beyond the prefix length',
@@ -114,7 +114,7 @@ for (const { name, cidrs, want } of ranges) {
   });
 }
 
-test('ranges cannot be changed, but a second one may be added', () => {
+test('ranges are immutable, but a second one can be added', () => {
   const old = rangesOf('10.0.0.0/24');
   const change = (...cidrs: readonly string[]): string[] =>
     texts(serviceCidrKind.validateUpdate(rangesOf(...cidrs), old, context));

@@ -1,16 +1,16 @@
-// What RoleBindings and ClusterRoleBindings share: who is bound, and to which role.
+// The fields, defaults, validation and columns of RoleBindings and ClusterRoleBindings.
 import { ageColumn, column, nameColumn } from '../../columns.ts';
 import type { FieldError } from '../../field-errors.ts';
-import { invalidValue, notSupported, required } from '../../field-errors.ts';
+import { invalidAll, invalidValue, notSupported, required } from '../../field-errors.ts';
 import type { Column } from '../../kind.ts';
 import type { ApiObject } from '../../metadata.ts';
 import { dnsSubdomainErrors, pathSegmentErrors } from '../../names.ts';
 import type { Infer } from '../../schema/infer.ts';
 import { always, atomic, list, optional, string, struct } from '../../schema/schema.ts';
-import { rbacGroup, rbacSchemas } from './group.ts';
+import { rbacGroup, rbacSchemas } from './policy-rule.ts';
 
 const subject = atomic(
-  struct(`${rbacSchemas}.Subject`, 'A user, a group or a service account that a role is given to.', {
+  struct(`${rbacSchemas}.Subject`, 'A user, a group or a service account that a role is granted to.', {
     kind: always(1, string, 'User, Group or ServiceAccount.', { required: true }),
     apiGroup: optional(2, string, 'rbac.authorization.k8s.io for users and groups, empty for service accounts.'),
     name: always(3, string, 'The name of the user, group or service account.', { required: true }),
@@ -19,7 +19,7 @@ const subject = atomic(
 );
 
 const roleRef = atomic(
-  struct(`${rbacSchemas}.RoleRef`, 'The role that is given.', {
+  struct(`${rbacSchemas}.RoleRef`, 'The role that is granted.', {
     apiGroup: always(1, string, 'rbac.authorization.k8s.io.', { required: true }),
     kind: always(2, string, 'ClusterRole, or Role for one in the namespace of the binding.', { required: true }),
     name: always(3, string, 'The name of the role.', { required: true }),
@@ -28,8 +28,8 @@ const roleRef = atomic(
 
 /** The fields of a binding. */
 export const bindingFields = {
-  subjects: optional(2, list(subject), 'Who gets the role.'),
-  roleRef: always(3, roleRef, 'The role that they get. Cannot be changed.', { required: true }),
+  subjects: optional(2, list(subject), 'The subjects that the role is granted to.'),
+  roleRef: always(3, roleRef, 'The role that is granted. Cannot be changed.', { required: true }),
 } as const;
 
 export type Subject = Infer<typeof subject>;
@@ -41,7 +41,7 @@ export interface Binding extends ApiObject {
   readonly roleRef: RoleRef;
 }
 
-/** Fills in the group of the role, and of the subjects that have one. */
+/** Sets the default API groups of the role and of subjects. */
 export function bindingDefaults<T extends Binding>(binding: T): T {
   const { roleRef: role, subjects } = binding;
   return {
@@ -56,7 +56,7 @@ function subjectDefaults(given: Subject): Subject {
   return apiGroup === '' && (kind === 'User' || kind === 'Group') ? { kind, apiGroup: rbacGroup, ...rest } : given;
 }
 
-/** What is wrong with a binding whose role may be of `roleKinds`. */
+/** Validation errors of a binding whose role may be of `roleKinds`. */
 export function bindingErrors({ subjects = [], roleRef: role }: Binding, roleKinds: readonly string[]): FieldError[] {
   const isNamespaced = roleKinds.includes('Role');
   return [
@@ -64,7 +64,7 @@ export function bindingErrors({ subjects = [], roleRef: role }: Binding, roleKin
     ...(roleKinds.includes(role.kind) ? [] : [notSupported('roleRef.kind', role.kind, roleKinds)]),
     ...(role.name === ''
       ? [required('roleRef.name')]
-      : pathSegmentErrors(role.name).map((problem) => invalidValue('roleRef.name', role.name, problem))),
+      : invalidAll('roleRef.name', role.name, pathSegmentErrors(role.name))),
     ...subjects.flatMap((given, index) => subjectErrors(`subjects[${index}]`, given, isNamespaced)),
   ];
 }
@@ -78,7 +78,7 @@ function subjectErrors(path: string, given: Subject, isNamespaced: boolean): Fie
   switch (kind) {
     case 'ServiceAccount':
       if (name !== '') {
-        errors.push(...dnsSubdomainErrors(name).map((problem) => invalidValue(`${path}.name`, name, problem)));
+        errors.push(...invalidAll(`${path}.name`, name, dnsSubdomainErrors(name)));
       }
       expectGroup('');
       if (!isNamespaced && namespace === '') errors.push(required(`${path}.namespace`));
@@ -93,10 +93,10 @@ function subjectErrors(path: string, given: Subject, isNamespaced: boolean): Fie
   return errors;
 }
 
-/** What is wrong with pointing a binding at another role: those who hold it would get something else unnoticed. */
+/** Errors about changes of the role, which would change the rights of existing subjects unnoticed. */
 export function roleChangeErrors({ roleRef: next }: Binding, { roleRef: old }: Binding): FieldError[] {
   if (next.apiGroup === old.apiGroup && next.kind === old.kind && next.name === old.name) return [];
-  // Kubernetes prints it by the names of its own fields.
+  // Kubernetes prints the role with the names of Go fields.
   const printed = { APIGroup: next.apiGroup, Kind: next.kind, Name: next.name };
   return [invalidValue('roleRef', printed, 'cannot change roleRef')];
 }
@@ -107,17 +107,13 @@ const subjectsOf = ({ subjects = [] }: Binding, kind: string): string =>
     .map(({ name, namespace = '' }) => (kind === 'ServiceAccount' ? `${namespace}/${name}` : name))
     .join(', ');
 
-/** The columns of a binding; who is bound is shown with `-o wide`. */
 export const bindingColumns: readonly Column<Binding>[] = [
   nameColumn,
-  column<Binding>('Role', 'The role that is given.', ({ roleRef: { kind, name } }) => `${kind}/${name}`),
+  column<Binding>('Role', 'The role that is granted.', ({ roleRef: { kind, name } }) => `${kind}/${name}`),
   ageColumn,
-  column<Binding>('Users', 'The users who get it.', (binding) => subjectsOf(binding, 'User'), { wide: true }),
-  column<Binding>('Groups', 'The groups that get it.', (binding) => subjectsOf(binding, 'Group'), { wide: true }),
-  column<Binding>(
-    'ServiceAccounts',
-    'The service accounts that get it.',
-    (binding) => subjectsOf(binding, 'ServiceAccount'),
-    { wide: true },
-  ),
+  column<Binding>('Users', 'The users.', (binding) => subjectsOf(binding, 'User'), { wide: true }),
+  column<Binding>('Groups', 'The groups.', (binding) => subjectsOf(binding, 'Group'), { wide: true }),
+  column<Binding>('ServiceAccounts', 'The service accounts.', (binding) => subjectsOf(binding, 'ServiceAccount'), {
+    wide: true,
+  }),
 ];

@@ -2,32 +2,35 @@ import type { FieldError } from '../../field-errors.ts';
 import { invalidValue, required } from '../../field-errors.ts';
 import type { Infer } from '../../schema/infer.ts';
 import { always, list, optional, string, struct } from '../../schema/schema.ts';
-import { rbacSchemas } from './group.ts';
 
-/** What a role allows: verbs on resources, or on paths outside the resources. */
+/** The API group of roles, bindings, and of users and groups as subjects. */
+export const rbacGroup = 'rbac.authorization.k8s.io';
+/** The prefix of the OpenAPI definitions of the group. */
+export const rbacSchemas = 'io.k8s.api.rbac.v1';
+
 export const policyRule = struct(
   `${rbacSchemas}.PolicyRule`,
-  'Verbs that are allowed on resources or on other paths. Rules only ever add.',
+  'Verbs that are allowed on resources or on non-resource URLs.',
   {
-    verbs: always(1, list(string), 'What is allowed; * is everything.', { required: true }),
-    apiGroups: optional(2, list(string), 'The groups of the resources; "" is the core group, * is all of them.'),
+    verbs: always(1, list(string), 'The verbs; * is all.', { required: true }),
+    apiGroups: optional(2, list(string), 'The groups of the resources; "" is the core group, * is all.'),
     resources: optional(
       3,
       list(string),
-      'The resources; pods/log is a subresource, */scale that of any resource, * everything.',
+      'The resources; pods/log is a subresource, */scale the subresource of any resource, * all.',
     ),
-    resourceNames: optional(4, list(string), 'The names of the objects; empty is all of them.'),
+    resourceNames: optional(4, list(string), 'The names of the objects; default: all.'),
     nonResourceURLs: optional(
       5,
       list(string),
-      'Paths outside the resources, in ClusterRoles only; * at the end stands for anything.',
+      'Non-resource URLs, in ClusterRoles only; a * at the end matches any suffix.',
     ),
   },
 );
 
 export type PolicyRule = Infer<typeof policyRule>;
 
-/** What is wrong with the rules of a role. Only those of a ClusterRole may name paths outside the resources. */
+/** Validation errors of the rules of a role. Only rules of a ClusterRole can have non-resource URLs. */
 export const rulesErrors = (rules: readonly PolicyRule[] | null, isNamespaced: boolean): readonly FieldError[] =>
   (rules ?? []).flatMap((rule, index) => ruleErrors(`rules[${index}]`, rule, isNamespaced));
 

@@ -29,7 +29,7 @@ const rows: readonly { name: string; kind: Kind; given: object; want: readonly s
     want: [],
   },
   {
-    name: 'paths, nothing, and half a rule',
+    name: 'non-resource URLs, an empty rule and an incomplete rule',
     kind: roleKind,
     given: { rules: [{ verbs: [], nonResourceURLs: ['/x'], apiGroups: [''] }, { verbs: ['get'] }, {}] },
     want: [
@@ -44,13 +44,13 @@ const rows: readonly { name: string; kind: Kind; given: object; want: readonly s
     ],
   },
   {
-    name: 'paths of a cluster role',
+    name: 'non-resource URLs of a ClusterRole',
     kind: clusterRoleKind,
     given: { rules: [{ verbs: ['get'], nonResourceURLs: ['/x'] }] },
     want: [],
   },
   {
-    name: 'paths and resources, and an empty aggregation',
+    name: 'non-resource URLs beside resources, and an empty aggregation rule',
     kind: clusterRoleKind,
     given: { rules: [{ verbs: ['get'], nonResourceURLs: ['x'], resources: ['a'] }], aggregationRule: {} },
     want: [
@@ -59,7 +59,7 @@ const rows: readonly { name: string; kind: Kind; given: object; want: readonly s
     ],
   },
   {
-    name: 'bad selectors',
+    name: 'invalid selectors',
     kind: clusterRoleKind,
     given: {
       aggregationRule: {
@@ -83,7 +83,7 @@ const rows: readonly { name: string; kind: Kind; given: object; want: readonly s
     ],
   },
   {
-    name: 'no role and bad subjects',
+    name: 'no role and invalid subjects',
     kind: roleBindingKind,
     given: {
       subjects: [
@@ -135,7 +135,7 @@ describe('roles and bindings with', () => {
   }
 });
 
-test('names are any segment of a path', () => {
+test('accepts any URL path segment as a name', () => {
   for (const kind of [roleKind, clusterRoleKind, roleBindingKind, clusterRoleBindingKind]) {
     assert.deepEqual(kind.nameErrors('system:node/x', false, context), ["may not contain '/'"]);
     assert.deepEqual(kind.nameErrors('..', false, context), ["may not be '..'"]);
@@ -143,7 +143,7 @@ test('names are any segment of a path', () => {
   }
 });
 
-test('groups are filled in, and what was given stays', () => {
+test('sets default API groups, and keeps given ones', () => {
   const subjects = [
     { kind: 'User', name: 'a' },
     { kind: 'Group', name: 'b', apiGroup: 'own' },
@@ -158,7 +158,7 @@ test('groups are filled in, and what was given stays', () => {
   assert.deepEqual(roleBindingKind.applyDefaults(binding as never), binding);
 });
 
-test('a binding cannot be pointed at another role', () => {
+test('the role of a binding is immutable', () => {
   const old = read(clusterRoleBindingKind, { roleRef: { kind: 'ClusterRole', name: 'view' } });
   const next = read(clusterRoleBindingKind, { roleRef: { kind: 'ClusterRole', name: 'edit' } });
   assert.deepEqual(texts((clusterRoleBindingKind as Kind).validateUpdate(next, old, context)), [
@@ -166,7 +166,7 @@ test('a binding cannot be pointed at another role', () => {
   ]);
 });
 
-test('bindings show their role, and with -o wide who holds it', () => {
+test('columns of bindings show the role, and the subjects with -o wide', () => {
   const binding = read(roleBindingKind, {
     roleRef: { kind: 'ClusterRole', name: 'view' },
     subjects: [

@@ -4,7 +4,7 @@ import { badRequest, failure, forbidden, notFound } from '../../../api/errors.ts
 import type { Binding } from '../../../api/kinds/rbac/binding.ts';
 import type { ClusterRole } from '../../../api/kinds/rbac/clusterrole/kind.ts';
 import { clusterRoleKind } from '../../../api/kinds/rbac/clusterrole/kind.ts';
-import { rbacGroup } from '../../../api/kinds/rbac/group.ts';
+import { rbacGroup } from '../../../api/kinds/rbac/policy-rule.ts';
 import type { PolicyRule } from '../../../api/kinds/rbac/policy-rule.ts';
 import { roleKind } from '../../../api/kinds/rbac/role/kind.ts';
 import type { ApiObject } from '../../../api/metadata.ts';

@@ -1,26 +1,25 @@
-// What a cluster says about itself (KEP-2149): its ID and its membership in a set of clusters.
+// ClusterProperty (KEP-2149): the ID of a cluster and its membership in a cluster set.
 import { column, customAgeColumn, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue, required, tooLong } from '../../../field-errors.ts';
 import type { Kind } from '../../../kind.ts';
-import { defineKind } from '../../../kind.ts';
+import { defineKind, sameShape } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
 import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { pointer, string, struct } from '../../../schema/schema.ts';
-import { sameShape } from '../../multicluster/same-shape.ts';
 
 type Version = 'v1alpha1' | 'v1beta1';
 
-/** The property that holds the cluster's ID, unique in its set and fixed while it is a member. */
+/** The property with the ID of the cluster, unique in its set and immutable while it is a member. */
 export const clusterIdProperty = 'cluster.clusterset.k8s.io';
 
-/** The property that names the set a cluster is a member of; absent when it is in none. */
+/** The property with the cluster set that the cluster is a member of; absent if it is in none. */
 export const clusterSetProperty = 'clusterset.k8s.io';
 
 const schemaOf = (version: Version) => {
   const group = `io.k8s.about.${version}`;
-  return objectSchema(`${group}.ClusterProperty`, 'One thing a cluster says about itself.', {
+  return objectSchema(`${group}.ClusterProperty`, 'A property of the cluster.', {
     spec: pointer(
       2,
       struct(`${group}.ClusterPropertySpec`, 'The value of a property.', {
@@ -28,7 +27,7 @@ const schemaOf = (version: Version) => {
       }),
       'The value of the property.',
     ),
-    status: pointer(3, struct(`${group}.ClusterPropertyStatus`, 'Nothing so far.', {}), 'Nothing so far.'),
+    status: pointer(3, struct(`${group}.ClusterPropertyStatus`, 'Empty.', {}), 'Empty.'),
   });
 };
 
@@ -57,10 +56,9 @@ const inVersion = (version: Version, storage?: Kind<ClusterProperty>): Kind<Clus
     validateUpdate: specErrors,
   });
 
-/** The version in which ClusterProperties are stored. */
+/** The storage version. */
 export const clusterPropertyKind = inVersion('v1beta1');
 
-/** The older version. */
 export const clusterPropertyAlphaKind = inVersion('v1alpha1', clusterPropertyKind);
 
 const maxLength = 128000;
@@ -70,6 +68,6 @@ function specErrors({ spec }: ClusterProperty): readonly FieldError[] {
   const { value } = spec;
   if (value === undefined) return [required('spec.value')];
   if (value === '') return [invalidValue('spec.value', '', 'spec.value in body should be at least 1 chars long')];
-  // Lengths are those of code points, although the message says bytes.
+  // The limit counts code points, although the message says bytes.
   return Array.from(value).length > maxLength ? [tooLong('spec.value', maxLength)] : [];
 }

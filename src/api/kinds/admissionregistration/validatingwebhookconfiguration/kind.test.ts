@@ -23,7 +23,7 @@ const errorsOf = (object: ValidatingWebhookConfiguration, old?: ValidatingWebhoo
     ({ path, body }) => `${path}: ${body}`,
   );
 
-test('what is left out is filled in as in Kubernetes', () => {
+test('sets the defaults of Kubernetes', () => {
   const service = { namespace: 'shop', name: 'policy' };
   assert.deepEqual(configuration({ clientConfig: { service } }).webhooks, [
     {
@@ -39,7 +39,7 @@ test('what is left out is filled in as in Kubernetes', () => {
   ]);
 });
 
-suite('a webhook is refused', () => {
+suite('validation of a webhook', () => {
   const { sideEffects: _, ...unsaid } = good;
   const form = '; desired format: https://host[/path]';
   const table: readonly {
@@ -47,16 +47,16 @@ suite('a webhook is refused', () => {
     readonly given: Partial<ValidatingWebhook>;
     readonly want: readonly string[];
   }[] = [
-    { name: 'not when it is right', given: {}, want: [] },
+    { name: 'accepts a valid webhook', given: {}, want: [] },
     {
-      name: 'with a name that is not fully qualified',
+      name: 'rejects a name that is not fully qualified',
       given: { name: 'policy' },
       want: [
         'webhooks[0].name: Invalid value: "policy": should be a domain with at least three segments separated by dots',
       ],
     },
     {
-      name: 'that has words nobody knows',
+      name: 'rejects unknown values',
       // Decoding takes any word; validation names those it does not know.
       given: { failurePolicy: 'Retry', matchPolicy: 'Fuzzy', sideEffects: 'Some' } as unknown as ValidatingWebhook,
       want: [
@@ -66,12 +66,12 @@ suite('a webhook is refused', () => {
       ],
     },
     {
-      name: 'with a wrong timeout',
+      name: 'rejects a timeout out of range',
       given: { timeoutSeconds: 31 },
       want: ['webhooks[0].timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 seconds'],
     },
     {
-      name: 'that reads no version we write',
+      name: 'rejects unsupported review versions',
       given: { admissionReviewVersions: ['v2', 'v2'] },
       want: [
         'webhooks[0].admissionReviewVersions[1]: Invalid value: "v2": duplicate version',
@@ -79,12 +79,12 @@ suite('a webhook is refused', () => {
       ],
     },
     {
-      name: 'without versions',
+      name: 'rejects missing review versions',
       given: { admissionReviewVersions: [] },
       want: ['webhooks[0].admissionReviewVersions: Required value: must specify one of v1, v1beta1'],
     },
     {
-      name: 'with a rule about nothing',
+      name: 'rejects an empty rule',
       given: { rules: [{ operations: [], apiGroups: [], apiVersions: [''], resources: [] }] },
       want: [
         'webhooks[0].rules[0].operations: Required value',
@@ -94,7 +94,7 @@ suite('a webhook is refused', () => {
       ],
     },
     {
-      name: 'with a rule that says more than everything',
+      name: 'rejects items beside a wildcard',
       given: {
         rules: [{ ...rule, operations: ['*', 'CREATE'], apiGroups: ['*', ''], resources: ['*', 'pods', 'a/*', 'a/b'] }],
       },
@@ -106,7 +106,7 @@ suite('a webhook is refused', () => {
       ],
     },
     {
-      name: 'at an address that is not HTTPS, or says too much',
+      name: 'rejects URLs other than https://host/path',
       given: { clientConfig: { url: 'http://me:secret@policy.example.org/?a=b#c' } },
       want: [
         `webhooks[0].clientConfig.url: Invalid value: "http": 'https' is the only allowed URL scheme${form}`,
@@ -116,12 +116,12 @@ suite('a webhook is refused', () => {
       ],
     },
     {
-      name: 'that is nowhere',
+      name: 'rejects a webhook without an address',
       given: { clientConfig: {} },
       want: ['webhooks[0].clientConfig: Required value: exactly one of url or service is required'],
     },
     {
-      name: 'at a Service without a name, on a path that is none',
+      name: 'rejects a Service without a name and an invalid path',
       given: { clientConfig: { service: { namespace: 'shop', name: '', port: 0, path: '/a//b' } } },
       want: [
         'webhooks[0].clientConfig.service.name: Required value: service name is required',
@@ -130,7 +130,7 @@ suite('a webhook is refused', () => {
       ],
     },
     {
-      name: 'with conditions, which this server cannot judge',
+      name: 'rejects match conditions, which are not supported',
       given: { matchConditions: [{ name: 'a', expression: 'true' }] },
       want: [
         'webhooks[0].matchConditions: Forbidden: CEL is not supported by this server: select with rules, namespaceSelector, objectSelector',
@@ -140,13 +140,13 @@ suite('a webhook is refused', () => {
   for (const { name, given, want } of table) {
     test(name, () => assert.deepEqual(errorsOf(configuration(given)), want));
   }
-  test('that does not say whether it has side effects', () =>
+  test('rejects a webhook without sideEffects', () =>
     assert.deepEqual(errorsOf({ metadata: {}, webhooks: [unsaid] }), [
       'webhooks[0].sideEffects: Required value: must specify one of None, NoneOnDryRun',
     ]));
 });
 
-test('names are given once, unless they were given twice before', () => {
+test('rejects duplicate names, unless the stored object has them', () => {
   const twice = configuration({}, {});
   assert.deepEqual(errorsOf(twice), ['webhooks[1].name: Duplicate value: "policy.example.org"']);
   assert.deepEqual(errorsOf(twice, twice), []);

@@ -6,7 +6,6 @@ import type { ValidatingWebhook, ValidatingWebhookConfiguration } from './schema
 import { validatingWebhookConfiguration } from './schema.ts';
 import { validateCreate, validateUpdate } from './validate.ts';
 
-/** Fills in what the author of a webhook left out. */
 function applyDefaults(object: ValidatingWebhookConfiguration): ValidatingWebhookConfiguration {
   return object.webhooks === undefined ? object : { ...object, webhooks: object.webhooks.map(withDefaults) };
 }
@@ -42,7 +41,7 @@ export const validatingWebhookConfigurationKind: Kind<ValidatingWebhookConfigura
       nameColumn,
       column<ValidatingWebhookConfiguration>(
         'Webhooks',
-        'How many are asked.',
+        'Number of webhooks.',
         ({ webhooks = [] }) => webhooks.length,
         {
           type: 'integer',

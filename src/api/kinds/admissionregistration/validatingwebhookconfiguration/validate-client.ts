@@ -3,7 +3,7 @@ import { invalidValue, required } from '../../../field-errors.ts';
 import { dnsSubdomainErrors, portNumberErrors } from '../../../names.ts';
 import type { ServiceReference, WebhookClientConfig } from './schema.ts';
 
-/** What is wrong with the place where a webhook is said to be. */
+/** Validation errors of the address of a webhook. */
 export function clientConfigErrors(path: string, { url, service }: WebhookClientConfig): FieldError[] {
   if (url !== undefined && service === undefined) return urlErrors(`${path}.url`, url);
   if (url === undefined && service !== undefined) return serviceErrors(`${path}.service`, service);
@@ -19,7 +19,7 @@ interface UrlParts {
   readonly fragment: string;
 }
 
-/** Not by `URL`, which accepts and completes what Kubernetes refuses. */
+/** Does not use `URL`, which accepts and completes URLs that Kubernetes rejects. */
 function splitUrl(url: string): UrlParts {
   const [before = '', ...fragments] = url.split('#', 2);
   const [place = '', ...queries] = before.split('?', 2);
@@ -56,12 +56,12 @@ function serviceErrors(path: string, { name, namespace, port = 443, path: called
   ];
 }
 
-/** Errors are listed up to 100. */
-const maxSteps = 200;
+/** Responses list only the first 100 errors. */
+const maxSegments = 200;
 
 function pathErrors(path: string, called: string): FieldError[] {
   if (called === '' || called === '/') return [];
-  const steps = called === '//' ? [''] : called.slice(1).replace(/\/$/, '').split('/', maxSteps);
+  const steps = called === '//' ? [''] : called.slice(1).replace(/\/$/, '').split('/', maxSegments);
   return [
     ...(called.startsWith('/') ? [] : [invalidValue(path, called, "must start with a '/'")]),
     ...steps.flatMap((step, index) =>

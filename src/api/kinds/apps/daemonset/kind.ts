@@ -1,19 +1,63 @@
-import { ageColumn, column, labelsText, nameColumn } from '../../../columns.ts';
-import type { FieldError } from '../../../field-errors.ts';
-import { notSupported } from '../../../field-errors.ts';
-import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
-import { amountErrors } from '../rolling-update.ts';
+import { labelSelector, objectSchema } from '../../../metadata.ts';
+import type { Infer } from '../../../schema/infer.ts';
+import { always, int32, int64, intOrString, oneOf, optional, pointer, struct } from '../../../schema/schema.ts';
+import { podTemplateSpec } from '../../core/pod/spec.ts';
 import {
+  workloadConditions,
   containerColumns,
   negativeErrors,
   selectorChangeErrors,
   selectorColumn,
   templateDefaults,
   workloadErrors,
+  amountErrors,
 } from '../workload.ts';
-import type { DaemonSet } from './schema.ts';
-import { daemonSet } from './schema.ts';
+import { ageColumn, column, labelsText, nameColumn } from '../../../columns.ts';
+import type { FieldError } from '../../../field-errors.ts';
+import { notSupported } from '../../../field-errors.ts';
+import { defineKind } from '../../../kind.ts';
+import { subdomainName } from '../../../names.ts';
+
+const apps = 'io.k8s.api.apps.v1';
+
+const rollingUpdateDaemonSet = struct(`${apps}.RollingUpdateDaemonSet`, 'Limits of a rolling update.', {
+  maxUnavailable: pointer(1, intOrString, 'Maximum number or percentage of Pods that can be unavailable.'),
+  maxSurge: pointer(2, intOrString, 'Maximum number or percentage of nodes that can run two Pods.'),
+});
+
+const daemonSetUpdateStrategy = struct(`${apps}.DaemonSetUpdateStrategy`, 'How Pods are replaced.', {
+  type: optional(1, oneOf('RollingUpdate', 'OnDelete'), 'RollingUpdate or OnDelete.'),
+  rollingUpdate: pointer(2, rollingUpdateDaemonSet, 'Limits, for RollingUpdate.'),
+});
+
+const daemonSetSpec = struct(`${apps}.DaemonSetSpec`, 'The desired Pods.', {
+  selector: pointer(1, labelSelector, 'Labels of the Pods. Cannot be changed.', { required: true }),
+  template: always(2, podTemplateSpec, 'The template of the Pods.', { required: true }),
+  updateStrategy: always(3, daemonSetUpdateStrategy, 'How Pods are replaced.'),
+  minReadySeconds: optional(4, int32, 'Seconds a Pod must be ready to be available.'),
+  revisionHistoryLimit: pointer(6, int32, 'Number of old revisions to keep.'),
+});
+
+const daemonSetStatus = struct(`${apps}.DaemonSetStatus`, 'The observed Pods.', {
+  currentNumberScheduled: always(1, int32, 'Nodes that run a Pod and should.', { required: true }),
+  numberMisscheduled: always(2, int32, 'Nodes that run a Pod and should not.', { required: true }),
+  desiredNumberScheduled: always(3, int32, 'Nodes that should run a Pod.', { required: true }),
+  numberReady: always(4, int32, 'Nodes whose Pod is ready.', { required: true }),
+  observedGeneration: optional(5, int64, 'The generation this status reflects.'),
+  updatedNumberScheduled: optional(6, int32, 'Nodes whose Pod is up to date.'),
+  numberAvailable: optional(7, int32, 'Nodes whose Pod is available.'),
+  numberUnavailable: optional(8, int32, 'Nodes whose Pod is not available.'),
+  collisionCount: pointer(9, int32, 'Number of hash collisions.'),
+  conditions: workloadConditions(10, 'DaemonSet'),
+});
+
+/** Keeps one Pod running on every node that fits. */
+const daemonSet = objectSchema(`${apps}.DaemonSet`, 'Keeps one Pod running on every node that fits.', {
+  spec: always(2, daemonSetSpec, 'The desired Pods.'),
+  status: always(3, daemonSetStatus, 'The observed Pods.'),
+});
+
+export type DaemonSet = Infer<typeof daemonSet>;
 
 const integer = { type: 'integer' } as const;
 

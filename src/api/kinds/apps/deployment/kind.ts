@@ -3,7 +3,6 @@ import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField, invalidValue, notSupported } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
 import { subdomainName } from '../../../names.ts';
-import { amountErrors, amountOf } from '../rolling-update.ts';
 import {
   containerColumns,
   negativeErrors,
@@ -12,6 +11,8 @@ import {
   selectorColumn,
   templateDefaults,
   workloadErrors,
+  amountErrors,
+  amountOf,
 } from '../workload.ts';
 import type { Deployment } from './schema.ts';
 import { deployment } from './schema.ts';
@@ -31,10 +32,10 @@ export const deploymentKind = defineKind<Deployment>({
     nameColumn,
     column(
       'Ready',
-      'How many Pods are ready, of how many.',
+      'Number of ready and of desired Pods.',
       ({ spec, status }) => `${status.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
     ),
-    column('Up-to-date', 'Pods of the current template.', ({ status }) => status.updatedReplicas ?? 0),
+    column('Up-to-date', 'Pods with the current template.', ({ status }) => status.updatedReplicas ?? 0),
     column('Available', 'Pods that are available.', ({ status }) => status.availableReplicas ?? 0),
     ageColumn,
     ...containerColumns,
@@ -84,7 +85,7 @@ function specErrors(object: Deployment): readonly FieldError[] {
   ];
 }
 
-/** How Kubernetes prints a strategy that it does not know. */
+/** An unknown strategy as Kubernetes prints it. */
 const inGoNames = ({ type, rollingUpdate }: Strategy): object => ({
   Type: type,
   RollingUpdate: rollingUpdate ?? null,

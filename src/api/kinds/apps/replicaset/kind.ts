@@ -1,8 +1,9 @@
-import { ageColumn, column, nameColumn } from '../../../columns.ts';
-import type { FieldError } from '../../../field-errors.ts';
-import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
+import { labelSelector, objectSchema } from '../../../metadata.ts';
+import type { Infer } from '../../../schema/infer.ts';
+import { always, int32, int64, optional, pointer, struct } from '../../../schema/schema.ts';
+import { podTemplateSpec } from '../../core/pod/spec.ts';
 import {
+  workloadConditions,
   containerColumns,
   negativeErrors,
   selectorChangeErrors,
@@ -10,8 +11,37 @@ import {
   templateDefaults,
   workloadErrors,
 } from '../workload.ts';
-import type { ReplicaSet } from './schema.ts';
-import { replicaSet } from './schema.ts';
+import { ageColumn, column, nameColumn } from '../../../columns.ts';
+import type { FieldError } from '../../../field-errors.ts';
+import { defineKind } from '../../../kind.ts';
+import { subdomainName } from '../../../names.ts';
+
+const apps = 'io.k8s.api.apps.v1';
+
+const replicaSetSpec = struct(`${apps}.ReplicaSetSpec`, 'The desired Pods.', {
+  replicas: pointer(1, int32, 'Desired number of Pods.'),
+  minReadySeconds: optional(4, int32, 'Seconds a Pod must be ready to be available.'),
+  selector: pointer(2, labelSelector, 'Labels of the Pods. Cannot be changed.', { required: true }),
+  template: always(3, podTemplateSpec, 'The template of the Pods.'),
+});
+
+const replicaSetStatus = struct(`${apps}.ReplicaSetStatus`, 'The observed Pods.', {
+  replicas: always(1, int32, 'Number of Pods.', { required: true }),
+  fullyLabeledReplicas: optional(2, int32, 'Pods with all labels of the template.'),
+  readyReplicas: optional(4, int32, 'Pods that are ready.'),
+  availableReplicas: optional(5, int32, 'Pods that are available.'),
+  terminatingReplicas: pointer(7, int32, 'Pods that are terminating.'),
+  observedGeneration: optional(3, int64, 'The generation this status reflects.'),
+  conditions: workloadConditions(6, 'ReplicaSet'),
+});
+
+/** Keeps a number of equal Pods running. */
+const replicaSet = objectSchema(`${apps}.ReplicaSet`, 'Keeps a number of equal Pods running.', {
+  spec: always(2, replicaSetSpec, 'The desired Pods.'),
+  status: always(3, replicaSetStatus, 'The observed Pods.'),
+});
+
+export type ReplicaSet = Infer<typeof replicaSet>;
 
 export const replicaSetKind = defineKind<ReplicaSet>({
   group: 'apps',
@@ -26,9 +56,9 @@ export const replicaSetKind = defineKind<ReplicaSet>({
   generation: 'spec',
   columns: [
     nameColumn,
-    column('Desired', 'How many Pods there should be.', ({ spec }) => spec.replicas ?? 0, { type: 'integer' }),
-    column('Current', 'How many Pods there are.', ({ status }) => status.replicas, { type: 'integer' }),
-    column('Ready', 'How many Pods are ready.', ({ status }) => status.readyReplicas ?? 0, { type: 'integer' }),
+    column('Desired', 'Desired number of Pods.', ({ spec }) => spec.replicas ?? 0, { type: 'integer' }),
+    column('Current', 'Current number of Pods.', ({ status }) => status.replicas, { type: 'integer' }),
+    column('Ready', 'Number of ready Pods.', ({ status }) => status.readyReplicas ?? 0, { type: 'integer' }),
     ageColumn,
     ...containerColumns,
     selectorColumn,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { forbiddenField, invalidValue, notSupported } from '../../../field-errors.ts';
+import { forbiddenField, invalidAll, invalidValue, notSupported } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
 import { dnsLabelErrors, labelName } from '../../../names.ts';
 import type { PodTemplateSpec } from '../../core/pod/schema.ts';
@@ -26,7 +26,7 @@ export const statefulSetKind = defineKind<StatefulSet>({
     nameColumn,
     column(
       'Ready',
-      'How many Pods are ready, of how many.',
+      'Number of ready and of desired Pods.',
       ({ spec, status }) => `${status.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
     ),
     ageColumn,
@@ -121,7 +121,8 @@ function retentionErrors({ persistentVolumeClaimRetentionPolicy: policy = {} }: 
     .map(([field, word]) => notSupported(`${path}.${field}`, word, ['Retain', 'Delete']));
 }
 
-// Pods get a volume for each claim and a host name of their own, so the template is judged with and without those.
+// Pods get a volume for each claim and their own hostname, so the template is validated with those volumes and without
+// hostname and subdomain.
 function withClaims(object: StatefulSet): StatefulSet {
   const { hostname: _hostname, subdomain: _subdomain, ...pod } = object.spec.template.spec;
   const claims = (object.spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata.name ?? '');
@@ -134,7 +135,7 @@ function withClaims(object: StatefulSet): StatefulSet {
 
 function serviceNameErrors({ serviceName }: Spec): readonly FieldError[] {
   if (!serviceName) return [];
-  return dnsLabelErrors(serviceName).map((problem) => invalidValue('spec.serviceName', serviceName, problem));
+  return invalidAll('spec.serviceName', serviceName, dnsLabelErrors(serviceName));
 }
 
 const frozen = ['selector', 'volumeClaimTemplates', 'serviceName', 'podManagementPolicy'] as const;

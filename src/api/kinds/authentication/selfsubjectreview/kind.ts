@@ -3,19 +3,19 @@ import { objectSchema } from '../../../metadata.ts';
 import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, struct } from '../../../schema/schema.ts';
-import { userInfo } from '../user-info.ts';
+import { userInfo } from '../tokenreview/kind.ts';
 
 const authentication = 'io.k8s.api.authentication.v1';
 
-const selfSubjectReviewStatus = struct(`${authentication}.SelfSubjectReviewStatus`, 'Who asked.', {
-  userInfo: always(1, userInfo, 'Who asked.'),
+const selfSubjectReviewStatus = struct(`${authentication}.SelfSubjectReviewStatus`, 'The result of the review.', {
+  userInfo: always(1, userInfo, 'The user of the request.'),
 });
 
-/** What `kubectl auth whoami` asks: who am I to this server? */
+/** Used by `kubectl auth whoami`. */
 const selfSubjectReview = objectSchema(
   `${authentication}.SelfSubjectReview`,
-  'Tells a user who they are to the server, after any impersonation.',
-  { status: always(2, selfSubjectReviewStatus, 'Who asked.') },
+  'Returns the user of the request, after impersonation.',
+  { status: always(2, selfSubjectReviewStatus, 'The user of the request.') },
 );
 
 export type SelfSubjectReview = Infer<typeof selfSubjectReview>;

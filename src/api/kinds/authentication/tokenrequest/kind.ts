@@ -10,7 +10,7 @@ const authentication = 'io.k8s.api.authentication.v1';
 
 const boundObjectReference = struct(
   `${authentication}.BoundObjectReference`,
-  'The object whose life bounds that of a token.',
+  'The object whose deletion invalidates a token.',
   {
     kind: optional(1, string, 'Pod, Secret or Node.'),
     apiVersion: optional(2, string, 'The API version of the object.'),
@@ -19,31 +19,30 @@ const boundObjectReference = struct(
   },
 );
 
-const tokenRequestSpec = struct(`${authentication}.TokenRequestSpec`, 'What a token should be good for.', {
-  audiences: always(1, list(string), 'Who may accept the token; the API server, if empty.', { required: true }),
-  expirationSeconds: pointer(4, int64, 'How long the token should be valid. The answer says how long it is.'),
+const tokenRequestSpec = struct(`${authentication}.TokenRequestSpec`, 'The requested token.', {
+  audiences: always(1, list(string), 'Audiences of the token; default: the API server.', { required: true }),
+  expirationSeconds: pointer(4, int64, 'Requested lifetime in seconds; the response contains the actual one.'),
   boundObjectRef: pointer(3, boundObjectReference, 'The token is valid only while this object exists.'),
 });
 
-const tokenRequestStatus = struct(`${authentication}.TokenRequestStatus`, 'A token that was made.', {
+const tokenRequestStatus = struct(`${authentication}.TokenRequestStatus`, 'An issued token.', {
   token: always(1, string, 'The token itself.', { required: true }),
   expirationTimestamp: always(2, time, 'When the token expires.', { required: true }),
 });
 
-/** A wish for a token of a ServiceAccount, and the token. */
-export const tokenRequest = objectSchema(`${authentication}.TokenRequest`, 'Asks for a token of a ServiceAccount.', {
+export const tokenRequest = objectSchema(`${authentication}.TokenRequest`, 'Requests a token of a ServiceAccount.', {
   spec: always(2, tokenRequestSpec, 'What the token should be good for.', { required: true }),
-  status: always(3, tokenRequestStatus, 'The token.'),
+  status: always(3, tokenRequestStatus, 'The issued token.'),
 });
 
 export type TokenRequest = Infer<typeof tokenRequest>;
 export type BoundObjectReference = Infer<typeof boundObjectReference>;
 
 const defaultSeconds = 3600;
-const leastSeconds = 600;
-const mostSeconds = 2 ** 32;
+const minSeconds = 600;
+const maxSeconds = 2 ** 32;
 
-/** The body and the answer of `serviceaccounts/NAME/token`; it has no path of its own, and is never stored. */
+/** The request and response body of `serviceaccounts/NAME/token`. It has no path of its own. */
 export const tokenRequestKind = defineKind<TokenRequest>({
   group: 'authentication.k8s.io',
   version: 'v1',
@@ -64,7 +63,7 @@ export const tokenRequestKind = defineKind<TokenRequest>({
 
 function expirationErrors(seconds: number): readonly FieldError[] {
   const path = 'spec.expirationSeconds';
-  if (seconds < leastSeconds) return [invalidValue(path, seconds, 'may not specify a duration less than 10 minutes')];
-  if (seconds <= mostSeconds) return [];
+  if (seconds < minSeconds) return [invalidValue(path, seconds, 'may not specify a duration less than 10 minutes')];
+  if (seconds <= maxSeconds) return [];
   return [invalidValue(path, seconds, 'may not specify a duration larger than 2^32 seconds')];
 }

@@ -6,17 +6,16 @@ import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always } from '../../../schema/schema.ts';
 import { accessReviewStatus, asPrinted, metadataErrors } from '../attributes.ts';
-import { specErrors, subjectAccessReviewSpec } from '../subjectaccessreview/spec.ts';
+import { specErrors, subjectAccessReviewSpec } from '../subjectaccessreview/kind.ts';
 
-/** A question about one namespace, so that the right to ask can be given for one. */
 const localSubjectAccessReview = objectSchema(
   'io.k8s.api.authorization.v1.LocalSubjectAccessReview',
-  'Asks whether a user or group may do something in one namespace.',
+  'Checks whether a user or group may perform a request in the namespace of the review.',
   {
-    spec: always(2, subjectAccessReviewSpec, 'Who would like to do what. Names the namespace of the review.', {
+    spec: always(2, subjectAccessReviewSpec, 'The user and the request. Its namespace must be that of the review.', {
       required: true,
     }),
-    status: always(3, accessReviewStatus, 'The answer.'),
+    status: always(3, accessReviewStatus, 'The decision.'),
   },
 );
 

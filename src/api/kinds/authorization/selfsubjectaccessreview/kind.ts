@@ -9,27 +9,27 @@ import {
   nonResourceAttributes,
   questionErrors,
   resourceAttributes,
+  selectorErrors,
 } from '../attributes.ts';
-import { selectorErrors } from '../validate-selectors.ts';
 
 const authorization = 'io.k8s.api.authorization.v1';
 
 const selfSubjectAccessReviewSpec = struct(
   `${authorization}.SelfSubjectAccessReviewSpec`,
-  'What the asker would like to do. Exactly one field is set.',
+  'The request. Exactly one field is set.',
   {
-    resourceAttributes: pointer(1, resourceAttributes, 'A request for a resource.'),
-    nonResourceAttributes: pointer(2, nonResourceAttributes, 'A request for another path.'),
+    resourceAttributes: pointer(1, resourceAttributes, 'A resource request.'),
+    nonResourceAttributes: pointer(2, nonResourceAttributes, 'A non-resource request.'),
   },
 );
 
-/** What `kubectl auth can-i` asks. */
+/** Used by `kubectl auth can-i`. */
 export const selfSubjectAccessReview = objectSchema(
   `${authorization}.SelfSubjectAccessReview`,
-  'Asks whether the asker may do something.',
+  'Checks whether the caller may perform a request.',
   {
-    spec: always(2, selfSubjectAccessReviewSpec, 'What the asker would like to do.', { required: true }),
-    status: always(3, accessReviewStatus, 'The answer.'),
+    spec: always(2, selfSubjectAccessReviewSpec, 'The request.', { required: true }),
+    status: always(3, accessReviewStatus, 'The decision.'),
   },
 );
 

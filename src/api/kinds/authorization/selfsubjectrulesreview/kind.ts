@@ -6,36 +6,40 @@ import { always, boolean, list, optional, string, struct } from '../../../schema
 
 const authorization = 'io.k8s.api.authorization.v1';
 
-const resourceRule = struct(`${authorization}.ResourceRule`, 'What the asker may do with resources.', {
-  verbs: always(1, list(string), 'What may be done; * is everything.', { required: true }),
-  apiGroups: optional(2, list(string), 'The groups of the resources; * is all of them.'),
-  resources: optional(3, list(string), 'The resources; * is all of them.'),
-  resourceNames: optional(4, list(string), 'The names of the objects; empty is all of them.'),
+const resourceRule = struct(`${authorization}.ResourceRule`, 'Allowed resource requests.', {
+  verbs: always(1, list(string), 'The verbs; * is all.', { required: true }),
+  apiGroups: optional(2, list(string), 'The groups of the resources; * is all.'),
+  resources: optional(3, list(string), 'The resources; * is all.'),
+  resourceNames: optional(4, list(string), 'The names of the objects; empty is all.'),
 });
 
-const nonResourceRule = struct(`${authorization}.NonResourceRule`, 'What the asker may do with other paths.', {
-  verbs: always(1, list(string), 'The methods in lower case; * is all of them.', { required: true }),
-  nonResourceURLs: optional(2, list(string), 'The paths; * at the end stands for anything.'),
+const nonResourceRule = struct(`${authorization}.NonResourceRule`, 'Allowed non-resource requests.', {
+  verbs: always(1, list(string), 'The methods in lower case; * is all.', { required: true }),
+  nonResourceURLs: optional(2, list(string), 'The paths; a * at the end matches any suffix.'),
 });
 
-const subjectRulesReviewStatus = struct(`${authorization}.SubjectRulesReviewStatus`, 'Everything the asker may do.', {
-  resourceRules: always(1, list(resourceRule), 'What may be done with resources.', { required: true }),
-  nonResourceRules: always(2, list(nonResourceRule), 'What may be done with other paths.', { required: true }),
-  incomplete: always(3, boolean, 'Whether there may be more.', { required: true }),
-  evaluationError: optional(4, string, 'What went wrong while collecting.'),
-});
+const subjectRulesReviewStatus = struct(
+  `${authorization}.SubjectRulesReviewStatus`,
+  'The requests that the caller may perform.',
+  {
+    resourceRules: always(1, list(resourceRule), 'Allowed resource requests.', { required: true }),
+    nonResourceRules: always(2, list(nonResourceRule), 'Allowed non-resource requests.', { required: true }),
+    incomplete: always(3, boolean, 'Whether the rules may be incomplete.', { required: true }),
+    evaluationError: optional(4, string, 'Error during evaluation.'),
+  },
+);
 
 const selfSubjectRulesReviewSpec = struct(`${authorization}.SelfSubjectRulesReviewSpec`, 'Where.', {
-  namespace: optional(1, string, 'The namespace in question.'),
+  namespace: optional(1, string, 'The namespace.'),
 });
 
-/** What `kubectl auth can-i --list` asks. */
+/** Used by `kubectl auth can-i --list`. */
 const selfSubjectRulesReview = objectSchema(
   `${authorization}.SelfSubjectRulesReview`,
-  'Asks what the asker may do in a namespace.',
+  'Lists the requests that the caller may perform in a namespace.',
   {
     spec: always(2, selfSubjectRulesReviewSpec, 'Where.', { required: true }),
-    status: always(3, subjectRulesReviewStatus, 'Everything the asker may do there.'),
+    status: always(3, subjectRulesReviewStatus, 'The requests that the caller may perform.'),
   },
 );
 

@@ -7,15 +7,15 @@ import { leaseKind } from './kind.ts';
 const context: WriteContext = { gates: { enabled: () => false }, loopbackEndpoints: [] };
 
 const specs: readonly { name: string; spec: LeaseSpec; want: readonly string[] }[] = [
-  { name: 'nothing given', spec: {}, want: [] },
+  { name: 'an empty spec', spec: {}, want: [] },
   { name: 'a holder', spec: { holderIdentity: 'a', leaseDurationSeconds: 15, leaseTransitions: 0 }, want: [] },
   {
-    name: 'no time at all',
+    name: 'a duration of zero',
     spec: { leaseDurationSeconds: 0 },
     want: ['spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0'],
   },
   {
-    name: 'fewer than no transitions',
+    name: 'negative transitions',
     spec: { leaseTransitions: -1 },
     want: ['spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0'],
   },
@@ -30,13 +30,13 @@ for (const { name, spec, want } of specs) {
   });
 }
 
-test('what only coordinated leader election uses is dropped', () => {
+test('drops the fields of coordinated leader election', () => {
   const given = { metadata: { name: 'l' }, spec: { holderIdentity: 'a', strategy: 'Mine', preferredHolder: 'b' } };
   assert.deepEqual(leaseKind.prepareForCreate(given, context).spec, { holderIdentity: 'a' });
   assert.deepEqual(leaseKind.prepareForUpdate(given, given, context).spec, { holderIdentity: 'a' });
 });
 
-test('a PUT creates, and needs a revision when the lease exists', () => {
+test('an update creates the lease, and requires a resource version if it exists', () => {
   assert.equal(leaseKind.createOnUpdate, true);
   assert.equal(leaseKind.unconditionalUpdate, false);
 });

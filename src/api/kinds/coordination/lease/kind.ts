@@ -9,20 +9,23 @@ import { always, int32, microTime, pointer, string, struct } from '../../../sche
 
 const coordination = 'io.k8s.api.coordination.v1';
 
-const leaseSpec = struct(`${coordination}.LeaseSpec`, 'Who holds a lease, since when and for how long.', {
-  holderIdentity: pointer(1, string, 'Who holds the lease.'),
-  leaseDurationSeconds: pointer(2, int32, 'How long others wait after renewTime before they take it.'),
-  acquireTime: pointer(3, microTime, 'When the holder got it.'),
-  renewTime: pointer(4, microTime, 'When the holder last renewed it.'),
-  leaseTransitions: pointer(5, int32, 'How often it changed hands.'),
-  strategy: pointer(6, string, 'How a leader is chosen among candidates.'),
-  preferredHolder: pointer(7, string, 'Who should get it next.'),
+const leaseSpec = struct(`${coordination}.LeaseSpec`, 'The holder and the duration of a lease.', {
+  holderIdentity: pointer(1, string, 'The holder of the lease.'),
+  leaseDurationSeconds: pointer(2, int32, 'Seconds after renewTime after which others may acquire the lease.'),
+  acquireTime: pointer(3, microTime, 'When the holder acquired the lease.'),
+  renewTime: pointer(4, microTime, 'When the holder last renewed the lease.'),
+  leaseTransitions: pointer(5, int32, 'Number of changes of the holder.'),
+  strategy: pointer(6, string, 'The strategy of coordinated leader election.'),
+  preferredHolder: pointer(7, string, 'The preferred next holder.'),
 });
 
-/** A claim to be alive, or to be the one who acts. */
-const lease = objectSchema(`${coordination}.Lease`, 'A claim that its holder renews to stay in charge.', {
-  spec: always(2, leaseSpec, 'Who holds the lease.'),
-});
+const lease = objectSchema(
+  `${coordination}.Lease`,
+  'A lease that its holder renews, for leader election and heartbeats.',
+  {
+    spec: always(2, leaseSpec, 'The holder of the lease.'),
+  },
+);
 
 export type Lease = Infer<typeof lease>;
 export type LeaseSpec = Infer<typeof leaseSpec>;
@@ -36,8 +39,12 @@ export const leaseKind = defineKind<Lease>({
   schema: lease,
   createOnUpdate: true,
   unconditionalUpdate: false,
-  columns: [nameColumn, column('Holder', 'Who holds the lease.', ({ spec }) => spec.holderIdentity ?? ''), ageColumn],
-  // Coordinated leader election is behind a gate that is off.
+  columns: [
+    nameColumn,
+    column('Holder', 'The holder of the lease.', ({ spec }) => spec.holderIdentity ?? ''),
+    ageColumn,
+  ],
+  // The gate of coordinated leader election is disabled.
   prepareForCreate: withoutStrategy,
   prepareForUpdate: withoutStrategy,
   nameErrors: subdomainName,

@@ -1,15 +1,15 @@
-// What ConfigMaps and Secrets have in common: keys, their total size, and how they become immutable.
+// Validation that ConfigMaps and Secrets share: keys, total size, immutability.
 import type { FieldError } from '../../../field-errors.ts';
-import { forbiddenField, invalidValue } from '../../../field-errors.ts';
+import { forbiddenField, invalidAll } from '../../../field-errors.ts';
 
-/** The most that the values of one ConfigMap or Secret may take together. */
+/** The limit on the total size of the values of a ConfigMap or Secret. */
 export const maxDataBytes = 1024 * 1024;
 
 const keyPattern = /^[-._a-zA-Z0-9]+$/;
 const badKey =
   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
-/** What is wrong with a key, which may become a file name. */
+/** Validation errors of a key, which must be a valid file name. */
 function dataKeyErrors(key: string): readonly string[] {
   const problems: string[] = [];
   if (key.length > 253) problems.push('must be no more than 253 characters');
@@ -19,17 +19,15 @@ function dataKeyErrors(key: string): readonly string[] {
   return problems;
 }
 
-/** What is wrong with the keys of the map at `path`. */
+/** Validation errors of the keys of the map at `path`. */
 export const keyErrors = (path: string, data: Readonly<Record<string, string>>): readonly FieldError[] =>
-  Object.keys(data).flatMap((key) =>
-    dataKeyErrors(key).map((problem) => invalidValue(`${path}[${key}]`, key, problem)),
-  );
+  Object.keys(data).flatMap((key) => invalidAll(`${path}[${key}]`, key, dataKeyErrors(key)));
 
-/** How many bytes the values have when base64 is undone. */
+/** The total size of base64 values, decoded. */
 export const decodedBytes = (data: Readonly<Record<string, string>>): number =>
   Object.values(data).reduce((sum, text) => sum + Buffer.byteLength(text, 'base64'), 0);
 
-/** How many bytes the values have in UTF-8. */
+/** The total size of values in UTF-8. */
 export const textBytes = (data: Readonly<Record<string, string>>): number =>
   Object.values(data).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 
@@ -37,7 +35,7 @@ interface Freezable {
   readonly immutable?: boolean;
 }
 
-/** The errors of an update to an object that was marked immutable, where `maps` names the maps that must stay. */
+/** Errors of an update of an immutable object; `maps` are the maps that must not change. */
 export function immutabilityErrors<T extends Freezable>(
   object: T,
   old: T,

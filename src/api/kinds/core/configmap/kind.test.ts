@@ -11,19 +11,19 @@ const keyRule =
 
 const mebibyte = 1024 * 1024;
 const creations: readonly { name: string; given: Partial<ConfigMap>; want: readonly string[] }[] = [
-  { name: 'good keys', given: { data: { 'a.b_C-1': 'x' }, binaryData: { raw: 'AAA=' } }, want: [] },
+  { name: 'valid keys', given: { data: { 'a.b_C-1': 'x' }, binaryData: { raw: 'AAA=' } }, want: [] },
   {
     name: 'a key with a slash',
     given: { data: { 'a/b': 'x' } },
     want: [`data[a/b]: Invalid value: "a/b": ${keyRule}`],
   },
   {
-    name: 'a key that climbs',
+    name: 'a key that starts with ..',
     given: { data: { '..x': '' } },
     want: [`data[..x]: Invalid value: "..x": must not start with '..'`],
   },
   {
-    name: 'a key that is a folder',
+    name: 'a key that is a directory',
     given: { data: { '.': '' } },
     want: [`data[.]: Invalid value: ".": must not be '.'`],
   },
@@ -32,9 +32,9 @@ const creations: readonly { name: string; given: Partial<ConfigMap>; want: reado
     given: { data: { a: '' }, binaryData: { a: '' } },
     want: ['data[a]: Invalid value: "a": duplicate of key present in binaryData'],
   },
-  { name: 'exactly as much as fits', given: { data: { a: 'x'.repeat(mebibyte - 2), b: 'é' } }, want: [] },
+  { name: 'values of exactly the maximum size', given: { data: { a: 'x'.repeat(mebibyte - 2), b: 'é' } }, want: [] },
   {
-    name: 'one byte too much, counted in UTF-8 and after base64',
+    name: 'one byte above the maximum size in UTF-8 and decoded base64',
     given: { data: { a: 'x'.repeat(mebibyte - 4), b: 'é' }, binaryData: { c: 'AAAA' } },
     want: ['[]: Too long: may not be more than 1048576 bytes'],
   },
@@ -53,13 +53,17 @@ const frozen: ConfigMap = { metadata, data: { a: '1', b: '2' }, immutable: true 
 const why = 'Forbidden: field is immutable when `immutable` is set';
 const updates: readonly { name: string; given: Partial<ConfigMap>; want: readonly string[] }[] = [
   { name: 'labels may change', given: { data: { b: '2', a: '1' }, immutable: true }, want: [] },
-  { name: 'values may not', given: { data: { a: '2', b: '2' }, immutable: true }, want: [`data: ${why}`] },
+  { name: 'values may not change', given: { data: { a: '2', b: '2' }, immutable: true }, want: [`data: ${why}`] },
   {
-    name: 'nor may keys appear',
+    name: 'keys may not be added',
     given: { data: frozen.data ?? {}, binaryData: { c: '' }, immutable: true },
     want: [`binaryData: ${why}`],
   },
-  { name: 'nor may it thaw', given: { data: frozen.data ?? {}, immutable: false }, want: [`immutable: ${why}`] },
+  {
+    name: 'immutable may not be unset',
+    given: { data: frozen.data ?? {}, immutable: false },
+    want: [`immutable: ${why}`],
+  },
 ];
 for (const { name, given, want } of updates) {
   test(`an immutable ConfigMap: ${name}`, () => {

@@ -20,7 +20,7 @@ export const configMapKind = defineKind<ConfigMap>({
   namespaced: true,
   schema: configMap,
   quota: countedAs('count/configmaps', 'configmaps'),
-  columns: [nameColumn, column('Data', 'How many keys there are.', count), ageColumn],
+  columns: [nameColumn, column('Data', 'Number of keys.', count), ageColumn],
   nameErrors: subdomainName,
   validateCreate: dataErrors,
   validateUpdate: (object, old) => [
@@ -36,6 +36,6 @@ function dataErrors({ data = {}, binaryData = {} }: ConfigMap): readonly FieldEr
     ...keyErrors('data', data),
     ...twice.map((key) => invalidValue(`data[${key}]`, key, 'duplicate of key present in binaryData')),
     ...keyErrors('binaryData', binaryData),
-    ...(isTooLong ? [tooLong('[]', maxDataBytes)] : []), // Kubernetes prints the path of the whole object so
+    ...(isTooLong ? [tooLong('[]', maxDataBytes)] : []), // Kubernetes prints the path of the whole object as `[]`
   ];
 }

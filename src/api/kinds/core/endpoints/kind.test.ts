@@ -21,14 +21,14 @@ const at = (address: object, ...ports: readonly object[]): EndpointSubset =>
 
 const label = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must";
 const rows: readonly { name: string; given: Endpoints; want: readonly string[] }[] = [
-  { name: 'nothing', given: of(), want: [] },
+  { name: 'no subsets', given: of(), want: [] },
   {
     name: 'a subset without addresses',
     given: of({ ports: [{ port: 80 }] }),
     want: ['subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`'],
   },
   {
-    name: 'EXT-5 a host name for an address, which gives two errors',
+    name: 'EXT-5 a hostname instead of an address, with two errors',
     given: of(at({ ip: 'db.example.org' })),
     want: [
       'subsets[0].addresses[0].ip: Invalid value: "db.example.org": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
@@ -43,7 +43,7 @@ const rows: readonly { name: string; given: Endpoints; want: readonly string[] }
     ],
   },
   {
-    name: 'bad names',
+    name: 'invalid names',
     given: of(at({ hostname: 'a_b', nodeName: 'N' })),
     want: [
       `subsets[0].addresses[0].hostname: Invalid value: "a_b": ${label}`,
@@ -55,9 +55,9 @@ const rows: readonly { name: string; given: Endpoints; want: readonly string[] }
     given: of(at({}, { port: 80, name: 'a' }, { port: 81 })),
     want: ['subsets[0].ports[1].name: Required value'],
   },
-  { name: 'one name twice', given: of(at({}, { port: 80, name: 'a' }, { port: 81, name: 'a' })), want: [] },
+  { name: 'a duplicate port name', given: of(at({}, { port: 80, name: 'a' }, { port: 81, name: 'a' })), want: [] },
   {
-    name: 'a bad port',
+    name: 'an invalid port',
     given: of(at({}, { port: 0, name: 'a.b', protocol: 'tcp', appProtocol: '/x' })),
     want: [
       'subsets[0].ports[0].name: Invalid value: "a.b": must not contain dots',
@@ -68,7 +68,7 @@ const rows: readonly { name: string; given: Endpoints; want: readonly string[] }
   },
   { name: 'SRV-2 an SRV name', given: of(at({}, { port: 88, srvServiceName: 'kerberos' })), want: [] },
   {
-    name: 'SRV-3 a bad SRV name',
+    name: 'SRV-3 an invalid SRV name',
     given: of(at({}, { port: 88, srvServiceName: '_x' })),
     want: [`subsets[0].ports[0].srvServiceName: Invalid value: "_x": ${label}`],
   },
@@ -81,18 +81,18 @@ for (const { name, given, want } of rows) {
   });
 }
 
-test('Endpoints that stay as they are may be wrong, changed ones may not', () => {
+test('validates changed subsets only', () => {
   const bad = of(at({ ip: 'x' }));
   assert.deepEqual(kind.validateUpdate({ ...bad, metadata: { labels: { a: 'b' } } }, bad, contextWith()), []);
   assert.equal(kind.validateUpdate(of(at({ ip: 'y' })), bad, contextWith()).length, 2);
 });
 
-test('a loopback address is accepted where the server says so', () => {
+test('accepts loopback addresses in the configured ranges', () => {
   const given = of(at({ ip: '127.192.0.5' }));
   assert.deepEqual(kind.validateCreate(given, contextWith({}, ['127.192.0.0/16'])), []);
 });
 
-test('SRV-4 the SRV name goes with the gate off, unless it is in use', () => {
+test('SRV-4 drops the SRV name with the gate disabled, unless it is in use', () => {
   const used = of(at({}, { port: 88, srvServiceName: 'kerberos' }));
   const plain = of(at({}, { port: 88 }));
   const off = contextWith({ SRVServiceName: false });

@@ -9,7 +9,7 @@ import type { EndpointPort, Endpoints, EndpointSubset } from './schema.ts';
 import { endpoints } from './schema.ts';
 import { validateCreate, validateUpdate } from './validate.ts';
 
-/** A port without a protocol speaks TCP. */
+/** The default protocol of a port is TCP. */
 function applyDefaults(object: Endpoints): Endpoints {
   if (object.subsets === undefined) return object;
   return { ...object, subsets: mapPorts(object.subsets, (port) => ({ ...port, protocol: port.protocol || 'TCP' })) };
@@ -23,7 +23,7 @@ const mapPorts = (
 
 const usesSrvName = ({ subsets }: Endpoints): boolean => subsets?.some(({ ports }) => ports?.some(hasSrvName)) ?? false;
 
-/** SRV-4: the field goes when its gate is off, unless the stored object uses it already. */
+/** SRV-4: drops the field if its gate is disabled, unless the stored object uses it. */
 function dropGatedFields(object: Endpoints, old: Endpoints | undefined, { gates }: WriteContext): Endpoints {
   if (gates.enabled('SRVServiceName') || object.subsets === undefined || !usesSrvName(object)) return object;
   if (old !== undefined && usesSrvName(old)) return object;
@@ -37,7 +37,7 @@ function warnings({ subsets = [] }: Endpoints): string[] {
   ]);
 }
 
-/** The ready addresses with their ports, three at most. */
+/** The first three ready addresses with their ports. */
 function endpointsText({ subsets = [] }: Endpoints): string {
   const texts = subsets.flatMap(({ addresses = [], ports = [] }) =>
     ports.length === 0

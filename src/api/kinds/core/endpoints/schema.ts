@@ -1,7 +1,7 @@
 import { objectSchema } from '../../../metadata.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, atomic, int32, list, optional, pointer, string, struct } from '../../../schema/schema.ts';
-import { objectReference } from '../object-reference.ts';
+import { objectReference } from '../references.ts';
 import { protocol } from '../service/schema.ts';
 
 const core = 'io.k8s.api.core.v1';
@@ -21,7 +21,7 @@ const endpointPort = atomic(
     port: always(2, int32, 'The port of the backends.', { required: true }),
     protocol: optional(3, protocol, 'TCP, UDP or SCTP.', { default: 'TCP' }),
     appProtocol: pointer(4, string, 'The application protocol.'),
-    srvServiceName: pointer(100, string, 'The service label of the SRV records of this port; its name when left out.'),
+    srvServiceName: pointer(100, string, 'The service label of the SRV records of this port; the port name if unset.'),
   }),
 );
 
@@ -31,10 +31,10 @@ const endpointSubset = struct(`${core}.EndpointSubset`, 'Addresses that share a 
   ports: optional(3, list(endpointPort), 'The ports of every address.'),
 });
 
-/** The addresses behind a Service (core/v1; EndpointSlice is its successor). */
+/** Endpoints of core/v1; EndpointSlice is its successor. */
 export const endpoints = objectSchema(
   `${core}.Endpoints`,
-  'The addresses behind the Service of the same name. Deprecated: use EndpointSlice.',
+  'The addresses of the Service of the same name. Deprecated: use EndpointSlice.',
   { subsets: optional(2, list(endpointSubset), 'Every combination of addresses and ports, each once.') },
 );
 

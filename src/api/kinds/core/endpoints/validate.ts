@@ -1,21 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import { addressErrors, endpointAddressErrors } from '../../../address-errors.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { invalidValue, notSupported, required } from '../../../field-errors.ts';
+import { invalidAll, notSupported, required } from '../../../field-errors.ts';
 import type { WriteContext } from '../../../kind.ts';
 import { dnsLabelErrors, dnsSubdomainErrors, portNumberErrors, qualifiedNameErrors } from '../../../names.ts';
 import type { EndpointAddress, EndpointPort, Endpoints, EndpointSubset } from './schema.ts';
 
 const protocols: readonly string[] = ['SCTP', 'TCP', 'UDP'];
 
-/** Everything wrong with new Endpoints. */
+/** Validation errors of new Endpoints. */
 export function validateCreate({ subsets = [] }: Endpoints, context: WriteContext): FieldError[] {
   const errors: FieldError[] = [];
   subsets.forEach((subset, index) => checkSubset(errors, `subsets[${index}]`, subset, context));
   return errors;
 }
 
-/** Everything wrong with changed Endpoints. Subsets that stay as they are may be wrong already. */
+/** Validation errors of changed Endpoints. Unchanged subsets are not validated. */
 export const validateUpdate = (endpoints: Endpoints, old: Endpoints, context: WriteContext): FieldError[] =>
   isDeepStrictEqual(endpoints.subsets, old.subsets) ? [] : validateCreate(endpoints, context);
 
@@ -34,26 +34,23 @@ function checkSubset(errors: FieldError[], path: string, subset: EndpointSubset,
 /** EXT-5: an address is an IP, never a name. */
 function checkAddress(errors: FieldError[], path: string, address: EndpointAddress, context: WriteContext): void {
   const { ip, hostname = '', nodeName } = address;
-  addAll(errors, `${path}.ip`, ip, addressErrors(ip, context.gates.enabled('StrictIPCIDRValidation')));
-  if (hostname !== '') addAll(errors, `${path}.hostname`, hostname, dnsLabelErrors(hostname));
-  if (nodeName !== undefined) addAll(errors, `${path}.nodeName`, nodeName, dnsSubdomainErrors(nodeName));
-  // Something that is no address gets a second error here, as in Kubernetes.
-  addAll(errors, `${path}.ip`, ip, endpointAddressErrors(ip, context.loopbackEndpoints));
+  errors.push(...invalidAll(`${path}.ip`, ip, addressErrors(ip, context.gates.enabled('StrictIPCIDRValidation'))));
+  if (hostname !== '') errors.push(...invalidAll(`${path}.hostname`, hostname, dnsLabelErrors(hostname)));
+  if (nodeName !== undefined) errors.push(...invalidAll(`${path}.nodeName`, nodeName, dnsSubdomainErrors(nodeName)));
+  // Text that is not an address gets a second error here, as in Kubernetes.
+  errors.push(...invalidAll(`${path}.ip`, ip, endpointAddressErrors(ip, context.loopbackEndpoints)));
 }
 
 function checkPort(errors: FieldError[], path: string, port: EndpointPort, needsName: boolean): void {
   const { name = '', protocol = '', appProtocol, srvServiceName } = port;
-  if (name !== '') addAll(errors, `${path}.name`, name, dnsLabelErrors(name));
+  if (name !== '') errors.push(...invalidAll(`${path}.name`, name, dnsLabelErrors(name)));
   else if (needsName) errors.push(required(`${path}.name`));
-  addAll(errors, `${path}.port`, port.port, portNumberErrors(port.port));
+  errors.push(...invalidAll(`${path}.port`, port.port, portNumberErrors(port.port)));
   if (protocol === '') errors.push(required(`${path}.protocol`));
   else if (!protocols.includes(protocol)) errors.push(notSupported(`${path}.protocol`, protocol, protocols));
-  if (appProtocol !== undefined) addAll(errors, `${path}.appProtocol`, appProtocol, qualifiedNameErrors(appProtocol));
+  if (appProtocol !== undefined)
+    errors.push(...invalidAll(`${path}.appProtocol`, appProtocol, qualifiedNameErrors(appProtocol)));
   if (srvServiceName !== undefined) {
-    addAll(errors, `${path}.srvServiceName`, srvServiceName, dnsLabelErrors(srvServiceName));
+    errors.push(...invalidAll(`${path}.srvServiceName`, srvServiceName, dnsLabelErrors(srvServiceName)));
   }
-}
-
-function addAll(errors: FieldError[], path: string, value: unknown, messages: readonly string[]): void {
-  for (const message of messages) errors.push(invalidValue(path, value, message));
 }

@@ -1,9 +1,45 @@
+import { age, column, nameColumn } from '../../../columns.ts';
+import type { Column } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
-import { pathSegmentName } from '../../../names.ts';
-import { eventColumns } from './columns.ts';
 import type { Event } from './schema.ts';
 import { event } from './schema.ts';
+import { pathSegmentName } from '../../../names.ts';
 import { eventErrors } from './validate.ts';
+
+const firstSeen = (event: Event, now: number): string => age(event.firstTimestamp || event.eventTime || undefined, now);
+
+function lastSeen(event: Event, now: number): string {
+  if (event.series !== undefined) return age(event.series.lastObservedTime, now);
+  return event.lastTimestamp ? age(event.lastTimestamp, now) : firstSeen(event, now);
+}
+
+function subject({ involvedObject: { kind = '', name = '' } }: Event): string {
+  return name === '' ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`;
+}
+
+function reporter({ source, reportingComponent, reportingInstance }: Event): string {
+  const component = source.component ?? reportingComponent;
+  const instance = source.host ?? reportingInstance;
+  return instance === '' ? component : `${component}, ${instance}`;
+}
+
+/** Columns of both API versions of Events. */
+export const eventColumns: readonly Column<Event>[] = [
+  column('Last Seen', 'Time since it was last observed.', lastSeen),
+  column('Type', 'Normal or Warning.', ({ type }) => type ?? ''),
+  column('Reason', 'Reason, as one CamelCase word.', ({ reason }) => reason ?? ''),
+  column('Object', 'The object of the event.', subject),
+  column('Subobject', 'The part of the object.', ({ involvedObject }) => involvedObject.fieldPath ?? '', {
+    wide: true,
+  }),
+  column('Source', 'The component that reported it.', reporter, { wide: true }),
+  column('Message', 'Description of the event.', ({ message }) => (message ?? '').trim()),
+  column('First Seen', 'Time since it was first observed.', firstSeen, { wide: true }),
+  column('Count', 'Number of occurrences.', ({ series, count }) => (series ? (series.count ?? 0) : (count ?? 1)), {
+    wide: true,
+  }),
+  { ...nameColumn, priority: 1 },
+];
 
 export const eventKind = defineKind<Event>({
   group: '',
@@ -29,7 +65,7 @@ export const eventKind = defineKind<Event>({
     source: ({ source, reportingComponent }) => source.component ?? reportingComponent,
     type: ({ type }) => type ?? '',
   },
-  // Whoever reports an event names it, and Kubernetes takes any name that fits into a URL.
+  // Kubernetes accepts any name that is valid in a URL path.
   nameErrors: pathSegmentName,
   validateCreate: (object) => eventErrors(object, 'reportingComponent'),
   validateUpdate: (object) => eventErrors(object, 'reportingComponent'),

@@ -1,15 +1,15 @@
-// Events come in two forms. The old one has no eventTime and is checked for little; the new one must be complete.
+// Events have two forms. The old one has no eventTime and few rules; the new one must be complete.
 import type { FieldError } from '../../../field-errors.ts';
-import { invalidValue, required } from '../../../field-errors.ts';
+import { invalidAll, invalidValue, required } from '../../../field-errors.ts';
 import { dnsSubdomainErrors, qualifiedNameErrors } from '../../../names.ts';
 import type { Event } from './schema.ts';
 
-/** What is wrong with an event; `controllerField` is what the request's version calls its reporter. */
+/** Validation errors of an event; `controllerField` is the field of the reporter in the API version of the request. */
 export function eventErrors(event: Event, controllerField: 'reportingComponent' | 'reportingController'): FieldError[] {
   const { namespace = '' } = event.metadata;
   return [
     ...(event.eventTime ? newFormErrors(event, controllerField) : oldFormErrors(event)),
-    ...dnsSubdomainErrors(namespace).map((problem) => invalidValue('namespace', namespace, problem)),
+    ...invalidAll('namespace', namespace, dnsSubdomainErrors(namespace)),
   ];
 }
 
@@ -19,7 +19,7 @@ const mismatch = (event: Event): FieldError =>
 function oldFormErrors(event: Event): readonly FieldError[] {
   const { namespace = '' } = event.metadata;
   const involved = event.involvedObject.namespace ?? '';
-  // Events about cluster-scoped objects go to `default`.
+  // Events about cluster-scoped objects are in `default`.
   const agrees = involved === '' ? namespace === '' || namespace === 'default' : involved === namespace;
   return agrees ? [] : [mismatch(event)];
 }

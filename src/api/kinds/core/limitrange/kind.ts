@@ -7,16 +7,15 @@ import { always, list, map, optional, quantity, string, struct } from '../../../
 
 const core = 'io.k8s.api.core.v1';
 
-const limitRangeItem = struct(`${core}.LimitRangeItem`, 'Limits for one type of thing.', {
+const limitRangeItem = struct(`${core}.LimitRangeItem`, 'Limits for one type of object.', {
   type: always(1, string, 'Pod, Container or PersistentVolumeClaim.', { required: true }),
-  max: optional(2, map(quantity), 'The most that may be asked for.'),
-  min: optional(3, map(quantity), 'The least that must be asked for.'),
-  default: optional(4, map(quantity), 'Limits for what names none.'),
-  defaultRequest: optional(5, map(quantity), 'Requests for what names none.'),
-  maxLimitRequestRatio: optional(6, map(quantity), 'How far limits may exceed requests.'),
+  max: optional(2, map(quantity), 'Maximum.'),
+  min: optional(3, map(quantity), 'Minimum.'),
+  default: optional(4, map(quantity), 'Default limits.'),
+  defaultRequest: optional(5, map(quantity), 'Default requests.'),
+  maxLimitRequestRatio: optional(6, map(quantity), 'Maximum ratio of limits to requests.'),
 });
 
-/** Limits and defaults for resources in a namespace. Stored and shown; nothing here applies them. */
 const limitRange = objectSchema(`${core}.LimitRange`, 'Limits and defaults for resources in a namespace.', {
   spec: always(
     2,
@@ -29,7 +28,7 @@ const limitRange = objectSchema(`${core}.LimitRange`, 'Limits and defaults for r
 
 export type LimitRange = Infer<typeof limitRange>;
 
-// Limits are not applied to Pods: the kind exists so that `kubectl describe namespace` and manifests work.
+/** The server does not enforce LimitRanges: the kind exists so that `kubectl describe namespace` and manifests work. */
 export const limitRangeKind = defineKind<LimitRange>({
   group: '',
   version: 'v1',

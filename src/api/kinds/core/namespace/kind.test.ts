@@ -7,7 +7,7 @@ import type { Namespace } from './schema.ts';
 const context: WriteContext = { gates: { enabled: () => false }, loopbackEndpoints: [] };
 const bare: Namespace = { metadata: { name: 'shop' }, spec: {}, status: {} };
 
-test('a new namespace is active, has its finalizer and its label', () => {
+test('a new namespace has phase Active, its finalizer and its label', () => {
   const made = namespaceKind.prepareForCreate({ ...bare, status: { phase: 'Terminating' } }, context);
   assert.deepEqual(made, {
     metadata: { name: 'shop', labels: { 'kubernetes.io/metadata.name': 'shop' } },
@@ -16,14 +16,14 @@ test('a new namespace is active, has its finalizer and its label', () => {
   });
 });
 
-test('finalizers of the author are kept beside the server’s, once', () => {
+test('keeps finalizers of the request and adds that of the server once', () => {
   const given = { ...bare, spec: { finalizers: ['example.org/hold'] } };
   assert.deepEqual(namespaceKind.prepareForCreate(given, context).spec.finalizers, ['example.org/hold', 'kubernetes']);
   const again = { ...bare, spec: { finalizers: ['kubernetes'] } };
   assert.deepEqual(namespaceKind.prepareForCreate(again, context).spec.finalizers, ['kubernetes']);
 });
 
-test('an update keeps finalizers and status, and puts the label back', () => {
+test('an update keeps finalizers and status, and restores the label', () => {
   const old = namespaceKind.prepareForCreate(bare, context);
   const next = namespaceKind.prepareForUpdate(
     { metadata: { name: 'shop', labels: { 'kubernetes.io/metadata.name': 'x', a: 'b' } }, spec: {}, status: {} },
@@ -35,7 +35,7 @@ test('an update keeps finalizers and status, and puts the label back', () => {
   assert.deepEqual(next.metadata.labels, { 'kubernetes.io/metadata.name': 'shop', a: 'b' });
 });
 
-test('the label is left out until a name has been generated', () => {
+test('sets the label only after the name was generated', () => {
   const made = namespaceKind.applyDefaults({ metadata: { generateName: 'shop-' }, spec: {}, status: {} });
   assert.equal(made.metadata.labels, undefined);
   assert.equal(made.status.phase, 'Active');
@@ -43,15 +43,15 @@ test('the label is left out until a name has been generated', () => {
 
 const phases = [
   { name: 'active', deleted: false, phase: 'Active', want: [] },
-  { name: 'terminating while going', deleted: true, phase: 'Terminating', want: [] },
+  { name: 'Terminating with a deletion timestamp', deleted: true, phase: 'Terminating', want: [] },
   {
-    name: 'terminating without a deletion',
+    name: 'Terminating without a deletion timestamp',
     deleted: false,
     phase: 'Terminating',
     want: [`Invalid value: "Terminating": may only be 'Active' if \`deletionTimestamp\` is empty`],
   },
   {
-    name: 'active while going',
+    name: 'Active with a deletion timestamp',
     deleted: true,
     phase: 'Active',
     want: [`Invalid value: "Active": may only be 'Terminating' if \`deletionTimestamp\` is not empty`],
@@ -69,7 +69,7 @@ for (const { name, deleted, phase, want } of phases) {
   });
 }
 
-test('a finalizer must be standard or have a domain', () => {
+test('rejects finalizers that are neither standard nor qualified', () => {
   const given = { ...bare, spec: { finalizers: ['kubernetes', 'mine'] } };
   const why = 'Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified';
   assert.deepEqual(
@@ -80,6 +80,6 @@ test('a finalizer must be standard or have a domain', () => {
   );
 });
 
-test('namespaces cannot be deleted as a collection', () => {
+test('namespaces do not support deletecollection', () => {
   assert.ok(!namespaceKind.verbs.includes('deletecollection'));
 });

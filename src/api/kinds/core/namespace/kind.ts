@@ -1,12 +1,12 @@
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { invalidValue } from '../../../field-errors.ts';
+import { invalidAll, invalidValue } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
 import { labelName, qualifiedNameErrors } from '../../../names.ts';
 import type { Namespace } from './schema.ts';
 import { namespace } from './schema.ts';
 
-/** The label by which selectors find a namespace by its name; every write sets it again. */
+/** The label that contains the name, for selectors; every write sets it. */
 const nameLabel = 'kubernetes.io/metadata.name';
 
 /** The entry of spec.finalizers that the namespace controller removes when the namespace is empty. */
@@ -47,7 +47,7 @@ export const namespaceKind = defineKind<Namespace>({
   validateStatus: phaseErrors,
 });
 
-// A name that is still to be generated has no label yet: the server prepares the object again once it has a name.
+// An object with generateName has no name yet: the server prepares it again after it generated the name.
 function withNameLabel(object: Namespace): Namespace {
   const { name, labels } = object.metadata;
   if (name === undefined || labels?.[nameLabel] === name) return object;
@@ -65,10 +65,10 @@ function withFinalizer({ spec: { finalizers = [] } }: Namespace): readonly strin
 
 const standardFinalizers = new Set([namespaceFinalizer, 'orphan', 'foregroundDeletion']);
 
-/** What is wrong with spec.finalizers, which only creation and the finalize endpoint can change; only the latter counts. */
+/** Validation errors of spec.finalizers. Only create and the finalize subresource can set it. */
 function finalizerErrors({ spec }: Namespace, pathOf: (index: number) => string): readonly FieldError[] {
   return (spec.finalizers ?? []).flatMap((finalizer, index) => {
-    const errors = qualifiedNameErrors(finalizer).map((problem) => invalidValue('spec.finalizers', finalizer, problem));
+    const errors = invalidAll('spec.finalizers', finalizer, qualifiedNameErrors(finalizer));
     if (finalizer.includes('/') || standardFinalizers.has(finalizer)) return errors;
     const problem = 'name is neither a standard finalizer name nor is it fully qualified';
     return [...errors, invalidValue(pathOf(index), finalizer, problem)];
@@ -76,9 +76,9 @@ function finalizerErrors({ spec }: Namespace, pathOf: (index: number) => string)
 }
 
 function phaseErrors({ metadata, status: { phase } }: Namespace): readonly FieldError[] {
-  const isGoing = metadata.deletionTimestamp !== undefined;
-  const expected = isGoing ? 'Terminating' : 'Active';
+  const isTerminating = metadata.deletionTimestamp !== undefined;
+  const expected = isTerminating ? 'Terminating' : 'Active';
   if (phase === expected) return [];
-  const when = isGoing ? 'is not empty' : 'is empty';
+  const when = isTerminating ? 'is not empty' : 'is empty';
   return [invalidValue('status.Phase', phase ?? '', `may only be '${expected}' if \`deletionTimestamp\` ${when}`)];
 }

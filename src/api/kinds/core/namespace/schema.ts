@@ -4,35 +4,34 @@ import { always, list, listMap, oneOf, optional, string, struct, time } from '..
 
 const core = 'io.k8s.api.core.v1';
 
-const namespaceCondition = struct(`${core}.NamespaceCondition`, 'One aspect of a namespace’s state.', {
-  type: always(1, string, 'Which aspect.', { required: true }),
+const namespaceCondition = struct(`${core}.NamespaceCondition`, 'A condition of a namespace.', {
+  type: always(1, string, 'Type of the condition.', { required: true }),
   status: always(2, string, 'True, False or Unknown.', { required: true }),
   lastTransitionTime: always(4, time, 'When the status last changed.'),
-  reason: optional(5, string, 'Why, in one word.'),
-  message: optional(6, string, 'Why, for a person.'),
+  reason: optional(5, string, 'Reason, as one CamelCase word.'),
+  message: optional(6, string, 'Human-readable message.'),
 });
 
-const namespaceSpec = struct(`${core}.NamespaceSpec`, 'What keeps a namespace from going.', {
+const namespaceSpec = struct(`${core}.NamespaceSpec`, 'Finalizers of a namespace.', {
   finalizers: optional(
     1,
     list(string),
-    'Who must agree before a deleted namespace goes. Changed through finalize only.',
+    'Finalizers that must be removed before a deleted namespace is removed. Changed only through the finalize subresource.',
   ),
 });
 
-const namespaceStatus = struct(`${core}.NamespaceStatus`, 'Whether a namespace is in use or going.', {
+const namespaceStatus = struct(`${core}.NamespaceStatus`, 'The phase of a namespace.', {
   phase: optional(1, oneOf('Active', 'Terminating'), 'Active or Terminating.'),
   conditions: optional(
     2,
     listMap(namespaceCondition, ['type'], { mergeKey: 'type' }),
-    'What holds up a namespace that is going.',
+    'What delays the termination of a namespace.',
   ),
 });
 
-/** A space in which names are unique. */
-export const namespace = objectSchema(`${core}.Namespace`, 'A space in which the names of objects are unique.', {
-  spec: always(2, namespaceSpec, 'What keeps the namespace from going.'),
-  status: always(3, namespaceStatus, 'Whether the namespace is in use or going.'),
+export const namespace = objectSchema(`${core}.Namespace`, 'A scope for the names of objects.', {
+  spec: always(2, namespaceSpec, 'Finalizers of the namespace.'),
+  status: always(3, namespaceStatus, 'The phase of the namespace.'),
 });
 
 export type Namespace = Infer<typeof namespace>;

@@ -11,7 +11,7 @@ const made = (fields: object): Node =>
   nodeKind.applyDefaults(decode<Node>(nodeSchema, { metadata: { name: 'n1' }, ...fields }).object);
 
 const rows: readonly { name: string; given: object; want: readonly string[] }[] = [
-  { name: 'unheard of', given: {}, want: ['Unknown', '<none>'] },
+  { name: 'without a Ready condition', given: {}, want: ['Unknown', '<none>'] },
   {
     name: 'ready, with roles',
     given: {
@@ -55,13 +55,13 @@ test('the wide columns show addresses and versions', () => {
   );
 });
 
-test('podCIDR and podCIDRs agree, and capacity can be allocated', () => {
+test('sets podCIDRs from podCIDR, and allocatable from capacity', () => {
   assert.deepEqual(made({ spec: { podCIDR: '10.1.0.0/24' } }).spec.podCIDRs, ['10.1.0.0/24']);
   assert.equal(made({ spec: { podCIDRs: ['10.1.0.0/24', 'fd00::/64'] } }).spec.podCIDR, '10.1.0.0/24');
   assert.deepEqual(made({ status: { capacity: { cpu: '2' } } }).status.allocatable, { cpu: '2' });
 });
 
-test('what a cloud or an allocator has set stays', () => {
+test('provider ID and Pod CIDR are immutable once set', () => {
   const old = made({ spec: { podCIDR: '10.1.0.0/24', providerID: 'a://b' } });
   const errors = nodeKind.validateUpdate(made({ spec: { podCIDR: '10.2.0.0/24' } }), old, context);
   assert.deepEqual(

@@ -1,7 +1,7 @@
 import { parseCidr } from '../../../addresses.ts';
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { duplicate, forbiddenField, invalidValue, notSupported, required } from '../../../field-errors.ts';
+import { duplicate, forbiddenField, invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
 import { labelValueErrors, qualifiedNameErrors, subdomainName } from '../../../names.ts';
 import type { Node } from './schema.ts';
@@ -18,8 +18,8 @@ export const nodeKind = defineKind<Node>({
   hasStatus: true,
   columns: [
     nameColumn,
-    column('Status', 'Whether the node is ready and takes new Pods.', readiness),
-    column('Roles', 'What the node is for.', roles),
+    column('Status', 'Whether the node is ready and schedulable.', readiness),
+    column('Roles', 'Roles of the node.', roles),
     ageColumn,
     column('Version', 'Version of the kubelet.', ({ status }) => status.nodeInfo.kubeletVersion),
     column('Internal-IP', 'First internal address.', (object) => addressOf(object, 'InternalIP'), { wide: true }),
@@ -64,7 +64,7 @@ function roles({ metadata: { labels = {} } }: Node): string {
 const addressOf = ({ status }: Node, wanted: string): string =>
   status.addresses?.find(({ type }) => type === wanted)?.address ?? '<none>';
 
-/** podCIDR is the first of podCIDRs, whichever was sent; what can be allocated is all there is unless said otherwise. */
+/** Sets podCIDR and podCIDRs from each other; allocatable defaults to capacity. */
 function syncedCidrs(object: Node): Node {
   const { podCIDR, podCIDRs = [] } = object.spec;
   const { capacity, allocatable } = object.status;
@@ -81,13 +81,13 @@ const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 function taintErrors({ spec }: Node): readonly FieldError[] {
   const seen = new Set<string>();
   return (spec.taints ?? []).flatMap(({ key, value = '', effect, timeAdded = null }, index) => {
-    const path = `metadata.taints[${index}]`; // not where taints are, but what Kubernetes says
+    const path = `metadata.taints[${index}]`; // the path in Kubernetes' messages, although taints are in spec
     const isRepeated = seen.has(`${key} ${effect}`);
     seen.add(`${key} ${effect}`);
     const { body, ...repeated } = duplicate(path, { Key: key, Value: value, Effect: effect, TimeAdded: timeAdded });
     return [
-      ...qualifiedNameErrors(key).map((problem) => invalidValue(`${path}.key`, key, problem)),
-      ...labelValueErrors(value).map((problem) => invalidValue(`${path}.value`, value, problem)),
+      ...invalidAll(`${path}.key`, key, qualifiedNameErrors(key)),
+      ...invalidAll(`${path}.value`, value, labelValueErrors(value)),
       ...effectErrors(effect, `${path}.effect`),
       ...(isRepeated ? [{ ...repeated, body: `${body}: taints must be unique by key and effect pair` }] : []),
     ];

@@ -1,4 +1,3 @@
-// Containers of a Pod.
 import type { FieldMap } from '../../../schema/schema.ts';
 import {
   always,
@@ -28,17 +27,17 @@ const containerPort = struct(`${core}.ContainerPort`, 'A port that a container l
   hostIP: optional(5, string, 'Host address to bind the host port to.'),
 });
 
-const volumeMount = struct(`${core}.VolumeMount`, 'Where a volume appears in a container.', {
+const volumeMount = struct(`${core}.VolumeMount`, 'A mount of a volume.', {
   name: always(1, string, 'Name of the volume.', { required: true }),
-  readOnly: optional(2, boolean, 'Whether it cannot be written.'),
+  readOnly: optional(2, boolean, 'Whether it is read-only.'),
   recursiveReadOnly: pointer(7, string, 'Whether mounts below it are read-only too.'),
   mountPath: always(3, string, 'Path in the container.', { required: true }),
   subPath: optional(4, string, 'Path inside the volume to mount.'),
-  mountPropagation: pointer(5, string, 'How mounts spread between host and container.'),
+  mountPropagation: pointer(5, string, 'Propagation of mounts between host and container.'),
   subPathExpr: optional(6, string, 'Like subPath, with variables of the container.'),
 });
 
-const volumeDevice = struct(`${core}.VolumeDevice`, 'Where a raw block device appears in a container.', {
+const volumeDevice = struct(`${core}.VolumeDevice`, 'A mapping of a raw block device.', {
   name: always(1, string, 'Name of the persistent volume claim.', { required: true }),
   devicePath: always(2, string, 'Path of the device in the container.', { required: true }),
 });
@@ -52,14 +51,10 @@ const containerRestartRuleOnExitCodes = struct(
   },
 );
 
-const containerRestartRule = struct(
-  `${core}.ContainerRestartRule`,
-  'What to do when a container exits in a certain way.',
-  {
-    action: optional(1, string, 'The action to take: Restart.'),
-    exitCodes: pointer(2, containerRestartRuleOnExitCodes, 'The exit codes it is for.'),
-  },
-);
+const containerRestartRule = struct(`${core}.ContainerRestartRule`, 'An action for certain exit codes.', {
+  action: optional(1, string, 'The action to take: Restart.'),
+  exitCodes: pointer(2, containerRestartRuleOnExitCodes, 'The exit codes.'),
+});
 
 const containerFields = {
   name: always(1, string, 'Unique name in the Pod; a DNS label.', { required: true }),
@@ -70,12 +65,12 @@ const containerFields = {
   ports: optional(
     6,
     listMap(containerPort, ['containerPort', 'protocol'], { mergeKey: 'containerPort' }),
-    'Ports the container listens on; for information.',
+    'Ports of the container; informational.',
   ),
-  envFrom: optional(19, list(envFromSource), 'Sources whose keys all become variables.'),
+  envFrom: optional(19, list(envFromSource), 'Sources of environment variables.'),
   env: optional(7, listMap(envVar, ['name'], { mergeKey: 'name' }), 'Environment variables.'),
   resources: always(8, resourceRequirements, 'Requested and allowed resources.'),
-  resizePolicy: optional(23, list(containerResizePolicy), 'What a resize of each resource does.'),
+  resizePolicy: optional(23, list(containerResizePolicy), 'Policy for resizing each resource.'),
   restartPolicy: pointer(24, string, 'Restart behaviour of this container alone.'),
   restartPolicyRules: optional(25, list(containerRestartRule), 'Restart behaviour by exit code.'),
   volumeMounts: optional(9, listMap(volumeMount, ['mountPath'], { mergeKey: 'mountPath' }), 'Volumes to mount.'),
@@ -85,15 +80,11 @@ const containerFields = {
     'Block devices to map.',
   ),
   livenessProbe: pointer(10, probe, 'A failing check restarts the container.'),
-  readinessProbe: pointer(11, probe, 'A failing check takes the Pod out of Services.'),
+  readinessProbe: pointer(11, probe, 'A failing check removes the Pod from Services.'),
   startupProbe: pointer(22, probe, 'Other checks wait until this one succeeds.'),
   lifecycle: pointer(12, lifecycle, 'Hooks at start and stop.'),
-  terminationMessagePath: optional(13, string, 'File whose content becomes the final message.'),
-  terminationMessagePolicy: optional(
-    20,
-    oneOf('File', 'FallbackToLogsOnError'),
-    'Where the final message is taken from.',
-  ),
+  terminationMessagePath: optional(13, string, 'File with the termination message.'),
+  terminationMessagePolicy: optional(20, oneOf('File', 'FallbackToLogsOnError'), 'Source of the termination message.'),
   imagePullPolicy: optional(14, oneOf('Always', 'Never', 'IfNotPresent'), 'When the image is pulled.'),
   securityContext: pointer(15, securityContext, 'Security settings.'),
   stdin: optional(16, boolean, 'Whether to keep a buffer for standard input.'),
@@ -103,14 +94,14 @@ const containerFields = {
 
 export const container = struct(`${core}.Container`, 'One container of a Pod.', containerFields);
 
-/** The same fields as JSON has them inline and protobuf in a message of their own, which is field `number`. */
+/** The same fields, inline in JSON and in a message with field number `number` in protobuf. */
 const inlined = <Fields extends FieldMap>(number: number, fields: Fields): Fields =>
-  // A field of the same type under the same name: only the protobuf encoding differs, which types know nothing of.
+  // Names and types of the fields are the same: `inline` only affects the protobuf encoding.
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, { ...field, inline: number }])) as Fields;
 
 export const ephemeralContainer = struct(
   `${core}.EphemeralContainer`,
-  'A container added to a running Pod to look into it.',
+  'A container added to a running Pod for debugging.',
   {
     ...inlined(1, containerFields),
     targetContainerName: optional(2, string, 'Container whose processes it can see.'),

@@ -1,10 +1,7 @@
-// What Kubernetes fills in on Pods and Pod templates, where users see it.
-import { containerDefaults } from './container-defaults.ts';
-import { edited } from './edited.ts';
-import type { Container, Pod, PodSpec } from './schema.ts';
-import { volumeDefaults } from './volume-defaults.ts';
+// Defaults of Pods and Pod templates, as in Kubernetes.
+import type { PodSpec, Container, Pod } from './schema.ts';
 
-/** Fills in a Pod: everything a template gets, and what is decided for single Pods only. */
+/** Sets the defaults of a Pod: those of templates, and those of Pods only. */
 export function podDefaults(pod: Pod): Pod {
   const spec = podSpecDefaults({ ...pod.spec, enableServiceLinks: pod.spec.enableServiceLinks ?? true });
   return {
@@ -14,7 +11,7 @@ export function podDefaults(pod: Pod): Pod {
   };
 }
 
-/** Fills in the spec of a Pod or of a template. */
+/** Sets the defaults of the spec of a Pod or of a template. */
 export function podSpecDefaults(given: PodSpec): PodSpec {
   const account = given.serviceAccountName ?? given.serviceAccount;
   const spec: PodSpec = {
@@ -32,7 +29,7 @@ export function podSpecDefaults(given: PodSpec): PodSpec {
   return edited(withContainers, 'volumes', (volumes) => volumes.map(volumeDefaults));
 }
 
-/** Seconds to stop in; a negative number means as few as possible. */
+/** The grace period in seconds; negative numbers mean 1. */
 const graceOf = ({ terminationGracePeriodSeconds: seconds = 30 }: PodSpec): number => (seconds < 0 ? 1 : seconds);
 
 function mapContainers(spec: PodSpec, edit: (container: Container) => Container): PodSpec {
@@ -52,10 +49,109 @@ function podContainerDefaults(container: Container, { hostNetwork }: PodSpec): C
   );
 }
 
-/** podIP is the first of podIPs; where they differ podIP is right, since older nodes write nothing else. */
+/** Sets podIP and podIPs from each other; podIP has precedence, because older nodes write only that. */
 function syncedIps(status: Pod['status']): Pod['status'] {
   const { podIP, podIPs = [] } = status;
   const first = podIPs[0]?.ip;
   if (podIP !== undefined && podIP !== first) return { ...status, podIPs: [{ ip: podIP }] };
   return podIP === undefined && first !== undefined ? { ...status, podIP: first } : status;
+}
+
+/** Sets the defaults of a container or an ephemeral container. */
+function containerDefaults<C extends Container>(given: C): C {
+  const container: Container = {
+    ...given,
+    imagePullPolicy: given.imagePullPolicy ?? (isLatest(given.image ?? '') ? 'Always' : 'IfNotPresent'),
+    terminationMessagePath: given.terminationMessagePath ?? '/dev/termination-log',
+    terminationMessagePolicy: given.terminationMessagePolicy ?? 'File',
+    ...(given.ports && { ports: given.ports.map((port) => ({ ...port, protocol: port.protocol ?? 'TCP' })) }),
+    ...(given.env && { env: given.env.map(variableDefaults) }),
+    ...(given.livenessProbe && { livenessProbe: probeDefaults(given.livenessProbe) }),
+    ...(given.readinessProbe && { readinessProbe: probeDefaults(given.readinessProbe) }),
+    ...(given.startupProbe && { startupProbe: probeDefaults(given.startupProbe) }),
+    ...(given.lifecycle && { lifecycle: lifecycleDefaults(given.lifecycle) }),
+  };
+  return { ...given, ...container };
+}
+
+/** Whether the tag of an image is `latest`, explicitly or without tag and digest. */
+function isLatest(image: string): boolean {
+  if (image === '' || image.includes('@')) return false;
+  const last = image.slice(image.lastIndexOf('/') + 1);
+  const colon = last.indexOf(':');
+  return colon < 0 || last.slice(colon + 1) === 'latest';
+}
+
+type EnvVar = NonNullable<Container['env']>[number];
+
+const variableDefaults = (variable: EnvVar): EnvVar =>
+  edited(variable, 'valueFrom', (source) =>
+    edited(source, 'fieldRef', (field) => ({ ...field, apiVersion: field.apiVersion ?? 'v1' })),
+  );
+
+type Probe = NonNullable<Container['livenessProbe']>;
+type HttpGet = NonNullable<Probe['httpGet']>;
+
+const httpDefaults = (given: HttpGet): HttpGet => ({
+  ...given,
+  path: given.path ?? '/',
+  scheme: given.scheme ?? 'HTTP',
+});
+
+function probeDefaults(given: Probe): Probe {
+  const probe: Probe = {
+    ...given,
+    timeoutSeconds: given.timeoutSeconds ?? 1,
+    periodSeconds: given.periodSeconds ?? 10,
+    successThreshold: given.successThreshold ?? 1,
+    failureThreshold: given.failureThreshold ?? 3,
+  };
+  const withHttp = edited(probe, 'httpGet', httpDefaults);
+  return edited(withHttp, 'grpc', (grpc) => ({ ...grpc, service: grpc.service ?? '' }));
+}
+
+type Lifecycle = NonNullable<Container['lifecycle']>;
+
+function lifecycleDefaults(given: Lifecycle): Lifecycle {
+  const started = edited(given, 'postStart', (hook) => edited(hook, 'httpGet', httpDefaults));
+  return edited(started, 'preStop', (hook) => edited(hook, 'httpGet', httpDefaults));
+}
+
+type Volume = NonNullable<PodSpec['volumes']>[number];
+
+const readableMode = 0o644;
+
+const withMode = <T extends { readonly defaultMode?: number }>(source: T): T => ({
+  ...source,
+  defaultMode: source.defaultMode ?? readableMode,
+});
+
+/** Sets the defaults of a volume; a volume without a source is an emptyDir. */
+function volumeDefaults(given: Volume): Volume {
+  if (Object.keys(given).length === 1) return { ...given, emptyDir: {} };
+  const hostPath = edited(given, 'hostPath', (source) => ({ ...source, type: source.type ?? '' }));
+  const secret = edited(hostPath, 'secret', withMode);
+  const configMap = edited(secret, 'configMap', withMode);
+  const downward = edited(configMap, 'downwardAPI', withMode);
+  return edited(downward, 'projected', (source) => ({
+    ...withMode(source),
+    ...(source.sources && {
+      sources: source.sources.map((part) =>
+        edited(part, 'serviceAccountToken', (token) => ({
+          ...token,
+          expirationSeconds: token.expirationSeconds ?? 3600,
+        })),
+      ),
+    }),
+  }));
+}
+
+/** Copies `object` with `edit` applied to the value of `key`, if it is set. */
+export function edited<T extends object, K extends keyof T>(
+  object: T,
+  key: K,
+  edit: (value: NonNullable<T[K]>) => T[K],
+): T {
+  const value = object[key];
+  return value === undefined || value === null ? object : { ...object, [key]: edit(value) };
 }

@@ -1,15 +1,77 @@
-import type { FieldError } from '../../../field-errors.ts';
-import { forbiddenField } from '../../../field-errors.ts';
+import { age, ageColumn, column, nameColumn } from '../../../columns.ts';
+import type { Column, RowCondition } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
-import { dnsLabelErrors, subdomainName } from '../../../names.ts';
-import { podColumns, podRowConditions } from './columns.ts';
-import { podDefaults } from './defaults.ts';
-import { qosClass } from './quality.ts';
-import { podQuota } from './quota.ts';
 import type { Pod } from './schema.ts';
 import { pod } from './schema.ts';
+import { summarize } from './summary.ts';
+import type { FieldError } from '../../../field-errors.ts';
+import { forbiddenField } from '../../../field-errors.ts';
+import { dnsLabelErrors, subdomainName } from '../../../names.ts';
+import { podDefaults } from './defaults.ts';
+import { podQuota, qosClass } from './quota.ts';
 import { podUpdateErrors } from './validate-update.ts';
 import { podSpecErrors } from './validate.ts';
+
+/** 0 for a Pod that never ran or has terminated. A later request can only shorten the period. */
+function podGracePeriodSeconds({ spec, status, metadata }: Pod, requested: number | undefined): number {
+  if ((spec.nodeName ?? '') === '' || status.phase === 'Succeeded' || status.phase === 'Failed') return 0;
+  const seconds = requested ?? spec.terminationGracePeriodSeconds ?? 30;
+  const period = seconds < 0 ? 1 : seconds;
+  const { deletionTimestamp, deletionGracePeriodSeconds = period } = metadata;
+  return deletionTimestamp === undefined ? period : Math.min(period, deletionGracePeriodSeconds);
+}
+
+/** Ephemeral containers can only be added to running Pods. */
+const ephemeralErrors = ({ spec: { ephemeralContainers = [] } }: Pod): readonly FieldError[] =>
+  ephemeralContainers.length === 0 ? [] : [forbiddenField('spec.ephemeralContainers', 'cannot be set on create')];
+
+const specErrors = ({ spec }: Pod): readonly FieldError[] => podSpecErrors(spec, 'spec');
+
+function hostnameWarnings({ metadata: { name = '' } }: Pod): readonly string[] {
+  const problems = dnsLabelErrors(name);
+  if (problems.length === 0) return [];
+  return [
+    `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${problems.join(' ')}]`,
+  ];
+}
+
+const podColumns: readonly Column<Pod>[] = [
+  nameColumn,
+  column('Ready', 'Number of ready and of all containers.', (pod) => {
+    const { ready, total } = summarize(pod);
+    return `${ready}/${total}`;
+  }),
+  column('Status', 'Summary of the states of the containers.', (pod) => summarize(pod).status),
+  column('Restarts', 'Number of container restarts, and the time since the last one.', (pod, now) => {
+    const { restarts, lastRestart } = summarize(pod);
+    return restarts === 0 || lastRestart === '' ? `${restarts}` : `${restarts} (${age(lastRestart, now)} ago)`;
+  }),
+  ageColumn,
+  column('IP', 'The first address of the Pod.', ({ status }) => status.podIPs?.[0]?.ip ?? '<none>', { wide: true }),
+  column('Node', 'The node of the Pod.', ({ spec }) => spec.nodeName ?? '<none>', { wide: true }),
+  column(
+    'Nominated Node',
+    'The node on which Pods are preempted for this Pod.',
+    ({ status }) => status.nominatedNodeName ?? '<none>',
+    { wide: true },
+  ),
+  column('Readiness Gates', 'Number of true and of all readiness gates.', openGates, { wide: true }),
+];
+
+function openGates({ spec, status }: Pod): string {
+  const gates = spec.readinessGates ?? [];
+  if (gates.length === 0) return '<none>';
+  const isOpen = (type: string): boolean =>
+    status.conditions?.find((condition) => condition.type === type)?.status === 'True';
+  return `${gates.filter(({ conditionType }) => isOpen(conditionType)).length}/${gates.length}`;
+}
+
+/** Marks the rows of terminated Pods. */
+function podRowConditions({ status: { phase } }: Pod): readonly RowCondition[] {
+  if (phase !== 'Succeeded' && phase !== 'Failed') return [];
+  const message = phase === 'Succeeded' ? 'The pod has completed successfully.' : 'The pod failed.';
+  return [{ type: 'Completed', status: 'True', reason: phase, message }];
+}
 
 export const podKind = defineKind<Pod>({
   group: '',
@@ -46,26 +108,3 @@ export const podKind = defineKind<Pod>({
   warnings: (object, old) => (old === undefined ? hostnameWarnings(object) : []),
   rowConditions: podRowConditions,
 });
-
-/** None for a Pod that never ran or has terminated. A later request can only shorten the period. */
-function podGracePeriodSeconds({ spec, status, metadata }: Pod, requested: number | undefined): number {
-  if ((spec.nodeName ?? '') === '' || status.phase === 'Succeeded' || status.phase === 'Failed') return 0;
-  const seconds = requested ?? spec.terminationGracePeriodSeconds ?? 30;
-  const period = seconds < 0 ? 1 : seconds;
-  const { deletionTimestamp, deletionGracePeriodSeconds = period } = metadata;
-  return deletionTimestamp === undefined ? period : Math.min(period, deletionGracePeriodSeconds);
-}
-
-/** Ephemeral containers are added to a Pod that runs. */
-const ephemeralErrors = ({ spec: { ephemeralContainers = [] } }: Pod): readonly FieldError[] =>
-  ephemeralContainers.length === 0 ? [] : [forbiddenField('spec.ephemeralContainers', 'cannot be set on create')];
-
-const specErrors = ({ spec }: Pod): readonly FieldError[] => podSpecErrors(spec, 'spec');
-
-function hostnameWarnings({ metadata: { name = '' } }: Pod): readonly string[] {
-  const problems = dnsLabelErrors(name);
-  if (problems.length === 0) return [];
-  return [
-    `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${problems.join(' ')}]`,
-  ];
-}

@@ -92,21 +92,21 @@ const realistic = {
   },
 };
 
-test('a realistic Pod is decoded unchanged', () => {
+test('decoding a realistic Pod does not change it', () => {
   assert.deepEqual(decode(podSchema, realistic), { object: realistic, unknown: [] });
 });
 
-test('a realistic Pod survives protobuf', () => {
+test('protobuf preserves a realistic Pod', () => {
   const { kind: _kind, apiVersion: _apiVersion, ...rest } = realistic;
   assert.deepEqual(decodeProtobuf(podSchema, encodeProtobuf(podSchema, rest)), rest);
 });
 
-test('a misspelt field is named', () => {
+test('reports a misspelt field', () => {
   const { unknown } = decode(podSchema, { spec: { containers: [{ name: 'a', imge: 'b' }], colour: 'red' } });
   assert.deepEqual(unknown, ['unknown field "spec.containers[0].imge"', 'unknown field "spec.colour"']);
 });
 
-test('what an author leaves out of a Pod is filled in', () => {
+test('sets the defaults of a Pod', () => {
   assert.deepEqual(made(simple).spec, {
     containers: [
       {
@@ -127,7 +127,7 @@ test('what an author leaves out of a Pod is filled in', () => {
   });
 });
 
-test('defaulting a second time changes nothing', () => {
+test('defaulting is idempotent', () => {
   const { object } = decode<Pod>(podSchema, realistic);
   const once = podKind.applyDefaults(object);
   assert.deepEqual(podKind.applyDefaults(once), once);
@@ -142,12 +142,12 @@ const images = [
   ['web@sha256:00', 'IfNotPresent'],
 ] as const;
 for (const [image, want] of images) {
-  test(`an image ${image} is pulled ${want}`, () => {
+  test(`the pull policy of image ${image} is ${want}`, () => {
     assert.equal(made({ spec: { containers: [{ name: 'a', image }] } }).spec.containers?.[0]?.imagePullPolicy, want);
   });
 }
 
-test('ports, probes, volumes, accounts and requests are filled in', () => {
+test('sets the defaults of ports, probes, volumes, accounts and requests', () => {
   const { spec } = made({
     spec: {
       serviceAccountName: 'robot',
@@ -183,15 +183,15 @@ test('ports, probes, volumes, accounts and requests are filled in', () => {
 
 const addresses: readonly { name: string; status: object; podIP?: string; podIPs?: readonly { ip: string }[] }[] = [
   { name: 'none', status: {} },
-  { name: 'the old field alone', status: { podIP: '10.0.0.1' }, podIP: '10.0.0.1', podIPs: [{ ip: '10.0.0.1' }] },
+  { name: 'podIP only', status: { podIP: '10.0.0.1' }, podIP: '10.0.0.1', podIPs: [{ ip: '10.0.0.1' }] },
   {
-    name: 'the new field alone',
+    name: 'podIPs only',
     status: { podIPs: [{ ip: '10.0.0.1' }] },
     podIP: '10.0.0.1',
     podIPs: [{ ip: '10.0.0.1' }],
   },
   {
-    name: 'both, in disagreement',
+    name: 'podIP and podIPs that differ',
     status: { podIP: '10.0.0.2', podIPs: [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }] },
     podIP: '10.0.0.2',
     podIPs: [{ ip: '10.0.0.2' }],
@@ -205,7 +205,7 @@ for (const { name, status, podIP, podIPs } of addresses) {
   });
 }
 
-test('a new Pod is pending, whatever it claims', () => {
+test('a new Pod has phase Pending, whatever status it has in the request', () => {
   const claimed = made({ ...simple, status: { phase: 'Running', podIP: '10.0.0.1' } });
   assert.deepEqual(podKind.prepareForCreate(claimed, context).status, { phase: 'Pending', qosClass: 'BestEffort' });
 });

@@ -24,7 +24,7 @@ const httpHeader = struct(`${core}.HTTPHeader`, 'One header of a request.', {
 });
 
 const httpGetAction = struct(`${core}.HTTPGetAction`, 'Makes an HTTP GET request.', {
-  path: optional(1, string, 'Path to ask for.'),
+  path: optional(1, string, 'Path of the request.'),
   port: always(2, intOrString, 'Number or name of the port.', { required: true }),
   host: optional(3, string, 'Host to connect to; default: the Pod’s address.'),
   scheme: optional(4, oneOf('HTTP', 'HTTPS'), 'HTTP or HTTPS.'),
@@ -36,9 +36,9 @@ const tcpSocketAction = struct(`${core}.TCPSocketAction`, 'Opens a TCP connectio
   host: optional(2, string, 'Host to connect to; default: the Pod’s address.'),
 });
 
-const grpcAction = struct(`${core}.GRPCAction`, 'Asks the gRPC health service.', {
+const grpcAction = struct(`${core}.GRPCAction`, 'Calls the gRPC health service.', {
   port: always(1, int32, 'Number of the port.', { required: true }),
-  service: pointer(2, string, 'Name of the service to ask about.', { default: '' }),
+  service: pointer(2, string, 'Name of the service to check.', { default: '' }),
 });
 
 const sleepAction = struct(`${core}.SleepAction`, 'Waits for some seconds.', {
@@ -58,19 +58,19 @@ export const probe = struct(`${core}.Probe`, 'A periodic check of a container.',
   terminationGracePeriodSeconds: pointer(
     7,
     int64,
-    'Time to stop in after this probe has failed, instead of the Pod’s.',
+    'Grace period after this probe has failed, instead of that of the Pod.',
   ),
 });
 
-const lifecycleHandler = struct(`${core}.LifecycleHandler`, 'What a lifecycle hook does.', {
+const lifecycleHandler = struct(`${core}.LifecycleHandler`, 'The action of a lifecycle hook.', {
   exec: pointer(1, execAction, 'Runs a command.'),
   httpGet: pointer(2, httpGetAction, 'Makes a request.'),
-  tcpSocket: pointer(3, tcpSocketAction, 'Deprecated; never done.'),
+  tcpSocket: pointer(3, tcpSocketAction, 'Deprecated and ignored.'),
   sleep: pointer(4, sleepAction, 'Waits.'),
 });
 
 export const lifecycle = struct(`${core}.Lifecycle`, 'Hooks that run when a container starts and stops.', {
   postStart: pointer(1, lifecycleHandler, 'Runs right after the container has started.'),
-  preStop: pointer(2, lifecycleHandler, 'Runs before the container is told to stop.'),
-  stopSignal: pointer(3, string, 'The signal that tells the container to stop.'),
+  preStop: pointer(2, lifecycleHandler, 'Runs before the container gets the stop signal.'),
+  stopSignal: pointer(3, string, 'The stop signal.'),
 });

@@ -1,4 +1,4 @@
-import type { Container, Pod } from './schema.ts';
+import type { Container, PodSpec, Pod } from './schema.ts';
 import {
   hugePagesPrefix,
   isExtendedName,
@@ -9,7 +9,6 @@ import {
 import type { Quantity } from '../../../quantity.ts';
 import { addQuantities, largerQuantity, parseQuantity, wholeQuantity, zero } from '../../../quantity.ts';
 import type { Amounts, QuotaEvaluator, QuotaScope } from '../../../quota.ts';
-import { qosClass } from './quality.ts';
 
 const computed = ['cpu', 'memory', 'ephemeral-storage'] as const;
 
@@ -53,7 +52,7 @@ export const podQuota: QuotaEvaluator<Pod> = {
   },
 };
 
-/** Under which names requests and limits are counted. */
+/** Requests and limits under the names of quotas. */
 function computeNames(requests: Amounts, limits: Amounts): readonly (readonly [string, Quantity])[] {
   return [
     ...computed.flatMap((name) => {
@@ -171,3 +170,21 @@ function namesNamespaces({ affinity }: Pod['spec']): boolean {
     ({ namespaces = [], namespaceSelector }) => namespaces.length > 0 || namespaceSelector !== undefined,
   );
 }
+
+type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
+
+const counted = ['cpu', 'memory'] as const;
+
+/** The QoS class of a Pod, from its requests and limits. */
+export function qosClass(spec: PodSpec): QosClass {
+  const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
+  if (containers.every(isBestEffort)) return 'BestEffort';
+  return containers.every(isGuaranteed) ? 'Guaranteed' : 'Burstable';
+}
+
+const isBestEffort = ({ resources: { limits = {}, requests = {} } }: Container): boolean =>
+  counted.every((name) => limits[name] === undefined && requests[name] === undefined);
+
+// Equal quantities in different notations (1 and 1000m) are not recognised as equal.
+const isGuaranteed = ({ resources: { limits = {}, requests = {} } }: Container): boolean =>
+  counted.every((name) => limits[name] !== undefined && `${limits[name]}` === `${requests[name] ?? limits[name]}`);

@@ -10,17 +10,17 @@ const resourceClaim = struct(`${core}.ResourceClaim`, 'Refers to an entry of the
 
 export const resourceRequirements = struct(
   `${core}.ResourceRequirements`,
-  'How much of each resource is requested and allowed.',
+  'Requests and limits of compute resources.',
   {
-    limits: optional(1, map(quantity), 'The most that may be used.'),
-    requests: optional(2, map(quantity), 'What is set aside; defaults to the limits.'),
+    limits: optional(1, map(quantity), 'Maximum.'),
+    requests: optional(2, map(quantity), 'Minimum, for scheduling; default: the limits.'),
     claims: optional(3, listMap(resourceClaim, ['name']), 'Claims that are used, by name.'),
   },
 );
 
 export const containerResizePolicy = struct(
   `${core}.ContainerResizePolicy`,
-  'What happens to a container when a resource is resized.',
+  'Policy for resizing a resource of a container.',
   {
     resourceName: always(1, string, 'The resource.', { required: true }),
     restartPolicy: always(2, string, 'Whether the container is restarted.', { required: true }),

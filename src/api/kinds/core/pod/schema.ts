@@ -5,13 +5,12 @@ import type { container } from './container.ts';
 import { podSpec, type podTemplateSpec } from './spec.ts';
 import { podStatus, type containerStatus } from './status.ts';
 
-/** Containers that run together on one node and share a network address. */
 export const pod = objectSchema(
   'io.k8s.api.core.v1.Pod',
   'Containers that run together on one node and share a network address.',
   {
-    spec: always(2, podSpec, 'What the Pod should be.'),
-    status: always(3, podStatus, 'What the Pod is. Written by its node.'),
+    spec: always(2, podSpec, 'The desired state of the Pod.'),
+    status: always(3, podStatus, 'The observed state of the Pod. Written by its node.'),
   },
 );
 

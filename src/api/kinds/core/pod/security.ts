@@ -1,4 +1,4 @@
-// Who a container runs as and what it may do.
+// Security settings of Pods and containers.
 import { always, boolean, int64, list, optional, pointer, string, struct } from '../../../schema/schema.ts';
 
 const core = 'io.k8s.api.core.v1';
@@ -34,10 +34,10 @@ const appArmorProfile = struct(`${core}.AppArmorProfile`, 'An AppArmor profile.'
 
 export const securityContext = struct(
   `${core}.SecurityContext`,
-  'Security settings of one container; they win over the Pod’s.',
+  'Security settings of one container; they take precedence over those of the Pod.',
   {
     capabilities: pointer(1, capabilities, 'Capabilities to add and drop.'),
-    privileged: pointer(2, boolean, 'Whether the container is as root on the host.'),
+    privileged: pointer(2, boolean, 'Whether the container runs in privileged mode.'),
     seLinuxOptions: pointer(3, seLinuxOptions, 'SELinux label of the container.'),
     windowsOptions: pointer(10, windowsSecurityContextOptions, 'Settings on Windows.'),
     runAsUser: pointer(4, int64, 'User ID to run as.'),

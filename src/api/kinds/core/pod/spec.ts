@@ -1,4 +1,3 @@
-// What a Pod should be.
 import { objectMeta } from '../../../metadata.ts';
 import {
   always,
@@ -18,7 +17,7 @@ import {
 } from '../../../schema/schema.ts';
 import { affinity, toleration, topologySpreadConstraint } from './affinity.ts';
 import { container, ephemeralContainer } from './container.ts';
-import { localObjectReference } from './references.ts';
+import { localObjectReference } from '../references.ts';
 import { podResourceClaim, resourceRequirements } from './resources.ts';
 import { podSecurityContext } from './security.ts';
 import { volume } from './volumes.ts';
@@ -35,7 +34,7 @@ const podDNSConfigOption = struct(`${core}.PodDNSConfigOption`, 'An option of th
   value: pointer(2, string, 'Its value.'),
 });
 
-const podDNSConfig = struct(`${core}.PodDNSConfig`, 'Settings of the resolver, beside those of dnsPolicy.', {
+const podDNSConfig = struct(`${core}.PodDNSConfig`, 'Settings of the resolver, in addition to dnsPolicy.', {
   nameservers: optional(1, list(string), 'Addresses of name servers.'),
   searches: optional(2, list(string), 'Search domains.'),
   options: optional(3, list(podDNSConfigOption), 'Options.'),
@@ -49,11 +48,11 @@ const podOS = struct(`${core}.PodOS`, 'The operating system of a Pod.', {
   name: always(1, string, 'linux or windows.', { required: true }),
 });
 
-const podSchedulingGate = struct(`${core}.PodSchedulingGate`, 'Holds back scheduling while it is present.', {
+const podSchedulingGate = struct(`${core}.PodSchedulingGate`, 'Delays scheduling until it is removed.', {
   name: always(1, string, 'Name of the gate.', { required: true }),
 });
 
-export const podSpec = struct(`${core}.PodSpec`, 'What a Pod should be.', {
+export const podSpec = struct(`${core}.PodSpec`, 'The desired state of a Pod.', {
   volumes: optional(
     1,
     listMap(volume, ['name'], { mergeKey: 'name', retainKeys: true }),
@@ -70,21 +69,17 @@ export const podSpec = struct(`${core}.PodSpec`, 'What a Pod should be.', {
   ephemeralContainers: optional(
     34,
     listMap(ephemeralContainer, ['name'], { mergeKey: 'name' }),
-    'Containers added later to look into the Pod.',
+    'Containers added later for debugging.',
   ),
   restartPolicy: optional(3, oneOf('Always', 'OnFailure', 'Never'), 'When containers are restarted.'),
   terminationGracePeriodSeconds: pointer(4, int64, 'How long the Pod may take to stop.'),
   activeDeadlineSeconds: pointer(5, int64, 'How long the Pod may be active.'),
-  dnsPolicy: optional(
-    6,
-    oneOf('ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'),
-    'How names are resolved.',
-  ),
-  nodeSelector: optional(7, atomicMap(string), 'Labels the node must have.'),
+  dnsPolicy: optional(6, oneOf('ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'), 'DNS policy.'),
+  nodeSelector: optional(7, atomicMap(string), 'Required labels of the node.'),
   serviceAccountName: optional(8, string, 'Service account to run as.'),
   serviceAccount: optional(9, string, 'Deprecated name of serviceAccountName.'),
   automountServiceAccountToken: pointer(21, boolean, 'Whether to mount a token.'),
-  nodeName: optional(10, string, 'The node the Pod is on.'),
+  nodeName: optional(10, string, 'The node of the Pod.'),
   hostNetwork: optional(11, boolean, 'Whether to use the host’s network.'),
   hostPID: optional(12, boolean, 'Whether to use the host’s process IDs.'),
   hostIPC: optional(13, boolean, 'Whether to use the host’s IPC.'),
@@ -97,18 +92,18 @@ export const podSpec = struct(`${core}.PodSpec`, 'What a Pod should be.', {
   ),
   hostname: optional(16, string, 'Host name of the Pod.'),
   subdomain: optional(17, string, 'Subdomain of the Pod’s name; a headless Service.'),
-  affinity: pointer(18, affinity, 'Nodes and Pods to be near to.'),
+  affinity: pointer(18, affinity, 'Affinity to nodes and Pods.'),
   schedulerName: optional(19, string, 'Scheduler that places the Pod.'),
-  tolerations: optional(22, list(toleration), 'Taints the Pod puts up with.'),
+  tolerations: optional(22, list(toleration), 'Taints that the Pod tolerates.'),
   hostAliases: optional(23, listMap(hostAlias, ['ip'], { mergeKey: 'ip' }), 'Lines for the hosts file.'),
-  priorityClassName: optional(24, string, 'Class that gives the priority.'),
+  priorityClassName: optional(24, string, 'Priority class.'),
   priority: pointer(25, int32, 'The priority.'),
   dnsConfig: pointer(26, podDNSConfig, 'Settings of the resolver.'),
   readinessGates: optional(28, list(podReadinessGate), 'Conditions that readiness depends on.'),
   runtimeClassName: pointer(29, string, 'Container runtime class.'),
   enableServiceLinks: pointer(30, boolean, 'Whether Services appear as environment variables.'),
   preemptionPolicy: pointer(31, oneOf('PreemptLowerPriority', 'Never'), 'Whether the Pod may evict others.'),
-  overhead: optional(32, map(quantity), 'Resources used beside the containers.'),
+  overhead: optional(32, map(quantity), 'Resources used in addition to the containers.'),
   topologySpreadConstraints: optional(
     33,
     listMap(topologySpreadConstraint, ['topologyKey', 'whenUnsatisfiable'], { mergeKey: 'topologyKey' }),
@@ -120,18 +115,18 @@ export const podSpec = struct(`${core}.PodSpec`, 'What a Pod should be.', {
   schedulingGates: optional(
     38,
     listMap(podSchedulingGate, ['name'], { mergeKey: 'name' }),
-    'What holds back scheduling.',
+    'Gates that delay scheduling.',
   ),
   resourceClaims: optional(
     39,
     listMap(podResourceClaim, ['name'], { mergeKey: 'name', retainKeys: true }),
-    'Claims that must be met before the Pod starts.',
+    'Claims that must be allocated before the Pod starts.',
   ),
   resources: pointer(40, resourceRequirements, 'Resources of the Pod as a whole.'),
-  hostnameOverride: pointer(41, string, 'Host name instead of all rules.'),
+  hostnameOverride: pointer(41, string, 'Hostname that overrides all other rules.'),
 });
 
-export const podTemplateSpec = struct(`${core}.PodTemplateSpec`, 'What Pods made from a template look like.', {
+export const podTemplateSpec = struct(`${core}.PodTemplateSpec`, 'A template of Pods.', {
   metadata: always(1, objectMeta, 'Labels and annotations of the Pods.'),
-  spec: always(2, podSpec, 'What each Pod should be.'),
+  spec: always(2, podSpec, 'The desired state of each Pod.'),
 });

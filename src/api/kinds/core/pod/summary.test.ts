@@ -32,12 +32,12 @@ const rows: readonly { name: string; given: object; want: string }[] = [
     want: '2/2 Running 0',
   },
   {
-    name: 'one container waits',
+    name: 'one container is waiting',
     given: { status: { phase: 'Pending', containerStatuses: [running('a'), waiting('b', 'ImagePullBackOff')] } },
     want: '1/2 ImagePullBackOff 0',
   },
   {
-    name: 'the first container has the last word',
+    name: 'the first container determines the status',
     given: { status: { phase: 'Pending', containerStatuses: [waiting('a', 'A'), waiting('b', 'B')] } },
     want: '0/2 A 0',
   },
@@ -52,7 +52,7 @@ const rows: readonly { name: string; given: object; want: string }[] = [
     want: '0/2 Signal:9 0',
   },
   {
-    name: 'one container is done and another runs',
+    name: 'one container has completed and another is running',
     given: {
       status: {
         phase: 'Running',
@@ -68,12 +68,12 @@ const rows: readonly { name: string; given: object; want: string }[] = [
     want: '1/2 NotReady 0',
   },
   {
-    name: 'one is done and the other failed',
+    name: 'one container has completed and another failed',
     given: { status: { phase: 'Failed', containerStatuses: [ended('a', 0, 'Completed'), ended('b', 1, 'Error')] } },
     want: '0/2 Error 0',
   },
   {
-    name: 'restarts, and when last',
+    name: 'restarts, with the time since the last one',
     given: {
       status: {
         phase: 'Running',
@@ -113,7 +113,7 @@ const rows: readonly { name: string; given: object; want: string }[] = [
     want: '0/2 Init:ErrImagePull 0',
   },
   {
-    name: 'a sidecar counts',
+    name: 'sidecars count as containers',
     given: {
       spec: { containers, initContainers: [{ name: 'x', restartPolicy: 'Always' }] },
       status: {
@@ -125,12 +125,12 @@ const rows: readonly { name: string; given: object; want: string }[] = [
     want: '3/3 Running 0',
   },
   {
-    name: 'going',
+    name: 'terminating',
     given: { metadata: { deletionTimestamp: at }, status: { phase: 'Running', containerStatuses: [running('a')] } },
     want: '1/2 Terminating 0',
   },
   {
-    name: 'going, but done',
+    name: 'terminating after completion',
     given: {
       metadata: { deletionTimestamp: at },
       status: { phase: 'Succeeded', containerStatuses: [ended('a', 0, 'Completed')] },
@@ -138,7 +138,7 @@ const rows: readonly { name: string; given: object; want: string }[] = [
     want: '0/2 Completed 0',
   },
   {
-    name: 'going, and its node is lost',
+    name: 'terminating on a lost node',
     given: { metadata: { deletionTimestamp: at }, status: { phase: 'Running', reason: 'NodeLost' } },
     want: '0/2 Unknown 0',
   },
@@ -163,7 +163,7 @@ test('the wide columns', () => {
   );
 });
 
-test('rows of Pods that are over say so', () => {
+test('rows of terminated Pods have the condition Completed', () => {
   const conditions = (phase: string): readonly object[] =>
     podKind.rowConditions(decode<Pod>(podSchema, { status: { phase } }).object);
   assert.deepEqual(conditions('Running'), []);

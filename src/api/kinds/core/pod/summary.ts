@@ -1,7 +1,7 @@
-// The one line that `kubectl get pods` makes of a Pod's containers.
+// The Ready, Status and Restarts columns of `kubectl get pods`.
 import type { Container, ContainerStatus, Pod } from './schema.ts';
 
-/** Ready and total containers, the status word, and restarts with the time of the last ('' when unknown). */
+/** Ready and all containers, the status, and restarts with the time of the last one ('' if unknown). */
 export interface PodSummary {
   readonly ready: number;
   readonly total: number;
@@ -11,14 +11,14 @@ export interface PodSummary {
 }
 
 interface Progress {
-  /** The status word; undefined: as before. */
+  /** The status; undefined: unchanged. */
   readonly status: string | undefined;
   readonly ready: number;
   readonly restarts: number;
   readonly lastRestart: string;
 }
 
-/** Sums up a Pod as Kubernetes does; the order of the rules is what users know. */
+/** Summarizes a Pod as Kubernetes does. */
 export function summarize(pod: Pod): PodSummary {
   const { spec, status, metadata } = pod;
   const sidecars = (spec.initContainers ?? []).filter(isSidecar);
@@ -70,7 +70,7 @@ const withRestarts = ({ restarts, lastRestart }: Restarts, container: ContainerS
 });
 
 interface InitProgress {
-  /** The status word of the first init container that holds the Pod up. */
+  /** The status of the first init container that has not completed. */
   readonly status: string | undefined;
   readonly ready: number;
   readonly all: Restarts;
@@ -107,7 +107,7 @@ function terminationWord({ reason, signal, exitCode }: Terminated): string {
   return reason ?? (signal ? `Signal:${signal}` : `ExitCode:${exitCode}`);
 }
 
-/** The containers from last to first: the first one in the list has the last word. */
+/** Iterates from the last container to the first: the first one with a reason determines the status. */
 function mainProgress(pod: Pod, before: string): Progress {
   let status = before;
   let failure: string | undefined;

@@ -1,9 +1,9 @@
 import type { FieldError } from '../../../field-errors.ts';
-import { duplicate, forbiddenField, invalidValue, notSupported, required } from '../../../field-errors.ts';
+import { duplicate, forbiddenField, invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import { dnsLabelErrors, portNameErrors, portNumberErrors } from '../../../names.ts';
 import type { Container } from './schema.ts';
 
-/** Everything wrong with one container at `path`; `volumes` are the names it may mount. */
+/** Validation errors of a container at `path`; `volumes` are the names of the Pod's volumes. */
 export function containerErrors(container: Container, path: string, volumes: ReadonlySet<string>): FieldError[] {
   const { name, image, imagePullPolicy: policy = 'Always' } = container;
   return [
@@ -25,8 +25,7 @@ export function containerErrors(container: Container, path: string, volumes: Rea
 const pullPolicies: readonly string[] = ['Always', 'IfNotPresent', 'Never'];
 const protocols: readonly string[] = ['SCTP', 'TCP', 'UDP'];
 
-const labelled = (name: string, path: string): readonly FieldError[] =>
-  dnsLabelErrors(name).map((problem) => invalidValue(path, name, problem));
+const labelled = (name: string, path: string): readonly FieldError[] => invalidAll(path, name, dnsLabelErrors(name));
 
 function portErrors(ports: NonNullable<Container['ports']>, path: string): readonly FieldError[] {
   const names = new Set<string>();
@@ -48,7 +47,7 @@ function portErrors(ports: NonNullable<Container['ports']>, path: string): reado
 }
 
 const numberErrors = (path: string, port: number): readonly FieldError[] =>
-  portNumberErrors(port).map((problem) => invalidValue(path, port, problem));
+  invalidAll(path, port, portNumberErrors(port));
 
 const printable = /^[\x20-\x3c\x3e-\x7e]+$/;
 const badVariable = "a valid environment variable name must consist only of printable ASCII characters other than '='";

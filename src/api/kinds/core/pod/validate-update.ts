@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField, invalidValue } from '../../../field-errors.ts';
-import { edited } from './edited.ts';
+import { edited } from './defaults.ts';
 import type { Container, Pod, PodSpec } from './schema.ts';
 
 const changeable = [
@@ -12,7 +12,7 @@ const changeable = [
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
 ].join(',');
 
-/** What an update changes in a Pod that must stay as it was created. */
+/** Errors about changes of immutable fields of a Pod. */
 export function podUpdateErrors(pod: Pod, old: Pod): readonly FieldError[] {
   const counts = countErrors(pod.spec, old.spec);
   if (counts.length > 0) return counts;
@@ -39,7 +39,7 @@ function deadlineErrors(
 
 function additionErrors(spec: PodSpec, old: PodSpec): readonly FieldError[] {
   const { tolerations = [], schedulingGates = [] } = spec;
-  // Decoding has put the fields in one order, so that equal tolerations have equal texts.
+  // The decoder orders fields, so equal tolerations have equal JSON.
   const kept = new Set(tolerations.map((toleration) => JSON.stringify(toleration)));
   const lost = (old.tolerations ?? []).some((toleration) => !kept.has(JSON.stringify(toleration)));
   const gates = new Set((old.schedulingGates ?? []).map(({ name }) => name));
@@ -60,7 +60,7 @@ function additionErrors(spec: PodSpec, old: PodSpec): readonly FieldError[] {
   ];
 }
 
-/** `spec` with everything that may change put back to what it was in `old`. */
+/** `spec` without the mutable fields. */
 function frozenPart(spec: PodSpec, old: PodSpec): PodSpec {
   const {
     activeDeadlineSeconds: _deadline,

@@ -22,17 +22,17 @@ const creations: readonly { name: string; spec: object; want: readonly string[] 
     want: ['spec.containers[0].name: Required value', 'spec.containers[0].image: Required value'],
   },
   {
-    name: 'a container with a bad name',
+    name: 'a container with an invalid name',
     spec: { containers: [{ ...web, name: 'Web' }] },
     want: [`spec.containers[0].name: Invalid value: "Web": ${label}`],
   },
   {
-    name: 'two containers of one name, one of them an init container',
+    name: 'a container and an init container with the same name',
     spec: { containers: [web], initContainers: [web] },
     want: ['spec.initContainers[0].name: Duplicate value: "web"'],
   },
   {
-    name: 'bad ports',
+    name: 'invalid ports',
     spec: { containers: [{ ...web, ports: [{ containerPort: 0 }, { containerPort: 70000, protocol: 'X' }] }] },
     want: [
       'spec.containers[0].ports[0].containerPort: Required value',
@@ -41,7 +41,7 @@ const creations: readonly { name: string; spec: object; want: readonly string[] 
     ],
   },
   {
-    name: 'two ports of one name',
+    name: 'two ports with the same name',
     spec: {
       containers: [
         {
@@ -61,7 +61,7 @@ const creations: readonly { name: string; spec: object; want: readonly string[] 
     want: ['spec.containers[0].volumeMounts[0].name: Not found: "data"'],
   },
   {
-    name: 'unknown words',
+    name: 'unknown values',
     spec: { containers: [{ ...web, imagePullPolicy: 'Often' }], restartPolicy: 'Maybe', dnsPolicy: 'Mine' },
     want: [
       'spec.containers[0].imagePullPolicy: Unsupported value: "Often": supported values: "Always", "IfNotPresent", "Never"',
@@ -70,7 +70,7 @@ const creations: readonly { name: string; spec: object; want: readonly string[] 
     ],
   },
   {
-    name: 'a probe that does nothing, and one that does two things',
+    name: 'a probe without handler, and one with two',
     spec: {
       containers: [
         {
@@ -92,7 +92,7 @@ const creations: readonly { name: string; spec: object; want: readonly string[] 
     want: ['spec.volumes[0].emptyDir: Forbidden: may not specify more than 1 volume type'],
   },
   {
-    name: 'a host name that DNS cannot have',
+    name: 'an invalid hostname',
     spec: { containers: [web], hostname: 'a.b', subdomain: 'ok' },
     want: ['spec.hostname: Invalid value: "a.b": must not contain dots'],
   },
@@ -112,7 +112,7 @@ const other =
 const updates: readonly { name: string; spec: object; want: readonly string[] }[] = [
   { name: 'nothing', spec: before, want: [] },
   {
-    name: 'an image, a deadline, a toleration more',
+    name: 'an image, a deadline and an added toleration',
     spec: {
       ...before,
       containers: [{ ...web, image: 'web:2', imagePullPolicy: 'IfNotPresent' }],
@@ -143,7 +143,7 @@ for (const { name, spec, want } of updates) {
   });
 }
 
-test('a name that is no DNS label earns a warning, once', () => {
+test('warns on create about a name that is not a DNS label', () => {
   const dotted = { ...made(before), metadata: { name: 'a.b' } };
   const [warning] = podKind.warnings(dotted, undefined, context);
   assert.match(warning ?? '', /^metadata\.name: this is used in the Pod's hostname/);

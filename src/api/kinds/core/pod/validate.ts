@@ -1,19 +1,19 @@
-// What Kubernetes refuses in Pods, as far as users commonly meet it; nothing here runs containers, so the finer rules
-// about volumes, devices and security are left to what does.
+// Validates the common fields of Pods as Kubernetes does. The rules about volume sources, devices and security contexts
+// are not implemented, because no part of this project runs containers.
 import type { FieldError } from '../../../field-errors.ts';
-import { duplicate, forbiddenField, invalidValue, notSupported, required } from '../../../field-errors.ts';
+import { duplicate, forbiddenField, invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from '../../../names.ts';
 import { validateLabels } from '../../../validate-metadata.ts';
 import type { PodSpec, PodTemplateSpec } from './schema.ts';
 import { containerErrors } from './validate-container.ts';
 
-/** Everything wrong with the template of a workload at `path`. */
+/** Validation errors of the template of a workload at `path`. */
 export const podTemplateErrors = ({ metadata, spec }: PodTemplateSpec, path: string): readonly FieldError[] => [
   ...validateLabels(`${path}.labels`, metadata.labels),
   ...podSpecErrors(spec, `${path}.spec`),
 ];
 
-/** Everything wrong with a Pod's spec at `path`. */
+/** Validation errors of a Pod's spec at `path`. */
 export function podSpecErrors(spec: PodSpec, path: string): readonly FieldError[] {
   return [
     ...volumeErrors(spec, `${path}.volumes`),
@@ -34,10 +34,9 @@ const nameErrors = (
   name: string | undefined,
   path: string,
   problemsOf: (name: string) => readonly string[],
-): readonly FieldError[] =>
-  name === undefined ? [] : problemsOf(name).map((problem) => invalidValue(path, name, problem));
+): readonly FieldError[] => (name === undefined ? [] : invalidAll(path, name, problemsOf(name)));
 
-/** A word that must be there and be one of `words`. */
+/** Errors of a required field that must be one of `words`. */
 function wordErrors(word: string | undefined, path: string, words: readonly string[]): readonly FieldError[] {
   if (word === undefined || word === '') return [required(path)];
   return words.includes(word) ? [] : [notSupported(path, word, words)];

@@ -1,6 +1,6 @@
-// Volumes of particular storage systems; most are deprecated, all are kept as sent.
+// Volume sources of particular storage systems, most of them deprecated. They are stored without validation.
 import { always, boolean, int32, list, map, optional, pointer, string, struct } from '../../../schema/schema.ts';
-import { localObjectReference } from './references.ts';
+import { localObjectReference } from '../references.ts';
 
 const core = 'io.k8s.api.core.v1';
 
@@ -11,7 +11,7 @@ export const gcePersistentDiskVolumeSource = struct(
     pdName: always(1, string, 'Name of the disk.', { required: true }),
     fsType: optional(2, string, 'File system type.'),
     partition: optional(3, int32, 'Partition to mount.'),
-    readOnly: optional(4, boolean, 'Whether it cannot be written.'),
+    readOnly: optional(4, boolean, 'Whether it is read-only.'),
   },
 );
 
@@ -22,7 +22,7 @@ export const awsElasticBlockStoreVolumeSource = struct(
     volumeID: always(1, string, 'ID of the volume.', { required: true }),
     fsType: optional(2, string, 'File system type.'),
     partition: optional(3, int32, 'Partition to mount.'),
-    readOnly: optional(4, boolean, 'Whether it cannot be written.'),
+    readOnly: optional(4, boolean, 'Whether it is read-only.'),
   },
 );
 
@@ -35,7 +35,7 @@ export const gitRepoVolumeSource = struct(`${core}.GitRepoVolumeSource`, 'A clon
 export const nfsVolumeSource = struct(`${core}.NFSVolumeSource`, 'An NFS export.', {
   server: always(1, string, 'Host of the server.', { required: true }),
   path: always(2, string, 'Exported path.', { required: true }),
-  readOnly: optional(3, boolean, 'Whether it cannot be written.'),
+  readOnly: optional(3, boolean, 'Whether it is read-only.'),
 });
 
 export const iscsiVolumeSource = struct(`${core}.ISCSIVolumeSource`, 'An iSCSI disk.', {
@@ -44,7 +44,7 @@ export const iscsiVolumeSource = struct(`${core}.ISCSIVolumeSource`, 'An iSCSI d
   lun: always(3, int32, 'Number of the unit.', { required: true }),
   iscsiInterface: optional(4, string, 'Interface to use.', { default: 'default' }),
   fsType: optional(5, string, 'File system type.'),
-  readOnly: optional(6, boolean, 'Whether it cannot be written.'),
+  readOnly: optional(6, boolean, 'Whether it is read-only.'),
   portals: optional(7, list(string), 'Further portals.'),
   chapAuthDiscovery: optional(8, boolean, 'Whether discovery authenticates by CHAP.'),
   chapAuthSession: optional(11, boolean, 'Whether sessions authenticate by CHAP.'),
@@ -55,7 +55,7 @@ export const iscsiVolumeSource = struct(`${core}.ISCSIVolumeSource`, 'An iSCSI d
 export const glusterfsVolumeSource = struct(`${core}.GlusterfsVolumeSource`, 'A Glusterfs volume. Deprecated.', {
   endpoints: always(1, string, 'Endpoints object that lists the servers.', { required: true }),
   path: always(2, string, 'Path of the volume.', { required: true }),
-  readOnly: optional(3, boolean, 'Whether it cannot be written.'),
+  readOnly: optional(3, boolean, 'Whether it is read-only.'),
 });
 
 export const rbdVolumeSource = struct(`${core}.RBDVolumeSource`, 'A Ceph block device. Deprecated.', {
@@ -66,21 +66,21 @@ export const rbdVolumeSource = struct(`${core}.RBDVolumeSource`, 'A Ceph block d
   user: optional(5, string, 'User to authenticate as.', { default: 'admin' }),
   keyring: optional(6, string, 'File of the keyring.', { default: '/etc/ceph/keyring' }),
   secretRef: pointer(7, localObjectReference, 'Secret with the key.'),
-  readOnly: optional(8, boolean, 'Whether it cannot be written.'),
+  readOnly: optional(8, boolean, 'Whether it is read-only.'),
 });
 
 export const flexVolumeSource = struct(`${core}.FlexVolumeSource`, 'A volume of an exec-based plugin. Deprecated.', {
   driver: always(1, string, 'Name of the driver.', { required: true }),
   fsType: optional(2, string, 'File system type.'),
   secretRef: pointer(3, localObjectReference, 'Secret for the driver.'),
-  readOnly: optional(4, boolean, 'Whether it cannot be written.'),
+  readOnly: optional(4, boolean, 'Whether it is read-only.'),
   options: optional(5, map(string), 'Options of the driver.'),
 });
 
 export const cinderVolumeSource = struct(`${core}.CinderVolumeSource`, 'An OpenStack Cinder volume. Deprecated.', {
   volumeID: always(1, string, 'ID of the volume.', { required: true }),
   fsType: optional(2, string, 'File system type.'),
-  readOnly: optional(3, boolean, 'Whether it cannot be written.'),
+  readOnly: optional(3, boolean, 'Whether it is read-only.'),
   secretRef: pointer(4, localObjectReference, 'Secret for OpenStack.'),
 });
 
@@ -90,7 +90,7 @@ export const cephFSVolumeSource = struct(`${core}.CephFSVolumeSource`, 'A Ceph f
   user: optional(3, string, 'User to authenticate as.'),
   secretFile: optional(4, string, 'File of the secret.'),
   secretRef: pointer(5, localObjectReference, 'Secret with the key.'),
-  readOnly: optional(6, boolean, 'Whether it cannot be written.'),
+  readOnly: optional(6, boolean, 'Whether it is read-only.'),
 });
 
 export const flockerVolumeSource = struct(`${core}.FlockerVolumeSource`, 'A Flocker dataset. Deprecated.', {
@@ -102,14 +102,14 @@ export const fcVolumeSource = struct(`${core}.FCVolumeSource`, 'A Fibre Channel 
   targetWWNs: optional(1, list(string), 'World wide names of targets.'),
   lun: pointer(2, int32, 'Number of the unit.'),
   fsType: optional(3, string, 'File system type.'),
-  readOnly: optional(4, boolean, 'Whether it cannot be written.'),
+  readOnly: optional(4, boolean, 'Whether it is read-only.'),
   wwids: optional(5, list(string), 'World wide identifiers.'),
 });
 
 export const azureFileVolumeSource = struct(`${core}.AzureFileVolumeSource`, 'An Azure file share. Deprecated.', {
   secretName: always(1, string, 'Secret with the account.', { required: true }),
   shareName: always(2, string, 'Name of the share.', { required: true }),
-  readOnly: optional(3, boolean, 'Whether it cannot be written.'),
+  readOnly: optional(3, boolean, 'Whether it is read-only.'),
 });
 
 export const vsphereVirtualDiskVolumeSource = struct(
@@ -126,7 +126,7 @@ export const vsphereVirtualDiskVolumeSource = struct(
 export const quobyteVolumeSource = struct(`${core}.QuobyteVolumeSource`, 'A Quobyte volume. Deprecated.', {
   registry: always(1, string, 'Addresses of the registry.', { required: true }),
   volume: always(2, string, 'Name of the volume.', { required: true }),
-  readOnly: optional(3, boolean, 'Whether it cannot be written.'),
+  readOnly: optional(3, boolean, 'Whether it is read-only.'),
   user: optional(4, string, 'User to map access to.'),
   group: optional(5, string, 'Group to map access to.'),
   tenant: optional(6, string, 'Tenant of the volume.'),
@@ -137,7 +137,7 @@ export const azureDiskVolumeSource = struct(`${core}.AzureDiskVolumeSource`, 'An
   diskURI: always(2, string, 'Address of the disk.', { required: true }),
   cachingMode: pointer(3, string, 'Host caching mode.'),
   fsType: pointer(4, string, 'File system type.', { default: 'ext4' }),
-  readOnly: pointer(5, boolean, 'Whether it cannot be written.', { default: false }),
+  readOnly: pointer(5, boolean, 'Whether it is read-only.', { default: false }),
   kind: pointer(6, string, 'Shared, Dedicated or Managed.'),
 });
 
@@ -153,7 +153,7 @@ export const photonPersistentDiskVolumeSource = struct(
 export const portworxVolumeSource = struct(`${core}.PortworxVolumeSource`, 'A Portworx volume. Deprecated.', {
   volumeID: always(1, string, 'ID of the volume.', { required: true }),
   fsType: optional(2, string, 'File system type.'),
-  readOnly: optional(3, boolean, 'Whether it cannot be written.'),
+  readOnly: optional(3, boolean, 'Whether it is read-only.'),
 });
 
 export const scaleIOVolumeSource = struct(`${core}.ScaleIOVolumeSource`, 'A ScaleIO volume. Deprecated.', {
@@ -166,13 +166,13 @@ export const scaleIOVolumeSource = struct(`${core}.ScaleIOVolumeSource`, 'A Scal
   storageMode: optional(7, string, 'Thick or thin provisioning.', { default: 'ThinProvisioned' }),
   volumeName: optional(8, string, 'Name of the volume.'),
   fsType: optional(9, string, 'File system type.', { default: 'xfs' }),
-  readOnly: optional(10, boolean, 'Whether it cannot be written.'),
+  readOnly: optional(10, boolean, 'Whether it is read-only.'),
 });
 
 export const storageOSVolumeSource = struct(`${core}.StorageOSVolumeSource`, 'A StorageOS volume. Deprecated.', {
   volumeName: optional(1, string, 'Name of the volume.'),
   volumeNamespace: optional(2, string, 'Namespace in StorageOS.'),
   fsType: optional(3, string, 'File system type.'),
-  readOnly: optional(4, boolean, 'Whether it cannot be written.'),
+  readOnly: optional(4, boolean, 'Whether it is read-only.'),
   secretRef: pointer(5, localObjectReference, 'Secret for StorageOS.'),
 });

@@ -8,11 +8,10 @@ import { podSpecDefaults } from '../pod/defaults.ts';
 import { podTemplateSpec } from '../pod/spec.ts';
 import { podTemplateErrors } from '../pod/validate.ts';
 
-/** A description from which Pods could be made. */
 const podTemplate = objectSchema(
   'io.k8s.api.core.v1.PodTemplate',
-  'A description from which Pods could be made; nothing makes any.',
-  { template: always(2, podTemplateSpec, 'What the Pods would look like.') },
+  'A stored template of Pods. No controller uses it.',
+  { template: always(2, podTemplateSpec, 'The template of the Pods.') },
 );
 
 export type PodTemplate = Infer<typeof podTemplate>;

@@ -6,7 +6,7 @@ import type { ResourceQuota } from './schema.ts';
 import { resourceQuota } from './schema.ts';
 import { validateQuota, validateQuotaStatus, validateQuotaUpdate } from './validate.ts';
 
-/** Limits of what a namespace may hold; `server/quota` counts and enforces. */
+/** ResourceQuota of core/v1; enforced by `server/quota`. */
 export const resourceQuotaKind = defineKind<ResourceQuota>({
   group: '',
   version: 'v1',
@@ -20,10 +20,10 @@ export const resourceQuotaKind = defineKind<ResourceQuota>({
   deleteReturns: 'object',
   columns: [
     nameColumn,
-    column('Request', 'What is used and allowed.', (object) => usage(object, (name) => !name.startsWith('limits.'))),
-    column('Limit', 'What is used and allowed of limits.', (object) =>
-      usage(object, (name) => name.startsWith('limits.')),
+    column('Request', 'Usage and limits of requests.', (object) =>
+      usage(object, (name) => !name.startsWith('limits.')),
     ),
+    column('Limit', 'Usage and limits of limits.', (object) => usage(object, (name) => name.startsWith('limits.'))),
     ageColumn,
   ],
   prepareForCreate: (object) => ({ ...object, status: {} }),

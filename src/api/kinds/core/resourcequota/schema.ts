@@ -6,7 +6,7 @@ const core = 'io.k8s.api.core.v1';
 
 const scopeRequirement = struct(
   `${core}.ScopedResourceSelectorRequirement`,
-  'A scope, an operator and values that objects must meet to be counted.',
+  'A scope, an operator and values. The quota counts only objects that match.',
   {
     scopeName: always(1, string, 'The scope.', { required: true }),
     operator: always(2, string, 'In, NotIn, Exists or DoesNotExist.', { required: true }),
@@ -15,18 +15,17 @@ const scopeRequirement = struct(
 );
 
 const scopeSelector = atomic(
-  struct(`${core}.ScopeSelector`, 'The objects that are counted.', {
+  struct(`${core}.ScopeSelector`, 'Selects the objects that the quota counts.', {
     matchExpressions: optional(1, list(scopeRequirement), 'Requirements that must all hold.'),
   }),
 );
 
-/** Limits of what a namespace may hold. */
-export const resourceQuota = objectSchema(`${core}.ResourceQuota`, 'Limits of what a namespace may hold.', {
+export const resourceQuota = objectSchema(`${core}.ResourceQuota`, 'Limits on the resources of a namespace.', {
   spec: always(
     2,
     struct(`${core}.ResourceQuotaSpec`, 'The limits.', {
-      hard: optional(1, map(quantity), 'The most there may be of each resource.'),
-      scopes: optional(2, list(string), 'Scopes that objects must be in to be counted.'),
+      hard: optional(1, map(quantity), 'Limit of each resource.'),
+      scopes: optional(2, list(string), 'The quota counts only objects that are in all scopes.'),
       scopeSelector: pointer(3, scopeSelector, 'Scopes with operators and values.'),
     }),
     'The limits.',

@@ -41,7 +41,7 @@ const cases: readonly {
     want: [],
   },
   {
-    name: 'a name that nothing counts',
+    name: 'an unknown resource name',
     spec: { hard: { 'limit.cpu': '1' } },
     want: [
       'spec.hard[limit.cpu]: Invalid value: "limit.cpu": must be a standard resource type or fully qualified',
@@ -49,7 +49,7 @@ const cases: readonly {
     ],
   },
   {
-    name: 'negative and broken amounts',
+    name: 'negative and malformed quantities',
     spec: { hard: { services: '-1', pods: '1500m', 'requests.cpu': '-1m' } },
     want: [
       'spec.hard[services]: Invalid value: "-1": must be greater than or equal to 0',
@@ -73,7 +73,7 @@ const cases: readonly {
     want: ['spec.scopes: Invalid value: ["Terminating"]: unsupported scope applied to resource'],
   },
   {
-    name: 'scopes that exclude each other',
+    name: 'mutually exclusive scopes',
     spec: { scopes: ['BestEffort', 'NotBestEffort'] },
     want: ['spec.scopes: Invalid value: ["BestEffort","NotBestEffort"]: conflicting scopes'],
   },
@@ -110,7 +110,7 @@ for (const { name, spec, want } of cases) {
   test(`a quota with ${name}`, () => assert.deepEqual(texts(validateQuota(quota(spec))), want));
 }
 
-test('scopes cannot change, and limits can', () => {
+test('scopes are immutable, limits are not', () => {
   const old = quota({ hard: { pods: '1' }, scopes: ['Terminating', 'NotBestEffort'] });
   const same = quota({ hard: { pods: '2' }, scopes: ['NotBestEffort', 'Terminating'] });
   assert.deepEqual(texts(validateQuotaUpdate(same, old)), []);
@@ -119,7 +119,7 @@ test('scopes cannot change, and limits can', () => {
   ]);
 });
 
-test('a status has amounts', () => {
+test('validates the quantities of a status', () => {
   assert.deepEqual(texts(validateQuotaStatus(quota({}, { used: { services: '-1' } }))), [
     'status.used[services]: Invalid value: "-1": must be greater than or equal to 0',
   ]);

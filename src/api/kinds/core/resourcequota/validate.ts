@@ -1,5 +1,5 @@
 import type { FieldError } from '../../../field-errors.ts';
-import { invalidValue, required } from '../../../field-errors.ts';
+import { invalidAll, invalidValue, required } from '../../../field-errors.ts';
 import { qualifiedNameErrors } from '../../../names.ts';
 import { isWhole, parseQuantity, printQuantity } from '../../../quantity.ts';
 import type { ResourceQuota } from './schema.ts';
@@ -13,7 +13,7 @@ const conflictingScopes = [
 const onlyExists =
   "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
 
-/** Everything wrong with a new quota. */
+/** Validation errors of a new quota. */
 export function validateQuota({ spec, status }: ResourceQuota): readonly FieldError[] {
   return [
     ...amountErrors('spec.hard', spec.hard),
@@ -24,7 +24,7 @@ export function validateQuota({ spec, status }: ResourceQuota): readonly FieldEr
   ];
 }
 
-/** Everything wrong with a changed quota. */
+/** Validation errors of a changed quota. */
 export function validateQuotaUpdate(next: ResourceQuota, old: ResourceQuota): readonly FieldError[] {
   const [scopes, before] = [new Set(next.spec.scopes), new Set(old.spec.scopes)];
   const isSame = scopes.size === before.size && scopes.isSubsetOf(before);
@@ -36,7 +36,7 @@ export function validateQuotaUpdate(next: ResourceQuota, old: ResourceQuota): re
   ];
 }
 
-/** Everything wrong with a changed status. */
+/** Validation errors of a changed status. */
 export function validateQuotaStatus(next: ResourceQuota): readonly FieldError[] {
   return [...amountErrors('status.hard', next.status.hard), ...amountErrors('status.used', next.status.used)];
 }
@@ -47,7 +47,7 @@ function amountErrors(path: string, amounts: Readonly<Record<string, string | nu
     const quantity = parseQuantity(String(amount));
     const shown = printQuantity(quantity);
     return [
-      ...nameErrors(name).map((message) => invalidValue(at, name, message)),
+      ...invalidAll(at, name, nameErrors(name)),
       ...(quantity.nano < 0n ? [invalidValue(at, shown, 'must be greater than or equal to 0')] : []),
       ...(isIntegerName(name) && !isWhole(quantity) ? [invalidValue(at, shown, 'must be an integer')] : []),
     ];

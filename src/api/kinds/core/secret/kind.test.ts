@@ -8,7 +8,7 @@ const context: WriteContext = { gates: { enabled: () => false }, loopbackEndpoin
 const metadata = { name: 'keys', namespace: 'shop' };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-test('stringData becomes data, where it wins, and is not kept', () => {
+test('moves stringData into data, where it replaces existing keys', () => {
   const made = secretKind.applyDefaults({
     metadata,
     data: { a: base64('old'), b: base64('b') },
@@ -67,7 +67,7 @@ test('the type cannot be changed', () => {
   );
 });
 
-test('values may take a mebibyte after base64 is undone', () => {
+test('limits the decoded values to a mebibyte', () => {
   const size = (bytes: number): readonly string[] =>
     secretKind
       .validateCreate({ metadata, type: 'Opaque', data: { a: Buffer.alloc(bytes).toString('base64') } }, context)

@@ -20,8 +20,8 @@ export const secretKind = defineKind<Secret>({
   quota: countedAs('count/secrets', 'secrets'),
   columns: [
     nameColumn,
-    column('Type', 'What the values are for.', ({ type }) => type ?? ''),
-    column('Data', 'How many keys there are.', ({ data }) => Object.keys(data ?? {}).length),
+    column('Type', 'The type of the Secret.', ({ type }) => type ?? ''),
+    column('Data', 'Number of keys.', ({ data }) => Object.keys(data ?? {}).length),
     ageColumn,
   ],
   selectableFields: { type: ({ type }) => type ?? '' },
@@ -35,7 +35,7 @@ export const secretKind = defineKind<Secret>({
   ],
 });
 
-/** Moves stringData into data, where it wins. */
+/** Moves stringData into data; it replaces existing keys. */
 function withStringData(object: Secret): Secret {
   const { stringData, ...rest } = object;
   if (stringData === undefined) return object;

@@ -1,4 +1,4 @@
-// Types of Secrets that promise certain keys.
+// The keys that types of Secrets require.
 import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue, required } from '../../../field-errors.ts';
 import { isJsonObject } from '../../../schema/json-object.ts';
@@ -7,10 +7,10 @@ import { goWord } from '../../../schema/mismatch.ts';
 import { TooManyValuesError } from '../../../schema/value-budget.ts';
 import type { Secret } from './schema.ts';
 
-/** The annotation that names the ServiceAccount of a token Secret. */
+/** The annotation with the ServiceAccount of a token Secret. */
 const serviceAccountNameAnnotation = 'kubernetes.io/service-account.name';
 
-/** The keys that the type of a Secret promises and that are missing or malformed. */
+/** Errors about keys that the type of a Secret requires. */
 export function typeErrors(secret: Secret): readonly FieldError[] {
   const { type, data = {}, metadata } = secret;
   const missing = (...keys: readonly string[]): readonly FieldError[] =>
@@ -25,7 +25,7 @@ export function typeErrors(secret: Secret): readonly FieldError[] {
     case 'kubernetes.io/dockerconfigjson':
       return jsonErrors(data, '.dockerconfigjson');
     case 'kubernetes.io/basic-auth':
-      // One of the two is enough.
+      // One of the two is required.
       return Object.hasOwn(data, 'username') || Object.hasOwn(data, 'password') ? [] : missing('username', 'password');
     case 'kubernetes.io/ssh-auth':
       return data['ssh-privatekey'] ? [] : [required('data[ssh-privatekey]')];
@@ -44,7 +44,7 @@ function jsonErrors(data: Readonly<Record<string, string>>, key: string): readon
   return why === undefined ? [] : [invalidValue(`data[${key}]`, '<secret contents redacted>', why)];
 }
 
-/** Why a text is not a JSON object; Go's words, which quote a character at most. */
+/** The error of text that is not a JSON object. Go's message contains at most one character of the Secret. */
 function notAnObject(text: string): string | undefined {
   try {
     const { value } = parseJson(text);

@@ -10,7 +10,7 @@ const common = { sessionAffinity: 'None', type: 'ClusterIP', internalTrafficPoli
 const ports = [{ port: 80, protocol: 'TCP', targetPort: 80 }];
 
 const rows: readonly { name: string; given: Written; want: object }[] = [
-  { name: 'nothing but a port', given: {}, want: { ...common, ports } },
+  { name: 'a port only', given: {}, want: { ...common, ports } },
   {
     name: 'affinity settings without affinity',
     given: { sessionAffinity: 'None', sessionAffinityConfig: { clientIP: { timeoutSeconds: 5 } } },
@@ -85,13 +85,13 @@ for (const { name, given, want } of rows) {
   test(`defaults of ${name}`, () => assert.deepEqual(written(given).spec, want));
 }
 
-test('an address of a load balancer is a VIP unless it says otherwise', () => {
+test('the default ipMode of a load balancer address is VIP', () => {
   const ingress = [{ ip: '192.0.2.1' }, { hostname: 'a.example.org' }, { ip: '192.0.2.2', ipMode: 'Proxy' as const }];
   const { status } = applyDefaults({ ...written({ type: 'LoadBalancer' }), status: { loadBalancer: { ingress } } });
   assert.deepEqual(status.loadBalancer.ingress, [{ ip: '192.0.2.1', ipMode: 'VIP' }, ingress[1], ingress[2]]);
 });
 
-test('defaults of defaults are the same, and the given object stays', () => {
+test('defaulting is idempotent and does not modify its input', () => {
   const spec = fc.record(
     {
       type: fc.constantFrom('ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'),

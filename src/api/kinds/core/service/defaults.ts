@@ -5,7 +5,7 @@ type Draft<T> = { -readonly [Key in keyof T]: T[Key] };
 
 const defaultAffinitySeconds = 10_800;
 
-/** Fills in what the author of a Service left out, in Kubernetes' order: later steps look at what earlier ones set. */
+/** Sets the defaults of a Service. The order is that of Kubernetes: later steps depend on earlier ones. */
 export function applyDefaults(service: Service): Service {
   const spec = withAffinity(service.spec);
   spec.type ||= 'ClusterIP';
@@ -17,7 +17,7 @@ export function applyDefaults(service: Service): Service {
   return { ...service, spec, status: withAddressModes(service.status) };
 }
 
-/** A copy with session affinity settled: settings without affinity are dropped, not refused. */
+/** Copies the spec with defaults of session affinity. Settings without affinity are dropped, not rejected. */
 function withAffinity(given: ServiceSpec): Draft<ServiceSpec> {
   const spec: Draft<ServiceSpec> = { ...given };
   spec.sessionAffinity ||= 'None';
@@ -29,7 +29,7 @@ function withAffinity(given: ServiceSpec): Draft<ServiceSpec> {
   return spec;
 }
 
-/** A port that is missing is copied as well: then both fields are reported. */
+/** A missing port is copied as well, so validation reports both fields. */
 const portWithDefaults = (port: ServicePort): ServicePort =>
   port.protocol && port.targetPort
     ? port

@@ -1,4 +1,5 @@
 // Properties of Services that several components decide by. Each is defined here and nowhere else.
+import { joinHostPort } from '../../../addresses.ts';
 import type { Protocol, Service } from './schema.ts';
 
 type Spec = Pick<Service, 'spec'>;
@@ -23,3 +24,18 @@ export const isExternallyAccessible = ({ spec }: Spec): boolean =>
 
 /** The protocol of a port of a Service or slice: TCP unless it is set. */
 export const protocolOf = ({ protocol = 'TCP' }: { readonly protocol?: Protocol | undefined }): Protocol => protocol;
+
+/** On a Service: the endpoints that failed the health checks of its load balancer, as `192.0.2.5:8080/TCP,…`. */
+export const unhealthyAnnotation = 'loadbalancer.fairlead.dev/unhealthy-endpoints';
+
+/** An endpoint in that annotation; the address must be canonical. */
+export const endpointText = (address: string, port: number, protocol: Protocol): string =>
+  `${joinHostPort(address, port)}/${protocol}`;
+
+/** The endpoints that failed the health checks of the load balancer. */
+export function unhealthyEndpoints({ metadata }: Service): ReadonlySet<string> {
+  const text = metadata.annotations?.[unhealthyAnnotation] ?? '';
+  return text === '' ? noEndpoints : new Set(text.split(','));
+}
+
+const noEndpoints: ReadonlySet<string> = new Set();

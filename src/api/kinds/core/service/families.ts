@@ -2,30 +2,29 @@ import { familyOf } from '../../../addresses.ts';
 import { invalidValue } from '../../../field-errors.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import type { WriteContext } from '../../../kind.ts';
-import { sameList } from './linked.ts';
+import { sameList } from './normalize.ts';
 import type { IpFamily, Service, ServiceSpec } from './schema.ts';
 import { validateClusterIps } from './validate-cluster-ips.ts';
 
 type Policy = NonNullable<ServiceSpec['ipFamilyPolicy']>;
 
-/** What a Service is fitted into. */
 export interface FamilyInput {
   readonly service: Service;
   /** The stored Service, on an update. */
   readonly old?: Service | undefined;
-  /** The IP families of the cluster's service ranges, the primary one first. */
+  /** The IP families of the service ranges, the primary one first. */
   readonly cluster: { readonly families: readonly IpFamily[] };
   readonly context: WriteContext;
 }
 
-/** The Service with `ipFamilyPolicy` and `ipFamilies` settled, or why that cannot be. */
+/** The Service with `ipFamilyPolicy` and `ipFamilies` set, or errors. */
 export type FamilyResult =
   | { readonly ok: true; readonly service: Service }
   | { readonly ok: false; readonly errors: readonly FieldError[] };
 
 /**
- * Settles how many IP families a Service has, and which. Cluster IPs that the client chose decide over families, and
- * families over the cluster's order; only the secondary address of a Service is ever given up here.
+ * Sets the number of IP families of a Service and their order. Cluster IPs in the request take precedence over families,
+ * and families over the order of the cluster. Only the secondary address can be released here.
  */
 export function initFamilies({ service, old, cluster, context }: FamilyInput): FamilyResult {
   if (service.spec.type === 'ExternalName' || keepsPreference(service, old)) return { ok: true, service };
@@ -35,21 +34,21 @@ export function initFamilies({ service, old, cluster, context }: FamilyInput): F
   if (malformed.length > 0) return { ok: false, errors: malformed };
 
   const { spec, errors: reductions } = applyReduction(decided.spec, policy, old);
-  const { families, errors: strangers } = familiesOfAddresses(spec, cluster.families);
-  const errors = [...reductions, ...excessErrors(spec, policy), ...strangers];
+  const { families, errors: unconfigured } = familiesOfAddresses(spec, cluster.families);
+  const errors = [...reductions, ...excessErrors(spec, policy), ...unconfigured];
   if (errors.length > 0) return { ok: false, errors };
 
-  const settled = isHeadlessWithoutSelector(spec)
-    ? // Nothing of the cluster serves these: whoever writes the endpoints may use both families anywhere.
+  const result = isHeadlessWithoutSelector(spec)
+    ? // The endpoints are not managed by the cluster, so they can use both families in every cluster.
       { ok: true as const, families: completed(families, policy, ['IPv4', 'IPv6'], cluster.families) }
     : fitToCluster(families, policy, cluster.families);
-  if (!settled.ok) return settled;
-  return { ok: true, service: { ...decided, spec: { ...spec, ipFamilies: settled.families } } };
+  if (!result.ok) return result;
+  return { ok: true, service: { ...decided, spec: { ...spec, ipFamilies: result.families } } };
 }
 
 /**
- * A Service that prefers two families and leaves its addresses alone stays as it is when the cluster gains or loses a
- * family.
+ * Whether an update keeps the families of a Service: with PreferDualStack and unchanged addresses they stay the same when
+ * the cluster gains or loses a family.
  */
 export function keepsPreference({ spec }: Service, old: Service | undefined): boolean {
   if (old === undefined || spec.type !== old.spec.type || spec.type === 'ExternalName') return false;
@@ -61,7 +60,6 @@ export function keepsPreference({ spec }: Service, old: Service | undefined): bo
   );
 }
 
-/** Headless, and without a selector: the author writes the endpoints. */
 const isHeadlessWithoutSelector = ({ clusterIP, selector }: ServiceSpec): boolean => {
   if (clusterIP !== 'None') return false;
   for (const _ in selector) return false;
@@ -73,7 +71,7 @@ function policyFor({ spec }: Service, old: Service | undefined): Policy {
   return given ?? (isHeadlessWithoutSelector(spec) ? 'RequireDualStack' : 'SingleStack');
 }
 
-/** On an update, SingleStack over unchanged lists gives up the second entries; any other cut is a mistake. */
+/** An update to SingleStack with unchanged lists releases the secondary entries; any other reduction is an error. */
 function applyReduction(
   spec: ServiceSpec,
   policy: Policy,
@@ -83,15 +81,15 @@ function applyReduction(
   const { clusterIPs = [], ipFamilies = [] } = spec;
   const { clusterIPs: oldIPs = [], ipFamilies: oldFamilies = [] } = old.spec;
   if (policy !== 'SingleStack') {
-    const isCut = (now: readonly string[], before: readonly string[]): boolean =>
+    const isReduced = (now: readonly string[], before: readonly string[]): boolean =>
       now.length > 0 && now.length < before.length;
     return {
       spec,
       errors: [
-        ...(isCut(clusterIPs, oldIPs)
+        ...(isReduced(clusterIPs, oldIPs)
           ? [policyError(policy, 'SingleStack', 'to release the secondary cluster IP')]
           : []),
-        ...(isCut(ipFamilies, oldFamilies)
+        ...(isReduced(ipFamilies, oldFamilies)
           ? [policyError(policy, 'SingleStack', 'to release the secondary IP family')]
           : []),
       ],
@@ -120,7 +118,7 @@ function excessErrors({ clusterIPs, ipFamilies }: ServiceSpec, policy: Policy): 
   ];
 }
 
-/** The families given, and those of addresses that have no family at their index. */
+/** The given families, followed by those of the addresses beyond them. */
 function familiesOfAddresses(
   { clusterIPs = [], ipFamilies = [] }: ServiceSpec,
   configured: readonly IpFamily[],
@@ -156,7 +154,7 @@ function fitToCluster(families: readonly IpFamily[], policy: Policy, configured:
   return { ok: true, families: completed(families, policy, configured, configured) };
 }
 
-/** At least the primary family, and with a policy for two also the other one if it is `available`. */
+/** At least the primary family; with a dual-stack policy also the other one if it is `available`. */
 function completed(
   families: readonly IpFamily[],
   policy: Policy,

@@ -39,7 +39,7 @@ const rows: readonly { name: string; given: Service; want: string }[] = [
     want: 'web ExternalName <none> db.example.org <none> <unknown> <none>',
   },
   {
-    name: 'a load balancer to come',
+    name: 'a pending load balancer',
     given: written({ type: 'LoadBalancer' }),
     want: 'web LoadBalancer <none> <pending> 80/TCP <unknown> <none>',
   },
@@ -57,7 +57,7 @@ for (const { name, given, want } of rows) {
 
 const headless = { clusterIP: 'None', clusterIPs: ['None'] };
 const warnings: readonly { name: string; spec: Written; metadata?: ObjectMeta; want: readonly string[] }[] = [
-  { name: 'nothing unusual', spec: {}, want: [] },
+  { name: 'a plain Service', spec: {}, want: [] },
   { name: 'a plain headless Service', spec: headless, want: [] },
   {
     name: 'the old hints annotation',
@@ -68,7 +68,7 @@ const warnings: readonly { name: string; spec: Written; metadata?: ObjectMeta; w
     ],
   },
   {
-    name: 'what a headless Service ignores',
+    name: 'fields that a headless Service ignores',
     spec: { ...headless, loadBalancerIP: '192.0.2.1', externalIPs: ['192.0.2.1'], sessionAffinity: 'ClientIP' },
     want: [
       'spec.loadBalancerIP is ignored for headless services',
@@ -77,7 +77,7 @@ const warnings: readonly { name: string; spec: Written; metadata?: ObjectMeta; w
     ],
   },
   {
-    name: 'what an external name ignores',
+    name: 'fields that an ExternalName Service ignores',
     spec: { type: 'ExternalName', externalName: 'db.example.org', externalIPs: ['192.0.2.1'] },
     want: ['spec.externalIPs is ignored when spec.type is "ExternalName"'],
   },
@@ -87,7 +87,7 @@ const warnings: readonly { name: string; spec: Written; metadata?: ObjectMeta; w
     want: ['spec.externalName is ignored when spec.type is not "ExternalName"'],
   },
   {
-    name: 'unusual forms of addresses',
+    name: 'addresses that are not canonical',
     spec: { type: 'LoadBalancer', clusterIPs: ['FD00::9'], loadBalancerSourceRanges: ['10.1.2.3/8'] },
     want: [
       'spec.clusterIPs[0]: IPv6 address "FD00::9" should be in RFC 5952 canonical format ("fd00::9")',
@@ -95,7 +95,7 @@ const warnings: readonly { name: string; spec: Written; metadata?: ObjectMeta; w
     ],
   },
   {
-    name: 'a distribution that has a better name',
+    name: 'a deprecated distribution',
     spec: { trafficDistribution: 'PreferClose' },
     want: ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'],
   },
@@ -118,32 +118,32 @@ const tlsPorts: readonly { readonly port: ServicePort; readonly isWarned: boolea
   { port: { name: 'postgres', port: 5432 }, isWarned: false },
 ];
 for (const { port, isWarned } of tlsPorts) {
-  test(`EXT-8 an alias with port ${JSON.stringify(port)} is ${isWarned ? '' : 'not '}warned of the certificate`, () => {
+  test(`EXT-8 an alias with port ${JSON.stringify(port)} ${isWarned ? 'warns' : 'does not warn'} about the certificate`, () => {
     const want =
-      'spec.ports[1]: the certificate that TLS clients find is that of "shop.example.org", not of this Service: let them ask for that name';
+      'spec.ports[1]: the TLS certificate is that of "shop.example.org", not of this Service: clients must use that server name';
     const service = aliasOf({ name: 'plain', port: 8080 }, port);
     assert.deepEqual(serviceKind.warnings(service, undefined, contextWith()), isWarned ? [want] : []);
   });
 }
 
-test('EXT-8 an alias is warned of the certificate when it becomes one, and not again', () => {
+test('EXT-8 warns about the certificate when a Service becomes an alias, and not again', () => {
   const alias = aliasOf({ port: 443 });
   assert.equal(serviceKind.warnings(alias, written({ ports: [{ port: 443 }] }), contextWith()).length, 1);
   assert.deepEqual(serviceKind.warnings(alias, alias, contextWith()), []);
 });
 
-test('a client cannot set the status on create', () => {
+test('drops the status on create', () => {
   const service = balancer({ ip: '192.0.2.1' });
   assert.deepEqual(serviceKind.prepareForCreate(service, contextWith()).status, { loadBalancer: {} });
 });
 
-test('a status with unusual addresses is warned of', () => {
+test('warns about addresses in the status that are not canonical', () => {
   assert.deepEqual(serviceKind.statusWarnings(balancer({ hostname: 'a' }, { ip: '01.2.3.4' })), [
     'status.loadBalancer.ingress[1]: non-standard IP address "01.2.3.4" will be considered invalid in a future Kubernetes release: use "1.2.3.4"',
   ]);
 });
 
-test('an external name keeps no traffic policy, and a wrong one for validation to refuse', () => {
+test('drops the traffic policy of an ExternalName Service, except an invalid one', () => {
   const policyAfter = (internalTrafficPolicy: string): unknown => {
     const service = written({ type: 'ExternalName', externalName: 'db.example.org', internalTrafficPolicy });
     return serviceKind.prepareForCreate(service, contextWith()).spec.internalTrafficPolicy;
@@ -151,7 +151,7 @@ test('an external name keeps no traffic policy, and a wrong one for validation t
   assert.deepEqual([policyAfter('Local'), policyAfter('Elsewhere')], [undefined, 'Elsewhere']);
 });
 
-test('services are selected by address and type', () => {
+test('field selectors support address and type', () => {
   const { 'spec.clusterIP': ip, 'spec.type': type } = serviceKind.selectableFields;
   assert.deepEqual([ip?.(written(headless)), type?.(written(headless))], ['None', 'ClusterIP']);
 });

@@ -31,7 +31,7 @@ const blocks: readonly { name: string; spec: Written; want: readonly string[] }[
     want: ['Invalid value: ["10.0.0.1"]: first value must match `clusterIP`'],
   },
   {
-    name: 'unknown words',
+    name: 'unknown values',
     spec: { ipFamilies: ['IPv5', 'IPv5'], ipFamilyPolicy: 'Dual' },
     want: [
       'Unsupported value: "IPv5": supported values: "IPv4", "IPv6"',
@@ -46,22 +46,22 @@ const blocks: readonly { name: string; spec: Written; want: readonly string[] }[
     want: ['Invalid value: ["None","10.0.0.1"]: \'None\' must be the first and only value'],
   },
   {
-    name: 'none in small letters',
+    name: 'none in lower case',
     spec: { clusterIP: 'none', clusterIPs: ['none'] },
     want: [`Invalid value: "none": ${address}`],
   },
   {
-    name: 'two of one family',
+    name: 'two addresses of the same family',
     spec: { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1', '10.0.0.2'] },
     want: ['Invalid value: ["10.0.0.1","10.0.0.2"]: may specify no more than one IP for each IP family'],
   },
   {
-    name: 'three of two families',
+    name: 'three addresses of two families',
     spec: { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1', 'fd00::1', '10.0.0.2'] },
     want: ['Invalid value: ["10.0.0.1","fd00::1","10.0.0.2"]: may only hold up to 2 values'],
   },
   {
-    name: 'another family than said',
+    name: 'an address of another family than ipFamilies',
     spec: { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1', 'fd00::1'], ipFamilies: ['IPv6', 'IPv4'] },
     want: [
       'Invalid value: "10.0.0.1": expected an IPv6 value as indicated by `ipFamilies[0]`',
@@ -81,7 +81,7 @@ for (const { name, spec, want } of blocks) {
   });
 }
 
-test('a stored address is accepted as it is, however strict the gates', () => {
+test('accepts stored addresses even with StrictIPCIDRValidation', () => {
   const old = written({ ...v4, clusterIP: '10.0.0.01', clusterIPs: ['10.0.0.01'] });
   const context = contextWith({ StrictIPCIDRValidation: true });
   assert.deepEqual(validateClusterIps(old, context, old), []);
@@ -129,7 +129,7 @@ const rows: readonly Row[] = [
   { name: 'one family to two', old: v4, next: dual, want: [] },
   { name: 'two families to one', old: dual, next: v4, want: [] },
   {
-    name: 'two families to one without saying so',
+    name: 'two families to one without the policy',
     old: dual,
     next: { ...v4, ipFamilyPolicy: 'PreferDualStack' },
     want: [
@@ -138,7 +138,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    name: 'the order of families, both named as the first',
+    name: 'the order of families, both reported as the first',
     old: dual,
     next: { ...dual, clusterIP: 'fd00::1', clusterIPs: ['fd00::1', '10.0.0.1'], ipFamilies: ['IPv6', 'IPv4'] },
     want: [
@@ -155,7 +155,7 @@ const rows: readonly Row[] = [
     want: [`spec.loadBalancerClass: Invalid value: null: ${once}`],
   },
   {
-    name: 'a bad class, which is reported twice',
+    name: 'an invalid class, which is reported twice',
     old: { ...balancer, loadBalancerClass: '-' },
     next: { ...balancer, loadBalancerClass: '-' },
     want: Array(2).fill(
@@ -175,21 +175,21 @@ const rows: readonly Row[] = [
     want: ["spec.LoadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'"],
   },
   {
-    name: 'LB-2 a mixed load balancer with the gate off',
+    name: 'LB-2 a mixed load balancer with the gate disabled',
     old: { ...balancer, ports: mixed },
     next: { ...balancer, ports: mixed, selector: { app: 'dns' } },
     gates: off,
     want: [],
   },
   {
-    name: 'LB-2 a mixed node port to a load balancer with the gate off',
+    name: 'LB-2 a mixed node port to a load balancer with the gate disabled',
     old: { ...v4, type: 'NodePort', ports: mixed },
     next: { ...balancer, ports: mixed },
     gates: off,
     want: [],
   },
   {
-    name: 'LB-2 a mixed load balancer to a cluster IP with the gate off',
+    name: 'LB-2 a mixed load balancer to a cluster IP with the gate disabled',
     old: { ...balancer, ports: mixed },
     next: { ...v4, ports: mixed },
     gates: off,
@@ -208,13 +208,13 @@ for (const { name, old, next, gates, want } of rows) {
   test(`changing ${name}`, () => assert.deepEqual(updating(written(next), written(old), gates).errors, want));
 }
 
-test('LB-2 a single protocol cannot become mixed with the gate off', () => {
+test('LB-2 a single protocol cannot become mixed with the gate disabled', () => {
   const { errors } = updating(written({ ...balancer, ports: mixed }), written(balancer), off);
   assert.equal(errors.length, 1);
   assert.match(errors[0] ?? '', /^spec\.ports: .*may not contain more than 1 protocol when type is 'LoadBalancer'$/);
 });
 
-test('NAME-3 an update never looks at the name', () => {
+test('NAME-3 an update does not validate the name', () => {
   const old = written(v4, { name: '1web' });
   assert.deepEqual(updating(old, old, { RelaxedServiceNameValidation: false }).errors, []);
 });
@@ -263,7 +263,7 @@ const wipes: readonly { name: string; old: Written; next: Written; want: object 
   },
 ];
 for (const { name, old, next, want } of wipes) {
-  test(`a load balancer ${name} loses what that has not`, () => {
+  test(`a load balancer ${name} loses the fields of load balancers`, () => {
     // What a client sends back is what it has read.
     const before = written(old);
     const { stored, errors } = updating({ ...before, spec: { ...before.spec, ...pick(next) } }, before);
@@ -275,12 +275,12 @@ for (const { name, old, next, want } of wipes) {
 const pick = ({ type, externalName }: Written): Partial<Service['spec']> =>
   ({ type, ...(externalName === undefined ? {} : { externalName }) }) as Partial<Service['spec']>;
 
-test('a changed node port is not wiped, and refused', () => {
+test('rejects a changed node port instead of clearing it', () => {
   const { errors } = updating(written({ ...v4, ports: [{ port: 80, nodePort: 30081 }] }), written(everything));
   assert.deepEqual(errors, ["spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"]);
 });
 
-test('the state of a load balancer goes with it', () => {
+test('clears the status of a former load balancer', () => {
   const status = { loadBalancer: { ingress: [{ ip: '192.0.2.1', ipMode: 'VIP' as const }] } };
   const old = { ...written(balancer), status };
   assert.deepEqual(updating({ ...written(balancer), status }, old).stored.status, status);
@@ -289,12 +289,12 @@ test('the state of a load balancer goes with it', () => {
 
 const named = { ...v4, ports: [{ port: 88, srvServiceName: 'kerberos' }] };
 const gated: readonly { name: string; on: boolean; old?: Written; next: Written; want: string | undefined }[] = [
-  { name: 'kept on create with the gate on', on: true, next: named, want: 'kerberos' },
-  { name: 'kept on update with the gate on', on: true, old: v4, next: named, want: 'kerberos' },
-  { name: 'dropped on update with the gate off', on: false, old: v4, next: named, want: undefined },
-  { name: 'kept with the gate off where it is in use', on: false, old: named, next: named, want: 'kerberos' },
+  { name: 'kept on create with the gate enabled', on: true, next: named, want: 'kerberos' },
+  { name: 'kept on update with the gate enabled', on: true, old: v4, next: named, want: 'kerberos' },
+  { name: 'dropped on update with the gate disabled', on: false, old: v4, next: named, want: undefined },
+  { name: 'kept with the gate disabled where it is in use', on: false, old: named, next: named, want: 'kerberos' },
   {
-    name: 'changed with the gate off where it is in use',
+    name: 'changed with the gate disabled where it is in use',
     on: false,
     old: named,
     next: { ...v4, ports: [{ port: 88, srvServiceName: 'krb' }] },
@@ -309,6 +309,6 @@ for (const { name, on, old, next, want } of gated) {
   });
 }
 
-test('SRV-4 a Service without the field is the same with the gate on or off', () => {
+test('SRV-4 a Service without the field is the same with the gate enabled or off', () => {
   for (const on of [true, false]) assert.deepEqual(creating(written(v4), { SRVServiceName: on }), []);
 });

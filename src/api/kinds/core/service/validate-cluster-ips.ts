@@ -1,10 +1,10 @@
 import { addressErrors } from '../../../address-errors.ts';
 import { familyOf } from '../../../addresses.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { duplicate, invalidValue, notSupported, required } from '../../../field-errors.ts';
+import { duplicate, invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import type { WriteContext } from '../../../kind.ts';
 import { isHeadless } from './facts.ts';
-import { sameList } from './linked.ts';
+import { sameList } from './normalize.ts';
 import type { Service } from './schema.ts';
 
 const families: readonly string[] = ['IPv4', 'IPv6'];
@@ -12,8 +12,8 @@ const policies: readonly string[] = ['PreferDualStack', 'RequireDualStack', 'Sin
 const path = 'spec.clusterIPs';
 
 /**
- * Everything wrong with the cluster IPs, families and policy of a Service in themselves. Runs before addresses are
- * allocated, and again with the rest of validation. Addresses that `old` has already are accepted as they are.
+ * Validation errors of the cluster IPs, families and policy of a Service, without those of a change. Runs before
+ * allocation, and again with the rest of validation. Addresses of `old` are accepted without validation.
  */
 export function validateClusterIps(service: Service, context: WriteContext, old?: Service): FieldError[] {
   if (service.spec.type === 'ExternalName') return [];
@@ -53,7 +53,7 @@ function checkFamilies(errors: FieldError[], { spec: { ipFamilies = [], ipFamily
   }
 }
 
-/** False when families cannot be compared, because something is no address. */
+/** Returns false if families cannot be compared, because an item is not an address. */
 function checkAddresses(
   errors: FieldError[],
   clusterIPs: readonly string[],
@@ -68,7 +68,7 @@ function checkAddresses(
       return;
     }
     if (accepted.includes(ip)) return;
-    for (const message of addressErrors(ip, strict)) errors.push(invalidValue(`${path}[${index}]`, ip, message));
+    errors.push(...invalidAll(`${path}[${index}]`, ip, addressErrors(ip, strict)));
   });
   return errors.length === before;
 }
@@ -88,7 +88,7 @@ function checkAgainstFamilies(errors: FieldError[], service: Service, clusterIPs
 
 const unchangeable = 'may not change once set';
 
-/** What an update does to cluster IPs that it may not: all but adding or releasing the secondary one. */
+/** Errors of changes of cluster IPs, except adding or releasing the secondary one. */
 export function validateClusterIpChange(service: Service, old: Service): FieldError[] {
   if (service.spec.type === 'ExternalName' || old.spec.type === 'ExternalName') return [];
   const wasHeadless = isHeadless(old);
@@ -101,7 +101,7 @@ export function validateClusterIpChange(service: Service, old: Service): FieldEr
 function familyChange(service: Service, old: Service): FieldError[] {
   const { ipFamilies = [] } = service.spec;
   const errors = listChange(service, 'spec.ipFamilies', 'ipFamily', ipFamilies, old.spec.ipFamilies ?? []);
-  // Kubernetes names the first entry whichever differs.
+  // Kubernetes reports the first index for every difference.
   return errors.map((error) =>
     error.path.startsWith('spec.ipFamilies') ? { ...error, path: 'spec.ipFamilies[0]' } : error,
   );

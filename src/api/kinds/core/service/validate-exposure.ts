@@ -1,11 +1,11 @@
 import { contains, parseAddress, parseCidr } from '../../../addresses.ts';
 import { addressErrors, cidrErrors, endpointAddressErrors } from '../../../address-errors.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { forbiddenField, invalidValue, notSupported } from '../../../field-errors.ts';
+import { forbiddenField, invalidAll, invalidValue, notSupported } from '../../../field-errors.ts';
 import type { WriteContext } from '../../../kind.ts';
 import { qualifiedNameErrors } from '../../../names.ts';
 import { isExternallyAccessible } from './facts.ts';
-import { needsHealthCheck } from './linked.ts';
+import { needsHealthCheck } from './normalize.ts';
 import type { Service } from './schema.ts';
 
 const onlyForLoadBalancers = "may only be used when `type` is 'LoadBalancer'";
@@ -14,7 +14,7 @@ const policies: readonly string[] = ['Cluster', 'Local'];
 const distributions: readonly string[] = ['PreferClose'];
 const moreDistributions: readonly string[] = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
 
-/** External IPs: addresses that nodes can have in common. */
+/** Validates external IPs. */
 export function checkExternalIps(
   errors: FieldError[],
   { spec: { externalIPs } }: Service,
@@ -29,11 +29,11 @@ export function checkExternalIps(
     const malformed = isKept ? [] : addressErrors(ip, strict);
     const messages = malformed.length > 0 ? malformed : endpointAddressErrors(ip, loopbackEndpoints);
     const taken = isKept || messages.length > 0 ? [] : allocatedErrors(ip, allocatedRanges);
-    for (const message of [...messages, ...taken]) errors.push(invalidValue(`spec.externalIPs[${index}]`, ip, message));
+    errors.push(...invalidAll(`spec.externalIPs[${index}]`, ip, [...messages, ...taken]));
   });
 }
 
-/** Not in Kubernetes, which accepts the address of another Service here (CVE-2020-8554). */
+/** Not in Kubernetes, where an external IP can be the address of another Service (CVE-2020-8554). */
 function allocatedErrors(ip: string, ranges: readonly string[]): readonly string[] {
   const address = parseAddress(ip);
   const range = ranges.find((text) => {
@@ -43,7 +43,7 @@ function allocatedErrors(ip: string, ranges: readonly string[]): readonly string
   return range === undefined ? [] : [`must not be in ${range}, where addresses are allocated to Services and imports`];
 }
 
-/** Source ranges of a load balancer: the field, or if it is empty the annotation from before it existed. */
+/** Validates the source ranges of a load balancer: the field, or if it is empty the older annotation. */
 export function checkSourceRanges(
   errors: FieldError[],
   { spec, metadata }: Service,
@@ -73,10 +73,10 @@ export function checkSourceRanges(
 
 function checkRange(errors: FieldError[], path: string, text: string, strict: boolean): void {
   const range = text.trim();
-  for (const message of cidrErrors(range, strict)) errors.push(invalidValue(path, range, message));
+  errors.push(...invalidAll(path, range, cidrErrors(range, strict)));
 }
 
-/** The class of a load balancer, which never changes while it is one. */
+/** Validates the class of a load balancer, which is immutable while the type is LoadBalancer. */
 export function checkLoadBalancerClass(errors: FieldError[], { spec }: Service, old?: Service): void {
   const path = 'spec.loadBalancerClass';
   const { loadBalancerClass } = spec;
@@ -95,13 +95,13 @@ export function checkLoadBalancerClass(errors: FieldError[], { spec }: Service, 
   }
 }
 
-/** Node ports of a load balancer by choice: a choice that others do not have. */
+/** Rejects allocateLoadBalancerNodePorts for other types. */
 export function checkNodePortChoice(errors: FieldError[], { spec }: Service): void {
   if (spec.allocateLoadBalancerNodePorts === undefined || spec.type === 'LoadBalancer') return;
   errors.push(forbiddenField('spec.allocateLoadBalancerNodePorts', onlyForLoadBalancers));
 }
 
-/** Where traffic goes. Kubernetes calls a policy at the wrong place invalid, not forbidden. */
+/** Validates traffic policies and distribution. Kubernetes reports policies of wrong types as invalid, not forbidden. */
 export function checkTrafficPolicies(errors: FieldError[], service: Service, { gates }: WriteContext): void {
   const { externalTrafficPolicy, healthCheckNodePort = 0, internalTrafficPolicy, trafficDistribution } = service.spec;
   if (externalTrafficPolicy) {

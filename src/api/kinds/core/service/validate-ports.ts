@@ -1,5 +1,5 @@
 import type { FieldError } from '../../../field-errors.ts';
-import { duplicate, forbiddenField, invalidValue, notSupported, required } from '../../../field-errors.ts';
+import { duplicate, forbiddenField, invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import type { WriteContext } from '../../../kind.ts';
 import { dnsLabelErrors, portNameErrors, portNumberErrors, qualifiedNameErrors } from '../../../names.ts';
 import type { Service, ServicePort } from './schema.ts';
@@ -7,7 +7,7 @@ import type { Service, ServicePort } from './schema.ts';
 /** The protocols of a port, in the order in which messages list them. */
 const protocols: readonly string[] = ['SCTP', 'TCP', 'UDP'];
 
-/** Each port in itself, and its name among the others. */
+/** Validates each port, and that names are unique. */
 export function checkPorts(errors: FieldError[], ports: readonly ServicePort[]): void {
   const names = new Set<string>();
   for (let index = 0; index < ports.length; index++) {
@@ -16,7 +16,7 @@ export function checkPorts(errors: FieldError[], ports: readonly ServicePort[]):
     const { name = '' } = port;
     const path = `spec.ports[${index}]`;
     if (name !== '') {
-      addAll(errors, `${path}.name`, name, dnsLabelErrors(name));
+      errors.push(...invalidAll(`${path}.name`, name, dnsLabelErrors(name)));
       if (names.has(name)) errors.push(duplicate(`${path}.name`, name));
       names.add(name);
     } else if (ports.length > 1) {
@@ -28,22 +28,19 @@ export function checkPorts(errors: FieldError[], ports: readonly ServicePort[]):
 
 function checkPort(errors: FieldError[], path: string, port: ServicePort): void {
   const { protocol = '', targetPort = 0, appProtocol, srvServiceName } = port;
-  addAll(errors, `${path}.port`, port.port, portNumberErrors(port.port));
+  errors.push(...invalidAll(`${path}.port`, port.port, portNumberErrors(port.port)));
   if (protocol === '') errors.push(required(`${path}.protocol`));
   else if (!protocols.includes(protocol)) errors.push(notSupported(`${path}.protocol`, protocol, protocols));
   const targetErrors = typeof targetPort === 'number' ? portNumberErrors(targetPort) : portNameErrors(targetPort);
-  addAll(errors, `${path}.targetPort`, targetPort, targetErrors);
-  if (appProtocol !== undefined) addAll(errors, `${path}.appProtocol`, appProtocol, qualifiedNameErrors(appProtocol));
+  errors.push(...invalidAll(`${path}.targetPort`, targetPort, targetErrors));
+  if (appProtocol !== undefined)
+    errors.push(...invalidAll(`${path}.appProtocol`, appProtocol, qualifiedNameErrors(appProtocol)));
   if (srvServiceName !== undefined) {
-    addAll(errors, `${path}.srvServiceName`, srvServiceName, dnsLabelErrors(srvServiceName));
+    errors.push(...invalidAll(`${path}.srvServiceName`, srvServiceName, dnsLabelErrors(srvServiceName)));
   }
 }
 
-function addAll(errors: FieldError[], path: string, value: unknown, messages: readonly string[]): void {
-  for (const message of messages) errors.push(invalidValue(path, value, message));
-}
-
-/** Node ports where there are none, node ports that collide, and ports that are listed twice. */
+/** Rejects node ports of ClusterIP Services, duplicate node ports and duplicate ports. */
 export function checkPortsTogether(errors: FieldError[], type: string, ports: readonly ServicePort[]): void {
   if (type === 'ClusterIP') {
     ports.forEach(({ nodePort = 0 }, index) => {
@@ -66,7 +63,7 @@ export function checkPortsTogether(errors: FieldError[], type: string, ports: re
   });
 }
 
-/** KEP-1435: with the gate off, a load balancer may not start to mix protocols. One that does already may go on. */
+/** KEP-1435: with the gate disabled, a load balancer cannot have several protocols, unless the stored one has. */
 export function checkMixedProtocols(
   errors: FieldError[],
   { spec: { type, ports = [] } }: Service,
@@ -82,7 +79,7 @@ export function checkMixedProtocols(
 const isMixed = (ports: readonly ServicePort[]): boolean =>
   ports.some(({ protocol }) => protocol !== ports[0]?.protocol);
 
-/** Kubernetes prints a port by the names of its own fields. */
+/** A port as Kubernetes prints it, with the names of Go fields. */
 const inGoForm = (port: Omit<ServicePort, 'protocol'> & { readonly protocol?: string }): object => ({
   Name: port.name ?? '',
   Protocol: port.protocol ?? '',

@@ -60,7 +60,7 @@ const rows: readonly Row[] = [
   { name: 'EXT-2 a selector on an external name', spec: { ...alias, selector: { app: 'db' } }, want: [] },
   { name: 'EXT-7 an external name without ports', spec: { ...alias, ports: [] }, want: [] },
   {
-    name: 'EXT-7 an external name with a bad port',
+    name: 'EXT-7 an external name with an invalid port',
     spec: { ...alias, ports: [{ port: 0 }] },
     want: [`spec.ports[0].port: Invalid value: 0: ${range}`, `spec.ports[0].targetPort: Invalid value: 0: ${range}`],
   },
@@ -77,7 +77,7 @@ const rows: readonly Row[] = [
   { name: 'an external name with a final dot', spec: { ...alias, externalName: 'db.example.org.' }, want: [] },
   { name: 'an external name with a label of 70', spec: { ...alias, externalName: `${'a'.repeat(70)}.org` }, want: [] },
   {
-    name: 'an external name that is no name',
+    name: 'an external name that is not a DNS name',
     spec: { ...alias, externalName: 'DB.' },
     want: ['spec.externalName: Invalid value: "DB": a lowercase RFC 1123 subdomain must consist of …'],
   },
@@ -87,12 +87,12 @@ const rows: readonly Row[] = [
     want: ['spec.ports[0].name: Required value', 'spec.ports[1].name: Required value'],
   },
   {
-    name: 'a bad port name',
+    name: 'an invalid port name',
     spec: { ports: [{ name: 'a.b', port: 80 }] },
     want: ['spec.ports[0].name: Invalid value: "a.b": must not contain dots'],
   },
   {
-    name: 'SRV-8 a port name that is repeated',
+    name: 'SRV-8 a duplicate port name',
     spec: {
       ports: [
         { name: 'a', port: 80, srvServiceName: 'x' },
@@ -102,7 +102,7 @@ const rows: readonly Row[] = [
     want: ['spec.ports[1].name: Duplicate value: "a"'],
   },
   {
-    name: 'a port that is missing, which gives two errors',
+    name: 'a missing port, with two errors',
     spec: { ports: [{ port: 0 }] },
     want: [`spec.ports[0].port: Invalid value: 0: ${range}`, `spec.ports[0].targetPort: Invalid value: 0: ${range}`],
   },
@@ -112,7 +112,7 @@ const rows: readonly Row[] = [
     want: ['spec.ports[0].protocol: Unsupported value: "tcp": supported values: "SCTP", "TCP", "UDP"'],
   },
   {
-    name: 'bad target ports',
+    name: 'invalid target ports',
     spec: {
       ports: [
         { ...two[0], port: 80, targetPort: 65536 },
@@ -127,7 +127,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    name: 'a bad application protocol, before a bad SRV name',
+    name: 'an invalid application protocol, before an invalid SRV name',
     spec: { ports: [{ port: 80, appProtocol: 'a/b/c', srvServiceName: '_x' }] },
     want: [
       'spec.ports[0].appProtocol: Invalid value: "a/b/c": a valid label key must consist of …',
@@ -156,13 +156,13 @@ const rows: readonly Row[] = [
     want: [`spec.ports[0].srvServiceName: Invalid value: "${'a'.repeat(64)}": must be no more than 63 characters`],
   },
   {
-    name: 'SRV-4 a bad SRV name with the gate off, which is dropped',
+    name: 'SRV-4 an invalid SRV name with the gate disabled, which is dropped',
     spec: { ports: [{ port: 88, srvServiceName: '_x' }] },
     gates: { SRVServiceName: false },
     want: [],
   },
   {
-    name: 'a bad selector',
+    name: 'an invalid selector',
     spec: { selector: { 'a/': '-' } },
     want: [
       'spec.selector: Invalid value: "a/": name part must be non-empty',
@@ -176,19 +176,19 @@ const rows: readonly Row[] = [
     want: ['spec.sessionAffinity: Unsupported value: "Cookie": supported values: "ClientIP", "None"'],
   },
   {
-    name: 'an affinity of a day',
+    name: 'an affinity timeout of a day',
     spec: { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 86_400 } } },
     want: [],
   },
   {
-    name: 'an affinity of no time',
+    name: 'an affinity timeout of zero',
     spec: { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 0 } } },
     want: [
       'spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 0: must be greater than 0 and less than 86400',
     ],
   },
   {
-    name: 'external IPs that cannot be',
+    name: 'invalid external IPs',
     spec: { externalIPs: ['web', '127.0.0.1', '192.0.2.1'] },
     want: [
       `spec.externalIPs[0]: Invalid value: "web": ${address}`,
@@ -212,12 +212,12 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    name: 'node ports where there are none',
+    name: 'node ports on a ClusterIP Service',
     spec: { ports: [{ port: 80, nodePort: 30080 }] },
     want: ["spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"],
   },
   {
-    name: 'one node port and one port twice',
+    name: 'a duplicate node port and a duplicate port',
     spec: { type: 'NodePort', ports: two.map((port) => ({ ...port, port: 80, nodePort: 30080 })) },
     want: [
       'spec.ports[1].nodePort: Duplicate value: 30080',
@@ -248,7 +248,7 @@ const rows: readonly Row[] = [
     want: [],
   },
   {
-    name: 'fields of load balancers elsewhere',
+    name: 'fields of load balancers on other types',
     spec: { allocateLoadBalancerNodePorts: true, loadBalancerClass: 'example.org/lb' },
     want: [
       `spec.allocateLoadBalancerNodePorts: Forbidden: ${onlyLoadBalancers}`,
@@ -256,7 +256,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    name: 'an empty class, which gives two errors',
+    name: 'an empty class, with two errors',
     spec: { type: 'LoadBalancer', loadBalancerClass: '' },
     want: [
       'spec.loadBalancerClass: Invalid value: "": name part must be non-empty',
@@ -265,7 +265,7 @@ const rows: readonly Row[] = [
   },
   { name: 'any loadBalancerIP', spec: { type: 'LoadBalancer', loadBalancerIP: 'anything' }, want: [] },
   {
-    name: 'policies that are invalid where they do nothing',
+    name: 'traffic policies on types that do not use them',
     spec: { externalTrafficPolicy: 'Local', healthCheckNodePort: 30000 },
     want: [
       'spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services',
@@ -282,14 +282,14 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    name: 'a distribution whose gate is off',
+    name: 'a distribution with its gate disabled',
     spec: { trafficDistribution: 'PreferSameNode' },
     gates: { PreferSameTrafficDistribution: false },
     want: ['spec.trafficDistribution: Unsupported value: "PreferSameNode": supported values: "PreferClose"'],
   },
   { name: 'LB-1 a load balancer of two protocols', spec: { type: 'LoadBalancer', ports: mixed }, want: [] },
   {
-    name: 'LB-2 a load balancer of two protocols with the gate off',
+    name: 'LB-2 a load balancer of two protocols with the gate disabled',
     spec: { type: 'LoadBalancer', ports: mixed },
     gates: { MixedProtocolLBService: false },
     want: [
@@ -297,7 +297,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    name: 'LB-2 a node port of two protocols with the gate off',
+    name: 'LB-2 a node port of two protocols with the gate disabled',
     spec: { type: 'NodePort', ports: mixed },
     gates: { MixedProtocolLBService: false },
     want: [],
@@ -327,7 +327,7 @@ const names: readonly (readonly [id: string, name: string, isPrefix: boolean, re
   ['NAME-2', 'web', false, false, true],
 ];
 for (const [id, name, isPrefix, relaxed, ok] of names) {
-  test(`${id} the name ${name} with the gate ${relaxed ? 'on' : 'off'} is ${ok ? 'accepted' : 'refused'}`, () => {
+  test(`${id} the name ${name} with the gate ${relaxed ? 'enabled' : 'disabled'} is ${ok ? 'accepted' : 'rejected'}`, () => {
     const context = contextWith({ RelaxedServiceNameValidation: relaxed });
     assert.equal(serviceKind.nameErrors(name, isPrefix, context).length === 0, ok);
   });
@@ -343,7 +343,7 @@ const statuses: readonly { name: string; type?: string; ingress: readonly object
     want: ["status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'"],
   },
   {
-    name: 'a bad address without a mode',
+    name: 'an invalid address without a mode',
     ingress: [{ ip: 'x' }],
     want: [
       `status.loadBalancer.ingress[0].ip: Invalid value: "x": ${address}`,
@@ -361,7 +361,7 @@ const statuses: readonly { name: string; type?: string; ingress: readonly object
     want: ['status.loadBalancer.ingress[0].ipMode: Unsupported value: "Direct": supported values: "Proxy", "VIP"'],
   },
   {
-    name: 'an address for a name',
+    name: 'an address as a hostname',
     ingress: [{ hostname: '192.0.2.1' }],
     want: [
       'status.loadBalancer.ingress[0].hostname: Invalid value: "192.0.2.1": must be a DNS name, not an IP address',

@@ -1,12 +1,14 @@
-// What is wrong with a Service. The order of the checks is Kubernetes', since it decides the order of its messages.
+// Validates Services. The order of the checks is that of Kubernetes, because it determines the order of messages.
+import { addressErrors } from '../../../address-errors.ts';
+import { parseAddress } from '../../../addresses.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { forbiddenField, invalidValue, notSupported, required } from '../../../field-errors.ts';
+import { forbiddenField, invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import type { WriteContext } from '../../../kind.ts';
 import { dnsSubdomainErrors } from '../../../names.ts';
+import type { LoadBalancerIngress, Service, ServicePort } from './schema.ts';
 import { validateLabels } from '../../../validate-metadata.ts';
 import { isHeadless } from './facts.ts';
-import { needsHealthCheck } from './linked.ts';
-import type { Service, ServicePort } from './schema.ts';
+import { needsHealthCheck } from './normalize.ts';
 import { validateClusterIpChange, validateClusterIps } from './validate-cluster-ips.ts';
 import {
   checkExternalIps,
@@ -17,11 +19,11 @@ import {
 } from './validate-exposure.ts';
 import { checkMixedProtocols, checkPorts, checkPortsTogether } from './validate-ports.ts';
 
-/** Everything wrong with a new Service. */
+/** Validation errors of a new Service. */
 export const validateCreate = (service: Service, context: WriteContext): FieldError[] =>
   validateBody(service, undefined, context);
 
-/** Everything wrong with a changed Service. */
+/** Validation errors of a changed Service. */
 export function validateUpdate(service: Service, old: Service, context: WriteContext): FieldError[] {
   const errors = validateClusterIpChange(service, old);
   checkLoadBalancerClass(errors, service, old);
@@ -91,7 +93,7 @@ function checkExternalName(errors: FieldError[], { spec }: Service): void {
     errors.push(required('spec.externalName'));
     return;
   }
-  for (const message of dnsSubdomainErrors(name)) errors.push(invalidValue('spec.externalName', name, message));
+  errors.push(...invalidAll('spec.externalName', name, dnsSubdomainErrors(name)));
 }
 
 const maxAffinitySeconds = 86_400;
@@ -110,4 +112,49 @@ function checkAffinity(errors: FieldError[], { spec }: Service): void {
   if (seconds > 0 && seconds <= maxAffinitySeconds) return;
   const path = 'spec.sessionAffinityConfig.clientIP.timeoutSeconds';
   errors.push(invalidValue(path, seconds, `must be greater than 0 and less than ${maxAffinitySeconds}`));
+}
+
+const modes: readonly string[] = ['Proxy', 'VIP'];
+
+/** Validation errors of a changed status. Port statuses and conditions are not validated. */
+export function validateStatus(service: Service, old: Service, { gates }: WriteContext): FieldError[] {
+  const { ingress = [] } = service.status.loadBalancer;
+  if (ingress.length === 0) return [];
+  if (service.spec.type !== 'LoadBalancer') {
+    const detail = "may only be used when `spec.type` is 'LoadBalancer'";
+    return [forbiddenField('status.loadBalancer.ingress', detail)];
+  }
+  const accepted = new Set(old.status.loadBalancer.ingress?.map(({ ip }) => ip));
+  const strict = gates.enabled('StrictIPCIDRValidation');
+  return ingress.flatMap((entry, index) => {
+    const path = `status.loadBalancer.ingress[${index}]`;
+    return [...addressFaults(path, entry, accepted, strict), ...hostnameFaults(path, entry.hostname ?? '')];
+  });
+}
+
+function addressFaults(
+  path: string,
+  { ip = '', ipMode }: LoadBalancerIngress,
+  accepted: ReadonlySet<string | undefined>,
+  strict: boolean,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  if (ip !== '' && !accepted.has(ip)) {
+    errors.push(...invalidAll(`${path}.ip`, ip, addressErrors(ip, strict)));
+  }
+  if (ip !== '' && ipMode === undefined) {
+    errors.push(required(`${path}.ipMode`, 'must be specified when `ip` is set'));
+  } else if (ip === '' && ipMode !== undefined) {
+    errors.push(forbiddenField(`${path}.ipMode`, 'may not be specified when `ip` is not set'));
+  } else if (ipMode !== undefined && !modes.includes(ipMode)) {
+    errors.push(notSupported(`${path}.ipMode`, ipMode, modes));
+  }
+  return errors;
+}
+
+function hostnameFaults(path: string, hostname: string): FieldError[] {
+  if (hostname === '') return [];
+  const errors = invalidAll(`${path}.hostname`, hostname, dnsSubdomainErrors(hostname));
+  if (parseAddress(hostname) === undefined) return errors;
+  return [...errors, invalidValue(`${path}.hostname`, hostname, 'must be a DNS name, not an IP address')];
 }

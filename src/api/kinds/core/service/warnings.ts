@@ -5,7 +5,7 @@ import type { Service, ServicePort } from './schema.ts';
 const deprecatedHints =
   'annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead';
 
-/** What an author should know about a Service that is accepted. */
+/** Warnings about an accepted Service. */
 export function warningsFor(service: Service, old: Service | undefined): string[] {
   const { metadata, spec } = service;
   const warnings: string[] = [];
@@ -31,7 +31,7 @@ export function warningsFor(service: Service, old: Service | undefined): string[
   return warnings;
 }
 
-/** What the author of a status should know. The paths name the entry, not its address. */
+/** Warnings about an accepted status. Paths are those of the ingress point, not of its address. */
 export const statusWarningsFor = ({ status }: Service): string[] =>
   (status.loadBalancer.ingress ?? []).flatMap(({ ip = '' }, index) =>
     ip === '' ? [] : addressWarnings(`status.loadBalancer.ingress[${index}]`, ip),
@@ -50,17 +50,17 @@ function addHeadless(warnings: string[], { spec }: Service): void {
   const ignored = (field: string): unknown => warnings.push(`${field} is ignored for headless services`);
   if (spec.loadBalancerIP) ignored('spec.loadBalancerIP');
   if (spec.externalIPs !== undefined && spec.externalIPs.length > 0) ignored('spec.externalIPs');
-  // Kubernetes 1.34 warns of the default as well, for every headless Service; later versions do not.
+  // Kubernetes 1.34 also warns about the default value, for every headless Service; later versions do not.
   if (spec.sessionAffinity !== 'None') ignored('spec.SessionAffinity');
 }
 
-/** An alias changes the address that clients reach, not the name that they compare with the certificate found there. */
+/** Clients of an alias still verify the certificate of the target against the name of the Service. */
 function addCertificate(warnings: string[], { spec }: Service): void {
   const index = spec.ports?.findIndex(isForTls) ?? -1;
   if (index < 0) return;
   const { externalName = '' } = spec;
   warnings.push(
-    `spec.ports[${index}]: the certificate that TLS clients find is that of "${externalName}", not of this Service: let them ask for that name`,
+    `spec.ports[${index}]: the TLS certificate is that of "${externalName}", not of this Service: clients must use that server name`,
   );
 }
 

@@ -5,23 +5,17 @@ import { objectSchema } from '../../../metadata.ts';
 import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { boolean, list, listMap, optional, pointer } from '../../../schema/schema.ts';
-import { objectReference } from '../object-reference.ts';
-import { localObjectReference } from '../pod/references.ts';
+import { localObjectReference, objectReference } from '../references.ts';
 
-/** Whom a program in the cluster acts as. */
-const serviceAccount = objectSchema(
-  'io.k8s.api.core.v1.ServiceAccount',
-  'An identity that programs in the cluster act as.',
-  {
-    secrets: optional(
-      2,
-      listMap(objectReference, ['name'], { mergeKey: 'name' }),
-      'Secrets that Pods of this account may use. Deprecated.',
-    ),
-    imagePullSecrets: optional(3, list(localObjectReference), 'Secrets for pulling images.'),
-    automountServiceAccountToken: pointer(4, boolean, 'Whether Pods get a token unless they say otherwise.'),
-  },
-);
+const serviceAccount = objectSchema('io.k8s.api.core.v1.ServiceAccount', 'An identity for programs in the cluster.', {
+  secrets: optional(
+    2,
+    listMap(objectReference, ['name'], { mergeKey: 'name' }),
+    'Secrets that Pods of this account may use. Deprecated.',
+  ),
+  imagePullSecrets: optional(3, list(localObjectReference), 'Secrets for pulling images.'),
+  automountServiceAccountToken: pointer(4, boolean, 'Whether Pods get a token by default.'),
+});
 
 export type ServiceAccount = Infer<typeof serviceAccount>;
 

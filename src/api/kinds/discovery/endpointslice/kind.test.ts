@@ -30,10 +30,10 @@ const at = (...addresses: readonly string[]): object => ({ addresses });
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 
 const rows: readonly { name: string; given: Given; want: readonly string[] }[] = [
-  { name: 'nothing', given: {}, want: [] },
+  { name: 'no endpoints', given: {}, want: [] },
   { name: 'no address type', given: { addressType: '' }, want: ['addressType: Required value'] },
   {
-    name: 'an unknown address type, whose addresses are not looked at',
+    name: 'an unknown address type, whose addresses are not validated',
     given: { addressType: 'IP', endpoints: [at('x')] },
     want: ['addressType: Unsupported value: "IP": supported values: "FQDN", "IPv4", "IPv6"'],
   },
@@ -43,7 +43,7 @@ const rows: readonly { name: string; given: Given; want: readonly string[] }[] =
     want: ['ports: Too many: 20001: must have at most 20000 items'],
   },
   {
-    name: 'a bad port',
+    name: 'an invalid port',
     given: { ports: [{ name: 'a.b', protocol: 'tcp', appProtocol: '/x', srvServiceName: '_x' }] },
     want: [
       'ports[0].name: Invalid value: "a.b": must not contain dots',
@@ -61,7 +61,7 @@ const rows: readonly { name: string; given: Given; want: readonly string[] }[] =
   { name: 'two ports without names', given: { ports: [{}, {}] }, want: ['ports[1].name: Duplicate value: ""'] },
   { name: 'a port of 70000', given: { ports: [{ port: 70_000 }] }, want: [] },
   {
-    name: 'too many endpoints, which are not looked at',
+    name: 'too many endpoints, which are not validated',
     given: { endpoints: times(1001, () => at()) },
     want: ['endpoints: Too many: 1001: must have at most 1000 items'],
   },
@@ -76,7 +76,7 @@ const rows: readonly { name: string; given: Given; want: readonly string[] }[] =
     want: ['endpoints[0].addresses: Too many: 101: must have at most 100 items'],
   },
   {
-    name: 'an IPv4 slice of other things',
+    name: 'an IPv4 slice with other addresses',
     given: { endpoints: [at('db.example.org', 'fd00::1', '169.254.0.1', '010.0.0.1')] },
     want: [
       'endpoints[0].addresses[0]: Invalid value: "db.example.org": must be a valid IP address, (e.g.',
@@ -85,7 +85,7 @@ const rows: readonly { name: string; given: Given; want: readonly string[] }[] =
     ],
   },
   {
-    name: 'an IPv6 slice of other things',
+    name: 'an IPv6 slice with other addresses',
     given: { addressType: 'IPv6', endpoints: [at('FD00::1', '192.0.2.1', '::1')] },
     want: [
       'endpoints[0].addresses[0]: Invalid value: "FD00::1": must be in canonical form ("fd00::1")',
@@ -94,7 +94,7 @@ const rows: readonly { name: string; given: Given; want: readonly string[] }[] =
     ],
   },
   {
-    name: 'names that are no domains',
+    name: 'names that are not domains',
     given: { addressType: 'FQDN', endpoints: [at('', 'web', 'A.b', 'a.b.')] },
     want: [
       'endpoints[0].addresses[0]: Required value',
@@ -103,7 +103,7 @@ const rows: readonly { name: string; given: Given; want: readonly string[] }[] =
     ],
   },
   {
-    name: 'bad names of node and host',
+    name: 'invalid names of node and host',
     given: { endpoints: [{ nodeName: 'N', hostname: 'a.b' }] },
     want: [
       'endpoints[0].nodeName: Invalid value: "N": a lowercase RFC 1123 subdomain',
@@ -123,7 +123,7 @@ const rows: readonly { name: string; given: Given; want: readonly string[] }[] =
     ],
   },
   {
-    name: 'bad hints',
+    name: 'invalid hints',
     given: {
       endpoints: [{ hints: { forZones: [{ name: 'a' }, { name: 'a' }, { name: '-' }], forNodes: [{ name: 'N' }] } }],
     },
@@ -142,7 +142,7 @@ for (const { name, given, want } of rows) {
   });
 }
 
-test('endpoints that stay as they are may be wrong, ports may not', () => {
+test('validates changed endpoints only, and all ports', () => {
   const bad = slice({ endpoints: [at('x')], ports: [{}, {}] });
   const errors = kind.validateUpdate(bad, bad, contextWith());
   assert.deepEqual(
@@ -158,7 +158,7 @@ test('the address type cannot be changed', () => {
   ]);
 });
 
-test('SRV-4 the SRV name goes with the gate off, unless it is in use', () => {
+test('SRV-4 drops the SRV name with the gate disabled, unless it is in use', () => {
   const used = slice({ ports: [{ port: 88, srvServiceName: 'kerberos' }] });
   const plain = slice({ ports: [{ port: 88 }] });
   const off = contextWith({ SRVServiceName: false });
@@ -168,7 +168,7 @@ test('SRV-4 the SRV name goes with the gate off, unless it is in use', () => {
   assert.deepEqual(kind.prepareForCreate(used, contextWith()), used);
 });
 
-test('hints for nodes go with the gate off, unless they are in use', () => {
+test('drops node hints with the gate disabled, unless they are in use', () => {
   const used = slice({ endpoints: [{ hints: { forZones: [{ name: 'a' }], forNodes: [{ name: 'n' }] } }] });
   const plain = slice({ endpoints: [{ hints: { forZones: [{ name: 'a' }] } }] });
   const off = contextWith({ PreferSameTrafficDistribution: false });
@@ -177,7 +177,7 @@ test('hints for nodes go with the gate off, unless they are in use', () => {
   assert.deepEqual(kind.prepareForCreate(used, contextWith()), used);
 });
 
-test('topology of an older version is dropped, and the node it named is kept', () => {
+test('drops the topology of v1beta1, and keeps its node', () => {
   const old = slice({ endpoints: [{ deprecatedTopology: { 'kubernetes.io/hostname': 'n' } }] });
   assert.deepEqual(kind.prepareForCreate(old, contextWith()), slice({ endpoints: [{}] }));
   assert.deepEqual(kind.prepareForUpdate(old, old, contextWith()), slice({ endpoints: [{ nodeName: 'n' }] }));

@@ -14,18 +14,18 @@ import {
   string,
   struct,
 } from '../../../schema/schema.ts';
-import { objectReference } from '../../core/object-reference.ts';
+import { objectReference } from '../../core/references.ts';
 import { protocol } from '../../core/service/schema.ts';
 
 const discovery = 'io.k8s.api.discovery.v1';
 
 const endpointConditions = struct(`${discovery}.EndpointConditions`, 'The state of an endpoint.', {
-  ready: pointer(1, boolean, 'Ready for traffic; unset counts as true. Never true while terminating, normally.'),
-  serving: pointer(2, boolean, 'Able to serve, terminating or not; unset counts as true.'),
-  terminating: pointer(3, boolean, 'About to go; unset counts as false.'),
+  ready: pointer(1, boolean, 'Ready for traffic; default: true. Normally false while terminating.'),
+  serving: pointer(2, boolean, 'Responding to requests, terminating or not; default: ready.'),
+  terminating: pointer(3, boolean, 'Shutting down; default: false.'),
 });
 
-const endpointHints = struct(`${discovery}.EndpointHints`, 'Whose traffic an endpoint should get.', {
+const endpointHints = struct(`${discovery}.EndpointHints`, 'Hints for topology-aware routing.', {
   forZones: optional(
     1,
     list(
@@ -42,17 +42,17 @@ const endpointHints = struct(`${discovery}.EndpointHints`, 'Whose traffic an end
   ),
 });
 
-const endpoint = struct(`${discovery}.Endpoint`, 'One backend.', {
-  addresses: always(1, setOf(string), 'The addresses of the backend, all of the type the slice says; 1 to 100.', {
+const endpoint = struct(`${discovery}.Endpoint`, 'A backend.', {
+  addresses: always(1, setOf(string), 'The addresses of the backend, of the address type of the slice; 1 to 100.', {
     required: true,
   }),
   conditions: always(2, endpointConditions, 'The state of the endpoint.'),
   hostname: pointer(3, string, 'A DNS label under which headless Services publish this endpoint.'),
-  targetRef: pointer(4, objectReference, 'The object behind this endpoint.'),
-  deprecatedTopology: optional(5, map(string), 'Topology as v1beta1 had it. Cannot be written.'),
+  targetRef: pointer(4, objectReference, 'The object of this endpoint.'),
+  deprecatedTopology: optional(5, map(string), 'Topology of v1beta1. Read-only.'),
   nodeName: pointer(6, string, 'The node that hosts this endpoint.'),
   zone: pointer(7, string, 'The zone of this endpoint.'),
-  hints: pointer(8, endpointHints, 'Whose traffic this endpoint should get.'),
+  hints: pointer(8, endpointHints, 'Hints for topology-aware routing.'),
 });
 
 const endpointPort = atomic(
@@ -61,14 +61,14 @@ const endpointPort = atomic(
     protocol: pointer(2, protocol, 'TCP, UDP or SCTP.'),
     port: pointer(3, int32, 'The port number; unset means all ports, to be interpreted by the consumer.'),
     appProtocol: pointer(4, string, 'The application protocol.'),
-    srvServiceName: pointer(100, string, 'The service label of the SRV records of this port; its name when left out.'),
+    srvServiceName: pointer(100, string, 'The service label of the SRV records of this port; the port name if unset.'),
   }),
 );
 
-/** A part of the endpoints of a Service (discovery.k8s.io/v1). */
+/** EndpointSlice of discovery.k8s.io/v1. */
 export const endpointSlice = objectSchema(
   `${discovery}.EndpointSlice`,
-  'A part of the endpoints of a Service; the slices of one Service add up. The label kubernetes.io/service-name says whose.',
+  'A subset of the endpoints of a Service, which the label kubernetes.io/service-name names.',
   {
     endpoints: always(2, list(endpoint), 'The endpoints, at most 1000.', { required: true }),
     ports: always(3, list(endpointPort), 'The ports of every endpoint.'),

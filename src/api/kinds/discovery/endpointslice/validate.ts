@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { addressErrors, canonicalAddressErrors, endpointAddressErrors } from '../../../address-errors.ts';
 import { familyOf } from '../../../addresses.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { duplicate, invalidValue, notSupported, required, tooMany } from '../../../field-errors.ts';
+import { duplicate, invalidAll, invalidValue, notSupported, required, tooMany } from '../../../field-errors.ts';
 import type { WriteContext } from '../../../kind.ts';
 import { dnsLabelErrors, dnsSubdomainErrors, labelValueErrors, qualifiedNameErrors } from '../../../names.ts';
 import type { AddressType, Endpoint, EndpointPort, EndpointSlice } from './schema.ts';
@@ -14,11 +14,11 @@ const maxEndpoints = 1000;
 const maxAddresses = 100;
 const maxHints = 8;
 
-/** Everything wrong with a new slice. */
+/** Validation errors of a new slice. */
 export const validateCreate = (slice: EndpointSlice, context: WriteContext): FieldError[] =>
   validateSlice(slice, undefined, context);
 
-/** Everything wrong with a changed slice. Endpoints that stay as they are may be wrong already; ports may not. */
+/** Validation errors of a changed slice. Unchanged endpoints are not validated; ports are. */
 export function validateUpdate(slice: EndpointSlice, old: EndpointSlice, context: WriteContext): FieldError[] {
   const errors = validateSlice(slice, old, context);
   if (slice.addressType !== old.addressType) {
@@ -29,7 +29,7 @@ export function validateUpdate(slice: EndpointSlice, old: EndpointSlice, context
 
 function validateSlice(slice: EndpointSlice, old: EndpointSlice | undefined, context: WriteContext): FieldError[] {
   const errors: FieldError[] = [];
-  // A decoded slice has the field always, and as an empty string when it was left out.
+  // The decoder sets the field to an empty string if it is missing.
   const addressType: string = slice.addressType;
   if (addressType === '') errors.push(required('addressType'));
   else if (!addressTypes.includes(addressType)) errors.push(notSupported('addressType', addressType, addressTypes));
@@ -48,14 +48,15 @@ function checkPorts(errors: FieldError[], ports: readonly EndpointPort[]): void 
   const names = new Set<string>();
   ports.forEach(({ name = '', protocol, appProtocol, srvServiceName }, index) => {
     const path = `ports[${index}]`;
-    if (name !== '') addAll(errors, `${path}.name`, name, dnsLabelErrors(name));
+    if (name !== '') errors.push(...invalidAll(`${path}.name`, name, dnsLabelErrors(name)));
     if (names.has(name)) errors.push(duplicate(`${path}.name`, name));
     names.add(name);
     if (protocol === undefined) errors.push(required(`${path}.protocol`));
     else if (!protocols.includes(protocol)) errors.push(notSupported(`${path}.protocol`, protocol, protocols));
-    if (appProtocol !== undefined) addAll(errors, `${path}.appProtocol`, appProtocol, qualifiedNameErrors(appProtocol));
+    if (appProtocol !== undefined)
+      errors.push(...invalidAll(`${path}.appProtocol`, appProtocol, qualifiedNameErrors(appProtocol)));
     if (srvServiceName !== undefined) {
-      addAll(errors, `${path}.srvServiceName`, srvServiceName, dnsLabelErrors(srvServiceName));
+      errors.push(...invalidAll(`${path}.srvServiceName`, srvServiceName, dnsLabelErrors(srvServiceName)));
     }
   });
 }
@@ -74,8 +75,8 @@ function checkEndpoints(
     const path = `endpoints[${index}]`;
     checkAddresses(errors, `${path}.addresses`, endpoint.addresses ?? [], addressType, context);
     const { nodeName, hostname, hints } = endpoint;
-    if (nodeName !== undefined) addAll(errors, `${path}.nodeName`, nodeName, dnsSubdomainErrors(nodeName));
-    if (hostname !== undefined) addAll(errors, `${path}.hostname`, hostname, dnsLabelErrors(hostname));
+    if (nodeName !== undefined) errors.push(...invalidAll(`${path}.nodeName`, nodeName, dnsSubdomainErrors(nodeName)));
+    if (hostname !== undefined) errors.push(...invalidAll(`${path}.hostname`, hostname, dnsLabelErrors(hostname)));
     if (hints === undefined) return;
     checkHints(errors, `${path}.hints.forZones`, hints.forZones ?? [], labelValueErrors);
     checkHints(errors, `${path}.hints.forNodes`, hints.forNodes ?? [], dnsSubdomainErrors);
@@ -91,7 +92,7 @@ function checkAddresses(
 ): void {
   if (addresses.length === 0) errors.push(required(path, 'must contain at least 1 address'));
   if (addresses.length > maxAddresses) errors.push(tooMany(path, addresses.length, maxAddresses));
-  // Addresses of an unknown type are not looked at.
+  // Addresses of an unknown type are not validated.
   addresses.forEach((address, index) => {
     const at = `${path}[${index}]`;
     if (addressType === 'FQDN') checkDomain(errors, at, address);
@@ -112,12 +113,12 @@ function checkIp(
       ? canonicalAddressErrors(address)
       : addressErrors(address, gates.enabled('StrictIPCIDRValidation'));
   if (malformed.length > 0) {
-    addAll(errors, at, address, malformed);
+    errors.push(...invalidAll(at, address, malformed));
     return;
   }
-  // Kubernetes reports the other family without an index.
+  // Kubernetes reports a wrong family without an index.
   if (familyOf(address) !== family) errors.push(invalidValue(path, address, `must be an ${family} address`));
-  addAll(errors, at, address, endpointAddressErrors(address, loopbackEndpoints));
+  errors.push(...invalidAll(at, address, endpointAddressErrors(address, loopbackEndpoints)));
 }
 
 function checkDomain(errors: FieldError[], at: string, address: string): void {
@@ -156,10 +157,6 @@ function checkHints(
   hints.forEach(({ name }, index) => {
     const at = `${path}[${index}].name`;
     if (hints.findIndex((other) => other.name === name) < index) errors.push(duplicate(at, name));
-    addAll(errors, at, name, nameErrors(name));
+    errors.push(...invalidAll(at, name, nameErrors(name)));
   });
-}
-
-function addAll(errors: FieldError[], path: string, value: unknown, messages: readonly string[]): void {
-  for (const message of messages) errors.push(invalidValue(path, value, message));
 }

@@ -1,8 +1,8 @@
-// events.k8s.io/v1 renames what the core Event has; nothing is lost either way.
+// Converts between core/v1 and events.k8s.io/v1 Events, without loss.
 import type { Event } from '../../core/event/schema.ts';
 import type { NewEvent } from './schema.ts';
 
-/** An event as the core group stores it. */
+/** Converts to the core Event, which is stored. */
 export function toCore(event: NewEvent): Event {
   const { apiVersion: _version, kind: _kind, ...given } = event;
   const { metadata, regarding, note, deprecatedCount, eventTime, series, related } = given;
@@ -21,7 +21,7 @@ export function toCore(event: NewEvent): Event {
   };
 }
 
-/** An event as events.k8s.io/v1 shows it. */
+/** Converts from the core Event. */
 export function fromCore(event: Event): NewEvent {
   const { metadata, involvedObject, reportingComponent, reportingInstance, message, count, eventTime } = event;
   const series = event.series && { count: event.series.count ?? 0, lastObservedTime: event.series.lastObservedTime };
@@ -46,7 +46,7 @@ export function fromCore(event: Event): NewEvent {
 
 type Defined<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
 
-/** The entries that have a value: optional properties are exact, so `undefined` may not stand in one. */
+/** Drops undefined entries, which exact optional properties do not allow. */
 function defined<T extends object>(entries: T): Defined<T> {
   const result: Defined<T> = {};
   for (const key of Object.keys(entries) as (keyof T)[]) {

@@ -25,7 +25,7 @@ const complete = {
   regarding: { kind: 'Pod', namespace: 'shop', name: 'web' },
 };
 
-test('both versions show one event, and nothing is lost either way', () => {
+test('converts between both versions without loss', () => {
   const given = recent({ ...complete, note: 'hello', series: { count: 2, lastObservedTime: complete.eventTime } });
   const stored = toCore(given);
   assert.equal(stored.message, 'hello');
@@ -35,7 +35,7 @@ test('both versions show one event, and nothing is lost either way', () => {
   assert.deepEqual(decode(coreEvent, stored), { object: stored, unknown: [] });
 });
 
-test('an old event is shown by events.k8s.io with what it has', () => {
+test('converts an event of the old form', () => {
   const stored = old({
     involvedObject: { kind: 'Node', name: 'n1' },
     message: 'm',
@@ -52,7 +52,7 @@ test('an old event is shown by events.k8s.io with what it has', () => {
 const oldForm: readonly { name: string; given: object; want: readonly string[] }[] = [
   { name: 'about an object of its namespace', given: { involvedObject: { namespace: 'shop' } }, want: [] },
   {
-    name: 'about an object of another',
+    name: 'about an object of another namespace',
     given: { involvedObject: { namespace: 'x' } },
     want: ['involvedObject.namespace: Invalid value: "x": does not match event.namespace'],
   },
@@ -67,7 +67,7 @@ const oldForm: readonly { name: string; given: object; want: readonly string[] }
     want: [],
   },
   {
-    name: 'with a time but nothing else',
+    name: 'with eventTime only',
     given: { eventTime: complete.eventTime, involvedObject: { namespace: 'shop' } },
     want: [
       'reportingComponent: Required value',
@@ -91,7 +91,7 @@ for (const { name, given, want } of oldForm) {
 const newForm: readonly { name: string; given: object; want: readonly string[] }[] = [
   { name: 'complete', given: complete, want: [] },
   {
-    name: 'with old fields',
+    name: 'with deprecated fields',
     given: { ...complete, deprecatedCount: 1, deprecatedSource: { component: 'c' }, type: 'Odd' },
     want: [
       'type: Invalid value: "": has invalid value: Odd',
@@ -100,7 +100,7 @@ const newForm: readonly { name: string; given: object; want: readonly string[] }
     ],
   },
   {
-    name: 'with a series of one',
+    name: 'with a series of one occurrence',
     given: { ...complete, series: { count: 1 } },
     want: ['series.count: Invalid value: "": should be at least 2', 'series.lastObservedTime: Required value'],
   },
@@ -114,7 +114,7 @@ for (const { name, given, want } of newForm) {
   });
 }
 
-test('only the series of a new event may change', () => {
+test('all fields except the series are immutable', () => {
   const before = recent(complete);
   const series = recent({ ...complete, series: { count: 2, lastObservedTime: complete.eventTime } });
   assert.deepEqual(newEventKind.validateUpdate(series, before, context), []);

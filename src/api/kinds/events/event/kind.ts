@@ -1,14 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue, required } from '../../../field-errors.ts';
+import type { Event } from '../../core/event/schema.ts';
 import type { Column } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
 import { subdomainName } from '../../../names.ts';
-import { eventColumns } from '../../core/event/columns.ts';
-import { eventKind } from '../../core/event/kind.ts';
-import type { Event } from '../../core/event/schema.ts';
+import { eventKind, eventColumns } from '../../core/event/kind.ts';
 import { eventErrors } from '../../core/event/validate.ts';
 import { fromCore, toCore } from './convert.ts';
-import { frozenFieldErrors } from './frozen.ts';
 import type { NewEvent } from './schema.ts';
 import { event } from './schema.ts';
 
@@ -40,7 +40,7 @@ export const newEventKind = defineKind<NewEvent>({
   storage: {
     kind: eventKind,
     toStorage: toCore,
-    // Objects under the core Event's keys were written as such.
+    // Objects under the keys of core Events have passed that schema.
     fromStorage: (object) => fromCore(object as Event),
   },
   nameErrors: subdomainName,
@@ -48,7 +48,7 @@ export const newEventKind = defineKind<NewEvent>({
   validateUpdate: (object, old) => updateErrors(toCore(object), toCore(old)),
 });
 
-// Paths are those of the core Event: Kubernetes checks both versions in one place and says so.
+// Paths are those of the core Event, as in Kubernetes, which validates both versions in that form.
 function createErrors(event: Event): readonly FieldError[] {
   const errors = [...eventErrors(event, 'reportingController'), ...seriesErrors(event)];
   if (!event.eventTime) errors.push(required('eventTime'));
@@ -79,5 +79,30 @@ function seriesErrors({ series }: Event): readonly FieldError[] {
   return [
     ...((series.count ?? 0) < 2 ? [invalidValue('series.count', '', 'should be at least 2')] : []),
     ...(series.lastObservedTime ? [] : [required('series.lastObservedTime')]),
+  ];
+}
+
+const frozen = [
+  'involvedObject',
+  'reason',
+  'message',
+  'source',
+  'firstTimestamp',
+  'lastTimestamp',
+  'count',
+  'type',
+  'eventTime',
+  'action',
+  'related',
+] as const;
+
+/** Errors about changes through events.k8s.io of fields other than the series. */
+function frozenFieldErrors(event: Event, old: Event): readonly FieldError[] {
+  const changed = (path: string, value: unknown, before: unknown): readonly FieldError[] =>
+    isDeepStrictEqual(value, before) ? [] : [invalidValue(path, value ?? '', 'field is immutable')];
+  return [
+    ...frozen.flatMap((path) => changed(path, event[path], old[path])),
+    ...changed('reportingController', event.reportingComponent, old.reportingComponent),
+    ...changed('reportingInstance', event.reportingInstance, old.reportingInstance),
   ];
 }

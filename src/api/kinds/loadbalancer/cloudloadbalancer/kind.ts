@@ -1,4 +1,4 @@
-// A load balancer of a simulated cloud, with everything that the cloud would have for it (LB-21, LB-22).
+// CloudLoadBalancer: a load balancer of a simulated cloud, with the cloud resources it consists of (LB-21, LB-22).
 import { column, customAgeColumn, nameColumn } from '../../../columns.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
@@ -14,14 +14,14 @@ const openPort = struct(`${group}.OpenPort`, 'A port that a resource serves.', {
   protocol: always(2, protocol, 'Its protocol.', { required: true }),
 });
 
-const cloudResource = struct(`${group}.CloudResource`, 'One object of the cloud.', {
-  type: always(1, string, 'What it is, in the words of the cloud.', { required: true }),
-  id: always(2, string, 'Which one of its type.', { required: true }),
-  serves: optional(3, list(openPort), 'The ports that it serves; only on what the cloud counts.'),
-  settings: optional(4, map(string), 'What else is set.'),
+const cloudResource = struct(`${group}.CloudResource`, 'A resource of the cloud.', {
+  type: always(1, string, 'Type of the resource at the cloud provider.', { required: true }),
+  id: always(2, string, 'ID of the resource.', { required: true }),
+  serves: optional(3, list(openPort), 'The ports it serves; only for resources that count against a limit.'),
+  settings: optional(4, map(string), 'Further settings.'),
 });
 
-const servedService = struct(`${group}.ServedService`, 'The Service that a load balancer was made for.', {
+const servedService = struct(`${group}.ServedService`, 'The Service of a load balancer.', {
   namespace: always(1, string, 'Its namespace.', { required: true }),
   name: always(2, string, 'Its name.', { required: true }),
   uid: always(3, string, 'Its UID.', { required: true }),
@@ -30,22 +30,22 @@ const servedService = struct(`${group}.ServedService`, 'The Service that a load 
 const cloudLoadBalancer = objectSchema(`${group}.CloudLoadBalancer`, 'A load balancer of a simulated cloud.', {
   spec: always(
     2,
-    struct(`${group}.CloudLoadBalancerSpec`, 'What the cloud has.', {
+    struct(`${group}.CloudLoadBalancerSpec`, 'The state at the cloud provider.', {
       provider: always(1, string, 'The cloud.', { required: true }),
       kind: always(2, string, 'The kind of load balancer.', { required: true }),
       era: always(3, string, 'seed: the cloud as of July 2020; today: as it is now.', { required: true }),
-      internal: optional(4, boolean, 'Whether it is reached from inside only.'),
-      address: optional(5, string, 'Where it is reached.'),
-      service: always(6, servedService, 'The Service that it was made for.', { required: true }),
-      resources: optional(7, list(cloudResource), 'What it is made of.'),
+      internal: optional(4, boolean, 'Whether it is internal.'),
+      address: optional(5, string, 'Its address.'),
+      service: always(6, servedService, 'The Service of the load balancer.', { required: true }),
+      resources: optional(7, list(cloudResource), 'Its cloud resources.'),
     }),
-    'What the cloud has.',
+    'The state at the cloud provider.',
   ),
 });
 
 export type CloudLoadBalancer = Infer<typeof cloudLoadBalancer>;
 
-/** Outside namespaces, as in a cloud: it outlives the namespace of a Service, and what is left over can be seen. */
+/** Cluster-scoped, because a load balancer can outlive the namespace of its Service. */
 export const cloudLoadBalancerKind = defineKind<CloudLoadBalancer>({
   group: 'loadbalancer.fairlead.dev',
   version: 'v1alpha1',
@@ -61,9 +61,9 @@ export const cloudLoadBalancerKind = defineKind<CloudLoadBalancer>({
     nameColumn,
     column('Provider', 'The cloud.', ({ spec }) => spec.provider),
     column('Kind', 'The kind of load balancer.', ({ spec }) => spec.kind),
-    column('Service', 'What it was made for.', ({ spec }) => `${spec.service.namespace}/${spec.service.name}`),
-    column('Address', 'Where it is reached.', ({ spec }) => spec.address ?? ''),
-    column('Units', 'What the cloud counts.', ({ spec }) =>
+    column('Service', 'Its Service.', ({ spec }) => `${spec.service.namespace}/${spec.service.name}`),
+    column('Address', 'Its address.', ({ spec }) => spec.address ?? ''),
+    column('Units', 'Number of resources that count against a limit.', ({ spec }) =>
       String((spec.resources ?? []).filter(({ serves = [] }) => serves.length > 0).length),
     ),
     customAgeColumn,

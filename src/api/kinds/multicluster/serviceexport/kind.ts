@@ -1,10 +1,8 @@
 import { customAgeColumn, nameColumn } from '../../../columns.ts';
 import type { Kind } from '../../../kind.ts';
-import { defineKind } from '../../../kind.ts';
+import { defineKind, sameShape } from '../../../kind.ts';
 import { subdomainName } from '../../../names.ts';
-import { conditionErrors } from '../condition-errors.ts';
-import { exportWarnings } from '../export-warnings.ts';
-import { sameShape } from '../same-shape.ts';
+import { conditionErrors, exportWarnings } from '../validate.ts';
 import type { McsVersion, ServiceExport } from './schema.ts';
 import { serviceExportSchema } from './schema.ts';
 
@@ -30,10 +28,10 @@ const inVersion = (version: McsVersion, storage?: Kind<ServiceExport>): Kind<Ser
     warnings: exportWarnings,
   });
 
-/** The version in which ServiceExports are stored. */
+/** The storage version. */
 export const serviceExportKind = inVersion('v1beta1');
 
-/** The older version, which CoreDNS and others still watch. */
+/** The older version, which CoreDNS and others watch. */
 export const serviceExportAlphaKind = inVersion('v1alpha1', serviceExportKind);
 
 function withoutStatus(object: ServiceExport): ServiceExport {

@@ -2,10 +2,9 @@ import { column, customAgeColumn, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { notSupported, required, tooMany } from '../../../field-errors.ts';
 import type { Kind } from '../../../kind.ts';
-import { defineKind } from '../../../kind.ts';
+import { defineKind, sameShape } from '../../../kind.ts';
 import { subdomainName } from '../../../names.ts';
-import { conditionErrors } from '../condition-errors.ts';
-import { sameShape } from '../same-shape.ts';
+import { conditionErrors } from '../validate.ts';
 import type { McsVersion } from '../serviceexport/schema.ts';
 import type { ServiceImport } from './schema.ts';
 import { serviceImportSchema } from './schema.ts';
@@ -38,10 +37,10 @@ const inVersion = (version: McsVersion, storage?: Kind<ServiceImport>): Kind<Ser
     validateStatus: statusErrors,
   });
 
-/** The version in which ServiceImports are stored. */
+/** The storage version. */
 export const serviceImportKind = inVersion('v1beta1');
 
-/** The older version, which CoreDNS and others still watch. */
+/** The older version, which CoreDNS and others watch. */
 export const serviceImportAlphaKind = inVersion('v1alpha1', serviceImportKind);
 
 function withoutStatus(object: ServiceImport): ServiceImport {

@@ -1,34 +1,32 @@
-// ServiceExport as KEP-1645 first proposed it (MCS-10): no spec, and conditions whose reasons are optional.
+// ServiceExport of the first proposal of KEP-1645 (MCS-10): no spec, and conditions with optional reasons.
 import { column, customAgeColumn, nameColumn } from '../../../columns.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
 import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, listMap, pointer, string, struct, time } from '../../../schema/schema.ts';
-import { conditionErrors } from '../condition-errors.ts';
-import { exportWarnings } from '../export-warnings.ts';
+import { conditionErrors, exportWarnings } from '../validate.ts';
 
 const group = 'io.k8s.multicluster.v1alpha1';
 
-const exportCondition = struct(`${group}.ServiceExportCondition`, 'One aspect of an export’s state.', {
+const exportCondition = struct(`${group}.ServiceExportCondition`, 'A condition of a export.', {
   type: always(1, string, 'Initialized or Exported.', { required: true }),
   status: always(2, string, 'True, False or Unknown.', { required: true }),
   lastTransitionTime: pointer(3, time, 'When the status last changed.'),
-  reason: pointer(4, string, 'Why, in one word.'),
-  message: pointer(5, string, 'Why, for a person.'),
+  reason: pointer(4, string, 'Reason, as one CamelCase word.'),
+  message: pointer(5, string, 'Human-readable message.'),
 });
 
-/** Makes the Service of the same name known to all clusters of the supercluster. */
 const superclusterExport = objectSchema(
   `${group}.ServiceExport`,
-  'Makes the Service of the same name and namespace known to all clusters of the supercluster.',
+  'Exports the Service of the same name and namespace to all clusters of the supercluster.',
   {
     status: pointer(
       2,
-      struct(`${group}.ServiceExportStatus`, 'What became of an export.', {
+      struct(`${group}.ServiceExportStatus`, 'State of an export.', {
         conditions: pointer(1, listMap(exportCondition, ['type'], { mergeKey: 'type' }), 'Initialized and Exported.'),
       }),
-      'What became of the export.',
+      'State of the export.',
     ),
   },
 );
@@ -38,7 +36,7 @@ export type SuperclusterExport = Infer<typeof superclusterExport>;
 const stateOf = ({ status }: SuperclusterExport, wanted: string): string =>
   status?.conditions?.find(({ type }) => type === wanted)?.status ?? '';
 
-// Its plural is also that of multicluster.x-k8s.io, so its short name must differ from that kind's.
+// ServiceExport of multicluster.x-k8s.io has the same plural, so the short names must differ.
 export const superclusterExportKind = defineKind<SuperclusterExport>({
   group: 'multicluster.k8s.io',
   version: 'v1alpha1',
@@ -54,8 +52,8 @@ export const superclusterExportKind = defineKind<SuperclusterExport>({
   unconditionalUpdate: false,
   columns: [
     nameColumn,
-    column('Initialized', 'Whether the export was taken up.', (object) => stateOf(object, 'Initialized')),
-    column('Exported', 'Whether all clusters have it.', (object) => stateOf(object, 'Exported')),
+    column('Initialized', 'Whether the export was accepted.', (object) => stateOf(object, 'Initialized')),
+    column('Exported', 'Whether all clusters have imported it.', (object) => stateOf(object, 'Exported')),
     customAgeColumn,
   ],
   prepareForCreate: ({ status: _status, ...rest }) => rest,

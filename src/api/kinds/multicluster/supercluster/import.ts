@@ -1,4 +1,4 @@
-// ImportedService as KEP-1645 first proposed it (MCS-100 to MCS-106): everything is in the spec, there is no status.
+// ImportedService of the first proposal of KEP-1645 (MCS-100 to MCS-106): it has only a spec.
 import { protocolOf } from '../../core/service/facts.ts';
 import { column, customAgeColumn, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
@@ -13,29 +13,28 @@ import { ipFamily, protocol, sessionAffinityConfig } from '../../core/service/sc
 const group = 'io.k8s.multicluster.v1alpha1';
 
 const importedPort = struct(`${group}.ServicePort`, 'One port of an imported service.', {
-  name: pointer(1, string, 'Name of the port; needed when there are several.'),
-  protocol: pointer(2, protocol, 'TCP, UDP or SCTP; TCP when left out.'),
-  appProtocol: pointer(3, string, 'The protocol that applications speak.'),
+  name: pointer(1, string, 'Name of the port; required if there are several.'),
+  protocol: pointer(2, protocol, 'TCP, UDP or SCTP; TCP if unset.'),
+  appProtocol: pointer(3, string, 'The application protocol.'),
   port: always(4, int32, 'The port.', { required: true }),
 });
 
-const clusterSpec = struct(`${group}.ClusterSpec`, 'How the endpoints of one cluster are to be used.', {
-  cluster: always(1, string, 'The cluster, by a name that is unique in the supercluster.', { required: true }),
-  topologyKeys: pointer(2, list(string), 'Node labels by which near endpoints are preferred, in order.'),
-  publishNotReadyAddresses: pointer(3, boolean, 'Whether endpoints that are not ready are published.'),
+const clusterSpec = struct(`${group}.ClusterSpec`, 'Settings for the endpoints of one cluster.', {
+  cluster: always(1, string, 'The cluster ID, unique in the supercluster.', { required: true }),
+  topologyKeys: pointer(2, list(string), 'Node labels for topology-aware routing, in order of preference.'),
+  publishNotReadyAddresses: pointer(3, boolean, 'Whether to publish endpoints that are not ready.'),
   sessionAffinity: pointer(4, oneOf('None', 'ClientIP'), 'Whether connections of one client go to one endpoint.'),
   sessionAffinityConfig: pointer(5, sessionAffinityConfig, 'Settings of session affinity.'),
 });
 
-/** A service of the supercluster, as it is used in one cluster. */
 const importedService = objectSchema(
   `${group}.ImportedService`,
-  'A service that clusters of the supercluster export, as it is used in this one. Written by its controller.',
+  'A service that clusters of the supercluster export, as imported into this cluster. Written by its controller.',
   {
     spec: pointer(
       2,
-      struct(`${group}.ImportedServiceSpec`, 'How an imported service is reached.', {
-        ports: pointer(1, list(importedPort), 'The ports of all exports together.', { required: true }),
+      struct(`${group}.ImportedServiceSpec`, 'The addresses and ports of an imported service.', {
+        ports: pointer(1, list(importedPort), 'The ports of all exports.', { required: true }),
         clusters: pointer(
           2,
           listMap(clusterSpec, ['cluster'], { mergeKey: 'cluster' }),
@@ -45,7 +44,7 @@ const importedService = objectSchema(
         ipFamily: pointer(3, ipFamily, 'The family of all its addresses.', { required: true }),
         ip: pointer(4, string, 'Its address in this cluster; none for a headless service.'),
       }),
-      'How the service is reached.',
+      'The addresses and ports of the service.',
     ),
   },
 );

@@ -26,18 +26,18 @@ const rows: readonly { name: string; spec: object; metadata?: ObjectMeta; want: 
   { name: 'a rule', spec: { rules: [rule({})] }, want: [] },
   { name: 'a default backend', spec: { defaultBackend: backend }, want: [] },
   {
-    name: 'nothing',
+    name: 'neither rules nor a default backend',
     spec: {},
     want: ['spec: Invalid value: null: either `defaultBackend` or `rules` must be specified'],
   },
   {
-    name: 'an address for a host',
+    name: 'an address as a host',
     spec: { rules: [rule({}, '192.0.2.1')] },
     want: ['spec.rules[0].host: Invalid value: "192.0.2.1": must be a DNS name, not an IP address'],
   },
   { name: 'a wildcard host', spec: { rules: [rule({}, '*.example.org')] }, want: [] },
   {
-    name: 'bad hosts',
+    name: 'invalid hosts',
     spec: { rules: [rule({}, 'a.*.org'), rule({}, 'A')] },
     want: [
       'spec.rules[0].host: Invalid value: "a.*.org": a wildcard DNS-1123 subdomain must start with',
@@ -50,7 +50,7 @@ const rows: readonly { name: string; spec: object; metadata?: ObjectMeta; want: 
     want: ['spec.rules[0].http.paths: Required value'],
   },
   {
-    name: 'no path type, whose path is not looked at',
+    name: 'no path type, whose path is not validated',
     spec: { rules: [{ http: { paths: [{ path: 'x', backend: {} }] } }] },
     want: [`${at}.pathType: Required value: pathType must be specified`],
   },
@@ -65,7 +65,7 @@ const rows: readonly { name: string; spec: object; metadata?: ObjectMeta; want: 
     want: [`${at}.path: Invalid value: "": must be an absolute path`],
   },
   {
-    name: 'a path with everything wrong',
+    name: 'a path that violates every rule',
     spec: { rules: [rule({ pathType: 'Exact', path: 'a//b/./c/../%2f%2F/..' })] },
     want: [
       'must be an absolute path',
@@ -78,7 +78,7 @@ const rows: readonly { name: string; spec: object; metadata?: ObjectMeta; want: 
     ].map((detail) => `${at}.path: Invalid value: "a//b/./c/../%2f%2F/..": ${detail}`),
   },
   {
-    name: 'paths of an implementation',
+    name: 'paths with type ImplementationSpecific',
     spec: {
       rules: [
         rule({ pathType: 'ImplementationSpecific', path: '' }),
@@ -88,7 +88,7 @@ const rows: readonly { name: string; spec: object; metadata?: ObjectMeta; want: 
     want: ['spec.rules[1].http.paths[0].path: Invalid value: "x//": must be an absolute path'],
   },
   {
-    name: 'two backends in one',
+    name: 'a Service and a resource as backend',
     spec: to({ ...backend, resource: { kind: 'Bucket', name: 'a' } }),
     want: [`${at}.backend: Invalid value: "": cannot set both resource and service backends`],
   },
@@ -111,7 +111,7 @@ const rows: readonly { name: string; spec: object; metadata?: ObjectMeta; want: 
     want: [`${at}.backend: Invalid value: "": cannot set both port name & port number`],
   },
   {
-    name: 'bad ports',
+    name: 'invalid ports',
     spec: {
       defaultBackend: { service: { name: 'web', port: { name: '1' } } },
       ...to({ service: { name: 'web', port: { number: 70_000 } } }),
@@ -122,7 +122,7 @@ const rows: readonly { name: string; spec: object; metadata?: ObjectMeta; want: 
     ],
   },
   {
-    name: 'a bad resource',
+    name: 'an invalid resource',
     spec: to({ resource: { apiGroup: 'X', kind: '', name: 'a/b' } }),
     want: [
       `${at}.backend.resource.apiGroup: Invalid value: "X": a lowercase RFC 1123 subdomain`,
@@ -131,7 +131,7 @@ const rows: readonly { name: string; spec: object; metadata?: ObjectMeta; want: 
     ],
   },
   {
-    name: 'bad certificates and class',
+    name: 'invalid certificates and class',
     spec: { defaultBackend: backend, tls: [{ hosts: ['*', 'ok.org'], secretName: 'S' }, {}], ingressClassName: 'C' },
     want: [
       'spec.tls[0].hosts[0]: Invalid value: "*": a wildcard DNS-1123 subdomain',
@@ -140,7 +140,7 @@ const rows: readonly { name: string; spec: object; metadata?: ObjectMeta; want: 
     ],
   },
   {
-    name: 'a class that the annotation contradicts',
+    name: 'a class that differs from the annotation',
     spec: { defaultBackend: backend, ingressClassName: 'a' },
     metadata: { annotations: { 'kubernetes.io/ingress.class': 'b' } },
     want: [
@@ -161,11 +161,11 @@ const service = (name: string): object => ({ service: { name, port: { number: 80
 const byRule = (name: string): object => to(service(name));
 const byDefault = (name: string): object => ({ defaultBackend: service(name) });
 const names: readonly { name: string; on: boolean; old?: object; next: object; ok: boolean }[] = [
-  { name: 'NAME-4 create with the gate on', on: true, next: byRule('1web'), ok: true },
-  { name: 'NAME-4 update with the gate on', on: true, old: byRule('web'), next: byRule('1web'), ok: true },
+  { name: 'NAME-4 create with the gate enabled', on: true, next: byRule('1web'), ok: true },
+  { name: 'NAME-4 update with the gate enabled', on: true, old: byRule('web'), next: byRule('1web'), ok: true },
   { name: 'NAME-4 never a name with dots', on: true, next: byRule('a.b'), ok: false },
-  { name: 'NAME-5 create with the gate off', on: false, next: byRule('1web'), ok: false },
-  { name: 'NAME-5 create a default with the gate off', on: false, next: byDefault('1web'), ok: false },
+  { name: 'NAME-5 create with the gate disabled', on: false, next: byRule('1web'), ok: false },
+  { name: 'NAME-5 create a default with the gate disabled', on: false, next: byDefault('1web'), ok: false },
   { name: 'NAME-5 a name that is stored', on: false, old: byRule('1web'), next: byRule('1web'), ok: true },
   { name: 'NAME-5 a default that is stored', on: false, old: byDefault('1web'), next: byDefault('1web'), ok: true },
   { name: 'NAME-5 a name that becomes relaxed', on: false, old: byRule('web'), next: byRule('1web'), ok: false },
@@ -181,7 +181,7 @@ for (const { name, on, old, next, ok } of names) {
   });
 }
 
-test('what is stored and wrong does not refuse another change', () => {
+test('invalid stored values do not block other changes', () => {
   const tls = ingress({ defaultBackend: backend, tls: [{ secretName: 'S' }] });
   const wildcard = ingress({ rules: [rule({ path: 'x' }, '*.example.org')] });
   for (const old of [tls, wildcard]) assert.deepEqual(kind.validateUpdate(old, old, contextWith()), []);

@@ -13,7 +13,7 @@ function warnings({ metadata, spec }: Ingress, old: Ingress | undefined): string
   return [`annotation "${classAnnotation}" is deprecated, please use 'spec.ingressClassName' instead`];
 }
 
-/** The hosts of an Ingress, three at most; `*` when it serves all. */
+/** The first three hosts of an Ingress; `*` for all hosts. */
 function hostsText({ spec: { rules = [] } }: Ingress): string {
   return rules.length === 0
     ? '*'
@@ -47,9 +47,9 @@ export const ingressKind: Kind<Ingress> = defineKind<Ingress>({
     column<Ingress>('Class', 'The class that serves this Ingress.', ({ metadata, spec }) => {
       return spec.ingressClassName ?? metadata.annotations?.[classAnnotation] ?? '<none>';
     }),
-    column<Ingress>('Hosts', 'The hosts it serves.', hostsText),
-    column<Ingress>('Address', 'Where it is reached.', addressText),
-    column<Ingress>('Ports', 'The ports it serves.', ({ spec }) => (spec.tls?.length ? '80, 443' : '80')),
+    column<Ingress>('Hosts', 'The hosts of the rules.', hostsText),
+    column<Ingress>('Address', 'The addresses of the load balancer.', addressText),
+    column<Ingress>('Ports', 'The ports.', ({ spec }) => (spec.tls?.length ? '80, 443' : '80')),
     ageColumn,
   ],
   prepareForCreate: (object) => ({ ...object, status: { loadBalancer: {} } }),

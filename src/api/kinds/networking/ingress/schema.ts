@@ -13,14 +13,14 @@ const serviceBackendPort = atomic(
 );
 
 const typedReference = atomic(
-  struct('io.k8s.api.core.v1.TypedLocalObjectReference', 'Names an object in the same namespace.', {
-    apiGroup: pointer(1, string, 'Group of the object; the core group when left out.'),
+  struct('io.k8s.api.core.v1.TypedLocalObjectReference', 'Identifies an object in the same namespace.', {
+    apiGroup: pointer(1, string, 'Group of the object; the core group if unset.'),
     kind: always(2, string, 'Kind of the object.', { required: true }),
     name: always(3, string, 'Name of the object.', { required: true }),
   }),
 );
 
-const ingressBackend = struct(`${networking}.IngressBackend`, 'Where requests go: a Service or another resource.', {
+const ingressBackend = struct(`${networking}.IngressBackend`, 'A backend: a Service or another resource.', {
   resource: pointer(3, typedReference, 'An object in the namespace of the Ingress. Excludes service.'),
   service: pointer(
     4,
@@ -32,19 +32,19 @@ const ingressBackend = struct(`${networking}.IngressBackend`, 'Where requests go
   ),
 });
 
-const httpIngressPath = struct(`${networking}.HTTPIngressPath`, 'Sends requests for a path to a backend.', {
+const httpIngressPath = struct(`${networking}.HTTPIngressPath`, 'Routes requests for a path to a backend.', {
   path: optional(1, string, 'The path; starts with a slash.'),
-  backend: always(2, ingressBackend, 'Where matching requests go.', { required: true }),
+  backend: always(2, ingressBackend, 'The backend of matching requests.', { required: true }),
   pathType: pointer(
     3,
     oneOf('Exact', 'Prefix', 'ImplementationSpecific'),
-    'How the path is matched: as a whole, by its elements from the start, or as the controller likes.',
+    'How the path is matched: exactly, by prefix of path elements, or as the controller implements it.',
     { required: true },
   ),
 });
 
-const ingressRule = struct(`${networking}.IngressRule`, 'Sends requests for a host to backends by path.', {
-  host: optional(1, string, 'The host name, exact or with one leading wildcard label; all hosts when left out.'),
+const ingressRule = struct(`${networking}.IngressRule`, 'Routes requests for a host to backends by path.', {
+  host: optional(1, string, 'The host name, exact or with one leading wildcard label; all hosts if unset.'),
   http: pointer(
     1,
     struct(`${networking}.HTTPIngressRuleValue`, 'Paths and their backends.', {
@@ -60,8 +60,8 @@ const ingressTls = struct(`${networking}.IngressTLS`, 'A certificate for hosts.'
   secretName: optional(2, string, 'The Secret with certificate and key.'),
 });
 
-const ingressSpec = struct(`${networking}.IngressSpec`, 'Which requests go to which backends.', {
-  defaultBackend: pointer(1, ingressBackend, 'Where requests go that no rule matches.'),
+const ingressSpec = struct(`${networking}.IngressSpec`, 'The routing rules.', {
+  defaultBackend: pointer(1, ingressBackend, 'The backend of requests that match no rule.'),
   tls: optional(2, list(ingressTls), 'Certificates by host.'),
   rules: optional(3, list(ingressRule), 'Rules by host.'),
   ingressClassName: pointer(4, string, 'The IngressClass, and so the controller, that serves this Ingress.'),
@@ -69,20 +69,20 @@ const ingressSpec = struct(`${networking}.IngressSpec`, 'Which requests go to wh
 
 const ingressLoadBalancerIngress = struct(
   `${networking}.IngressLoadBalancerIngress`,
-  'One point of entry of an Ingress.',
+  'One ingress point of an Ingress.',
   {
     ip: optional(1, string, 'The address of an IP based load balancer.'),
     hostname: optional(2, string, 'The name of a DNS based load balancer.'),
     ports: optional(
       4,
       list(
-        struct(`${networking}.IngressPortStatus`, 'What became of one port.', {
+        struct(`${networking}.IngressPortStatus`, 'State of one port.', {
           port: always(1, int32, 'The port.', { required: true }),
           protocol: always(2, protocol, 'The protocol of the port.', { required: true }),
           error: pointer(3, string, 'Why the port is not served.'),
         }),
       ),
-      'What became of each port.',
+      'State of each port.',
     ),
   },
 );
@@ -91,18 +91,18 @@ const ingressStatus = struct(`${networking}.IngressStatus`, 'The last known stat
   loadBalancer: always(
     1,
     struct(`${networking}.IngressLoadBalancerStatus`, 'The state of the load balancer.', {
-      ingress: optional(1, list(ingressLoadBalancerIngress), 'Where clients reach the Ingress.'),
+      ingress: optional(1, list(ingressLoadBalancerIngress), 'The addresses of the Ingress.'),
     }),
     'The state of the load balancer.',
   ),
 });
 
-/** Rules that let outside HTTP requests reach Services (networking.k8s.io/v1). */
+/** Ingress of networking.k8s.io/v1. */
 export const ingress = objectSchema(
   `${networking}.Ingress`,
-  'Rules by which HTTP requests from outside reach Services. Serving them is the task of an ingress controller.',
+  'Rules that route external HTTP requests to Services. An ingress controller implements them.',
   {
-    spec: always(2, ingressSpec, 'Which requests go to which backends.'),
+    spec: always(2, ingressSpec, 'The routing rules.'),
     status: always(3, ingressStatus, 'The last known state. Written by the controller.'),
   },
 );

@@ -1,48 +1,55 @@
+import type { FieldError } from '../../../field-errors.ts';
+import { invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
+import {
+  dns1035LabelErrors,
+  dnsLabelErrors,
+  dnsSubdomainErrors,
+  pathSegmentErrors,
+  portNameErrors,
+  portNumberErrors,
+  wildcardSubdomainErrors,
+} from '../../../names.ts';
+import type { IngressBackend, HttpIngressPath, Ingress, IngressRule, IngressTls } from './schema.ts';
 import { addressErrors } from '../../../address-errors.ts';
 import { parseAddress } from '../../../addresses.ts';
-import type { FieldError } from '../../../field-errors.ts';
-import { invalidValue, notSupported, required } from '../../../field-errors.ts';
 import type { WriteContext } from '../../../kind.ts';
-import { dnsSubdomainErrors, wildcardSubdomainErrors } from '../../../names.ts';
-import type { HttpIngressPath, Ingress, IngressRule, IngressTls } from './schema.ts';
-import { invalidAll, isRelaxedOnly, validateBackend } from './validate-backend.ts';
 
-/** What an object may get wrong, because the stored one has it wrong already or a gate allows it. */
+/** Rules that are relaxed by a gate, or because the stored object already violates them. */
 interface Allowances {
   readonly relaxedServiceNames: boolean;
-  readonly badSecretNames: boolean;
-  readonly badWildcardRules: boolean;
+  readonly invalidSecretNames: boolean;
+  readonly invalidWildcardRules: boolean;
 }
 
-/** The annotation that named the class before the field existed. */
+/** The annotation with the class, from before the field existed. */
 export const classAnnotation = 'kubernetes.io/ingress.class';
 
-/** Everything wrong with a new Ingress. */
+/** Validation errors of a new Ingress. */
 export function validateCreate(ingress: Ingress, { gates }: WriteContext): FieldError[] {
   const errors = validateSpec(ingress, {
     relaxedServiceNames: gates.enabled('RelaxedServiceNameValidation'),
-    badSecretNames: false,
-    badWildcardRules: false,
+    invalidSecretNames: false,
+    invalidWildcardRules: false,
   });
   const annotation = ingress.metadata.annotations?.[classAnnotation];
   const { ingressClassName } = ingress.spec;
   if (annotation === undefined || ingressClassName === undefined || annotation === ingressClassName) return errors;
   const detail = 'must match `ingressClassName` when both are specified';
-  // Kubernetes leaves out `metadata.` in this path.
+  // Kubernetes omits `metadata.` in this path.
   return [...errors, invalidValue(`annotations.${classAnnotation}`, annotation, detail)];
 }
 
-/** Everything wrong with a changed Ingress; what `old` has wrong already is no reason to refuse another change. */
+/** Validation errors of a changed Ingress; rules that `old` already violates are relaxed. */
 export function validateUpdate(ingress: Ingress, old: Ingress, { gates }: WriteContext): FieldError[] {
   return validateSpec(ingress, {
     relaxedServiceNames: gates.enabled('RelaxedServiceNameValidation') || usesRelaxedName(old),
-    badSecretNames: old.spec.tls?.some(({ secretName = '' }) => secretErrors(secretName).length > 0) ?? false,
-    badWildcardRules:
+    invalidSecretNames: old.spec.tls?.some(({ secretName = '' }) => secretErrors(secretName).length > 0) ?? false,
+    invalidWildcardRules:
       old.spec.rules?.some((rule) => rule.host?.includes('*') && validateHttp('', rule, false).length > 0) ?? false,
   });
 }
 
-/** KEP-5311 with the gate off: one relaxed name that is stored, the default backend's included, allows all. */
+/** KEP-5311 with the gate disabled: any stored relaxed name, also of the default backend, allows others. */
 function usesRelaxedName({ spec: { defaultBackend, rules = [] } }: Ingress): boolean {
   const backends = rules.flatMap(({ http }) => (http?.paths ?? []).map(({ backend }) => backend));
   const names = [defaultBackend, ...backends].map((backend) => backend?.service?.name);
@@ -75,7 +82,7 @@ function validateRule(path: string, rule: IngressRule, allowed: Allowances): Fie
       ? [invalidValue(`${path}.host`, host, 'must be a DNS name, not an IP address')]
       : []),
     ...(host === '' ? [] : validateHost(`${path}.host`, host)),
-    ...(isWildcard && allowed.badWildcardRules ? [] : validateHttp(path, rule, allowed.relaxedServiceNames)),
+    ...(isWildcard && allowed.invalidWildcardRules ? [] : validateHttp(path, rule, allowed.relaxedServiceNames)),
   ];
 }
 
@@ -96,15 +103,15 @@ const badEnds: readonly string[] = ['/..', '/.'];
 function validatePath(at: string, { path = '', pathType, backend }: HttpIngressPath, relaxed: boolean): FieldError[] {
   if (pathType === undefined) return [required(`${at}.pathType`, 'pathType must be specified')];
   const errors: FieldError[] = [];
-  const refuse = (detail: string): unknown => errors.push(invalidValue(`${at}.path`, path, detail));
+  const reject = (detail: string): unknown => errors.push(invalidValue(`${at}.path`, path, detail));
   if (!pathTypes.includes(pathType)) {
     errors.push(notSupported(`${at}.pathType`, pathType, pathTypes));
   } else if (pathType === 'ImplementationSpecific') {
-    if (path !== '' && !path.startsWith('/')) refuse('must be an absolute path');
+    if (path !== '' && !path.startsWith('/')) reject('must be an absolute path');
   } else {
-    if (!path.startsWith('/')) refuse('must be an absolute path');
-    for (const part of badParts) if (path.includes(part)) refuse(`must not contain '${part}'`);
-    for (const end of badEnds) if (path.endsWith(end)) refuse(`cannot end with '${end}'`);
+    if (!path.startsWith('/')) reject('must be an absolute path');
+    for (const part of badParts) if (path.includes(part)) reject(`must not contain '${part}'`);
+    for (const end of badEnds) if (path.endsWith(end)) reject(`cannot end with '${end}'`);
   }
   return [...errors, ...validateBackend(`${at}.backend`, backend, relaxed)];
 }
@@ -114,11 +121,11 @@ const secretErrors = (name: string): readonly string[] => (name === '' ? [] : dn
 function validateTls(path: string, { hosts = [], secretName = '' }: IngressTls, allowed: Allowances): FieldError[] {
   return [
     ...hosts.flatMap((host, index) => validateHost(`${path}.hosts[${index}]`, host)),
-    ...(allowed.badSecretNames ? [] : invalidAll(`${path}.secretName`, secretName, secretErrors(secretName))),
+    ...(allowed.invalidSecretNames ? [] : invalidAll(`${path}.secretName`, secretName, secretErrors(secretName))),
   ];
 }
 
-/** Everything wrong with a changed status. */
+/** Validation errors of a changed status. */
 export function validateStatus(ingress: Ingress, old: Ingress, { gates }: WriteContext): FieldError[] {
   const strict = gates.enabled('StrictIPCIDRValidation');
   const accepted = new Set(old.status.loadBalancer.ingress?.map(({ ip }) => ip));
@@ -133,3 +140,45 @@ export function validateStatus(ingress: Ingress, old: Ingress, { gates }: WriteC
     ];
   });
 }
+
+/** Validation errors of a backend; `relaxed` allows Service names that start with a digit (KEP-5311). */
+function validateBackend(path: string, { service, resource }: IngressBackend, relaxed: boolean): FieldError[] {
+  if (service !== undefined && resource !== undefined) {
+    return [invalidValue(path, '', 'cannot set both resource and service backends')];
+  }
+  if (resource !== undefined) return validateResource(`${path}.resource`, resource);
+  if (service === undefined) return [invalidValue(path, '', 'resource or service backend is required')];
+  const nameErrors = relaxed ? dnsLabelErrors : dns1035LabelErrors;
+  return [
+    ...(service.name === ''
+      ? [required(`${path}.service.name`)]
+      : invalidAll(`${path}.service.name`, service.name, nameErrors(service.name))),
+    ...validatePort(path, service.port ?? {}),
+  ];
+}
+
+/** Whether a Service name is valid only with RelaxedServiceNameValidation. */
+const isRelaxedOnly = (name: string): boolean =>
+  dnsLabelErrors(name).length === 0 && dns1035LabelErrors(name).length > 0;
+
+type ServicePort = NonNullable<NonNullable<IngressBackend['service']>['port']>;
+
+function validatePort(path: string, { name = '', number = 0 }: ServicePort): FieldError[] {
+  if (name !== '' && number !== 0) return [invalidValue(path, '', 'cannot set both port name & port number')];
+  if (name !== '') return invalidAll(`${path}.service.port.name`, name, portNameErrors(name));
+  if (number !== 0) return invalidAll(`${path}.service.port.number`, number, portNumberErrors(number));
+  return [required(path, 'port name or number is required')];
+}
+
+function validateResource(path: string, resource: NonNullable<IngressBackend['resource']>): FieldError[] {
+  const { apiGroup, kind, name } = resource;
+  return [
+    ...(apiGroup === undefined ? [] : invalidAll(`${path}.apiGroup`, apiGroup, dnsSubdomainErrors(apiGroup))),
+    ...validateSegment(`${path}.kind`, kind),
+    ...validateSegment(`${path}.name`, name),
+  ];
+}
+
+/** Validation errors of a required URL path segment. */
+export const validateSegment = (path: string, value: string): FieldError[] =>
+  value === '' ? [required(path)] : invalidAll(path, value, pathSegmentErrors(value));

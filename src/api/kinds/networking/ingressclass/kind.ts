@@ -1,17 +1,50 @@
+import { objectSchema } from '../../../metadata.ts';
+import type { Infer } from '../../../schema/infer.ts';
+import { always, optional, pointer, string, struct } from '../../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { forbiddenField, invalidValue, notSupported, required, tooLong } from '../../../field-errors.ts';
+import { forbiddenField, invalidAll, invalidValue, notSupported, required, tooLong } from '../../../field-errors.ts';
 import type { Kind } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
 import { dnsLabelErrors, dnsSubdomainErrors, domainPrefixedPathErrors, subdomainName } from '../../../names.ts';
-import { invalidAll, validateSegment } from '../ingress/validate-backend.ts';
-import type { IngressClass, IngressClassParameters } from './schema.ts';
-import { ingressClass } from './schema.ts';
+import { validateSegment } from '../ingress/validate.ts';
+
+const networking = 'io.k8s.api.networking.v1';
+
+const parametersReference = struct(
+  `${networking}.IngressClassParametersReference`,
+  'Identifies an object with settings of the controller.',
+  {
+    apiGroup: pointer(1, string, 'Group of the object; the core group if unset.'),
+    kind: always(2, string, 'Kind of the object.', { required: true }),
+    name: always(3, string, 'Name of the object.', { required: true }),
+    scope: pointer(4, string, 'Cluster (the default) or Namespace.'),
+    namespace: pointer(5, string, 'Namespace of the object; required with scope Namespace.'),
+  },
+);
+
+const ingressClassSpec = struct(`${networking}.IngressClassSpec`, 'The controller of a class.', {
+  controller: optional(1, string, 'The controller, a domain-prefixed path such as example.org/ingress.'),
+  parameters: pointer(2, parametersReference, 'Further settings of the controller.'),
+});
+
+/** A class of Ingresses that one controller serves (networking.k8s.io/v1). */
+const ingressClass = objectSchema(
+  `${networking}.IngressClass`,
+  'A class of Ingresses, implemented by one controller.',
+  {
+    spec: always(2, ingressClassSpec, 'The controller of the class.'),
+  },
+);
+
+export type IngressClass = Infer<typeof ingressClass>;
+export type IngressClassSpec = Infer<typeof ingressClassSpec>;
+export type IngressClassParameters = Infer<typeof parametersReference>;
 
 const maxControllerBytes = 250;
 const scopes: readonly string[] = ['Cluster', 'Namespace'];
 
-/** Parameters are cluster-scoped unless they say otherwise. */
+/** The default scope of parameters is Cluster. */
 function applyDefaults(object: IngressClass): IngressClass {
   const { parameters } = object.spec;
   if (parameters === undefined || parameters.scope !== undefined) return object;
@@ -79,8 +112,8 @@ export const ingressClassKind: Kind<IngressClass> = defineKind<IngressClass>({
   generation: 'spec',
   columns: [
     nameColumn,
-    column<IngressClass>('Controller', 'Who serves the class.', ({ spec }) => spec.controller ?? ''),
-    column<IngressClass>('Parameters', 'Where its settings are.', parametersText),
+    column<IngressClass>('Controller', 'The controller of the class.', ({ spec }) => spec.controller ?? ''),
+    column<IngressClass>('Parameters', 'The object with further settings.', parametersText),
     ageColumn,
   ],
   applyDefaults,

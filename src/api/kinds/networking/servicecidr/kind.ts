@@ -2,11 +2,10 @@ import { canonicalCidrErrors } from '../../../address-errors.ts';
 import { parseCidr } from '../../../addresses.ts';
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { invalidValue, required } from '../../../field-errors.ts';
+import { invalidAll, invalidValue, required } from '../../../field-errors.ts';
 import type { Kind } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
 import { subdomainName } from '../../../names.ts';
-import { invalidAll } from '../ingress/validate-backend.ts';
 import type { ServiceCidr } from './schema.ts';
 import { serviceCidr } from './schema.ts';
 
@@ -25,7 +24,7 @@ function validateCreate({ spec: { cidrs = [] } }: ServiceCidr): FieldError[] {
   ];
 }
 
-/** Ranges stay; a second one may be added. */
+/** Ranges are immutable; a second one can be added. */
 function validateUpdate(object: ServiceCidr, old: ServiceCidr): FieldError[] {
   const { cidrs = [] } = object.spec;
   const { cidrs: before = [] } = old.spec;

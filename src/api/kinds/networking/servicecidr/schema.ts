@@ -4,7 +4,7 @@ import { always, list, listMap, optional, string, struct } from '../../../schema
 
 const networking = 'io.k8s.api.networking.v1';
 
-/** A range from which cluster IPs are allocated (networking.k8s.io/v1). */
+/** ServiceCIDR of networking.k8s.io/v1. */
 export const serviceCidr = objectSchema(`${networking}.ServiceCIDR`, 'Ranges from which cluster IPs are allocated.', {
   spec: always(
     2,
@@ -19,7 +19,7 @@ export const serviceCidr = objectSchema(`${networking}.ServiceCIDR`, 'Ranges fro
       conditions: optional(
         1,
         listMap(condition, ['type'], { mergeKey: 'type' }),
-        'Ready tells whether addresses are allocated from the ranges.',
+        'Ready: whether addresses are allocated from the ranges.',
       ),
     }),
     'The last known state. Written by the system.',

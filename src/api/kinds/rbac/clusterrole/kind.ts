@@ -6,21 +6,19 @@ import { labelSelector, objectSchema } from '../../../metadata.ts';
 import { pathSegmentName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, list, optional, pointer, struct } from '../../../schema/schema.ts';
-import { labelSelectorErrors } from '../../apps/validate-selector.ts';
-import { rbacGroup, rbacSchemas } from '../group.ts';
-import { policyRule, rulesErrors } from '../policy-rule.ts';
+import { labelSelectorErrors } from '../../apps/selector.ts';
+import { policyRule, rulesErrors, rbacGroup, rbacSchemas } from '../policy-rule.ts';
 
-const aggregationRule = struct(`${rbacSchemas}.AggregationRule`, 'Which roles a role is made of.', {
-  clusterRoleSelectors: optional(1, list(labelSelector), 'The rules of every ClusterRole that one of these selects.'),
+const aggregationRule = struct(`${rbacSchemas}.AggregationRule`, 'Selects the roles that are aggregated.', {
+  clusterRoleSelectors: optional(1, list(labelSelector), 'Selectors of the ClusterRoles whose rules are included.'),
 });
 
-/** What may be done in the whole cluster, or in the namespaces where a RoleBinding gives it. */
 const clusterRole = objectSchema(
   `${rbacSchemas}.ClusterRole`,
-  'What may be done in the cluster, or in the namespaces where it is bound.',
+  'Rules that can be granted in the cluster or in namespaces.',
   {
-    rules: always(2, list(policyRule), 'What the role allows.'),
-    aggregationRule: pointer(3, aggregationRule, 'If set, the rules are those of the roles it selects.'),
+    rules: always(2, list(policyRule), 'The rules.'),
+    aggregationRule: pointer(3, aggregationRule, 'If set, the rules are those of the selected roles.'),
   },
 );
 

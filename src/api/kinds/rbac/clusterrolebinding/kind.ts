@@ -3,12 +3,11 @@ import { objectSchema } from '../../../metadata.ts';
 import { pathSegmentName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { bindingColumns, bindingDefaults, bindingErrors, bindingFields, roleChangeErrors } from '../binding.ts';
-import { rbacGroup, rbacSchemas } from '../group.ts';
+import { rbacGroup, rbacSchemas } from '../policy-rule.ts';
 
-/** Gives a ClusterRole to users in the whole cluster. */
 const clusterRoleBinding = objectSchema(
   `${rbacSchemas}.ClusterRoleBinding`,
-  'Gives a ClusterRole to users in the whole cluster.',
+  'Grants a ClusterRole to users in the whole cluster.',
   bindingFields,
 );
 

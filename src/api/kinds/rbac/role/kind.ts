@@ -4,12 +4,10 @@ import { objectSchema } from '../../../metadata.ts';
 import { pathSegmentName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, list } from '../../../schema/schema.ts';
-import { rbacGroup, rbacSchemas } from '../group.ts';
-import { policyRule, rulesErrors } from '../policy-rule.ts';
+import { policyRule, rulesErrors, rbacGroup, rbacSchemas } from '../policy-rule.ts';
 
-/** What may be done in one namespace. */
-const role = objectSchema(`${rbacSchemas}.Role`, 'What may be done in one namespace, once it is bound.', {
-  rules: always(2, list(policyRule), 'What the role allows.'),
+const role = objectSchema(`${rbacSchemas}.Role`, 'Rules that can be granted in its namespace.', {
+  rules: always(2, list(policyRule), 'The rules.'),
 });
 
 export type Role = Infer<typeof role>;

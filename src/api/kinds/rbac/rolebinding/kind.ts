@@ -3,12 +3,11 @@ import { objectSchema } from '../../../metadata.ts';
 import { pathSegmentName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { bindingColumns, bindingDefaults, bindingErrors, bindingFields, roleChangeErrors } from '../binding.ts';
-import { rbacGroup, rbacSchemas } from '../group.ts';
+import { rbacGroup, rbacSchemas } from '../policy-rule.ts';
 
-/** Gives a role to users in one namespace. */
 const roleBinding = objectSchema(
   `${rbacSchemas}.RoleBinding`,
-  'Gives a Role of its namespace, or a ClusterRole within its namespace, to users.',
+  'Grants a Role or a ClusterRole to users in its namespace.',
   bindingFields,
 );
 

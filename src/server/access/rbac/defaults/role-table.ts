@@ -3,7 +3,7 @@
 import type { Subject } from '../../../../api/kinds/rbac/binding.ts';
 import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
 import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
-import { rbacGroup } from '../../../../api/kinds/rbac/group.ts';
+import { rbacGroup } from '../../../../api/kinds/rbac/policy-rule.ts';
 import type { PolicyRule } from '../../../../api/kinds/rbac/policy-rule.ts';
 import type { ApiObject } from '../../../../api/metadata.ts';
 

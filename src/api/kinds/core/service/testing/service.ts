@@ -4,7 +4,7 @@ import { gatesWith } from '../../../../gates.ts';
 import type { WriteContext } from '../../../../kind.ts';
 import type { ObjectMeta } from '../../../../metadata.ts';
 import { serviceKind } from '../kind.ts';
-import { normalizeClusterIPs } from '../linked.ts';
+import { normalizeClusterIPs } from '../normalize.ts';
 import type { Service, ServicePort, ServiceSpec } from '../schema.ts';
 
 export type Settings = Partial<Readonly<Record<GateName, boolean>>>;

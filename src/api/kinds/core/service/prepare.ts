@@ -1,10 +1,12 @@
-import { isExternallyAccessible } from './facts.ts';
-import { mayUseNodePorts, needsHealthCheck, sameList, usesClusterIP } from './linked.ts';
+import type { WriteContext } from '../../../kind.ts';
+import { hasSrvName, withoutSrvName } from '../../../srv-name.ts';
 import type { Service, ServicePort, ServiceSpec } from './schema.ts';
+import { isExternallyAccessible } from './facts.ts';
+import { mayUseNodePorts, needsHealthCheck, sameList, usesClusterIP } from './normalize.ts';
 
 /**
- * Clears what the old type needed and the new one does not, unless the client changed it in the same write: then
- * validation refuses it. What is not listed here stays, such as loadBalancerSourceRanges.
+ * Clears fields that only the old type uses, unless the client changed them in the same write: then validation rejects
+ * them. Other fields, such as loadBalancerSourceRanges, are kept.
  */
 export function wipeTypeDependentFields(service: Service, old: Service): Service {
   const spec: { -readonly [Key in keyof ServiceSpec]: ServiceSpec[Key] } = { ...service.spec };
@@ -38,7 +40,7 @@ export function wipeTypeDependentFields(service: Service, old: Service): Service
 
 const trafficPolicies = ['Cluster', 'Local'];
 
-/** An external name has no traffic to steer; Kubernetes never shows its policy. What is no policy, validation refuses. */
+/** Drops the internal traffic policy of ExternalName Services, as Kubernetes does. Invalid values are left to validation. */
 export function withoutUnusedPolicy(service: Service): Service {
   const { internalTrafficPolicy, ...spec } = service.spec;
   const isUnused = spec.type === 'ExternalName' && trafficPolicies.includes(internalTrafficPolicy ?? '');
@@ -56,4 +58,12 @@ const sameAddresses = (spec: ServiceSpec, before: ServiceSpec): boolean =>
 function addsNoNodePort({ ports = [] }: ServiceSpec, { ports: oldPorts = [] }: ServiceSpec): boolean {
   const had = new Set(oldPorts.map(({ nodePort }) => nodePort ?? 0));
   return ports.every(({ nodePort = 0 }) => nodePort === 0 || had.has(nodePort));
+}
+
+/** Drops fields whose gate is disabled and that the stored Service does not use. Reads never drop fields. */
+export function dropGatedFields(service: Service, old: Service | undefined, { gates }: WriteContext): Service {
+  const { ports } = service.spec;
+  if (ports === undefined || gates.enabled('SRVServiceName')) return service;
+  if (old?.spec.ports?.some(hasSrvName) || !ports.some(hasSrvName)) return service;
+  return { ...service, spec: { ...service.spec, ports: ports.map(withoutSrvName) } };
 }

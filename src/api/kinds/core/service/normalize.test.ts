@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { normalizeClusterIPs, patchAllocatedValues } from './linked.ts';
+import { normalizeClusterIPs, patchAllocatedValues } from './normalize.ts';
 import type { Service, ServiceSpec } from './schema.ts';
 
 const serviceWith = (spec: ServiceSpec): Service => ({
@@ -33,13 +33,13 @@ const normalized: readonly LinkedCase[] = [
     want: { clusterIPs: ['10.0.0.9'] },
   },
   {
-    name: 'create: fields that disagree are left to validation',
+    name: 'create: fields that differ are left to validation',
     given: { clusterIP: '10.0.0.9', clusterIPs: ['10.0.0.8'] },
     want: { clusterIP: '10.0.0.9', clusterIPs: ['10.0.0.8'] },
   },
   { name: 'update: nothing changed', old: stored, given: stored, want: stored },
   {
-    name: 'update: an omitted list is that of before',
+    name: 'update: an omitted list is copied from the stored object',
     old: dual,
     given: { clusterIP: '10.0.0.1' },
     want: { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1', 'fd00::1'] },
@@ -51,13 +51,13 @@ const normalized: readonly LinkedCase[] = [
     want: { ...dual, clusterIP: '10.0.0.9', clusterIPs: ['10.0.0.9'] },
   },
   {
-    name: 'update: both changed are left as they are',
+    name: 'update: changes of both fields are kept',
     old: stored,
     given: { clusterIP: '10.0.0.9', clusterIPs: ['10.0.0.8'] },
     want: { clusterIP: '10.0.0.9', clusterIPs: ['10.0.0.8'] },
   },
   {
-    name: 'update: a list that changed alone is left to validation',
+    name: 'update: a change of the list only is left to validation',
     old: stored,
     given: { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.8'] },
     want: { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.8'] },
@@ -81,7 +81,7 @@ const normalized: readonly LinkedCase[] = [
     want: { type: 'ExternalName', clusterIPs: ['10.0.0.8'] },
   },
   {
-    name: 'to ExternalName: a changed single field without the list does not slip through',
+    name: 'to ExternalName: a changed clusterIP without the list is left to validation',
     old: stored,
     given: { type: 'ExternalName', clusterIP: '10.0.0.9' },
     want: { type: 'ExternalName', clusterIP: '10.0.0.9', clusterIPs: ['10.0.0.9'] },
@@ -113,9 +113,9 @@ const balanced: ServiceSpec = {
 };
 
 const patched: readonly Required<LinkedCase>[] = [
-  { name: 'addresses left out come back', old: dual, given: { type: 'ClusterIP' }, want: dual },
+  { name: 'restores missing addresses', old: dual, given: { type: 'ClusterIP' }, want: dual },
   {
-    name: 'one address field left out comes back',
+    name: 'restores one missing address field',
     old: stored,
     given: { type: 'ClusterIP', clusterIP: '10.0.0.9' },
     want: { type: 'ClusterIP', clusterIP: '10.0.0.9', clusterIPs: ['10.0.0.1'] },
@@ -127,13 +127,13 @@ const patched: readonly Required<LinkedCase>[] = [
     want: { type: 'ExternalName' },
   },
   {
-    name: 'nothing comes from an ExternalName',
+    name: 'copies nothing from an ExternalName',
     old: { type: 'ExternalName' },
     given: { type: 'ClusterIP' },
     want: { type: 'ClusterIP' },
   },
   {
-    name: 'node ports come back by name, whatever else changed',
+    name: 'restores node ports by port name',
     old: nodePorts,
     given: {
       ...withoutPorts,
@@ -157,7 +157,7 @@ const patched: readonly Required<LinkedCase>[] = [
     want: { ...withoutPorts, ports: [{ name: 'web', port: 80 }] },
   },
   {
-    name: 'a node port that another port claims does not come back',
+    name: 'does not restore a node port that another port requests',
     old: nodePorts,
     given: {
       ...withoutPorts,
@@ -175,31 +175,31 @@ const patched: readonly Required<LinkedCase>[] = [
     },
   },
   {
-    name: 'from NodePort to LoadBalancer node ports come back',
+    name: 'restores node ports from NodePort to LoadBalancer',
     old: nodePorts,
     given: { ...withoutPorts, type: 'LoadBalancer', ports: [{ name: 'http', port: 80 }] },
     want: { ...withoutPorts, type: 'LoadBalancer', ports: [{ name: 'http', port: 80, nodePort: 30080 }] },
   },
   {
-    name: 'a load balancer without node ports does not get them back',
+    name: 'does not restore node ports of a load balancer without them',
     old: balanced,
     given: { type: 'LoadBalancer', allocateLoadBalancerNodePorts: false, ports: [{ port: 80 }] },
     want: { type: 'LoadBalancer', allocateLoadBalancerNodePorts: false, ports: [{ port: 80 }] },
   },
   {
-    name: 'a ClusterIP Service gets no node ports back',
+    name: 'does not restore node ports of a ClusterIP Service',
     old: nodePorts,
     given: { ...stored, ports: [{ name: 'http', port: 80 }] },
     want: { ...stored, ports: [{ name: 'http', port: 80 }] },
   },
   {
-    name: 'the health check port comes back',
+    name: 'restores the health check port',
     old: balanced,
     given: { type: 'LoadBalancer', externalTrafficPolicy: 'Local', ports: [{ port: 80 }] },
     want: balanced,
   },
   {
-    name: 'the health check port does not come back where none is needed',
+    name: 'does not restore a health check port that is not needed',
     old: balanced,
     given: { type: 'LoadBalancer', externalTrafficPolicy: 'Cluster', ports: [{ port: 80 }] },
     want: { type: 'LoadBalancer', externalTrafficPolicy: 'Cluster', ports: [{ port: 80, nodePort: 30080 }] },
@@ -207,7 +207,7 @@ const patched: readonly Required<LinkedCase>[] = [
 ];
 
 for (const { name, old, given, want } of patched) {
-  test(`on update ${name}`, () => {
+  test(`update: ${name}`, () => {
     assert.deepEqual(patchAllocatedValues(serviceWith(given), serviceWith(old)), serviceWith(want));
   });
 }

@@ -1,10 +1,10 @@
-// Fields of a Service that mean one thing twice, or that the server filled in: what a client left out or sent in only
-// one of two places is completed before anything is checked.
+// Completes Services before validation: fields that have two representations, and values that the server allocated
+// earlier.
 import type { Service, ServicePort, ServiceSpec } from './schema.ts';
 
 /**
- * Brings `clusterIPs` in step with `clusterIP`, the field that old clients know. The other way never happens: a client
- * that knows the list has to send both. `old` is the stored Service of an update.
+ * Sets `clusterIPs` from `clusterIP`, the only field that old clients write. It never sets `clusterIP` from the list:
+ * clients that write the list must write both. `old` is the stored Service of an update.
  */
 export function normalizeClusterIPs(service: Service, old?: Service): Service {
   const { clusterIP = '', clusterIPs = [] } = service.spec;
@@ -17,14 +17,14 @@ export function normalizeClusterIPs(service: Service, old?: Service): Service {
   }
   const listFollows = sameList(clusterIPs, oldIPs);
   if (clusterIP === '') return listFollows ? withClusterIPs(service, []) : service;
-  // Kubernetes lets an ExternalName Service keep an address that is sent without the list; here the list follows in
-  // that case as well, so that validation refuses it.
+  // Kubernetes accepts an ExternalName Service with an address and no list. Here the list is set in that case as well, so
+  // that validation rejects it.
   return listFollows || clusterIPs.length === 0 ? withClusterIPs(service, [clusterIP]) : service;
 }
 
 /**
- * Fills what the server once allocated and the client left out from the stored Service, so that sending the first
- * manifest again changes nothing. Node ports are found by the name of their port.
+ * Copies allocated values that are missing in the request from the stored Service, so that applying the original manifest
+ * again changes nothing. Node ports are matched by port name.
  */
 export function patchAllocatedValues(service: Service, old: Service): Service {
   const addresses = usesClusterIP(service) && usesClusterIP(old) ? missingAddresses(service.spec, old.spec) : {};
@@ -44,21 +44,21 @@ export function patchAllocatedValues(service: Service, old: Service): Service {
   };
 }
 
-/** Whether this Service has cluster IPs, or `None` in their place. */
+/** Whether the Service can have cluster IPs or `None`. */
 export const usesClusterIP = ({ spec }: Service): boolean => spec.type !== 'ExternalName';
 
-/** Whether ports of this Service may have node ports. */
+/** Whether ports of the Service can have node ports. */
 export const mayUseNodePorts = ({ spec }: Service): boolean => spec.type === 'NodePort' || spec.type === 'LoadBalancer';
 
-/** Whether ports of this Service that ask for no node port get one. */
+/** Whether node ports are allocated for ports that do not request one. */
 export const getsNodePorts = ({ spec }: Service): boolean =>
   spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && (spec.allocateLoadBalancerNodePorts ?? true));
 
-/** Whether a load balancer must learn from the nodes which of them have backends. */
+/** Whether the Service needs a health check node port. */
 export const needsHealthCheck = ({ spec }: Service): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 
-/** Whether two lists hold the same values in the same order. */
+/** Whether two lists are equal. */
 export const sameList = (left: readonly string[], right: readonly string[]): boolean =>
   left.length === right.length && left.every((value, index) => value === right[index]);
 
@@ -78,7 +78,7 @@ function portsWithOldNodePorts(service: Service, old: Service): readonly Service
   const { ports } = service.spec;
   if (ports === undefined || ports.every(({ nodePort = 0 }) => nodePort !== 0)) return ports;
   const claimed = new Set(ports.map(({ nodePort }) => nodePort));
-  // port name → node port; of two ports without a name the last one counts, as in Kubernetes
+  // Port name → node port. As in Kubernetes, the last of several unnamed ports is used.
   const byName = new Map(old.spec.ports?.map(({ name = '', nodePort = 0 }) => [name, nodePort]));
   return ports.map((port) => {
     const oldNodePort = byName.get(port.name ?? '') ?? 0;

@@ -1,16 +1,17 @@
-// References to other objects, and selections of their keys and fields, that Pods and others share.
-import { always, atomic, int32, optional, pointer, quantity, string, struct } from '../../../schema/schema.ts';
+// References to objects and to their keys and fields.
+import type { Infer } from '../../schema/infer.ts';
+import { atomic, optional, string, struct, always, int32, pointer, quantity } from '../../schema/schema.ts';
 
 const core = 'io.k8s.api.core.v1';
 
 export const localObjectReference = atomic(
-  struct(`${core}.LocalObjectReference`, 'Names an object in the same namespace.', {
+  struct(`${core}.LocalObjectReference`, 'Identifies an object in the same namespace.', {
     name: optional(1, string, 'Name of the object.', { default: '' }),
   }),
 );
 
 export const typedLocalObjectReference = atomic(
-  struct(`${core}.TypedLocalObjectReference`, 'Names an object of a given kind in the same namespace.', {
+  struct(`${core}.TypedLocalObjectReference`, 'Identifies an object of a given kind in the same namespace.', {
     apiGroup: pointer(1, string, 'Group of the kind; absent for the core group.'),
     kind: always(2, string, 'Kind of the object.', { required: true }),
     name: always(3, string, 'Name of the object.', { required: true }),
@@ -19,7 +20,7 @@ export const typedLocalObjectReference = atomic(
 
 export const typedObjectReference = struct(
   `${core}.TypedObjectReference`,
-  'Names an object of a given kind, possibly in another namespace.',
+  'Identifies an object of a given kind, possibly in another namespace.',
   {
     apiGroup: pointer(1, string, 'Group of the kind; absent for the core group.'),
     kind: always(2, string, 'Kind of the object.', { required: true }),
@@ -48,3 +49,17 @@ export const keyToPath = struct(`${core}.KeyToPath`, 'Places one key at a path i
   path: always(2, string, 'Where to place it, relative to the volume.', { required: true }),
   mode: pointer(3, int32, 'File mode bits, instead of the volume’s default.'),
 });
+
+/** A reference to any object, in endpoints and events. */
+export const objectReference = atomic(
+  struct('io.k8s.api.core.v1.ObjectReference', 'Identifies an object.', {
+    kind: optional(1, string, 'Kind of the object.'),
+    namespace: optional(2, string, 'Namespace of the object.'),
+    name: optional(3, string, 'Name of the object.'),
+    uid: optional(4, string, 'UID of the object.'),
+    apiVersion: optional(5, string, 'API version of the object.'),
+    resourceVersion: optional(6, string, 'Revision of the object.'),
+    fieldPath: optional(7, string, 'A part of the object, such as spec.containers{web}.'),
+  }),
+);
+export type ObjectReference = Infer<typeof objectReference>;

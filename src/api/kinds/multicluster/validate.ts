@@ -1,3 +1,5 @@
+import type { ApiObject } from '../../metadata.ts';
+import { lossAnnotation, lossPolicies } from './labels.ts';
 import type { FieldError } from '../../field-errors.ts';
 import { duplicate, notSupported, required } from '../../field-errors.ts';
 
@@ -8,7 +10,7 @@ interface GivenCondition {
   readonly lastTransitionTime?: string;
 }
 
-/** What is wrong with the conditions of a status; `isComplete`: the form that must give a reason and a time. */
+/** Validation errors of the conditions of a status; with `isComplete` reason and time are required. */
 export function conditionErrors(conditions: readonly GivenCondition[], isComplete: boolean): readonly FieldError[] {
   const types = new Set<string>();
   return conditions.flatMap(({ type, status, reason, lastTransitionTime }, index) => {
@@ -26,3 +28,22 @@ export function conditionErrors(conditions: readonly GivenCondition[], isComplet
 }
 
 const words = ['True', 'False', 'Unknown'];
+
+/** Namespaces that many users can write to (MCS-31). */
+const shared: readonly string[] = ['default', 'kube-system'];
+
+/** Warnings about an accepted export that is probably a mistake. */
+export function exportWarnings(object: ApiObject, old: ApiObject | undefined): readonly string[] {
+  const { namespace = '' } = object.metadata;
+  const isShared = old === undefined && shared.includes(namespace);
+  const wanted = object.metadata.annotations?.[lossAnnotation];
+  const isChanged = wanted !== undefined && wanted !== old?.metadata.annotations?.[lossAnnotation];
+  return [
+    ...(isShared
+      ? [`Services of namespace "${namespace}" should not be exported to other clusters; forbid it with RBAC`]
+      : []),
+    ...(isChanged && !lossPolicies.some((policy) => policy === wanted)
+      ? [`annotation ${lossAnnotation}: "${wanted}" has no effect: expected ${lossPolicies.join(', ')}`]
+      : []),
+  ];
+}
