@@ -9,11 +9,11 @@ import { Informers } from '../client/informers.ts';
 import type { LeaderElectionOptions } from '../client/leadership.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
 import { runElectedPart } from '../client/part.ts';
+import { Semaphore } from '../machine/semaphore.ts';
 import { deleteLeases, Renewer } from './lease/renewer.ts';
-import { Member } from './member/member.ts';
-import type { MemberOptions, PulseTimes } from './member/options.ts';
-import { defaultSourceLeaseMs, pulseOf } from './member/options.ts';
-import { ReadTurns } from './member/read-turns.ts';
+import { Member, readPermits } from './member/member.ts';
+import type { MemberOptions, ProbeTimes } from './member/options.ts';
+import { defaultSourceLeaseMs, probeTimesOf } from './member/options.ts';
 import { SharedEndpoints } from './member/shared-endpoints.ts';
 import type { SyncOptions } from './sync/sync.ts';
 import { Sync } from './sync/sync.ts';
@@ -35,7 +35,7 @@ export interface MulticlusterOptions extends Omit<SyncOptions, 'log' | 'metrics'
   readonly leaderElection?: LeaderElectionOptions | undefined;
   /** Where API servers ask what an export would do; undefined: nowhere. */
   readonly webhook?: WebhookOptions | undefined;
-  readonly pulse?: PulseTimes | undefined;
+  readonly probeTimes?: ProbeTimes | undefined;
   /** Limit of the objects that are cached of each member; default: `defaultMemberLimit`. */
   readonly memberLimit?: Usage | undefined;
 }
@@ -80,7 +80,7 @@ class MulticlusterController implements AsyncDisposable {
   readonly #sync: Sync;
   readonly #clock: Clock;
   readonly #endpoints = new SharedEndpoints();
-  readonly #readTurns = new ReadTurns();
+  readonly #readPermits = new Semaphore(readPermits);
   readonly #failure = Promise.withResolvers<never>();
   /** Rejects when the webhook cannot listen. */
   readonly failed = this.#failure.promise;
@@ -103,14 +103,14 @@ class MulticlusterController implements AsyncDisposable {
       ...options,
       log: context.log,
       metrics: context.metrics,
-      hasOtherWriters: () => this.#clock.elapsed() - this.#otherWriterSeenAt < 2 * this.#pulse.durationMs,
+      hasOtherWriters: () => this.#clock.elapsed() - this.#otherWriterSeenAt < 2 * this.#probeTimes.durationMs,
       onJoined: async (member, term) => this.#advisor?.introduce(member, term),
     });
     this.#advisor = options.webhook && this.#advise(options.webhook);
   }
 
-  get #pulse(): PulseTimes {
-    return this.#options.pulse ?? pulseOf(defaultSourceLeaseMs);
+  get #probeTimes(): ProbeTimes {
+    return this.#options.probeTimes ?? probeTimesOf(defaultSourceLeaseMs);
   }
 
   problems(): readonly string[] {
@@ -173,9 +173,9 @@ class MulticlusterController implements AsyncDisposable {
       client: connect(),
       listener: this.#sync.listenerFor(options.id),
       endpoints: this.#endpoints,
-      readTurns: this.#readTurns,
+      permits: this.#readPermits,
       limit: options.limit ?? this.#options.memberLimit,
-      pulse: this.#options.pulse,
+      probeTimes: this.#options.probeTimes,
       clock: this.#options.clock,
       onError: (what, error) => log.debug({ cluster: options.id, err: error }, `${what} failed, retrying`),
     });
@@ -200,7 +200,7 @@ class MulticlusterController implements AsyncDisposable {
   async lead(term: AbortSignal): Promise<void> {
     const { log } = this.#context;
     const renewer = new Renewer({
-      ...this.#pulse,
+      ...this.#probeTimes,
       members: () => this.#sync.participating,
       holder: this.#identity,
       clock: this.#clock,
@@ -237,9 +237,9 @@ class MulticlusterController implements AsyncDisposable {
 const versionOf = ({ id, version = id }: MemberEntry): string => version;
 
 /** Why a member is not ready. */
-function problemOf({ id, pulse, caches }: Member): string {
-  const why = pulse.error instanceof Error ? `: ${pulse.error.message}` : '';
-  if (pulse.state !== 'alive') return `cluster ${id} does not answer${why}`;
+function problemOf({ id, probe, caches }: Member): string {
+  const why = probe.error instanceof Error ? `: ${probe.error.message}` : '';
+  if (probe.state !== 'alive') return `cluster ${id} does not answer${why}`;
   if (caches.excess !== undefined)
     return `cluster ${id} is not read: ${caches.excess.message}; raise the limit if the cluster is this large`;
   if (!caches.serves('seed') && !caches.serves('current')) {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join as joinPath } from 'node:path';
 import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 
 import { loadAll } from 'js-yaml';
@@ -96,6 +97,7 @@ async function story(mode: string, stack: AsyncDisposableStack): Promise<readonl
   await until('west exports', () => isExported(west, 'web'));
   await have('web', { west: ['10.3.0.1'] });
   steps.push(await all('web'));
+  await delay(1000); // timestamps have seconds, and equal ones are ordered by id
   await east.service('web', ['10.1.0.1'], { sessionAffinity: 'ClientIP' });
   await east.export('web');
   await have('web', { east: ['10.1.0.1'], west: ['10.3.0.1'] });

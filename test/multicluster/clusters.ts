@@ -209,7 +209,7 @@ export async function startClusters(ids: readonly string[], stack: AsyncDisposab
 }
 
 /** Short times, so that tests need not wait for long. */
-export const quickPulse = { renewMs: 200, durationMs: 1000 };
+export const quickProbes = { renewMs: 200, durationMs: 1000 };
 
 /** The entry of a cluster with addresses of its own. */
 export const entryOf = (cluster: Cluster, index: number): MemberEntry => ({
@@ -222,7 +222,7 @@ export const entryOf = (cluster: Cluster, index: number): MemberEntry => ({
 export function reap(cluster: Cluster, stack: AsyncDisposableStack, options: ReaperOptions = {}): Registry {
   const metrics = new Registry();
   const context = { client: cluster.connect('reaper'), log: pino({ level: 'silent' }), metrics };
-  stack.use(startReaper(context, { pulse: quickPulse, resolutionMs: 50, ...options }));
+  stack.use(startReaper(context, { probeTimes: quickProbes, resolutionMs: 50, ...options }));
   return metrics;
 }
 
@@ -242,7 +242,7 @@ export function join(
   const metrics = new Registry();
   const part = startMulticluster(
     { client: home.connect(), log: pino({ level: process.env['LOG'] ?? 'silent' }), metrics },
-    { members: (change) => change(clusters.map(entryOf)), pulse: quickPulse, windowMs: 20, ...options },
+    { members: (change) => change(clusters.map(entryOf)), probeTimes: quickProbes, windowMs: 20, ...options },
   );
   stack.use(part);
   return { part, metrics };

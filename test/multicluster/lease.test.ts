@@ -13,7 +13,7 @@ import { systemClock } from '../../src/client/clock.ts';
 import type { ReaperOptions } from '../../src/multicluster/reaper/reaper.ts';
 import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
-import { join, quickPulse, reap, startClusters } from './clusters.ts';
+import { join, quickProbes, reap, startClusters } from './clusters.ts';
 
 /** Two clusters that both export `web`, and their reapers. */
 async function joined(stack: AsyncDisposableStack, options: ReaperOptions = {}) {
@@ -137,7 +137,7 @@ describe('leases', () => {
     });
     west.disconnect();
     await until('it is lost', async () => (await east.conditions('web', 'seed'))['Exported'] === 'False');
-    await delay(quickPulse.durationMs + 500);
+    await delay(quickProbes.durationMs + 500);
     assert.ok(await hasAll(east)(), 'kept');
     west.reconnect();
     await ask('Demote');

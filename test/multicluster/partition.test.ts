@@ -9,7 +9,7 @@ import type { Clock } from '../../src/client/clock.ts';
 import { systemClock } from '../../src/client/clock.ts';
 import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
-import { entryOf, join, quickPulse, reap, startClusters } from './clusters.ts';
+import { entryOf, join, quickProbes, reap, startClusters } from './clusters.ts';
 import { differences } from './differences.ts';
 
 const sourcesOf = async (cluster: Cluster, name = 'web'): Promise<string> =>
@@ -53,7 +53,7 @@ describe('a set in two halves', () => {
   test('MCS-84 MCS-86 each goes on with a controller of its own, and they come together as one', async () => {
     await using stack = new AsyncDisposableStack();
     // Long enough that no half loses itself while the machine is busy with others.
-    const pulse = { renewMs: 500, durationMs: 4000 };
+    const probeTimes = { renewMs: 500, durationMs: 4000 };
     let isWhole = true;
     const halves = [
       ['east', 'north'],
@@ -68,9 +68,9 @@ describe('a set in two halves', () => {
           ...entryOf(each, index),
           connect: () => each.connect('multicluster', line(each)),
         }));
-        join(all, stack, { members: (change) => change(entries), pulse });
+        join(all, stack, { members: (change) => change(entries), probeTimes });
       }
-      for (const cluster of all) reap(cluster, stack, { pulse });
+      for (const cluster of all) reap(cluster, stack, { probeTimes });
     });
     const [east, north, west, south] = clusters;
     assert.ok(east && north && west && south);
@@ -120,7 +120,7 @@ describe('a member that answers, but not as it should', () => {
         throw failure({ code, reason: 'Unknown', message: `${code}` });
       };
       west.breakConnections();
-      await delay(2 * quickPulse.renewMs);
+      await delay(2 * quickProbes.renewMs);
       await east.slice('web', ['10.1.0.2']);
       await until('the others go on', async () => (await east.addresses('web'))['east']?.[0] === '10.1.0.2');
       assert.deepEqual((await east.addresses('web'))['west'], ['10.2.0.1']);
@@ -137,16 +137,16 @@ describe('a member that answers, but not as it should', () => {
 
   test('a source that takes its time, but less than between two questions, keeps its endpoints, and the others their pace', async () => {
     await using stack = new AsyncDisposableStack();
-    const pulse = { renewMs: 1000, durationMs: 6000 };
+    const probeTimes = { renewMs: 1000, durationMs: 6000 };
     const clusters = await exporting(['east', 'west', 'slow'], stack, (all) => {
-      join(all, stack, { pulse });
-      for (const cluster of all) reap(cluster, stack, { pulse });
+      join(all, stack, { probeTimes });
+      for (const cluster of all) reap(cluster, stack, { probeTimes });
     });
     const [east, west, slow] = clusters;
     assert.ok(east && west && slow);
-    slow.fault = () => delay(pulse.renewMs / 3);
+    slow.fault = () => delay(probeTimes.renewMs / 3);
     slow.breakConnections();
-    const end = performance.now() + pulse.durationMs + pulse.renewMs;
+    const end = performance.now() + probeTimes.durationMs + probeTimes.renewMs;
     for (let last = 2; performance.now() < end; last++) {
       await east.slice('web', [`10.1.0.${last}`]);
       await until('the others follow', async () => (await west.addresses('web'))['east']?.[0] === `10.1.0.${last}`);
@@ -165,21 +165,21 @@ function isWatch(call: { readonly query?: Readonly<Record<string, unknown>> | un
 describe('a clock that is set back, and another that is ahead', () => {
   test('MCS-87 changes nothing: leases are renewed, nothing goes, and a source that is lost is noticed in time', async () => {
     await using stack = new AsyncDisposableStack();
-    const pulse = { renewMs: 500, durationMs: 4000 };
+    const probeTimes = { renewMs: 500, durationMs: 4000 };
     let offMs = 0;
     const wrong: Clock = { ...systemClock, now: () => systemClock.now() + offMs };
     const ahead: Clock = { ...systemClock, now: () => systemClock.now() + 86_400_000 };
     const clusters = await exporting(['east', 'west'], stack, (all) => {
-      join(all, stack, { clock: wrong, pulse });
+      join(all, stack, { clock: wrong, probeTimes });
       const [east, west] = all;
       assert.ok(east && west);
-      reap(east, stack, { clock: wrong, pulse });
-      reap(west, stack, { clock: ahead, pulse });
+      reap(east, stack, { clock: wrong, probeTimes });
+      reap(west, stack, { clock: ahead, probeTimes });
     });
     const [east, west] = clusters;
     assert.ok(east && west);
     offMs = -3_600_000;
-    for (const end = performance.now() + 1.5 * pulse.durationMs; performance.now() < end; await delay(50)) {
+    for (const end = performance.now() + 1.5 * probeTimes.durationMs; performance.now() < end; await delay(50)) {
       for (const cluster of clusters) assert.equal(await sourcesOf(cluster), 'east,west');
     }
     await isMerged(clusters);

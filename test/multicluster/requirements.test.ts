@@ -8,7 +8,7 @@ import { failure } from '../../src/api/errors.ts';
 import { namespaceKind } from '../../src/api/kinds/core/namespace/kind.ts';
 import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
-import { defaultSourceLeaseMs, pulseOf } from '../../src/multicluster/member/options.ts';
+import { defaultSourceLeaseMs, probeTimesOf } from '../../src/multicluster/member/options.ts';
 import { until } from '../../src/server/testing/until.ts';
 import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
 import { joined, reasonOf, web } from './pair.ts';
@@ -46,7 +46,7 @@ describe('exports', () => {
   test('MCS-21 the export stays until it is withdrawn everywhere, but for clusters that are away', async () => {
     await using stack = new AsyncDisposableStack();
     // Neither silence on a busy machine nor an export of the other shape is to let it go.
-    const { east, west } = await joined(stack, { pulse: pulseOf(defaultSourceLeaseMs) });
+    const { east, west } = await joined(stack, { probeTimes: probeTimesOf(defaultSourceLeaseMs) });
     await east.service('web', ['10.1.0.1']);
     await east.export('web', ['seed']);
     await until('it is imported', async () => (await reasonOf(east, 'Exported')) === 'Exported');

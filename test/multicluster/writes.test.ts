@@ -80,7 +80,7 @@ test('MCS-23 a cluster that does not take a service within a second is named', a
   assert.ok(east && west);
   let aheadMs = 0;
   const clock = { ...systemClock, elapsed: () => systemClock.elapsed() + aheadMs };
-  await join([east, west], stack, { clock, pulse: { renewMs: 200, durationMs: 60_000 } }).part.ready;
+  await join([east, west], stack, { clock, probeTimes: { renewMs: 200, durationMs: 60_000 } }).part.ready;
   aheadMs = 20_000; // a controller that has just begun waits for longer
   const { promise: end, resolve } = Promise.withResolvers<void>();
   west.fault = ({ method }) => (method === 'POST' ? end : undefined);

@@ -19,8 +19,8 @@ import { ManualClock, settled } from '../../src/client/testing/clocks.ts';
 import { Expectations } from '../../src/client/expectations.ts';
 import { renewed } from '../../src/multicluster/lease/lease.ts';
 import { withDeadline } from '../../src/multicluster/member/deadline.ts';
-import { pulseOf } from '../../src/multicluster/member/options.ts';
-import { Pulse } from '../../src/multicluster/member/pulse.ts';
+import { probeTimesOf } from '../../src/multicluster/member/options.ts';
+import { HealthProbe } from '../../src/multicluster/member/health-probe.ts';
 import { Unseen } from '../../src/multicluster/member/unseen.ts';
 import { managedBy } from '../../src/multicluster/project/marks.ts';
 import { startReaper } from '../../src/multicluster/reaper/reaper.ts';
@@ -139,17 +139,17 @@ const judges: Readonly<Record<string, (clock: ManualClock) => Promise<Judge>>> =
     );
   },
   async 'a controller that asks a member whether it is there'(clock) {
-    const pulse = new Pulse({
+    const probe = new HealthProbe({
       client: answersFirst(1, { metadata: { name: 'kube-system', uid: 'u' } }),
       clock,
-      ...pulseOf(40_000),
+      ...probeTimesOf(40_000),
       onChange: () => {},
     });
     const stop = new AbortController();
-    const run = pulse.run(stop.signal);
+    const run = probe.run(stop.signal);
     return running(
       40_000,
-      () => pulse.state === 'lost',
+      () => probe.state === 'lost',
       async () => {
         stop.abort();
         await run;

@@ -127,12 +127,12 @@ async function countOf(client: Client, kind: Kind): Promise<number | undefined> 
 
 /** The members and how they are. */
 export function list({ members }: Snapshot): Shown {
-  const rows = members.map(({ id, isReady, pulse, options }) => ({
+  const rows = members.map(({ id, isReady, probe, options }) => ({
     id,
-    uid: pulse.uid,
+    uid: probe.uid,
     state:
-      options.isLeaving === true ? 'leaving' : isReady ? 'ready' : pulse.state === 'alive' ? 'not readable' : 'away',
-    reason: isReady ? '' : messageOf(pulse.error ?? ''),
+      options.isLeaving === true ? 'leaving' : isReady ? 'ready' : probe.state === 'alive' ? 'not readable' : 'away',
+    reason: isReady ? '' : messageOf(probe.error ?? ''),
   }));
   return {
     value: rows,

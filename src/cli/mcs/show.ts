@@ -34,8 +34,8 @@ const keyOf = (key: Key): { readonly namespace: string; readonly name: string } 
 export const unreadLines = ({ members }: Snapshot): readonly string[] =>
   members.filter(({ isReady }) => !isReady).map(unreadLine);
 
-const unreadLine = ({ id, pulse }: Member): string =>
-  `cluster ${id} cannot be read: ${messageOf(pulse.error ?? 'it does not answer')}`;
+const unreadLine = ({ id, probe }: Member): string =>
+  `cluster ${id} cannot be read: ${messageOf(probe.error ?? 'it does not answer')}`;
 
 /** Who exports a service, what is made of it, and every conflict. */
 export function showExplanation(snapshot: Snapshot, key: Key): Shown {

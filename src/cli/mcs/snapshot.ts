@@ -56,8 +56,8 @@ export class Snapshot implements AsyncDisposable {
       merged: this.merged(key),
       member,
       unknown: ids(({ caches }) => !caches.isSynced),
-      lost: ids(({ pulse }) => pulse.state === 'lost'),
-      silent: ids(({ pulse }) => pulse.state === 'silent'),
+      lost: ids(({ probe }) => probe.state === 'lost'),
+      silent: ids(({ probe }) => probe.state === 'silent'),
     });
   }
 

@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import { dnsLabelErrors } from '../../api/names.ts';
 import { endpointRangesOf } from '../../multicluster/guard/policy.ts';
 import { Vips } from '../../multicluster/member/vips.ts';
-import type { PulseTimes } from '../../multicluster/member/options.ts';
-import { defaultMemberLimit, defaultSourceLeaseMs, pulseOf } from '../../multicluster/member/options.ts';
+import type { ProbeTimes } from '../../multicluster/member/options.ts';
+import { defaultMemberLimit, defaultSourceLeaseMs, probeTimesOf } from '../../multicluster/member/options.ts';
 import type { MemberEntry, MulticlusterOptions } from '../../multicluster/multicluster.ts';
 import { UsageError } from '../errors.ts';
 import { oneOf, readFlag } from '../options/flags.ts';
@@ -111,16 +111,16 @@ const load =
   };
 
 function readOptions(settings: Settings, targets?: readonly string[]): Omit<MulticlusterOptions, 'members'> {
-  const pulse = pulseOf(readFlag(settings, 'source-lease-duration', parseLease, defaultSourceLeaseMs));
+  const probeTimes = probeTimesOf(readFlag(settings, 'source-lease-duration', parseLease, defaultSourceLeaseMs));
   // Agents of different clusters may stand for election in one.
   const leaderElection = readElection(settings, [lease, ...(targets ?? [])].join('-'));
-  if (leaderElection !== undefined) checkTakeover(pulse, leaderElection);
+  if (leaderElection !== undefined) checkTakeover(probeTimes, leaderElection);
   return {
     seedPolicy: readFlag(settings, 'conflicts', oneOf(['Withdraw', 'OldestWins', 'Quarantine']), 'Withdraw'),
     deniedNamespaces: readFlag(settings, 'deny-export-namespaces', parseNamespaces, []),
     setName: readFlag(settings, 'set-name', nonEmpty, 'fairlead'),
     windowMs: readFlag(settings, 'window', parseGoDuration, 100),
-    pulse,
+    probeTimes,
     memberLimit: {
       objects: readFlag(settings, 'max-objects-per-member', parseCount, defaultMemberLimit.objects),
       bytes: readFlag(settings, 'max-bytes-per-member', parseCount, defaultMemberLimit.bytes),
@@ -131,7 +131,7 @@ function readOptions(settings: Settings, targets?: readonly string[]): Omit<Mult
 }
 
 /** Leases that ran out before another controller can renew them would cost all endpoints of other clusters. */
-function checkTakeover({ durationMs, renewMs }: PulseTimes, election: Election): void {
+function checkTakeover({ durationMs, renewMs }: ProbeTimes, election: Election): void {
   // They were last renewed up to one renewal before a controller crashed; another renewal is for what goes wrong.
   const leastMs = (longestTakeoverMs(election) * durationMs) / (durationMs - 2 * renewMs);
   if (durationMs >= leastMs) return;

@@ -1,4 +1,4 @@
-import { defaultSourceLeaseMs, pulseOf } from '../../multicluster/member/options.ts';
+import { defaultSourceLeaseMs, probeTimesOf } from '../../multicluster/member/options.ts';
 import type { ReaperOptions } from '../../multicluster/reaper/reaper.ts';
 import { UsageError } from '../errors.ts';
 import { oneOf, readFlag } from '../options/flags.ts';
@@ -52,7 +52,7 @@ function readOptions(settings: Settings): ReaperOptions {
   const freezeMs = readFlag(settings, 'freeze-for', parseGoDuration, 0);
   return {
     own: settings.get('cluster-id')?.at(-1),
-    pulse: pulseOf(durationMs),
+    probeTimes: probeTimesOf(durationMs),
     onControllerLoss: readFlag(settings, 'on-controller-loss', oneOf(['Remove', 'Freeze']), 'Remove'),
     ...(freezeMs > 0 ? { freezeMs } : {}),
   };

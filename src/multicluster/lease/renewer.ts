@@ -4,12 +4,12 @@ import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import { withDeadline } from '../member/deadline.ts';
-import type { PulseTimes } from '../member/options.ts';
+import type { ProbeTimes } from '../member/options.ts';
 import type { Member } from '../member/member.ts';
 import type { LeaseSource, RenewedLease } from './lease.ts';
 import { leaseName, leaseNamespace, leaseSelector, planLeases, renewed, sourceOfLease } from './lease.ts';
 
-export interface RenewerOptions extends PulseTimes {
+export interface RenewerOptions extends ProbeTimes {
   readonly members: () => readonly Member[];
   /** The identity of this controller. */
   readonly holder: string;
@@ -47,20 +47,20 @@ export class Renewer {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, renewMs, members } = this.#options;
     while (!signal.aborted) {
-      const sources = members().filter(({ pulse }) => pulse.state === 'alive');
+      const sources = members().filter(({ probe }) => probe.state === 'alive');
       const exported = new Map(sources.map((source) => [source, source.exportedNamespaces]));
       for (const importer of members()) {
         // A slow importer does not delay the leases of others.
         if (this.#running.has(importer.id)) continue;
         const used = sources.map((source): LeaseSource => ({
           id: source.id,
-          uid: source.pulse.uid,
-          confirmedAt: source.pulse.confirmedAt,
+          uid: source.probe.uid,
+          confirmedAt: source.probe.confirmedAt,
           usage: usageOf(exported.get(source), source, importer),
         }));
         this.#start(importer, used, signal);
       }
-      const isStarting = members().some(({ pulse }) => pulse.state === 'unknown');
+      const isStarting = members().some(({ probe }) => probe.state === 'unknown');
       const checkMs = renewMs / checksPerRenewal;
       await sleep(clock, isStarting ? Math.min(checkMs, startupCheckMs) : checkMs, signal);
     }
@@ -79,7 +79,7 @@ export class Renewer {
   async #renewIn(importer: Member, sources: readonly LeaseSource[], signal: AbortSignal): Promise<void> {
     const { clock, durationMs } = this.#options;
     const { isLeaving = false, isReadOnly = false } = importer.options;
-    if (importer.pulse.state !== 'alive' || isLeaving || isReadOnly) return;
+    if (importer.probe.state !== 'alive' || isLeaving || isReadOnly) return;
     const inTime = <T>(work: (deadline: AbortSignal) => Promise<T>): Promise<T> =>
       withDeadline({ signal, ms: durationMs, clock }, work);
     const leases = this.#leases.get(importer) ?? (await inTime((deadline) => existingLeases(importer, deadline)));

@@ -19,6 +19,7 @@ import { sleep, systemClock } from '../../client/clock.ts';
 import { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import { keyFor, nameFor } from '../../client/key.ts';
+import { Semaphore } from '../../machine/semaphore.ts';
 import { AcceptedSlices } from '../guard/addresses.ts';
 import type { MemberRanges } from '../guard/reserved-ranges.ts';
 import { lossPolicyOf } from '../loss.ts';
@@ -32,10 +33,9 @@ import { withDeadline } from './deadline.ts';
 import { followMember } from './events.ts';
 import type { MemberListener, UnseenWrites } from './events.ts';
 import { Notices } from './notices.ts';
-import type { MemberOptions, PulseTimes } from './options.ts';
-import { defaultMemberLimit, defaultSourceLeaseMs, pulseOf } from './options.ts';
-import { Pulse } from './pulse.ts';
-import { ReadTurns } from './read-turns.ts';
+import type { MemberOptions, ProbeTimes } from './options.ts';
+import { defaultMemberLimit, defaultSourceLeaseMs, probeTimesOf } from './options.ts';
+import { HealthProbe } from './health-probe.ts';
 import { SharedEndpoints } from './shared-endpoints.ts';
 import { Unseen } from './unseen.ts';
 
@@ -45,18 +45,21 @@ export interface MemberSetup extends MemberOptions {
   readonly listener: MemberListener;
   /** One for all members that are read together; default one of its own. */
   readonly endpoints?: SharedEndpoints | undefined;
-  /** Likewise. */
-  readonly readTurns?: ReadTurns | undefined;
+  /** Limits how many members are read at once; see `readPermits`. */
+  readonly permits?: Semaphore | undefined;
   readonly onError: (what: string, error: unknown) => void;
-  readonly pulse?: PulseTimes | undefined;
+  readonly probeTimes?: ProbeTimes | undefined;
   readonly clock?: Clock | undefined;
 }
 
 /** Who says what Events say. */
 const component = 'fairlead-multicluster';
 
-/** How long others wait for a member that is being read. */
-const longestTurnMs = 5000;
+/** Members read at once: a hundred would keep the process so busy that it renews no lease and handles no probe meanwhile. */
+export const readPermits = 24;
+
+/** A member that is slow to read releases its permit after this. */
+const longestPermitMs = 5000;
 
 /** What takes longer than this has failed, whatever became of it. */
 const answerMs = 15_000;
@@ -66,7 +69,7 @@ export class Member implements AsyncDisposable {
   readonly options: MemberOptions;
   readonly client: Client;
   readonly caches: MemberCaches;
-  readonly pulse: Pulse;
+  readonly probe: HealthProbe;
   /** What is known of the addresses in its slices, so that a change of one slice costs one. */
   readonly accepted = new AcceptedSlices();
   /** Likewise of the slices that are mirrored into it. */
@@ -81,23 +84,23 @@ export class Member implements AsyncDisposable {
     client,
     listener,
     endpoints = new SharedEndpoints(),
-    readTurns = new ReadTurns(),
+    permits = new Semaphore(readPermits),
     onError,
-    pulse = pulseOf(defaultSourceLeaseMs),
+    probeTimes = probeTimesOf(defaultSourceLeaseMs),
     clock = systemClock,
     ...options
   }: MemberSetup) {
     this.options = options;
     this.client = client;
     this.#clock = clock;
-    const heard = Promise.withResolvers<void>();
-    this.pulse = new Pulse({
-      ...pulse,
+    const firstAnswer = Promise.withResolvers<void>();
+    this.probe = new HealthProbe({
+      ...probeTimes,
       client,
       clock,
       onChange: (isBack) => {
         if (isBack) this.caches.reopen();
-        heard.resolve();
+        firstAnswer.resolve();
         listener.state();
       },
     });
@@ -122,21 +125,25 @@ export class Member implements AsyncDisposable {
     };
     followMember(this.caches, this.#unseen, listener, (key) => this.isExported(key));
     const { signal } = this.#stop;
-    this.#running = Promise.all([this.pulse.run(signal), this.#read(heard.promise, readTurns)]);
-    signal.addEventListener('abort', () => heard.resolve(), { once: true });
+    this.#running = Promise.all([this.probe.run(signal), this.#read(firstAnswer.promise, permits)]);
+    signal.addEventListener('abort', () => firstAnswer.resolve(), { once: true });
   }
 
-  /** Reads it after its first answer, when it is its turn. */
-  async #read(heard: Promise<void>, turns: ReadTurns): Promise<void> {
+  /** Fills the caches after the first answer to a probe. A member that is slow to read does not keep its permit for long. */
+  async #read(firstAnswer: Promise<void>, permits: Semaphore): Promise<void> {
     const { signal } = this.#stop;
-    await heard;
-    const done = await turns.take(signal);
-    const reading = this.caches.run(signal);
-    // One that is slow to be read keeps nobody from their turn for long.
+    await firstAnswer;
+    if (signal.aborted) return;
+    try {
+      await permits.acquire((cancel) => signal.addEventListener('abort', () => cancel(signal.reason), { once: true }));
+    } catch {
+      return; // stopped while it waited
+    }
+    const running = this.caches.run(signal);
     const isRead = this.caches.read(signal).catch(() => undefined);
-    await Promise.race([isRead, sleep(this.#clock, longestTurnMs, signal)]);
-    done();
-    await reading;
+    await Promise.race([isRead, sleep(this.#clock, longestPermitMs, signal)]);
+    permits.release();
+    await running;
   }
 
   get id(): string {
@@ -145,21 +152,21 @@ export class Member implements AsyncDisposable {
 
   /** It answers and all of it has been read: it can be written to. */
   get isReady(): boolean {
-    return this.pulse.state === 'alive' && this.caches.isSynced;
+    return this.probe.state === 'alive' && this.caches.isSynced;
   }
 
   /** It is known how it is: it is ready, or it does not answer. */
   get isSettled(): boolean {
-    return this.isReady || this.pulse.state === 'silent' || this.pulse.state === 'lost';
+    return this.isReady || this.probe.state === 'silent' || this.probe.state === 'lost';
   }
 
   facts(): MemberFacts {
-    const { caches, options, pulse } = this;
+    const { caches, options, probe } = this;
     return {
       id: options.id,
-      uid: pulse.uid,
+      uid: probe.uid,
       isSynced: caches.isSynced,
-      isConnected: pulse.state === 'alive',
+      isConnected: probe.state === 'alive',
       // A cluster that leaves is to hold nothing, wherever that is.
       namespaces: { has: (name) => options.isLeaving !== true && this.hasNamespace(name) },
       serves: { seed: caches.serves('seed'), current: caches.serves('current') },

@@ -19,9 +19,9 @@ import type { PartContext, RunningPart } from '../../client/part.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import { leaseName, leaseNamespace, leaseSelector, sourceOfLease } from '../lease/lease.ts';
 import { lossPolicyOf } from '../loss.ts';
-import type { PulseTimes } from '../member/options.ts';
-import { defaultSourceLeaseMs, pulseOf } from '../member/options.ts';
-import { Pulse } from '../member/pulse.ts';
+import type { ProbeTimes } from '../member/options.ts';
+import { defaultSourceLeaseMs, probeTimesOf } from '../member/options.ts';
+import { HealthProbe } from '../member/health-probe.ts';
 import { managedBy } from '../project/marks.ts';
 import type { LeaseObservations, ReaperPolicy, SourceLease, SourceStatus } from './evaluate.ts';
 import { evaluateSources, observe, restartTimers } from './evaluate.ts';
@@ -30,7 +30,7 @@ import { countStates, reaperMetrics } from './metrics.ts';
 
 export interface ReaperOptions extends ReaperPolicy {
   /** The lease duration of sources whose Lease has none, and the probe interval of the own API server. */
-  readonly pulse?: PulseTimes | undefined;
+  readonly probeTimes?: ProbeTimes | undefined;
   /** How often all sources are evaluated; default 1 s. */
   readonly resolutionMs?: number | undefined;
   readonly clock?: Clock | undefined;
@@ -80,8 +80,8 @@ const parallelDeletions = 8;
 class Reaper {
   readonly #setup: ReaperSetup;
   readonly #clock: Clock;
-  readonly #times: PulseTimes;
-  readonly #pulse: Pulse;
+  readonly #times: ProbeTimes;
+  readonly #probe: HealthProbe;
   readonly #slices: Informer<EndpointSlice, 'source'>;
   readonly #leases: Informer<Lease>;
   readonly #properties: OptionalInformer<ClusterProperty>;
@@ -96,8 +96,13 @@ class Reaper {
     const { client, clock, informers, options } = setup;
     this.#setup = setup;
     this.#clock = clock;
-    this.#times = options.pulse ?? pulseOf(defaultSourceLeaseMs);
-    this.#pulse = new Pulse({ ...this.#times, client, clock, onChange: (isBack) => isBack && this.#reconnected() });
+    this.#times = options.probeTimes ?? probeTimesOf(defaultSourceLeaseMs);
+    this.#probe = new HealthProbe({
+      ...this.#times,
+      client,
+      clock,
+      onChange: (isBack) => isBack && this.#reconnected(),
+    });
     this.#slices = informers.of<EndpointSlice, 'source'>(endpointSliceKind, {
       labelSelector: `${managedByLabel}=${managedBy}`,
       trim: withoutEndpoints,
@@ -108,13 +113,13 @@ class Reaper {
   }
 
   problems(): readonly string[] {
-    const { error } = this.#pulse;
+    const { error } = this.#probe;
     return error instanceof Error ? [`the API server does not answer: ${error.message}`] : [];
   }
 
   /** Evaluates all sources periodically, and deletes the slices of lost ones, until the signal fires. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#pulse.run(signal), this.#evaluateUntil(signal)]);
+    await Promise.all([this.#probe.run(signal), this.#evaluateUntil(signal)]);
   }
 
   async #evaluateUntil(signal: AbortSignal): Promise<void> {
@@ -123,7 +128,7 @@ class Reaper {
       if (this.#slices.hasSynced && this.#leases.hasSynced) {
         this.#observe();
         // Without its own API server the reaper observes no renewal and can delete nothing.
-        const sources = this.#pulse.state === 'alive' ? this.#evaluate() : [];
+        const sources = this.#probe.state === 'alive' ? this.#evaluate() : [];
         countStates(metrics, sources);
         for (const status of sources) {
           this.#report(status);

@@ -112,7 +112,7 @@ export class ExportReconciler {
     const targets = this.#importers().map((each) => ({
       cluster: each.id,
       isConcerned: each.concerns(key),
-      connection: each.pulse.state,
+      connection: each.probe.state,
     }));
     const deliveries = states.deliveries(key, member.id, targets);
     return {
@@ -185,7 +185,7 @@ const withoutAcknowledgement = (delivery: Delivery): Delivery =>
  */
 const isWithdrawn = (key: Key, source: string, members: readonly Member[]): boolean =>
   members
-    .filter((member) => member.pulse.state !== 'lost' && member.concerns(key))
+    .filter((member) => member.probe.state !== 'lost' && member.concerns(key))
     .every((member) => member.caches.isRead && holdsNothingOf(source, member.actual(key)));
 
 /** Lists the slices of a service in its cluster, and returns whether the cache has each in that revision or a later one. */

@@ -36,12 +36,12 @@ export const problemOf = ({ problems: { identity, property } }: Participant): st
   identity ?? property;
 
 export const observedOf = (participant: Participant): Observed => {
-  const { caches, pulse, isReady } = participant.member;
+  const { caches, probe, isReady } = participant.member;
   return {
-    shared: `${caches.isSynced} ${pulse.state === 'lost'} ${problemOf(participant) ?? ''}`,
+    shared: `${caches.isSynced} ${probe.state === 'lost'} ${problemOf(participant) ?? ''}`,
     isReady,
-    isSilent: pulse.state === 'silent',
-    isSlow: pulse.isSlow,
+    isSilent: probe.state === 'silent',
+    isSlow: probe.isSlow,
     isOverLimit: caches.excess !== undefined,
   };
 };
@@ -116,8 +116,8 @@ export class Membership {
   standing(): Standing {
     this.#standing ??= {
       unknown: this.#idsOf(({ caches }) => !caches.isSynced),
-      lost: this.#idsOf(({ pulse }) => pulse.state === 'lost'),
-      silent: this.#idsOf(({ pulse }) => pulse.state === 'silent'),
+      lost: this.#idsOf(({ probe }) => probe.state === 'lost'),
+      silent: this.#idsOf(({ probe }) => probe.state === 'silent'),
     };
     return this.#standing;
   }
@@ -153,7 +153,7 @@ export class Membership {
       const [source, uid] = [sourceOfLease(lease), lease.metadata.annotations?.[clusterUidAnnotation]];
       const named = source === undefined ? undefined : this.get(source)?.member;
       // A lease that this controller renewed has the UID of the cluster that is there now; another UID is older.
-      if (source !== undefined && uid !== undefined && named !== undefined && named.pulse.uid !== uid)
+      if (source !== undefined && uid !== undefined && named !== undefined && named.probe.uid !== uid)
         this.#uids.set(source, uid);
     }
     this.checkIdentities();

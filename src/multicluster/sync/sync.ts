@@ -90,7 +90,7 @@ export class Sync {
       services: () => [...this.services.keys()].length,
       conflicts: () => [...this.services.keys()].filter((key) => this.services.get(key).conflicts.length > 0).length,
       excessive: () => new Map(this.members.map(({ id, caches }) => [id, caches.excess !== undefined])),
-      answeredInMs: () => new Map(this.members.map(({ id, pulse }) => [id, pulse.tookMs])),
+      answeredInMs: () => new Map(this.members.map(({ id, probe }) => [id, probe.latencyMs])),
       dropped: () => this.services.droppedOf(),
       waiting: () => this.#importQueues.lengths,
     });
@@ -262,10 +262,10 @@ export class Sync {
     const now = observedOf(participant);
     participant.observed = now;
     const { log } = this.#options;
-    const { id, pulse, caches } = member;
+    const { id, probe, caches } = member;
     if (now.isSlow !== before.isSlow) {
       const text = now.isSlow ? 'cluster answers slowly' : 'cluster no longer answers slowly';
-      log.warn({ cluster: id, tookMs: Math.round(pulse.tookMs) }, text);
+      log.warn({ cluster: id, latencyMs: Math.round(probe.latencyMs) }, text);
     }
     if (now.isOverLimit && !before.isOverLimit)
       log.error({ cluster: id, err: caches.excess }, 'cluster is over its limit and is not read');

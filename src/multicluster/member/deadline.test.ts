@@ -7,13 +7,13 @@ import { leasesIn } from '../lease/renewer.ts';
 import { hasCurrentSlices } from '../sync/export-reconciler.ts';
 import { Member } from './member.ts';
 
-/** A server that takes questions and never answers one. */
+/** A server that never answers. */
 const hangs = ({ signal }: ApiRequest): Promise<never> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
 const silent = new Client({
   request: hangs,
-  // oxlint-disable-next-line require-yield -- nothing ever comes
+  // oxlint-disable-next-line require-yield -- it never yields
   async *stream(call) {
     await hangs(call);
   },
@@ -22,13 +22,12 @@ const silent = new Client({
 
 const nobody = { source() {}, target() {}, namespace() {}, state() {} };
 
-describe('a server that takes questions and answers none', () => {
+describe('a server that never answers', () => {
   for (const [what, ask] of Object.entries({
-    'whether slices have arrived': (member: Member, signal: AbortSignal) =>
-      hasCurrentSlices(member, 'shop/web', signal),
-    'which leases it has': leasesIn,
+    'a list of slices': (member: Member, signal: AbortSignal) => hasCurrentSlices(member, 'shop/web', signal),
+    'a list of leases': leasesIn,
   }))
-    test(`is not waited for longer than for a write: ${what}`, async () => {
+    test(`fails ${what} after 15 seconds`, async () => {
       const clock = new ManualClock();
       await using member = new Member({ id: 'east', client: silent, listener: nobody, onError() {}, clock });
       const failure = assert.rejects(ask(member, new AbortController().signal), { message: 'no answer in 15000 ms' });

@@ -5,9 +5,9 @@ import { failure } from '../../api/errors.ts';
 import { Client } from '../../client/client.ts';
 import { ManualClock } from '../../client/testing/clocks.ts';
 import type { ApiResponse, ApiRequest, Transport } from '../../client/transport.ts';
-import type { PulseTimes } from './options.ts';
-import { pulseOf } from './options.ts';
-import { Pulse } from './pulse.ts';
+import type { ProbeTimes } from './options.ts';
+import { probeTimesOf } from './options.ts';
+import { HealthProbe } from './health-probe.ts';
 
 const answer: ApiResponse = {
   status: 200,
@@ -18,8 +18,8 @@ const answer: ApiResponse = {
 const hangs = ({ signal }: ApiRequest): Promise<ApiResponse> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
 
-/** A pulse of a server that does as `server.request` says, and the states it went through. */
-function taken(server: Pick<Transport, 'request'>, times: PulseTimes = { renewMs: 5000, durationMs: 15_000 }) {
+/** Probes a server that answers with `server.request`, and records the states. */
+function taken(server: Pick<Transport, 'request'>, times: ProbeTimes = { renewMs: 5000, durationMs: 15_000 }) {
   const clock = new ManualClock();
   const states: string[] = [];
   const transport: Transport = {
@@ -27,17 +27,17 @@ function taken(server: Pick<Transport, 'request'>, times: PulseTimes = { renewMs
     async *stream() {},
     [Symbol.dispose]() {},
   };
-  const pulse = new Pulse({
+  const probe = new HealthProbe({
     client: new Client(transport),
     clock,
     ...times,
-    onChange: () => void states.push(`${pulse.state} at ${clock.elapsed()}`),
+    onChange: () => void states.push(`${probe.state} at ${clock.elapsed()}`),
   });
   const stop = new AbortController();
-  const running = pulse.run(stop.signal);
+  const running = probe.run(stop.signal);
   return {
     clock,
-    pulse,
+    probe,
     states,
     async [Symbol.asyncDispose]() {
       stop.abort();
@@ -46,40 +46,40 @@ function taken(server: Pick<Transport, 'request'>, times: PulseTimes = { renewMs
   };
 }
 
-test('MCS-81 tells alive, silent and lost, by answers alone', async () => {
+test('MCS-81 is alive, silent or lost by answers alone', async () => {
   const server = { request: async () => answer };
-  await using probe = taken(server);
-  const { clock, states, pulse } = probe;
+  await using probed = taken(server);
+  const { clock, states, probe } = probed;
   await clock.advance(7000);
   server.request = () => Promise.reject(failure({ code: 503, reason: 'x', message: 'away' }));
   await clock.advance(20_000);
   server.request = async () => answer;
   await clock.advance(2000);
   assert.deepEqual(states, ['alive at 0', 'silent at 10000', 'lost at 18000', 'alive at 28000']);
-  assert.equal(pulse.uid, 'u');
+  assert.equal(probe.uid, 'u');
 });
 
-test('a server that hangs and never answered is lost after the time of a lease', async () => {
-  await using probe = taken({ request: hangs });
-  await probe.clock.advance(15_000);
-  assert.deepEqual(probe.states, ['lost at 15000']);
+test('reports a server that never answered as lost after the duration of a lease', async () => {
+  await using probed = taken({ request: hangs });
+  await probed.clock.advance(15_000);
+  assert.deepEqual(probed.states, ['lost at 15000']);
 });
 
-test('a server that begins to hang is lost before its leases run out', async () => {
+test('reports a server that begins to hang as lost before its leases expire', async () => {
   const server: Pick<Transport, 'request'> = { request: async () => answer };
-  await using probe = taken(server);
-  const { clock, states } = probe;
+  await using probed = taken(server);
+  const { clock, states } = probed;
   await clock.advance(1000);
   server.request = hangs;
   await clock.advance(14_000);
   assert.deepEqual(states, ['alive at 0', 'silent at 10000', 'lost at 12500']);
 });
 
-test('a controller that was held up reads what has come before it takes that for silence', async () => {
+test('reads answers that arrived while the process was blocked before it reports silence', async () => {
   const late = Promise.withResolvers<ApiResponse>();
   const server: Pick<Transport, 'request'> = { request: async () => answer };
-  await using probe = taken(server);
-  const { clock, states } = probe;
+  await using probed = taken(server);
+  const { clock, states } = probed;
   await clock.advance(1000);
   server.request = ({ signal }) => Promise.race([late.promise, hangs({ method: 'GET', path: '', signal })]);
   await clock.advance(4000);
@@ -90,7 +90,7 @@ test('a controller that was held up reads what has come before it takes that for
   assert.deepEqual(states, ['alive at 0']);
 });
 
-/** The answer of a server that takes three seconds for it. */
+/** Answers after three seconds. */
 const slow = (clock: ManualClock, { signal }: ApiRequest): Promise<ApiResponse> =>
   new Promise((resolve, reject) => {
     clock.after(3000, () => resolve(answer));
@@ -101,47 +101,47 @@ for (const [what, answersFirst] of [
   ['was always slow', false],
   ['becomes slow', true],
 ] as const) {
-  test(`a server that ${what} and takes half a lease for each answer is slow, not lost`, async () => {
+  test(`reports a server that ${what} and takes half a lease for each answer as slow, not as lost`, async () => {
     const answersSlowly = async (call: ApiRequest): Promise<ApiResponse> => {
       await Promise.resolve(); // until there is a clock
       return slow(clock, call);
     };
     const server: Pick<Transport, 'request'> = { request: answersFirst ? async () => answer : answersSlowly };
-    await using probe = taken(server, pulseOf(6000));
-    const { clock, states, pulse } = probe;
+    await using probed = taken(server, probeTimesOf(6000));
+    const { clock, states, probe } = probed;
     await clock.advance(1000);
     server.request = answersSlowly;
     for (let step = 0; step < 60; step++) {
       await clock.advance(1000);
-      assert.notEqual(pulse.state, 'lost');
+      assert.notEqual(probe.state, 'lost');
     }
-    assert.equal(pulse.state, 'alive');
-    assert.equal(pulse.isSlow, true);
+    assert.equal(probe.state, 'alive');
+    assert.equal(probe.isSlow, true);
     assert.deepEqual(
       states.map((state) => state.split(' ')[0]),
       answersFirst ? ['alive', 'silent', 'alive'] : ['alive'],
-      'it does not flap',
+      'the state does not flap',
     );
     server.request = async () => answer;
     await clock.advance(5000);
-    assert.equal(pulse.isSlow, false);
+    assert.equal(probe.isSlow, false);
   });
 }
 
-test('a server that was lost and answers slowly returns', async () => {
+test('reports a lost server that answers slowly as alive', async () => {
   const server: Pick<Transport, 'request'> = { request: async () => answer };
-  await using probe = taken(server, pulseOf(6000));
-  const { clock, pulse } = probe;
+  await using probed = taken(server, probeTimesOf(6000));
+  const { clock, probe } = probed;
   await clock.advance(1000);
   server.request = () => Promise.reject(failure({ code: 503, reason: 'x', message: 'away' }));
   await clock.advance(10_000);
-  assert.equal(pulse.state, 'lost');
+  assert.equal(probe.state, 'lost');
   server.request = (call) => slow(clock, call);
   await clock.advance(6000);
-  assert.equal(pulse.state, 'alive');
+  assert.equal(probe.state, 'alive');
 });
 
-test('a server that hangs has a few questions to answer, not one more each second', async () => {
+test('does not accumulate probes of a server that hangs', async () => {
   let open = 0;
   let most = 0;
   const server: Pick<Transport, 'request'> = {
@@ -150,29 +150,29 @@ test('a server that hangs has a few questions to answer, not one more each secon
       return hangs(call).finally(() => open--);
     },
   };
-  await using probe = taken(server, pulseOf(40_000));
-  await probe.clock.advance(600_000);
-  assert.equal(probe.pulse.state, 'lost');
+  await using probed = taken(server, probeTimesOf(40_000));
+  await probed.clock.advance(600_000);
+  assert.equal(probed.probe.state, 'lost');
   assert.ok(most <= 4, `${most} at once`);
 });
 
 for (const pausedMs of [10_000, 40_000, 3_600_000]) {
   test(`a pause of this process of ${pausedMs / 1000} s is no silence of a server: it has its full time again`, async () => {
     const server: Pick<Transport, 'request'> = { request: async () => answer };
-    await using probe = taken(server, pulseOf(40_000));
-    const { clock, states, pulse } = probe;
+    await using probed = taken(server, probeTimesOf(40_000));
+    const { clock, states, probe } = probed;
     await clock.advance(7000);
     server.request = hangs; // it was paused too, and takes a while
     await clock.advance(2000);
     clock.stall(pausedMs);
     await clock.advance(30_000);
-    assert.notEqual(pulse.state, 'lost');
+    assert.notEqual(probe.state, 'lost');
     server.request = async () => answer;
     await clock.advance(7000);
-    assert.equal(pulse.state, 'alive');
+    assert.equal(probe.state, 'alive');
     server.request = hangs;
     await clock.advance(60_000);
-    assert.equal(pulse.state, 'lost', 'it is lost when it is silent after that');
+    assert.equal(probe.state, 'lost', 'it is lost when it is silent after that');
     assert.equal(states.filter((state) => state.startsWith('lost')).length, 1);
   });
 }
