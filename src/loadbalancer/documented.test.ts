@@ -6,10 +6,10 @@ import { test } from 'node:test';
 import { Registry } from 'prom-client';
 
 import { ec2Actions } from './providers/aws/ec2.ts';
-import { actions } from './providers/aws/elb.ts';
+import { elbActions } from './providers/aws/connect.ts';
 import { knownAnnotations } from './providers/aws/settings.ts';
 import { serviceControllerMetrics } from './controller/metrics.ts';
-import { faultWords } from './clouds/fault.ts';
+import { faultReasons } from './clouds/fault.ts';
 import { clouds } from './clouds/clouds.ts';
 
 const read = (path: string): string => readFileSync(join(import.meta.dirname, path), 'utf8');
@@ -17,7 +17,7 @@ const read = (path: string): string => readFileSync(join(import.meta.dirname, pa
 test('every error of a port is explained', () => {
   const page = read('../../docs/loadbalancers.md');
   assert.deepEqual(
-    faultWords.filter((word) => !page.includes(`/${word}\``)),
+    faultReasons.filter((word) => !page.includes(`/${word}\``)),
     [],
   );
 });
@@ -42,7 +42,7 @@ test('names of clouds and of their kinds are words', () => {
 test('every call to AWS, and every annotation for it, is listed', () => {
   const page = read('../../docs/loadbalancers.md');
   assert.deepEqual(
-    [...actions, ...ec2Actions].filter((action) => !new RegExp(`^(.* )?${action}( .*)?$`, 'm').test(page)),
+    [...elbActions, ...ec2Actions].filter((action) => !new RegExp(`^(.* )?${action}( .*)?$`, 'm').test(page)),
     [],
   );
   const words = knownAnnotations.map((word) => word.replace(/^healthcheck(?=-(?!protocol))/, ''));

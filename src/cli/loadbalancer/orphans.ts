@@ -23,11 +23,11 @@ export async function showOrphans(
   const aws = settings === undefined ? undefined : await connectAws(settings);
   const provider = providerFor({ client }, { ...options, aws });
   const { signal } = new AbortController();
-  await provider.begin?.([], signal);
+  await provider.start?.([], signal);
   const { items } = await client.list(serviceKind);
   const alive = new Set(items.map(({ metadata }) => metadata.uid));
   // One that came meanwhile is not in the list: those are asked for by name.
-  const suspects = (await provider.all(signal)).filter(({ uid }) => !alive.has(uid));
+  const suspects = (await provider.list(signal)).filter(({ uid }) => !alive.has(uid));
   const orphans = await findOrphans(suspects, client);
   if (orphans.length === 0) {
     streams.out(`every load balancer of ${provider.name} has its Service\n`);

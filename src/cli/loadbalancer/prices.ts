@@ -3,7 +3,7 @@ import { CORE_SCHEMA, load } from 'js-yaml';
 import { messageOf } from '../../api/error-message.ts';
 import type { PriceBook } from '../../loadbalancer/clouds/price/book.ts';
 import { priceBook } from '../../loadbalancer/clouds/price/book.ts';
-import { bookWith } from '../../loadbalancer/clouds/price/own.ts';
+import { withCustomPrices } from '../../loadbalancer/clouds/price/custom.ts';
 import { UsageError } from '../errors.ts';
 import { yamlError } from '../options/yaml-error.ts';
 
@@ -16,7 +16,7 @@ export function readPrices(path: string): PriceBook {
     throw new UsageError(`cannot read --prices ${path}: ${messageOf(error)}`, { cause: error });
   }
   try {
-    return bookWith(priceBook, load(text, { schema: CORE_SCHEMA }));
+    return withCustomPrices(priceBook, load(text, { schema: CORE_SCHEMA }));
   } catch (error) {
     throw yamlError(path, error);
   }

@@ -1,7 +1,7 @@
 import { annotation, listed } from './annotations.ts';
 import type { Product } from './product.ts';
 import type { Cloud } from './cloud.ts';
-import { admission, backends, besideUnits, resource, unitResource } from './units.ts';
+import { sourceRangeRules, backends, backendGroups, resource, unitResource } from './units.ts';
 
 const base = { l4: ['TCP', 'UDP'], form: 'separate', unit: 'listener', maxUnits: 50, addressing: 'ip' } as const;
 const clb = { ...base, name: 'clb', title: 'SLB', askedBy: 'the default', l7: ['HTTP', 'HTTPS'] } as const;
@@ -55,12 +55,12 @@ export const alibaba: Cloud = {
     return [
       resource(isNlb ? 'NetworkLoadBalancer' : 'LoadBalancer', 'instance', { address, ...(spec && { spec }) }),
       backends(request),
-      ...besideUnits(isNlb ? 'ServerGroup' : 'VServerGroup', units),
+      ...backendGroups(isNlb ? 'ServerGroup' : 'VServerGroup', units),
       ...units.map((unit) => {
         const protocol = request.l7.get(unit.ports[0]?.port ?? 0) ?? unit.ports[0]?.protocol ?? 'TCP';
         return unitResource('Listener', unit, { protocol });
       }),
-      ...admission(isNlb ? 'SecurityGroup' : 'AccessControlList', request, { always: false }),
+      ...sourceRangeRules(isNlb ? 'SecurityGroup' : 'AccessControlList', request, { always: false }),
     ];
   },
 };

@@ -5,7 +5,7 @@ import { inBothEras } from './product.ts';
 import type { Cloud, Request } from './cloud.ts';
 import type { Fault } from './fault.ts';
 import { fault } from './fault.ts';
-import { admission, backends, besideUnits, resource, unitResource } from './units.ts';
+import { sourceRangeRules, backends, backendGroups, resource, unitResource } from './units.ts';
 
 const base = { unit: 'listener', addressing: 'hostname', ipMode: 'Proxy' } as const;
 const type = 'service.beta.kubernetes.io/aws-load-balancer-type';
@@ -80,13 +80,13 @@ export const aws: Cloud = {
       resource(isClassic ? 'ClassicLoadBalancer' : 'NetworkLoadBalancer', 'instance', { scheme }),
       ...(isClassic
         ? []
-        : besideUnits('TargetGroup', units).map((group) => ({ ...group, settings: { ...group.settings, target } }))),
+        : backendGroups('TargetGroup', units).map((group) => ({ ...group, settings: { ...group.settings, target } }))),
       backends(request),
       ...units.map((unit) => {
         const own = unit.id.slice(0, unit.id.indexOf(':'));
         return unitResource('Listener', unit, { protocol: l7.get(unit.ports[0]?.port ?? 0) ?? own });
       }),
-      ...admission('SecurityGroupRule', request),
+      ...sourceRangeRules('SecurityGroupRule', request),
     ];
   },
 };

@@ -3,7 +3,7 @@ import { isTrue } from './annotations.ts';
 import type { Product } from './product.ts';
 import type { Era } from './product.ts';
 import type { Cloud, Port, Request, Unit } from './cloud.ts';
-import { admission, backends, resource, unit, unitResource } from './units.ts';
+import { sourceRangeRules, backends, resource, unit, unitResource } from './units.ts';
 
 const base = {
   l4: ['TCP', 'UDP'],
@@ -36,7 +36,7 @@ export const azure: Cloud = {
   products,
   choose: () => 'standard',
   isInternal: (service) => isTrue(service, `${prefix}-internal`),
-  takes: (protocol, { isInternal }) => protocol !== 'SCTP' || isInternal,
+  supports: (protocol, { isInternal }) => protocol !== 'SCTP' || isInternal,
   mixesWithoutGate: isMixedByAnnotation,
   units,
   resources(request, rules) {
@@ -51,7 +51,7 @@ export const azure: Cloud = {
       backends(request),
       ...(isLocal ? [resource('Probe', 'health', health)] : checked.map(({ id }) => resource('Probe', id))),
       ...rules.map((rule) => unitResource('LoadBalancingRule', rule)),
-      ...admission('NetworkSecurityRule', request),
+      ...sourceRangeRules('NetworkSecurityRule', request),
     ];
   },
   warnings: ({ service, era }) =>

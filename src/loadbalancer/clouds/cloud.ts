@@ -55,7 +55,7 @@ export interface Cloud {
   /** Port number → application protocol, as annotations ask; none if left out. */
   l7?(service: Service): ReadonlyMap<number, string>;
   /** Whether it takes a protocol of the table for this Service after all; yes if left out. */
-  takes?(protocol: Protocol, request: Request): boolean;
+  supports?(protocol: Protocol, request: Request): boolean;
   /** Whether something but the gate allows this Service to mix; no if left out. */
   mixesWithoutGate?(service: Service, era: Era): boolean;
   /** What its own rules refuse about the whole Service. */

@@ -2,7 +2,7 @@ import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { annotation, namedPorts } from './annotations.ts';
 import type { Product } from './product.ts';
 import type { Cloud } from './cloud.ts';
-import { admission, backends, resource, unitResource } from './units.ts';
+import { sourceRangeRules, backends, resource, unitResource } from './units.ts';
 
 const type = 'service.beta.kubernetes.io/do-loadbalancer-type';
 const base = { form: 'separate', unit: 'forwarding rule', needsTcp: true, addressing: 'ip' } as const;
@@ -65,7 +65,7 @@ export const digitalocean: Cloud = {
           entry: request.l7.get(port?.port ?? 0) ?? port?.protocol ?? 'TCP',
         });
       }),
-      ...admission('Firewall', request, { always: false }),
+      ...sourceRangeRules('Firewall', request, { always: false }),
     ];
   },
 };

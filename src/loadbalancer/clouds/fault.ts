@@ -1,5 +1,5 @@
 /** Words of ours for why a port is not served; each is explained in docs/loadbalancers.md. */
-export const faultWords = [
+export const faultReasons = [
   'AddressInUse',
   'AddressNotStatic',
   'AddressUnknown',
@@ -23,7 +23,7 @@ export const faultWords = [
 ] as const;
 
 /** Why a port is not served: Kubernetes' own word, or ours with our domain. */
-export type FaultCode = 'MixedProtocolNotSupported' | `fairlead.dev/${(typeof faultWords)[number]}`;
+export type FaultCode = 'MixedProtocolNotSupported' | `fairlead.dev/${(typeof faultReasons)[number]}`;
 
 /** Why something is refused, for programs and for people. */
 export interface Fault {

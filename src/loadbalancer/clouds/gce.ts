@@ -5,7 +5,7 @@ import type { Fault } from './fault.ts';
 import { fault } from './fault.ts';
 import { isMixed } from './ports.ts';
 import type { Resource } from './resource.ts';
-import { admission, backends, resource, unitResource } from './units.ts';
+import { sourceRangeRules, backends, resource, unitResource } from './units.ts';
 
 const base = {
   l4: ['TCP', 'UDP'],
@@ -73,7 +73,7 @@ export const gce: Cloud = {
       resource('HealthCheck', 'check'),
       backends(request),
       resource('BackendService', 'backends', { protocol, scheme }),
-      ...admission('FirewallRule', request),
+      ...sourceRangeRules('FirewallRule', request),
       ...rules.map((rule) => unitResource('ForwardingRule', rule, ruleSettings(isL3, rule.serves))),
       ...(isL3 ? [resource('FirewallRule', 'deny', { priority: '1000' })] : []),
     ];

@@ -3,10 +3,14 @@ import type { LoadBalancerIngress } from '../../api/kinds/core/service/schema.ts
 import type { PortOutcome } from './ports.ts';
 
 /** Where a load balancer is reached; empty: nowhere. */
-export type Place = Pick<LoadBalancerIngress, 'ip' | 'hostname' | 'ipMode'>;
+export type IngressAddress = Pick<LoadBalancerIngress, 'ip' | 'hostname' | 'ipMode'>;
 
 /** An entry of the status with what became of each port, in today's shape and in that of KEP-1435's first text. */
-export function ingressWith(place: Place, ports: readonly PortOutcome[], message?: string): LoadBalancerIngress {
+export function ingressWith(
+  place: IngressAddress,
+  ports: readonly PortOutcome[],
+  message?: string,
+): LoadBalancerIngress {
   return {
     ...place,
     ports: ports.map(({ port, protocol, fault: why }) => ({
@@ -29,8 +33,8 @@ export function ingressWith(place: Place, ports: readonly PortOutcome[], message
  * port has its status all the same. Kubernetes' validation asks for neither address nor host name, and proxies pass
  * over an entry that has none.
  */
-export function refusedAt(
-  places: readonly Place[],
+export function refusedIngress(
+  places: readonly IngressAddress[],
   ports: readonly PortOutcome[],
   message: string,
 ): readonly LoadBalancerIngress[] {
@@ -38,4 +42,4 @@ export function refusedAt(
 }
 
 /** Whether an entry says where a load balancer is reached, not only why it is not. */
-export const isReached = ({ ip = '', hostname = '' }: LoadBalancerIngress): boolean => ip !== '' || hostname !== '';
+export const hasAddress = ({ ip = '', hostname = '' }: LoadBalancerIngress): boolean => ip !== '' || hostname !== '';

@@ -2,7 +2,7 @@ import { annotation, isTrue } from './annotations.ts';
 import type { Product } from './product.ts';
 import type { Cloud } from './cloud.ts';
 import { fault } from './fault.ts';
-import { admission, backends, besideUnits, resource, unitResource } from './units.ts';
+import { sourceRangeRules, backends, backendGroups, resource, unitResource } from './units.ts';
 
 const base = {
   form: 'separate',
@@ -72,14 +72,14 @@ export const openstack: Cloud = {
       flavor: annotation(request.service, `${prefix}/flavor-id`) || 'default',
     }),
     ...units.map((unit) => unitResource('Listener', unit, listenerSettings(request.l7.get(unit.ports[0]?.port ?? 0)))),
-    ...besideUnits('Pool', units),
+    ...backendGroups('Pool', units),
     ...units.map(({ id, ports }) =>
       resource('HealthMonitor', id, {
         type: ports[0]?.protocol === 'UDP' ? 'UDP-CONNECT' : (ports[0]?.protocol ?? 'TCP'),
       }),
     ),
     backends(request),
-    ...admission('SecurityGroupRule', request, { always: false }),
+    ...sourceRangeRules('SecurityGroupRule', request, { always: false }),
     ...(request.isInternal ? [] : [resource('FloatingIP', 'address')]),
   ],
 };

@@ -3,7 +3,7 @@ import { annotation, isTrue, namedPorts } from './annotations.ts';
 import type { Product } from './product.ts';
 import { inBothEras } from './product.ts';
 import type { Cloud } from './cloud.ts';
-import { admission, backends, besideUnits, resource, unitResource } from './units.ts';
+import { sourceRangeRules, backends, backendGroups, resource, unitResource } from './units.ts';
 
 const type = 'oci.oraclecloud.com/load-balancer-type';
 
@@ -57,14 +57,14 @@ export const oracle: Cloud = {
         visibility: request.isInternal ? 'private' : 'public',
         ...(isNlb ? {} : { shape: annotation(request.service, `${prefix}-shape`) || '100Mbps' }),
       }),
-      ...besideUnits('BackendSet', units),
+      ...backendGroups('BackendSet', units),
       backends(request),
       ...units.map((unit) => {
         const protocol = unit.ports.length > 1 ? 'TCP_AND_UDP' : (unit.ports[0]?.protocol ?? 'TCP');
         return unitResource('Listener', unit, { protocol: request.l7.get(unit.ports[0]?.port ?? 0) ?? protocol });
       }),
       // Network load balancers leave security lists alone unless told otherwise.
-      ...(isNlb ? [] : admission('SecurityListRule', request)),
+      ...(isNlb ? [] : sourceRangeRules('SecurityListRule', request)),
     ];
   },
 };

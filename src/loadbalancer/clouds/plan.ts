@@ -10,8 +10,8 @@ import { priceBook } from './price/book.ts';
 import type { Era, Product } from './product.ts';
 import type { Account, Cloud, Port, Request, Unit } from './cloud.ts';
 import { emptyAccount } from './cloud.ts';
-import type { Problem } from './judge.ts';
-import { judge } from './judge.ts';
+import type { Problem } from './evaluate.ts';
+import { evaluate } from './evaluate.ts';
 import type { PortOutcome } from './ports.ts';
 import { isMixed } from './ports.ts';
 import type { Resource, ResourceChanges } from './resource.ts';
@@ -59,7 +59,7 @@ export interface Plan {
 export function plan(cloud: Cloud, input: PlanInput): Plan {
   const { existing = [], isMixingAllowed } = input;
   const asked = requestFor(cloud, input);
-  const { served, ports, problem } = judge(cloud, asked, { isMixingAllowed, existing });
+  const { served, ports, problem } = evaluate(cloud, asked, { isMixingAllowed, existing });
   const request = { ...asked, ports: served };
   const isRefused = problem !== undefined && served.length === 0;
   const units = isRefused ? [] : (cloud.units?.(request) ?? unitsFor(request));

@@ -28,7 +28,7 @@ export function gateFault(
 }
 
 /** One outcome a port, in the order of the manifest. One port that cannot be served refuses the others too (LB-5). */
-export function judgePorts(cloud: Cloud, request: Request, gateFault: Fault | undefined): readonly PortOutcome[] {
+export function evaluatePorts(cloud: Cloud, request: Request, gateFault: Fault | undefined): readonly PortOutcome[] {
   const { ports } = request;
   const whole = gateFault ?? mixingFault(cloud, request) ?? tcpFault(cloud, request) ?? cloud.check?.(request);
   const own = ports.map((port) => protocolFault(cloud, port, request) ?? whole ?? portFault(cloud, port, request));
@@ -44,7 +44,7 @@ export function judgePorts(cloud: Cloud, request: Request, gateFault: Fault | un
 
 /** The protocols that a product takes for this Service. */
 const takenBy = (cloud: Cloud, request: Request): Request['product']['l4'] =>
-  request.product.l4.filter((protocol) => cloud.takes?.(protocol, request) ?? true);
+  request.product.l4.filter((protocol) => cloud.supports?.(protocol, request) ?? true);
 
 function protocolFault(cloud: Cloud, { protocol }: Port, request: Request): Fault | undefined {
   const taken = takenBy(cloud, request);

@@ -53,7 +53,7 @@ export function unitResource(
 }
 
 /** What stands behind each unit: a target group, a pool. */
-export const besideUnits = (type: string, units: readonly Unit[]): readonly Resource[] =>
+export const backendGroups = (type: string, units: readonly Unit[]): readonly Resource[] =>
   units.map(({ id, ports }) => resource(type, id, ports[0]?.nodePort ? { nodePort: String(ports[0].nodePort) } : {}));
 
 /** A resource that is not counted. */
@@ -81,7 +81,7 @@ export function sourceRanges({ service }: Pick<Request, 'service'>): readonly st
 }
 
 /** The rule that lets clients in, of whatever type the cloud has for it; nothing where all may and none is needed. */
-export function admission(type: string, request: Request, { always = true } = {}): readonly Resource[] {
+export function sourceRangeRules(type: string, request: Request, { always = true } = {}): readonly Resource[] {
   const ranges = sourceRanges(request);
   if (ranges.length === 0 && !always) return [];
   const ports = request.ports.map(({ port, protocol }) => `${port}/${protocol}`).join(' ');

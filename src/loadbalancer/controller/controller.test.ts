@@ -11,18 +11,18 @@ import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
 import { clusterOf } from '../testing/cluster.ts';
 import { RetryError } from './provider.ts';
-import { Recorder } from './testing/recorder.ts';
+import { RecordingProvider } from './testing/recording-provider.ts';
 
 test('a Service is held before the cloud is asked, and let go after the cloud is done', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   await using running = cluster.run(provider);
   await running.ready;
   await cluster.node('n1');
   await cluster.create('80/TCP 53/UDP');
   await until('an address', async () => (await cluster.address()) === '192.0.2.1');
-  assert.deepEqual(provider.asked, ['ensure web held [n1]']);
+  assert.deepEqual(provider.calls, ['ensure web held [n1]']);
   const service = await cluster.get();
   assert.deepEqual(service?.status.loadBalancer.ingress?.[0]?.ports, [
     { port: 80, protocol: 'TCP' },
@@ -34,7 +34,7 @@ test('a Service is held before the cloud is asked, and let go after the cloud is
   ]);
   await cluster.delete();
   await until('it is gone', async () => (await cluster.get()) === undefined);
-  assert.deepEqual(provider.asked, ['ensure web held [n1]', 'remove web']);
+  assert.deepEqual(provider.calls, ['ensure web held [n1]', 'remove web']);
   await until('all is told', async () => (await cluster.reasons()).includes('DeletedLoadBalancer'));
   assert.deepEqual(cluster.writes, ['200 PATCH services/web', '200 PATCH web/status', '200 PATCH services/web']);
   assert.deepEqual(await cluster.reasons(), [
@@ -48,7 +48,7 @@ test('a Service is held before the cloud is asked, and let go after the cloud is
 test('a steady state asks nothing and writes nothing, also after a restart', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   {
     await using running = cluster.run(provider);
     await running.ready;
@@ -56,12 +56,12 @@ test('a steady state asks nothing and writes nothing, also after a restart', asy
     await until('an address', () => cluster.address());
     await cluster.patch('web', { metadata: { labels: { a: 'b' } }, spec: { selector: { app: 'x' } } });
     await cluster.quiet();
-    assert.equal(provider.asked.length, 1, 'labels and selector are not the load balancer’s');
+    assert.equal(provider.calls.length, 1, 'labels and selector are not the load balancer’s');
   }
   const before = cluster.writes.length;
   await using again = cluster.run(provider);
   await again.ready;
-  await until('it was asked once more', () => provider.asked.length === 2);
+  await until('it was asked once more', () => provider.calls.length === 2);
   await cluster.quiet();
   assert.equal(cluster.writes.length, before);
 });
@@ -69,7 +69,7 @@ test('a steady state asks nothing and writes nothing, also after a restart', asy
 test('another type, or another class, is somebody else’s', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   await using running = cluster.run(provider);
   await running.ready;
   await cluster.create('80/TCP', { name: 'other', spec: { loadBalancerClass: 'example.org/theirs' } });
@@ -80,7 +80,7 @@ test('another type, or another class, is somebody else’s', async () => {
   await cluster.patch('web', { spec: { type: 'ClusterIP' } });
   await until('let go', async () => (await cluster.get())?.metadata.finalizers === undefined);
   await cluster.quiet();
-  assert.deepEqual(provider.asked, ['ensure ours held []', 'ensure web held []', 'remove web']);
+  assert.deepEqual(provider.calls, ['ensure ours held []', 'ensure web held []', 'remove web']);
   assert.equal((await cluster.get())?.status.loadBalancer.ingress, undefined);
   assert.equal((await cluster.get('other'))?.metadata.finalizers, undefined);
 });
@@ -88,12 +88,12 @@ test('another type, or another class, is somebody else’s', async () => {
 test('what is implemented elsewhere keeps its finalizer and gets no status', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   provider.isElsewhere = true;
   await using running = cluster.run(provider);
   await running.ready;
   await cluster.create('80/TCP');
-  await until('asked', () => provider.asked.length === 1);
+  await until('asked', () => provider.calls.length === 1);
   await cluster.quiet();
   assert.deepEqual(cluster.writes, ['200 PATCH services/web']);
 });
@@ -101,23 +101,23 @@ test('what is implemented elsewhere keeps its finalizer and gets no status', asy
 test('a failure is told and tried again; who asks for time is asked again after exactly that', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   provider.errors.push(new Error('quota'), new RetryError('being made', 7000));
   const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
   await using running = cluster.run(provider, { clock, random: () => 1 });
   await running.ready;
   await cluster.create('80/TCP');
   const asked = async (count: number): Promise<void> => {
-    await until(`asked ${count} times`, () => provider.asked.length === count);
+    await until(`asked ${count} times`, () => provider.calls.length === count);
     for (let turn = 0; turn < 20; turn++) await settled();
   };
   await asked(1);
   await clock.advance(4999);
-  assert.equal(provider.asked.length, 1);
+  assert.equal(provider.calls.length, 1);
   await clock.advance(1);
   await asked(2);
   await clock.advance(6999);
-  assert.equal(provider.asked.length, 2);
+  assert.equal(provider.calls.length, 2);
   await clock.advance(1);
   await asked(3);
   await until('an address', () => cluster.address());
@@ -130,12 +130,12 @@ test('a failure is told and tried again; who asks for time is asked again after 
 test('nodes that come, go or are excluded are told; their readiness is not', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   await using running = cluster.run(provider, { clock: hastyClock });
   await running.ready;
   await cluster.create('80/TCP');
   await until('an address', () => cluster.address());
-  const last = (want: string) => until(want, () => provider.asked.at(-1) === want);
+  const last = (want: string) => until(want, () => provider.calls.at(-1) === want);
   await cluster.node('n1');
   await last('nodes web [n1]');
   await cluster.node('n2');
@@ -159,7 +159,7 @@ test('nodes that come, go or are excluded are told; their readiness is not', asy
 test('endpoints that change are told where traffic goes to them, and nowhere else', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   provider.toEndpoints = ({ metadata }) => metadata.name === 'direct';
   await using running = cluster.run(provider);
   await running.ready;
@@ -174,14 +174,14 @@ test('endpoints that change are told where traffic goes to them, and nowhere els
     await until('an address', () => cluster.address(name));
     await cluster.user.create(endpointSliceKind, sliceFor(name));
   }
-  await until('it is told', () => provider.asked.some((line) => line.startsWith('endpoints')));
+  await until('it is told', () => provider.calls.some((line) => line.startsWith('endpoints')));
   const direct = { namespace: 'default', name: 'direct-1' };
   const patch = (body: object): Promise<unknown> => cluster.user.patch(endpointSliceKind, direct, { body });
   await patch({ metadata: { labels: { a: 'b' } } });
   await cluster.quiet();
   await patch({ endpoints: [{ addresses: ['192.0.2.8'], conditions: { ready: true } }] });
-  await until('the next is told', () => provider.asked.length === 4);
-  assert.deepEqual(provider.asked.toSorted(), [
+  await until('the next is told', () => provider.calls.length === 4);
+  assert.deepEqual(provider.calls.toSorted(), [
     'endpoints direct [192.0.2.7]',
     'endpoints direct [192.0.2.8]',
     'ensure by-nodes held []',
@@ -192,7 +192,7 @@ test('endpoints that change are told where traffic goes to them, and nowhere els
 test('a Service that somebody took the finalizer off leaves nothing behind', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   const { metadata } = await cluster.create('80/TCP');
   {
     await using running = cluster.run(provider);
@@ -210,19 +210,19 @@ test('a Service that somebody took the finalizer off leaves nothing behind', asy
 
 test('LB-22 a load balancer without its Service is removed although the cloud asks for time', async () => {
   await using server = await testServer();
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   provider.made.add('uid-of-one-that-went');
   provider.errors.push(new RetryError('a group is still in use', 5000), new RetryError('again', 5000));
   await using running = clusterOf(server).run(provider, { clock: hastyClock });
   await running.ready;
   await until('nothing is left', () => provider.made.size === 0 || undefined);
-  assert.deepEqual(provider.asked, ['remove gone', 'remove gone', 'remove gone']);
+  assert.deepEqual(provider.calls, ['remove gone', 'remove gone', 'remove gone']);
 });
 
 test('LB-22 one that cannot be removed keeps no other, and one whose Service is there stays, whatever its name', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   provider.made.add('protected').add('uid-of-one-that-went');
   provider.errors.push(new Error('it is not to be deleted'));
   {
@@ -242,7 +242,7 @@ test('LB-22 one that cannot be removed keeps no other, and one whose Service is 
 test('a cloud that asks for time is heard: what it has to tell is told', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   const event = { type: 'Normal', reason: 'LoadBalancerCostChange', message: '+16.43 USD a month' } as const;
   provider.errors.push(new RetryError('it is being set up', 10_000, [event]));
   await using running = cluster.run(provider, { clock: hastyClock });

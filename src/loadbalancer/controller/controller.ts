@@ -12,14 +12,12 @@ import { keyOf } from '../../client/key.ts';
 import type { Outcome, QueueObserver } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
 import { hasStatusCode } from '../../client/transport.ts';
-import type { KnownBackends } from './backends.ts';
-import { endpointBackends, nodeBackends } from './backends.ts';
+import type { EligibleNodes, KnownBackends } from './backends.ts';
+import { affectsLoadBalancers, eligibleNodes, endpointBackends, nodeBackends } from './backends.ts';
 import type { Caches } from './caches.ts';
-import { syncFailed } from './happenings.ts';
+import { syncFailed } from './events.ts';
 import type { ServiceControllerMetrics } from './metrics.ts';
 import { hasFinalizer, needsCleanup, needsUpdate, wantsLoadBalancer } from './needs.ts';
-import type { EligibleNodes } from './nodes.ts';
-import { eligibleNodes, matters } from './nodes.ts';
 import { removeOrphans } from './orphans.ts';
 import type { LoadBalancerProvider } from './provider.ts';
 import { RetryError } from './provider.ts';
@@ -68,11 +66,11 @@ export class ServiceController {
   }
 
   /** Acts until the signal fires. */
-  async act(signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     const { services, nodes, slices } = this.#caches;
     const read = this.#options.provider.sendsToEndpoints === undefined ? [services, nodes] : [services, nodes, slices];
     await Promise.all(read.map((cache) => cache.synced(signal)));
-    await this.#options.provider.begin?.(this.#caches.services.list(), signal);
+    await this.#options.provider.start?.(this.#caches.services.list(), signal);
     this.#changed.clear();
     this.#eligible = undefined;
     const sync = this.#newSync();
@@ -94,7 +92,7 @@ export class ServiceController {
     const stops = [this.#followServices(queue, sync), this.#followNodes(queue, sync), this.#followSlices(queue, sync)];
     try {
       const { provider } = this.#options;
-      await Promise.all([queue.run(signal), this.#removeOrphans(signal), provider.accompany?.(signal)]);
+      await Promise.all([queue.run(signal), this.#removeOrphans(signal), provider.run?.(signal)]);
     } finally {
       for (const stop of stops) stop();
     }
@@ -159,7 +157,7 @@ export class ServiceController {
       updated: (node, old) => {
         // What does not matter enough to tell at once counts the next time.
         this.#eligible = undefined;
-        if (matters(node, old)) all();
+        if (affectsLoadBalancers(node, old)) all();
       },
     });
   }
@@ -188,7 +186,7 @@ export class ServiceController {
       if (signal.aborted) throw error;
       const about = service ?? sync.known.get(key);
       // A conflict is somebody else's write that came first, and nobody's failure.
-      if (about !== undefined && !hasStatusCode(error, 409)) sync.tell(about, syncFailed(messageOf(error)));
+      if (about !== undefined && !hasStatusCode(error, 409)) sync.recordEvent(about, syncFailed(messageOf(error)));
       if (error instanceof RetryError) return { requeueAfterMs: error.afterMs };
       throw error;
     }

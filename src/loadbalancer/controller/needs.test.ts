@@ -5,7 +5,7 @@ import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { serviceWith } from '../testing/service.ts';
 import { cleanupFinalizer, needsCleanup, needsUpdate, wantsLoadBalancer } from './needs.ts';
-import { eligibleNodes, matters } from './nodes.ts';
+import { eligibleNodes, affectsLoadBalancers } from './backends.ts';
 
 const base = serviceWith('80/TCP 53/UDP');
 const spec = (changes: Partial<Service['spec']>): Service => ({ ...base, spec: { ...base.spec, ...changes } });
@@ -89,9 +89,9 @@ test('nodes that leave, are excluded or about to be scaled away are left out, un
 });
 
 test('an exclusion and a provider ID matter, other labels do not', () => {
-  assert.equal(matters(node('a', { labels: { [label]: '' } }), node('a')), true);
-  assert.equal(matters(node('a', {}, { providerID: 'x://1' }), node('a')), true);
-  assert.equal(matters(node('a', { labels: { zone: 'b' } }), node('a')), false);
+  assert.equal(affectsLoadBalancers(node('a', { labels: { [label]: '' } }), node('a')), true);
+  assert.equal(affectsLoadBalancers(node('a', {}, { providerID: 'x://1' }), node('a')), true);
+  assert.equal(affectsLoadBalancers(node('a', { labels: { zone: 'b' } }), node('a')), false);
   assert.notEqual(
     eligibleNodes([node('a', {}, { providerID: 'x://1' })]).signature,
     eligibleNodes([node('a')]).signature,

@@ -6,16 +6,16 @@ import { messageOf } from '../../api/error-message.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock, Random } from '../../client/clock.ts';
 import { backoffMs, sleep } from '../../client/clock.ts';
-import type { LoadBalancerProvider, MadeFor } from './provider.ts';
+import type { LoadBalancerProvider, ServiceIdentity } from './provider.ts';
 import { RetryError } from './provider.ts';
 
 /** The load balancers whose Service is gone, or is another of the same name: nobody holds them any more. */
 export async function findOrphans(
-  made: readonly MadeFor[],
+  made: readonly ServiceIdentity[],
   client: Client,
   signal?: AbortSignal,
-): Promise<readonly MadeFor[]> {
-  const orphans: MadeFor[] = [];
+): Promise<readonly ServiceIdentity[]> {
+  const orphans: ServiceIdentity[] = [];
   for (const each of made) {
     const { namespace, name, uid } = each;
     const found = await client.find(serviceKind, { namespace, name }, signal === undefined ? {} : { signal });
@@ -63,7 +63,7 @@ export async function removeOrphans(search: OrphanSearch, signal: AbortSignal): 
 
 /** One that stays, such as one that is protected, is no reason to leave the others. */
 async function removeAll({ provider, client, log, held }: OrphanSearch, signal: AbortSignal): Promise<void> {
-  const all = await provider.all(signal);
+  const all = await provider.list(signal);
   const uids = held();
   const suspects = all.filter(({ uid }) => !uids.has(uid));
   let first: unknown;
@@ -81,7 +81,7 @@ async function removeAll({ provider, client, log, held }: OrphanSearch, signal: 
 }
 
 /** What is still known of a Service that is gone. */
-const remains = ({ namespace, name, uid }: MadeFor): Service => ({
+const remains = ({ namespace, name, uid }: ServiceIdentity): Service => ({
   metadata: { namespace, name, uid },
   spec: { type: 'LoadBalancer' },
   status: { loadBalancer: {} },

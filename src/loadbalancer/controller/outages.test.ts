@@ -9,14 +9,14 @@ import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
 import { clusterOf } from '../testing/cluster.ts';
 import { RetryError } from './provider.ts';
-import { Recorder } from './testing/recorder.ts';
+import { RecordingProvider } from './testing/recording-provider.ts';
 
 const start = Date.parse('2026-01-01T00:00:00Z');
 
 test('LB-6 a cloud that is away for an hour is asked ever more rarely, told about in few Events, and used again after', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   const clock = new ManualClock(start);
   provider.errors.push(...Array.from({ length: 100 }, () => new Error('the cloud is away')));
   await using running = cluster.run(provider, { clock, random: () => 1 });
@@ -24,7 +24,7 @@ test('LB-6 a cloud that is away for an hour is asked ever more rarely, told abou
   await cluster.create('80/TCP');
   const waits: number[] = [];
   const tries = async (count: number): Promise<void> => {
-    await until(`${count} tries`, () => provider.asked.length === count);
+    await until(`${count} tries`, () => provider.calls.length === count);
     for (let turn = 0; turn < 20; turn++) await settled();
   };
   for (let seconds = 0, last = 0; seconds <= 3600; seconds += 5) {
@@ -35,7 +35,7 @@ test('LB-6 a cloud that is away for an hour is asked ever more rarely, told abou
       waits.push(seconds - last);
       last = seconds;
     }
-    assert.equal(provider.asked.length, waits.length, `after ${seconds} s`);
+    assert.equal(provider.calls.length, waits.length, `after ${seconds} s`);
     await clock.advance(5000);
   }
   assert.deepEqual(waits.slice(0, 10), [0, 5, 10, 20, 40, 80, 160, 300, 300, 300]);
@@ -53,27 +53,27 @@ test('LB-6 a cloud that is away for an hour is asked ever more rarely, told abou
 test('a Service that is deleted while its load balancer is being made leaves nothing behind', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   const clock = new ManualClock(start);
   provider.errors.push(new RetryError('being made', 10_000));
   await using running = cluster.run(provider, { clock });
   await running.ready;
   const { metadata } = await cluster.create('80/TCP');
-  await until('asked', () => provider.asked.length === 1);
+  await until('asked', () => provider.calls.length === 1);
   provider.made.add(metadata.uid ?? ''); // it is being made
   await cluster.delete();
   await until('it is gone', async () => (await cluster.get()) === undefined);
-  assert.deepEqual(provider.asked, ['ensure web held []', 'remove web']);
+  assert.deepEqual(provider.calls, ['ensure web held []', 'remove web']);
   await clock.advance(10_000);
   await settled();
   assert.equal(provider.made.size, 0);
-  assert.equal(provider.asked.length, 2, 'and nobody asks for it any more');
+  assert.equal(provider.calls.length, 2, 'and nobody asks for it any more');
 });
 
 test('another Service of the same name has a load balancer of its own, after that of the first is gone', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   await using running = cluster.run(provider);
   await running.ready;
   const first = await cluster.create('80/TCP');
@@ -85,13 +85,13 @@ test('another Service of the same name has a load balancer of its own, after tha
   await cluster.quiet();
   assert.notEqual(second.metadata.uid, first.metadata.uid);
   assert.deepEqual([...provider.made], [second.metadata.uid]);
-  assert.deepEqual(provider.asked, ['ensure web held []', 'remove web', 'ensure web held []']);
+  assert.deepEqual(provider.calls, ['ensure web held []', 'remove web', 'ensure web held []']);
 });
 
 test('LB-22 what has no Service any more is removed as soon as the cloud lets it be, without another start', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const provider = new Recorder();
+  const provider = new RecordingProvider();
   const clock = new ManualClock(start);
   provider.made.add('uid-protected').add('uid-other');
   const away = new Error('the cloud is away');
@@ -121,7 +121,7 @@ test('LB-22 what has no Service any more is removed as soon as the cloud lets it
 test('of two replicas one acts; when it stops the other takes over, and changes nothing that is right', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  const providers = [new Recorder(), new Recorder()] as const;
+  const providers = [new RecordingProvider(), new RecordingProvider()] as const;
   // Who stops gives the lease back; nobody is to lose it because the machine is busy.
   const times = { leaseDurationMs: 60_000, renewDeadlineMs: 40_000, retryPeriodMs: 50 };
   const leaderElection = { namespace: 'kube-system', name: 'fairlead-loadbalancer', ...times };
@@ -131,7 +131,7 @@ test('of two replicas one acts; when it stops the other takes over, and changes 
   await second.ready;
   await cluster.create('80/TCP');
   await until('an address', () => cluster.address());
-  assert.deepEqual(providers[1].asked, []);
+  assert.deepEqual(providers[1].calls, []);
   const before = await cluster.get();
   await first[Symbol.asyncDispose]();
   await cluster.create('80/TCP', { name: 'next' });
@@ -139,5 +139,5 @@ test('of two replicas one acts; when it stops the other takes over, and changes 
   assert.equal((await cluster.get())?.metadata.resourceVersion, before?.metadata.resourceVersion);
   await cluster.delete();
   await until('it is gone', async () => (await cluster.get()) === undefined);
-  assert.equal(providers[0].asked.length, 1);
+  assert.equal(providers[0].calls.length, 1);
 });

@@ -2,7 +2,10 @@ import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { PlannedEvent } from '../../client/event-correlator.ts';
-import type { Problem } from '../clouds/judge.ts';
+import type { Problem } from '../clouds/evaluate.ts';
+import type { IngressAddress } from '../clouds/ingress.ts';
+import { ingressWith, refusedIngress } from '../clouds/ingress.ts';
+import type { Plan } from '../clouds/plan.ts';
 
 /** What came of a request for a load balancer. */
 export interface Ensured {
@@ -25,7 +28,7 @@ export interface Backends {
 }
 
 /** A load balancer that was found, and the Service it was made for. */
-export interface MadeFor {
+export interface ServiceIdentity {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -47,9 +50,9 @@ export interface LoadBalancerProvider {
   /** Its backends are for this process to check; a real cloud checks its own. */
   readonly checksHealth?: true;
   /** Called before anything else whenever it begins to act, with all Services there are; what it knew before may be old. */
-  begin?(services: readonly Service[], signal: AbortSignal): Promise<void>;
+  start?(services: readonly Service[], signal: AbortSignal): Promise<void>;
   /** What goes on beside the calls for as long as it acts. */
-  accompany?(signal: AbortSignal): Promise<void>;
+  run?(signal: AbortSignal): Promise<void>;
   /** The load balancer of a Service, whole or in part; undefined: there is nothing left of it. */
   find(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined>;
   /** Makes it so, or refuses. `elsewhere`: another controller does. Rejects with a RetryError while it is under way. */
@@ -59,7 +62,7 @@ export interface LoadBalancerProvider {
   /** Resolves when nothing is left of it, also when nothing was there. */
   remove(service: Service, signal: AbortSignal): Promise<void>;
   /** The Services that load balancers of this cluster were made for, to find those whose Service is gone. */
-  all(signal: AbortSignal): Promise<readonly MadeFor[]>;
+  list(signal: AbortSignal): Promise<readonly ServiceIdentity[]>;
 }
 
 /** The cloud is at work: ask again after exactly this long. Told apart by `code`. */
@@ -74,4 +77,15 @@ export class RetryError extends Error {
     this.afterMs = afterMs;
     this.events = events;
   }
+}
+
+/** What comes of a plan that was carried out, or is a refusal, for a load balancer that is reached at these places. */
+export function ensureResult(
+  places: readonly IngressAddress[],
+  { refusal, shortfall, ports, events }: Pick<Plan, 'refusal' | 'shortfall' | 'ports' | 'events'>,
+): Ensured {
+  if (refusal !== undefined)
+    return { status: { ingress: refusedIngress(places, ports, refusal.message) }, refusal, events };
+  const ingress = places.map((place) => ingressWith(place, ports, shortfall?.message));
+  return { status: { ingress }, ...(shortfall === undefined ? {} : { shortfall }), events };
 }

@@ -7,10 +7,10 @@ import type { Clock } from '../../client/clock.ts';
 import type { PlannedEvent } from '../../client/event-correlator.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
-import { isReached } from '../clouds/ingress.ts';
-import type { Problem } from '../clouds/judge.ts';
+import { hasAddress } from '../clouds/ingress.ts';
+import type { Problem } from '../clouds/evaluate.ts';
 import type { KnownBackends } from './backends.ts';
-import { noNodes, normal, syncFailed, warning } from './happenings.ts';
+import { noNodes, normal, syncFailed, warning } from './events.ts';
 import type { ServiceControllerMetrics } from './metrics.ts';
 import { needsCleanup, wantsLoadBalancer } from './needs.ts';
 import type { Ensured, LoadBalancerProvider } from './provider.ts';
@@ -83,33 +83,33 @@ export class ServiceSync {
       await provider.updateBackends(service, backends, signal);
       endHost();
       const updated = normal('UpdatedLoadBalancer', 'Updated load balancer with new hosts');
-      this.tell(service, hasNoNodes ? noNodes : updated);
+      this.recordEvent(service, hasNoNodes ? noNodes : updated);
     } catch (error) {
       if (signal.aborted) throw error;
       metrics.nodeErrors.inc();
       const names = backends.nodes.slice(0, 20).map(({ metadata }) => metadata.name);
       const message = `Error updating load balancer with new hosts [${names.join(' ')}]: ${messageOf(error)}`;
-      this.tell(service, warning('UpdateLoadBalancerFailed', message));
+      this.recordEvent(service, warning('UpdateLoadBalancerFailed', message));
       throw error;
     } finally {
       endNodes();
     }
   }
 
-  tell(service: Service, event: PlannedEvent): void {
+  recordEvent(service: Service, event: PlannedEvent): void {
     this.#options.recorder.record(serviceKind, service, event);
   }
 
   async #ensure(key: Key, service: Service, signal: AbortSignal): Promise<void> {
     const { provider } = this.#options;
-    this.tell(service, normal('EnsuringLoadBalancer', 'Ensuring load balancer'));
+    this.recordEvent(service, normal('EnsuringLoadBalancer', 'Ensuring load balancer'));
     const held = await this.#writes.addFinalizer(service, signal);
     this.#known.set(key, held);
     const { signature, hasNoNodes, ...backends } = this.#options.backends(held);
-    if (hasNoNodes && provider.ignoresNodes !== true) this.tell(held, noNodes);
+    if (hasNoNodes && provider.ignoresNodes !== true) this.recordEvent(held, noNodes);
     const ensuring = within('failed to ensure load balancer', provider.ensure(held, backends, signal));
     const ensured = await ensuring.catch((error: unknown) => {
-      if (error instanceof RetryError) for (const event of error.events) this.tell(held, event);
+      if (error instanceof RetryError) for (const event of error.events) this.recordEvent(held, event);
       throw error;
     });
     if (ensured === 'elsewhere') return;
@@ -128,10 +128,10 @@ export class ServiceSync {
     const newest = this.#options.newest(key) ?? held;
     const conditions = newest.status.conditions ?? [];
     const isTold = problem !== undefined && conditions.some(({ message }) => message === problem.message);
-    if (!isTold) for (const event of ensured.events) this.tell(held, event);
-    if (refusal === undefined) this.tell(held, normal('EnsuredLoadBalancer', 'Ensured load balancer'));
+    if (!isTold) for (const event of ensured.events) this.recordEvent(held, event);
+    if (refusal === undefined) this.recordEvent(held, normal('EnsuredLoadBalancer', 'Ensured load balancer'));
     const { ingress = [] } = ensured.status;
-    const status = { ingress: this.#options.isRefusalAnEntry ? ingress : ingress.filter(isReached) };
+    const status = { ingress: this.#options.isRefusalAnEntry ? ingress : ingress.filter(hasAddress) };
     await this.#writes.setStatus(newest, { status, problem, now: this.#now() }, signal);
     if (refusal !== undefined) this.#refuse(held, refusal, isTold);
     else if (shortfall?.isFinal === false)
@@ -142,13 +142,13 @@ export class ServiceSync {
   #refuse(service: Service, refusal: Problem, isTold: boolean): void {
     const message = `failed to ensure load balancer: ${refusal.message}`;
     if (!refusal.isFinal) throw new RefusedError(message);
-    if (!isTold) this.tell(service, syncFailed(message));
+    if (!isTold) this.recordEvent(service, syncFailed(message));
   }
 
   async #cleanUp(key: Key, service: Service, signal: AbortSignal): Promise<void> {
     await this.#removeFromCloud(service, signal);
     await this.#writes.removeFinalizer(service, signal);
-    this.tell(service, normal('DeletedLoadBalancer', 'Deleted load balancer'));
+    this.recordEvent(service, normal('DeletedLoadBalancer', 'Deleted load balancer'));
     this.#forget(key);
     if (service.metadata.deletionTimestamp !== undefined) return;
     await this.#writes.setStatus(service, { status: {}, now: this.#now() }, signal);
@@ -158,7 +158,7 @@ export class ServiceSync {
     const { provider } = this.#options;
     const looking = 'failed to check if load balancer exists before cleanup';
     if ((await within(looking, provider.find(service, signal))) === undefined) return;
-    this.tell(service, normal('DeletingLoadBalancer', 'Deleting load balancer'));
+    this.recordEvent(service, normal('DeletingLoadBalancer', 'Deleting load balancer'));
     await within('failed to delete load balancer', provider.remove(service, signal));
   }
 

@@ -1,7 +1,7 @@
 // What is written into the status of a Service: where it is reached, and what could not be done (LB-3, LB-4).
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
 import type { Condition } from '../../api/metadata.ts';
-import type { Problem } from '../clouds/judge.ts';
+import type { Problem } from '../clouds/evaluate.ts';
 
 /** Today's condition. */
 export const portsError = 'LoadBalancerPortsError';

@@ -13,12 +13,12 @@ import type { Informers } from '../../client/informers.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import { Semaphore } from '../../machine/semaphore.ts';
-import { normal, warning } from '../controller/happenings.ts';
+import { normal, warning } from '../controller/events.ts';
 import { wantsLoadBalancer } from '../controller/needs.ts';
 import type { HealthSettings } from './settings.ts';
-import { healthWishOf } from './settings.ts';
-import type { Standing } from './probe.ts';
-import { accepts, judged } from './probe.ts';
+import { healthConfigOf } from './settings.ts';
+import type { BackendHealth } from './probe.ts';
+import { canConnect, nextHealth } from './probe.ts';
 import type { Target } from './targets.ts';
 import { targetsOf } from './targets.ts';
 
@@ -76,7 +76,7 @@ export class HealthChecks {
   #look(service: Service, signal: AbortSignal): void {
     const key = keyOf(service);
     const isOurs = wantsLoadBalancer(service, this.#options.classes) && !service.metadata.deletionTimestamp;
-    const wish = isOurs ? healthWishOf(service) : 'none';
+    const wish = isOurs ? healthConfigOf(service) : 'none';
     if (wish === 'none' || 'problem' in wish) {
       this.#end(key);
       if (wish !== 'none')
@@ -100,11 +100,11 @@ export class HealthChecks {
 
   async #watch(key: Key, signal: AbortSignal): Promise<void> {
     const { services, clock, log } = this.#options;
-    let standings: ReadonlyMap<string, Standing> = new Map();
+    let standings: ReadonlyMap<string, BackendHealth> = new Map();
     await this.#slices.synced(signal).catch(() => undefined);
     while (!signal.aborted) {
       const service = services.get(key);
-      const wish = service === undefined ? 'none' : healthWishOf(service);
+      const wish = service === undefined ? 'none' : healthConfigOf(service);
       if (service === undefined || wish === 'none' || 'problem' in wish) return;
       try {
         standings = await this.#round(service, { settings: wish, standings, signal });
@@ -115,17 +115,17 @@ export class HealthChecks {
     }
   }
 
-  async #round(service: Service, { settings, standings, signal }: Round): Promise<ReadonlyMap<string, Standing>> {
+  async #round(service: Service, { settings, standings, signal }: Round): Promise<ReadonlyMap<string, BackendHealth>> {
     const targets = targetsOf(service, this.#slices.by('service', keyOf(service)));
     const named = unhealthyEndpoints(service);
-    const after = new Map<string, Standing>();
+    const after = new Map<string, BackendHealth>();
     await Promise.all(
       targets.map(async ({ address, port, endpoints }) => {
         const [own = ''] = endpoints;
         const hasAnswered = await this.#probes.run(() =>
-          accepts(address, port, { timeoutMs: settings.timeoutMs, signal }),
+          canConnect(address, port, { timeoutMs: settings.timeoutMs, signal }),
         );
-        after.set(own, judged(standings.get(own) ?? { isUp: !named.has(own), contrary: 0 }, hasAnswered, settings));
+        after.set(own, nextHealth(standings.get(own) ?? { isUp: !named.has(own), contrary: 0 }, hasAnswered, settings));
       }),
     );
     signal.throwIfAborted();
@@ -175,7 +175,7 @@ export class HealthChecks {
 
 interface Round {
   readonly settings: HealthSettings;
-  readonly standings: ReadonlyMap<string, Standing>;
+  readonly standings: ReadonlyMap<string, BackendHealth>;
   readonly signal: AbortSignal;
 }
 

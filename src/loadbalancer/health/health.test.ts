@@ -11,15 +11,16 @@ import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
 import { clusterOf } from '../testing/cluster.ts';
 import { serviceWith } from '../testing/service.ts';
-import type { Standing } from './probe.ts';
-import { accepts, judged } from './probe.ts';
-import { healthCheckAnnotation, healthWishOf } from './settings.ts';
+import type { BackendHealth } from './probe.ts';
+import { canConnect, nextHealth } from './probe.ts';
+import { healthCheckAnnotation, healthConfigOf } from './settings.ts';
 import { targetsOf } from './targets.ts';
 
-const asked = (text: string) => healthWishOf(serviceWith('80/TCP', { annotations: { [healthCheckAnnotation]: text } }));
+const asked = (text: string) =>
+  healthConfigOf(serviceWith('80/TCP', { annotations: { [healthCheckAnnotation]: text } }));
 const usual = { intervalMs: 5000, timeoutMs: 2000, rise: 2, fall: 3 };
 
-const wishes: readonly (readonly [text: string, want: ReturnType<typeof healthWishOf>])[] = [
+const wishes: readonly (readonly [text: string, want: ReturnType<typeof healthConfigOf>])[] = [
   ['', 'none'],
   ['tcp', usual],
   ['tcp interval=500ms fall=1', { ...usual, intervalMs: 500, fall: 1 }],
@@ -38,10 +39,10 @@ for (const [text, want] of wishes) {
 }
 
 test('it takes several failures in a row to fall, and several answers in a row to rise', () => {
-  const after = (answers: string, from: Standing): string => {
+  const after = (answers: string, from: BackendHealth): string => {
     let standing = from;
     return Array.from(answers, (answer) => {
-      standing = judged(standing, answer === '+', usual);
+      standing = nextHealth(standing, answer === '+', usual);
       return standing.isUp ? 'u' : 'd';
     }).join('');
   };
@@ -53,7 +54,7 @@ test('a probe tells who accepts, ends with its signal, and leaves nothing on it'
   const server = await listen('127.0.0.1');
   const { port } = server.address() as AddressInfo;
   const ending = new AbortController();
-  const probe = (): Promise<boolean> => accepts('127.0.0.1', port, { timeoutMs: 5000, signal: ending.signal });
+  const probe = (): Promise<boolean> => canConnect('127.0.0.1', port, { timeoutMs: 5000, signal: ending.signal });
   assert.equal(await probe(), true);
   server.close();
   await once(server, 'close');

@@ -5,14 +5,14 @@ import { afterPendingReads, systemClock } from '../../client/clock.ts';
 import type { HealthSettings } from './settings.ts';
 
 /** The state of a backend. */
-export interface Standing {
+export interface BackendHealth {
   readonly isUp: boolean;
   /** How many probes in a row had the other result. */
   readonly contrary: number;
 }
 
 /** The state after one more probe: several in a row are needed to change it. */
-export function judged(before: Standing, isAnswered: boolean, { rise, fall }: HealthSettings): Standing {
+export function nextHealth(before: BackendHealth, isAnswered: boolean, { rise, fall }: HealthSettings): BackendHealth {
   if (isAnswered === before.isUp) return { isUp: before.isUp, contrary: 0 };
   const contrary = before.contrary + 1;
   return contrary >= (before.isUp ? fall : rise) ? { isUp: isAnswered, contrary: 0 } : { isUp: before.isUp, contrary };
@@ -27,7 +27,7 @@ export interface ProbeOptions {
  * Whether the address accepts a connection, which is closed at once. Where this process has no descriptor for it, that is
  * nothing against the target: it counts as there. Never rejects.
  */
-export function accepts(address: string, port: number, { timeoutMs, signal }: ProbeOptions): Promise<boolean> {
+export function canConnect(address: string, port: number, { timeoutMs, signal }: ProbeOptions): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect({ host: address, port });

@@ -14,12 +14,12 @@ export interface HealthSettings {
 }
 
 /** What an annotation asks for: a check, nothing, or something that cannot be read. */
-export type HealthWish = HealthSettings | 'none' | { readonly problem: string };
+export type HealthConfig = HealthSettings | 'none' | { readonly problem: string };
 
 const defaults: HealthSettings = { intervalMs: 5000, timeoutMs: 2000, rise: 2, fall: 3 };
 
 /** Reads how the backends of a Service are to be checked. */
-export function healthWishOf({ metadata }: Service): HealthWish {
+export function healthConfigOf({ metadata }: Service): HealthConfig {
   const [how = '', ...words] = (metadata.annotations?.[healthCheckAnnotation] ?? '').trim().split(/\s+/);
   if (how === '') return 'none';
   if (how !== 'tcp') return { problem: `"${how}" is no kind of check: expected tcp` };

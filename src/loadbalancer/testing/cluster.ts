@@ -16,11 +16,9 @@ import type { ApiRequest, Transport } from '../../client/transport.ts';
 import type { LocalReply, LocalRequest } from '../../client/in-process.ts';
 import { inProcess } from '../../client/in-process.ts';
 import type { LoadBalancerProvider } from '../controller/provider.ts';
-import type { LoadBalancerOptions } from '../loadbalancer.ts';
-import { startLoadBalancer } from '../loadbalancer.ts';
+import type { LoadBalancerOptions, RunOptions } from '../loadbalancer.ts';
+import { runServiceController, startLoadBalancer } from '../loadbalancer.ts';
 import { parsePool } from '../providers/local/pools.ts';
-import type { RunOptions } from '../run.ts';
-import { runServiceController } from '../run.ts';
 import type { ServiceChanges } from './service.ts';
 import { serviceWith } from './service.ts';
 

@@ -242,9 +242,9 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
     test('load balancers are found by the cluster that made them, and by no other', async () => {
       const service = serviceWith('80/TCP');
       await during(service, async () => {
-        assert.deepEqual(await provider.all(signal), [{ namespace: 'default', name: 'web', uid: 'uid-web' }]);
+        assert.deepEqual(await provider.list(signal), [{ namespace: 'default', name: 'web', uid: 'uid-web' }]);
         const other = providerOf('west');
-        assert.deepEqual(await other.all(signal), []);
+        assert.deepEqual(await other.list(signal), []);
         await other.remove(service, signal);
         assert.equal((await found()).length, 3, 'and not removed by another');
       });

@@ -101,7 +101,7 @@ for (const [when, failure] of crashes) {
       await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
       await fail(() => patiently(() => providerAt(peer).remove(before, signal)));
       const hasAny = (await inventory(peer)).length > 0;
-      assert.equal((await providerAt(peer).all(signal)).length, hasAny ? 1 : 0, 'what is left is found by its tags');
+      assert.equal((await providerAt(peer).list(signal)).length, hasAny ? 1 : 0, 'what is left is found by its tags');
       await patiently(() => providerAt(peer).remove(before, signal));
       assert.deepEqual(await inventory(peer), []);
     });

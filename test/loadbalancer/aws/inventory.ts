@@ -1,7 +1,6 @@
 import type { LoadBalancer, TargetGroup } from '@aws-sdk/client-elastic-load-balancing-v2';
 
-import type { Aws } from '../../../src/loadbalancer/providers/aws/connect.ts';
-import type { Elb } from '../../../src/loadbalancer/providers/aws/elb.ts';
+import type { Aws, Elb } from '../../../src/loadbalancer/providers/aws/connect.ts';
 import type { Rule } from '../../../src/loadbalancer/providers/aws/found.ts';
 
 /** Somebody who speaks ELBv2 and EC2, with an account that has nothing but these. */

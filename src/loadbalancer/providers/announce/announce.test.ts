@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Recorder } from '../../controller/testing/recorder.ts';
+import { RecordingProvider } from '../../controller/testing/recording-provider.ts';
 import { serviceWith } from '../../testing/service.ts';
-import { Claims } from './claims.ts';
+import { AddressClaims } from './announcer.ts';
 import { announcement } from './gratuitous-arp.ts';
 import { AnnouncingProvider } from './provider.ts';
 
 test('an address comes with the first Service that has it and goes with the last', () => {
-  const claims = new Claims();
+  const claims = new AddressClaims();
   const [a, b] = ['192.0.2.1', '192.0.2.2'];
   assert.deepEqual(claims.set('default/tcp', [a]), { gained: [a], lost: [] });
   assert.deepEqual(claims.set('default/udp', [a]), { gained: [], lost: [] });
@@ -27,10 +27,10 @@ test('an announcement is an ARP request to everybody in which sender and target 
 });
 
 test('another Service of the same name keeps its address, and who is to end takes none', async () => {
-  const claims = new Claims();
-  const hold = async (service: string, addresses: readonly string[]) => void claims.set(service, addresses);
-  const recorder = new Recorder();
-  const provider = new AnnouncingProvider(recorder, { hold, keep: async () => {} });
+  const claims = new AddressClaims();
+  const setAddresses = async (service: string, addresses: readonly string[]) => void claims.set(service, addresses);
+  const recorder = new RecordingProvider();
+  const provider = new AnnouncingProvider(recorder, { setAddresses, run: async () => {} });
   const ending = new AbortController();
   const named = (uid: string) => {
     const { metadata, ...rest } = serviceWith('80/TCP');

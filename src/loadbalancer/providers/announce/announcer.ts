@@ -4,7 +4,6 @@ import { familyOf } from '../../../api/addresses.ts';
 import { messageOf } from '../../../api/error-message.ts';
 import type { Clock } from '../../../client/clock.ts';
 import { sleep } from '../../../client/clock.ts';
-import { Claims } from './claims.ts';
 import { announceIpv4 } from './gratuitous-arp.ts';
 import { NetworkInterface } from './interface.ts';
 
@@ -24,7 +23,7 @@ export interface AnnounceOptions {
 export class Announcer {
   readonly #options: AnnounceOptions;
   readonly #interface: NetworkInterface;
-  #claims = new Claims();
+  #claims = new AddressClaims();
   #hasTold = true;
   /** Changes of the interface, one after the other: what is given up and taken again is there in the end. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -35,7 +34,7 @@ export class Announcer {
   }
 
   /** A Service, by its UID, has these addresses from now on: resolves when they are answered for. */
-  async hold(service: string, addresses: readonly string[]): Promise<void> {
+  async setAddresses(service: string, addresses: readonly string[]): Promise<void> {
     const { gained, lost } = this.#claims.set(service, addresses);
     if (gained.length === 0 && lost.length === 0) return;
     try {
@@ -51,7 +50,7 @@ export class Announcer {
   }
 
   /** Keeps the addresses until the signal fires, then gives them up. */
-  async keep(signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     const { clock, lifetimeMs, log } = this.#options;
     while (!signal.aborted) {
       await sleep(clock, lifetimeMs / 3, signal);
@@ -61,7 +60,7 @@ export class Announcer {
       );
     }
     const { addresses } = this.#claims;
-    this.#claims = new Claims();
+    this.#claims = new AddressClaims();
     await this.#inTurn(() => this.#interface.remove(addresses)).catch((error: unknown) =>
       log.warn({ err: error }, 'addresses could not be given up, and go when their lifetime ends'),
     );
@@ -87,5 +86,49 @@ export class Announcer {
       );
     }
     this.#hasTold = hasTold;
+  }
+}
+
+/** What a change of claims does to the addresses that somebody has to answer for. */
+export interface ClaimChange {
+  readonly gained: readonly string[];
+  readonly lost: readonly string[];
+}
+
+/** Which addresses are answered for, and because of which Services: an address goes with the last Service that has it. */
+export class AddressClaims {
+  /** Service → its addresses. */
+  readonly #byService = new Map<string, readonly string[]>();
+  /** Address → the Services that have it. */
+  readonly #byAddress = new Map<string, Set<string>>();
+
+  /** Every address that is claimed. */
+  get addresses(): readonly string[] {
+    return [...this.#byAddress.keys()];
+  }
+
+  /** A Service has these addresses from now on, and no others. */
+  set(service: string, addresses: readonly string[]): ClaimChange {
+    const before = this.#byService.get(service) ?? [];
+    const gained = addresses.filter((address) => this.#add(address, service));
+    const lost = before.filter((address) => !addresses.includes(address) && this.#remove(address, service));
+    if (addresses.length === 0) this.#byService.delete(service);
+    else this.#byService.set(service, addresses);
+    return { gained, lost };
+  }
+
+  /** Whether nobody had it before. */
+  #add(address: string, service: string): boolean {
+    const services = this.#byAddress.get(address) ?? new Set();
+    this.#byAddress.set(address, services.add(service));
+    return services.size === 1 && this.#byService.get(service)?.includes(address) !== true;
+  }
+
+  /** Whether nobody has it any more. */
+  #remove(address: string, service: string): boolean {
+    const services = this.#byAddress.get(address);
+    services?.delete(service);
+    if (services?.size === 0) this.#byAddress.delete(address);
+    return services?.size === 0;
   }
 }

@@ -1,5 +1,5 @@
 import type { LoadBalancerStatus, Service } from '../../../api/kinds/core/service/schema.ts';
-import type { Backends, Ensured, LoadBalancerProvider, MadeFor } from '../../controller/provider.ts';
+import type { Backends, Ensured, LoadBalancerProvider, ServiceIdentity } from '../../controller/provider.ts';
 import type { Announcer } from './announcer.ts';
 
 /**
@@ -12,9 +12,9 @@ export class AnnouncingProvider implements LoadBalancerProvider {
   readonly ignoresNodes?: true;
   readonly checksHealth?: true;
   readonly #inner: LoadBalancerProvider;
-  readonly #announcer: Pick<Announcer, 'hold' | 'keep'>;
+  readonly #announcer: Pick<Announcer, 'setAddresses' | 'run'>;
 
-  constructor(inner: LoadBalancerProvider, announcer: Pick<Announcer, 'hold' | 'keep'>) {
+  constructor(inner: LoadBalancerProvider, announcer: Pick<Announcer, 'setAddresses' | 'run'>) {
     this.#inner = inner;
     this.#announcer = announcer;
     this.name = inner.name;
@@ -23,18 +23,18 @@ export class AnnouncingProvider implements LoadBalancerProvider {
     if (inner.checksHealth === true) this.checksHealth = true;
   }
 
-  async begin(services: readonly Service[], signal: AbortSignal): Promise<void> {
-    await this.#inner.begin?.(services, signal);
+  async start(services: readonly Service[], signal: AbortSignal): Promise<void> {
+    await this.#inner.start?.(services, signal);
   }
 
-  async accompany(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#inner.accompany?.(signal), this.#announcer.keep(signal)]);
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#inner.run?.(signal), this.#announcer.run(signal)]);
   }
 
   async find(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined> {
     const found = await this.#inner.find(service, signal);
     // What is gone already, such as by hand, is not removed any more.
-    if (found === undefined) await this.#announcer.hold(uidOf(service), []);
+    if (found === undefined) await this.#announcer.setAddresses(uidOf(service), []);
     return found;
   }
 
@@ -44,7 +44,7 @@ export class AnnouncingProvider implements LoadBalancerProvider {
     const addresses = (ensured.status.ingress ?? []).flatMap(({ ip = '' }) => ip || []);
     // An address that is taken after all were given up would be kept by nobody, and had by two.
     signal.throwIfAborted();
-    await this.#announcer.hold(uidOf(service), addresses);
+    await this.#announcer.setAddresses(uidOf(service), addresses);
     return ensured;
   }
 
@@ -54,11 +54,11 @@ export class AnnouncingProvider implements LoadBalancerProvider {
 
   async remove(service: Service, signal: AbortSignal): Promise<void> {
     await this.#inner.remove(service, signal);
-    await this.#announcer.hold(uidOf(service), []);
+    await this.#announcer.setAddresses(uidOf(service), []);
   }
 
-  all(signal: AbortSignal): Promise<readonly MadeFor[]> {
-    return this.#inner.all(signal);
+  list(signal: AbortSignal): Promise<readonly ServiceIdentity[]> {
+    return this.#inner.list(signal);
   }
 }
 

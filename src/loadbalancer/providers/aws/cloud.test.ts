@@ -8,7 +8,7 @@ import { plan } from '../../clouds/plan.ts';
 import type { ServiceChanges } from '../../testing/service.ts';
 import { serviceWith } from '../../testing/service.ts';
 import { nodeAt } from './testing/backends.ts';
-import { networkLoadBalancers, nlbKind } from './cloud.ts';
+import { networkLoadBalancers, nlbProduct } from './cloud.ts';
 import { balancerOf } from './describe.ts';
 import type { FoundBalancer } from './found.ts';
 import { balancerName, groupName } from './names.ts';
@@ -29,7 +29,7 @@ const planned = (service: Service, balancer?: FoundBalancer): Plan =>
     service,
     nodes,
     era: 'today',
-    product: nlbKind,
+    product: nlbProduct,
     isMixingAllowed: true,
   });
 
@@ -86,7 +86,7 @@ test('nodes that are no instances, and annotations that mean nothing, are told o
   const service = annotated({ 'access-log-enabled': 'true' });
   const cloud = networkLoadBalancers({ settings: settingsOf(service), balancer: undefined });
   const stray = { ...nodeAt('i-0a'), metadata: { name: 'stray' }, spec: { providerID: 'kind://docker/kind/stray' } };
-  const { events } = plan(cloud, { service, nodes: [stray], era: 'today', product: nlbKind, isMixingAllowed: true });
+  const { events } = plan(cloud, { service, nodes: [stray], era: 'today', product: nlbProduct, isMixingAllowed: true });
   const told = events.map(({ message }) => message).join('\n');
   assert.match(told, /annotation \S+-access-log-enabled means nothing here/);
   assert.match(told, /node stray gets no traffic: its spec\.providerID names no EC2 instance/);

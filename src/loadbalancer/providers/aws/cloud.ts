@@ -12,22 +12,22 @@ import { annotationProblem, unknownAnnotations } from './settings.ts';
 import { instanceOf } from './targets.ts';
 
 /** What a plan depends on beside the Service. */
-export interface Circumstances {
+export interface AwsContext {
   readonly settings: Settings;
   /** What is there already, some of which cannot change. */
   readonly balancer: FoundBalancer | undefined;
 }
 
 /** The product that TCP and UDP can share a port of. */
-export const nlbKind = 'nlb-lbc';
+export const nlbProduct = 'nlb-lbc';
 
 /** AWS as it is planned for when it is really asked: always a network load balancer. */
-export const networkLoadBalancers = (around: Circumstances): Cloud => ({
+export const networkLoadBalancers = (around: AwsContext): Cloud => ({
   ...aws,
   products: aws.products
-    .filter(({ name }) => name === nlbKind)
+    .filter(({ name }) => name === nlbProduct)
     .map((product) => ({ ...product, title: 'NLB', ...(isToNodes(around) ? { needsNodePorts: true } : {}) })),
-  choose: () => nlbKind,
+  choose: () => nlbProduct,
   check: (request) => check(request, around) ?? aws.check?.(request),
   // Those that are named are not made.
   resources: (request, units) =>
@@ -43,9 +43,9 @@ export const networkLoadBalancers = (around: Circumstances): Cloud => ({
   ],
 });
 
-const isToNodes = ({ settings }: Circumstances): boolean => settings.targetType === 'instance';
+const isToNodes = ({ settings }: AwsContext): boolean => settings.targetType === 'instance';
 
-function check(request: Request, around: Circumstances): Fault | undefined {
+function check(request: Request, around: AwsContext): Fault | undefined {
   const { service } = request;
   const problem = annotationProblem(service) ?? placeProblem(request, around);
   if (problem !== undefined) return fault('fairlead.dev/InvalidAnnotation', problem);
@@ -86,7 +86,7 @@ function twinFault({ ports }: Request): Fault | undefined {
   return fault('fairlead.dev/NodePortMismatch', message);
 }
 
-function placeProblem({ ports }: Request, { settings, balancer }: Circumstances): string | undefined {
+function placeProblem({ ports }: Request, { settings, balancer }: AwsContext): string | undefined {
   const { subnets, elasticAddresses, isDualStack } = settings;
   const [place, addresses, families] = ['subnets', 'eip-allocations', 'ip-address-type'].map(
     (word) => `service.beta.kubernetes.io/aws-load-balancer-${word}`,
@@ -101,7 +101,7 @@ function placeProblem({ ports }: Request, { settings, balancer }: Circumstances)
 }
 
 /** What AWS cannot change without another load balancer, which would have another name. */
-function changeFault({ service, isInternal }: Request, { settings, balancer }: Circumstances): Fault | undefined {
+function changeFault({ service, isInternal }: Request, { settings, balancer }: AwsContext): Fault | undefined {
   if (balancer === undefined) return undefined;
   const needsGroups = settings.securityGroups.length > 0 || narrowRanges(service).length > 0;
   const why =

@@ -1,11 +1,9 @@
 // The ways to AWS: its own SDK, which is loaded by those who ask for it and finds credentials by itself.
 import { pipeline, Readable } from 'node:stream';
 
-import type { ElasticLoadBalancingV2 } from '@aws-sdk/client-elastic-load-balancing-v2';
 import type { Ec2 } from './ec2.ts';
-import { ec2By } from './ec2.ts';
-import { shortAnswer } from './short-answer.ts';
-import type { Elb } from './elb.ts';
+import { ec2By, limitResponse } from './ec2.ts';
+import type { ElasticLoadBalancingV2 } from '@aws-sdk/client-elastic-load-balancing-v2';
 
 /** Left out, the SDK finds them: environment, profile, web identity, the machine's role. */
 export interface ConnectOptions {
@@ -58,7 +56,7 @@ function limitAnswers(client: ElasticLoadBalancingV2): void {
     (next) => async (args) => {
       const result = await next(args);
       const { response } = result;
-      if (hasBody(response)) response.body = pipeline(response.body, shortAnswer(), () => undefined);
+      if (hasBody(response)) response.body = pipeline(response.body, limitResponse(), () => undefined);
       return result;
     },
     // Behind the step that reads the body.
@@ -68,3 +66,33 @@ function limitAnswers(client: ElasticLoadBalancingV2): void {
 
 const hasBody = (response: unknown): response is { body: Readable } =>
   typeof response === 'object' && response !== null && 'body' in response && response.body instanceof Readable;
+
+/** Everything that is asked of ELBv2, and so everything that has to be permitted. */
+export const elbActions = [
+  'AddTags',
+  'CreateListener',
+  'CreateLoadBalancer',
+  'CreateTargetGroup',
+  'DeleteListener',
+  'DeleteLoadBalancer',
+  'DeleteTargetGroup',
+  'DeregisterTargets',
+  'DescribeListeners',
+  'DescribeLoadBalancerAttributes',
+  'DescribeLoadBalancers',
+  'DescribeTags',
+  'DescribeTargetGroupAttributes',
+  'DescribeTargetGroups',
+  'DescribeTargetHealth',
+  'ModifyListener',
+  'ModifyLoadBalancerAttributes',
+  'ModifyTargetGroup',
+  'ModifyTargetGroupAttributes',
+  'RegisterTargets',
+  'SetIpAddressType',
+  'SetSecurityGroups',
+  'SetSubnets',
+] as const;
+
+/** The client of the SDK, with the calls above. */
+export type Elb = Pick<ElasticLoadBalancingV2, Uncapitalize<(typeof elbActions)[number]>>;

@@ -1,12 +1,12 @@
 // Reads what is at AWS. Names say where to look, and tags whose it is.
 import type { Listener, LoadBalancer, TargetGroup } from '@aws-sdk/client-elastic-load-balancing-v2';
-import type { MadeFor } from '../../controller/provider.ts';
+import type { ServiceIdentity } from '../../controller/provider.ts';
 import type { Aws } from './connect.ts';
 import { isGone } from './errors.ts';
 import type { Found, FoundBalancer, FoundGroup, FoundListener } from './found.ts';
 import type { Owner } from './names.ts';
 import { targetText } from './targets.ts';
-import { asRecord, balancerName, familyPrefix, filtersFor, madeFor, prefixOf } from './names.ts';
+import { asRecord, balancerName, familyPrefix, filtersFor, ownerFromTags, prefixOf } from './names.ts';
 
 /** The ways to AWS, and until when they are gone. */
 export interface Session extends Aws {
@@ -22,7 +22,9 @@ export async function describe(session: Session, owner: Owner): Promise<Found> {
   const arns = [...(balancer === undefined ? [] : [arnOf(balancer)]), ...groups.map(groupArn)];
   const tags = await tagsOf(session, arns);
   if (securityGroup !== undefined) tags.set(securityGroup.id, securityGroup.tags);
-  const stranger = Array.from(tags.keys()).find((id) => madeFor(owner.cluster, tags.get(id) ?? {})?.uid !== owner.uid);
+  const stranger = Array.from(tags.keys()).find(
+    (id) => ownerFromTags(owner.cluster, tags.get(id) ?? {})?.uid !== owner.uid,
+  );
   if (stranger !== undefined) throw notOurs(stranger, owner);
   const found: FoundGroup[] = [];
   // One after another: an account has few calls a second, and other Services wait for theirs.
@@ -44,14 +46,14 @@ export async function describe(session: Session, owner: Owner): Promise<Found> {
 }
 
 /** The Services of a cluster that anything was made for. */
-export async function owners(session: Session, cluster: string): Promise<readonly MadeFor[]> {
+export async function owners(session: Session, cluster: string): Promise<readonly ServiceIdentity[]> {
   const isNamedByUs = (name = ''): boolean => name.startsWith(familyPrefix);
   const balancers = (await balancersNamed(session)).filter(({ LoadBalancerName }) => isNamedByUs(LoadBalancerName));
   const groups = await groupsWith(session, familyPrefix);
   const tags = await tagsOf(session, [...balancers.map(arnOf), ...groups.map(groupArn)]);
   const securityGroups = await session.ec2.securityGroups(filtersFor(cluster), session.signal);
   const all = [...tags.values(), ...securityGroups.map((group) => group.tags)];
-  const found = all.flatMap((each) => madeFor(cluster, each) ?? []);
+  const found = all.flatMap((each) => ownerFromTags(cluster, each) ?? []);
   return Array.from(new Map(found.map((owner) => [owner.uid, owner])).values());
 }
 

@@ -10,9 +10,8 @@ import { test } from 'node:test';
 import { createGzip } from 'node:zlib';
 
 import { connect } from './connect.ts';
-import { endpointOf } from './ec2.ts';
+import { endpointOf, maxResponseBytes } from './ec2.ts';
 import { anyCredentials } from './testing/credentials.ts';
-import { mostAnswerBytes } from './short-answer.ts';
 import { elementIn, itemsIn, parseXml, textIn } from './xml.ts';
 
 const { signal } = new AbortController();
@@ -60,9 +59,9 @@ for (const [what, isCompressed] of [
       body.pipe(response);
       const piece = Buffer.alloc(1 << 20, ' ');
       const more = (): void => {
-        for (let isTaken = true; isTaken && !body.destroyed && sent < 4 * mostAnswerBytes; sent += piece.length)
+        for (let isTaken = true; isTaken && !body.destroyed && sent < 4 * maxResponseBytes; sent += piece.length)
           isTaken = body.write(piece);
-        if (sent >= 4 * mostAnswerBytes) body.end();
+        if (sent >= 4 * maxResponseBytes) body.end();
       };
       body.on('drain', more);
       more();
@@ -76,7 +75,7 @@ for (const [what, isCompressed] of [
       // The SDK does not decompress, so that what it has is no XML.
       const message = /more than 16777216 bytes|not|invalid|xml/i;
       await assert.rejects(async () => ask(), { message });
-      assert.ok(sent < 2 * mostAnswerBytes || isCompressed, `${sent} bytes were sent`);
+      assert.ok(sent < 2 * maxResponseBytes || isCompressed, `${sent} bytes were sent`);
     }
     server.closeAllConnections();
     server.close();

@@ -1,13 +1,12 @@
 // The few calls of EC2 that security groups need. What is hard about a call of AWS, finding credentials and signing, the
 // SDK of ELBv2 does for any of its services: a second SDK for seven calls would add little.
-import { pipeline, Readable } from 'node:stream';
+import { pipeline, Readable, Transform } from 'node:stream';
 import { text as allOf } from 'node:stream/consumers';
 
 import type { ElasticLoadBalancingV2 } from '@aws-sdk/client-elastic-load-balancing-v2';
 import { messageOf } from '../../../api/error-message.ts';
 import { asRecord, asTags } from './names.ts';
 import type { FoundSecurityGroup, Rule } from './found.ts';
-import { shortAnswer } from './short-answer.ts';
 import type { Element } from './xml.ts';
 import { elementIn, itemsIn, parseXml, textIn } from './xml.ts';
 
@@ -51,7 +50,7 @@ type Signing = Pick<ElasticLoadBalancingV2, 'config'>;
 
 /** EC2 of the account and region that a client is for. */
 export function ec2By(signing: Signing, endpoint?: string): Ec2 {
-  const ask = asking(signing, endpoint);
+  const ask = ec2Caller(signing, endpoint);
   return {
     vpcOf: async (subnet, signal) => {
       const answer = await ask('DescribeSubnets', { SubnetId: [subnet] }, signal);
@@ -95,7 +94,7 @@ type Ask = (action: (typeof ec2Actions)[number], input: Input, signal: AbortSign
 
 const answerWithinMs = 30_000;
 
-function asking(signing: Signing, endpoint: string | undefined): Ask {
+function ec2Caller(signing: Signing, endpoint: string | undefined): Ask {
   return async (action, input, signal) => {
     const url = new URL(endpoint ?? (await endpointOf(signing)));
     const form = new URLSearchParams([['Action', action], ['Version', '2016-11-15'], ...parameters(input)]);
@@ -114,7 +113,7 @@ function asking(signing: Signing, endpoint: string | undefined): Ask {
 
 /** The text of an answer, which counts without the compression that it may be sent in. */
 const textOf = ({ body }: Response): Promise<string> =>
-  allOf(pipeline(Readable.from(body ?? []), shortAnswer(), () => undefined));
+  allOf(pipeline(Readable.from(body ?? []), limitResponse(), () => undefined));
 
 /** Where EC2 is: every partition of AWS calls its services alike. */
 export async function endpointOf({ config }: Signing): Promise<string> {
@@ -148,7 +147,7 @@ function parameters(input: Input, path = ''): readonly [string, string][] {
 
 /** An error as those of the SDK are: its name is the code, and it carries the answer. */
 function ec2Error({ status, headers }: Response, text: string): Error {
-  const { code, message } = told(text);
+  const { code, message } = parseError(text);
   return Object.assign(new Error(message || `EC2 answers with status ${status}`), {
     name: code || 'Error',
     $metadata: { httpStatusCode: status },
@@ -156,7 +155,7 @@ function ec2Error({ status, headers }: Response, text: string): Error {
   });
 }
 
-function told(text: string): { readonly code: string; readonly message: string } {
+function parseError(text: string): { readonly code: string; readonly message: string } {
   try {
     const error = elementIn({ name: '', text: '', children: [parseXml(text)] }, 'Error');
     return error === undefined
@@ -191,3 +190,18 @@ const securityGroupOf = (group: Element): FoundSecurityGroup => ({
   ),
   tags: asRecord(itemsIn(group, 'tagSet').map((tag) => ({ Key: textIn(tag, 'key'), Value: textIn(tag, 'value') }))),
 });
+
+/** More than any answer of AWS to a question for a thousand things takes. */
+export const maxResponseBytes = 16 << 20;
+
+/** Passes an answer on, as long as it is short enough. */
+export function limitResponse(): Transform {
+  let length = 0;
+  return new Transform({
+    transform(piece: Uint8Array, _encoding, done) {
+      length += piece.length;
+      if (length <= maxResponseBytes) done(null, piece);
+      else done(new Error(`AWS sends more than ${maxResponseBytes} bytes in an answer`));
+    },
+  });
+}

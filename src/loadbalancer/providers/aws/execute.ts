@@ -3,7 +3,7 @@
 import { messageOf } from '../../../api/error-message.ts';
 import type { Session } from './describe.ts';
 import { balancerOf } from './describe.ts';
-import { explained, isGone, isInvalidTarget } from './errors.ts';
+import { wrapError, isGone, isInvalidTarget } from './errors.ts';
 import type { Found, FoundBalancer } from './found.ts';
 import { asTags } from './names.ts';
 import type { Step } from './steps.ts';
@@ -18,13 +18,13 @@ export interface Executed {
 
 /** Makes the calls. Rejects with the first that fails; what was done until then is found again. */
 export async function execute(session: Session, steps: readonly Step[], found: Found): Promise<Executed> {
-  const walk = new Walk(session, found);
+  const walk = new Executor(session, found);
   for (const step of steps) {
     session.signal.throwIfAborted();
     try {
-      await walk.make(step);
+      await walk.execute(step);
     } catch (error) {
-      throw explained(error, textOf(step));
+      throw wrapError(error, textOf(step));
     }
   }
   return { ...(walk.balancer === undefined ? {} : { balancer: walk.balancer }), refused: walk.refused };
@@ -33,7 +33,7 @@ export async function execute(session: Session, steps: readonly Step[], found: F
 type Creation = Extract<Step, { readonly call: 'CreateSecurityGroup' }>;
 
 /** One way through steps, which learns ARNs as it goes. */
-class Walk {
+class Executor {
   readonly #session: Session;
   /** Name → ARN. */
   readonly #groups: Map<string, string>;
@@ -49,7 +49,7 @@ class Walk {
     this.#groups = new Map(found.groups.map(({ name, arn }) => [name, arn]));
   }
 
-  async make(step: Step): Promise<unknown> {
+  async execute(step: Step): Promise<unknown> {
     const { elb, ec2, signal } = this.#session;
     const until = { abortSignal: signal };
     switch (step.call) {

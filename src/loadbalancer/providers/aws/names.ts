@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 
 import { trimEnd } from '../../../api/text.ts';
-import type { MadeFor } from '../../controller/provider.ts';
+import type { ServiceIdentity } from '../../controller/provider.ts';
 
 /** A Service of a cluster. */
-export interface Owner extends MadeFor {
+export interface Owner extends ServiceIdentity {
   readonly cluster: string;
 }
 
@@ -55,7 +55,7 @@ export const filtersFor = (cluster: string): Readonly<Record<string, string>> =>
 });
 
 /** The Service of this cluster that something was made for, as its tags say. */
-export function madeFor(cluster: string, tags: Readonly<Record<string, string>>): MadeFor | undefined {
+export function ownerFromTags(cluster: string, tags: Readonly<Record<string, string>>): ServiceIdentity | undefined {
   const [namespace = '', name = ''] = (tags[serviceTag] ?? '').split('/');
   const uid = tags[uidTag] ?? '';
   if (tags[clusterTag(cluster)] !== 'owned' || uid === '') return undefined;

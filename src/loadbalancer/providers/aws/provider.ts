@@ -1,22 +1,20 @@
 import type { LoadBalancerStatus, Service } from '../../../api/kinds/core/service/schema.ts';
 import type { PlannedEvent } from '../../../client/event-correlator.ts';
-import type { Backends, Ensured, LoadBalancerProvider, MadeFor } from '../../controller/provider.ts';
-import { ensuredAt } from '../../controller/ensured.ts';
-import { RetryError } from '../../controller/provider.ts';
+import type { Backends, Ensured, LoadBalancerProvider, ServiceIdentity } from '../../controller/provider.ts';
+import { ensureResult, RetryError } from '../../controller/provider.ts';
 import type { PriceBook } from '../../clouds/price/book.ts';
 import type { Plan } from '../../clouds/plan.ts';
 import { plan } from '../../clouds/plan.ts';
-import { networkLoadBalancers, nlbKind } from './cloud.ts';
+import { networkLoadBalancers, nlbProduct } from './cloud.ts';
 import type { Aws } from './connect.ts';
 import type { Session } from './describe.ts';
 import { describe, owners } from './describe.ts';
-import { explained, provisioningMs } from './errors.ts';
+import { wrapError, provisioningMs } from './errors.ts';
 import type { Executed } from './execute.ts';
 import { execute } from './execute.ts';
 import type { Found, FoundBalancer, FoundGroup } from './found.ts';
-import { asResources, isNothing } from './found.ts';
+import { asResources, isNothing, protocolsOf } from './found.ts';
 import type { Owner } from './names.ts';
-import { protocolsOf } from './protocol.ts';
 import { keepsSecurityGroup } from './security-group.ts';
 import type { Settings } from './settings.ts';
 import { settingsOf } from './settings.ts';
@@ -61,12 +59,12 @@ export class AwsProvider implements LoadBalancerProvider {
     const { planned, wanted } = this.#plan(service, backends, found);
     const steps = wanted === undefined ? this.#targetSteps(service, backends, found) : stepsTo(wanted, found);
     const { balancer, refused } = await this.#execute(steps, found, signal);
-    const events = [...planned.events, ...Array.from(refused, notRegistered)];
+    const events = [...planned.events, ...Array.from(refused, targetNotRegistered)];
     // A host name has no ipMode: the API takes one beside an address alone, and proxies leave a host name alone anyway.
     const places = balancer === undefined ? [] : [{ hostname: balancer.hostname }];
     // What is told of one that was made now would not be told by those who find it.
     if (planned.refusal === undefined) assertServes(balancer, found.balancer === undefined ? events : []);
-    return ensuredAt(places, { ...planned, events });
+    return ensureResult(places, { ...planned, events });
   }
 
   sendsToEndpoints(service: Service): boolean {
@@ -84,7 +82,7 @@ export class AwsProvider implements LoadBalancerProvider {
     await this.#execute(removalSteps(found), found, signal);
   }
 
-  async all(signal: AbortSignal): Promise<readonly MadeFor[]> {
+  async list(signal: AbortSignal): Promise<readonly ServiceIdentity[]> {
     return this.#asked('looking for load balancers', () => owners(this.#session(signal), this.#options.cluster));
   }
 
@@ -99,7 +97,15 @@ export class AwsProvider implements LoadBalancerProvider {
     const settings = this.#settingsOf(service);
     const cloud = networkLoadBalancers({ settings, balancer: found.balancer });
     const existing = asResources(found);
-    const planned = plan(cloud, { service, nodes, era: 'today', product: nlbKind, isMixingAllowed, prices, existing });
+    const planned = plan(cloud, {
+      service,
+      nodes,
+      era: 'today',
+      product: nlbProduct,
+      isMixingAllowed,
+      prices,
+      existing,
+    });
     if (planned.refusal !== undefined) return { planned };
     const isKept = keepsSecurityGroup(settings, found.balancer);
     const owner = this.#ownerOf(service);
@@ -148,12 +154,12 @@ export class AwsProvider implements LoadBalancerProvider {
     try {
       return await ask();
     } catch (error) {
-      throw explained(error, what);
+      throw wrapError(error, what);
     }
   }
 }
 
-const notRegistered = ([id, why]: readonly [string, string]): PlannedEvent => ({
+const targetNotRegistered = ([id, why]: readonly [string, string]): PlannedEvent => ({
   type: 'Warning',
   reason: 'TargetNotRegistered',
   message: `AWS does not send traffic to ${id}: ${why}`,

@@ -3,11 +3,10 @@
 import { canonicalCidr } from '../../../api/addresses.ts';
 import type { Service } from '../../../api/kinds/core/service/schema.ts';
 import { sourceRanges } from '../../clouds/units.ts';
-import type { FoundBalancer, FoundSecurityGroup, Rule } from './found.ts';
+import type { ElbProtocol, FoundBalancer, FoundSecurityGroup, Rule } from './found.ts';
 import type { Owner } from './names.ts';
 import { balancerName } from './names.ts';
-import type { ElbProtocol } from './protocol.ts';
-import { protocolsOf } from './protocol.ts';
+import { protocolsOf } from './found.ts';
 import type { Settings } from './settings.ts';
 
 export interface WantedSecurityGroup {
@@ -41,13 +40,13 @@ export const keepsSecurityGroup = (settings: Settings, balancer: FoundBalancer |
 /** The ranges of a Service that leave somebody out; none when everybody may come. */
 export function narrowRanges(service: Service): readonly string[] {
   const ranges = sourceRanges({ service });
-  return ranges.some((range) => !everybody.includes(range)) ? ranges : [];
+  return ranges.some((range) => !anySource.includes(range)) ? ranges : [];
 }
 
-const everybody = ['0.0.0.0/0', '::/0'];
+const anySource = ['0.0.0.0/0', '::/0'];
 
 /** Where clients come in. */
-interface Doors {
+interface ListenerPorts {
   readonly listeners: readonly { readonly port: number; readonly protocol: ElbProtocol }[];
   readonly isDualStack: boolean;
 }
@@ -56,10 +55,10 @@ interface Doors {
 export function securityGroupFor(
   owner: Owner,
   service: Service,
-  { listeners, isDualStack }: Doors,
+  { listeners, isDualStack }: ListenerPorts,
 ): WantedSecurityGroup {
   const asked = sourceRanges({ service }).flatMap((range) => canonicalCidr(range.trim()) ?? []);
-  const sources = asked.length > 0 ? new Set(asked) : everybody.slice(0, isDualStack ? 2 : 1);
+  const sources = asked.length > 0 ? new Set(asked) : anySource.slice(0, isDualStack ? 2 : 1);
   const rules = listeners.flatMap(({ port, protocol }) =>
     protocolsOf(protocol).flatMap((each) =>
       Array.from(sources, (source) => ({ protocol: each.toLowerCase(), from: port, to: port, source })),
@@ -71,7 +70,7 @@ export function securityGroupFor(
 }
 
 /** What comes before the load balancer is made or changed. */
-export function openingSteps(
+export function stepsBefore(
   wanted: WantedSecurityGroup | undefined,
   found: FoundSecurityGroup | undefined,
   { tags, subnet }: { readonly tags: Readonly<Record<string, string>>; readonly subnet: string },
@@ -88,7 +87,7 @@ export function openingSteps(
 }
 
 /** What comes after: clients are shut out, or the group goes, when nothing needs it any more. */
-export function closingSteps(
+export function stepsAfter(
   wanted: WantedSecurityGroup | undefined,
   found: FoundSecurityGroup | undefined,
 ): readonly SecurityGroupStep[] {

@@ -9,7 +9,7 @@ import type {
 import type { Found, FoundBalancer, FoundGroup, FoundHealth, FoundListener } from './found.ts';
 import { asTags } from './names.ts';
 import type { SecurityGroupStep } from './security-group.ts';
-import { closingSteps, openingSteps } from './security-group.ts';
+import { stepsAfter, stepsBefore } from './security-group.ts';
 import type { HealthCheck } from './settings.ts';
 import type { Wanted, WantedGroup, WantedListener } from './wanted.ts';
 
@@ -55,7 +55,7 @@ export type Step =
   | { readonly call: 'DeleteListener' | 'DeleteLoadBalancer' | 'DeleteTargetGroup'; readonly arn: string };
 
 /** AWS takes that many targets in one call. */
-const mostTargets = 200;
+const maxTargets = 200;
 
 /** Additions first; what goes, goes last. No step is left when all is as wanted. */
 export function stepsTo(wanted: Wanted, found: Found): readonly Step[] {
@@ -64,7 +64,7 @@ export function stepsTo(wanted: Wanted, found: Found): readonly Step[] {
   const kept = found.groups.filter(isWanted);
   const [subnet = ''] = wanted.subnets;
   return [
-    ...openingSteps(wanted.securityGroup, found.securityGroup, { tags: wanted.tags, subnet }),
+    ...stepsBefore(wanted.securityGroup, found.securityGroup, { tags: wanted.tags, subnet }),
     ...balancerSteps(wanted, found),
     ...tagSteps(wanted.tags, [...(found.balancer === undefined ? [] : [found.balancer]), ...kept]),
     ...wanted.groups.flatMap((group) => groupSteps(group, wanted, groupOf(group.name))),
@@ -77,7 +77,7 @@ export function stepsTo(wanted: Wanted, found: Found): readonly Step[] {
       .map(({ arn }) => ({ call: 'DeleteListener', arn }) as const),
     ...wanted.groups.flatMap(({ name, targets }) => deregistrations(name, targets, groupOf(name)?.targets ?? [])),
     ...found.groups.filter((group) => !isWanted(group)).map(({ arn }) => ({ call: 'DeleteTargetGroup', arn }) as const),
-    ...closingSteps(wanted.securityGroup, found.securityGroup),
+    ...stepsAfter(wanted.securityGroup, found.securityGroup),
   ];
 }
 
@@ -98,7 +98,7 @@ export const removalSteps = ({ securityGroup, balancer, groups, listeners }: Fou
   ...listeners.map(({ arn }) => ({ call: 'DeleteListener', arn }) as const),
   ...(balancer === undefined ? [] : [{ call: 'DeleteLoadBalancer', arn: balancer.arn } as const]),
   ...groups.map(({ arn }) => ({ call: 'DeleteTargetGroup', arn }) as const),
-  ...closingSteps(undefined, securityGroup),
+  ...stepsAfter(undefined, securityGroup),
 ];
 
 function balancerSteps(wanted: Wanted, { balancer, securityGroup }: Found): readonly Step[] {
@@ -211,8 +211,8 @@ const deregistrations = (group: string, wanted: readonly string[], found: readon
   inParts(without(found, wanted)).map((targets) => ({ call: 'DeregisterTargets', group, targets }));
 
 const inParts = (targets: readonly string[]): readonly (readonly string[])[] =>
-  Array.from({ length: Math.ceil(targets.length / mostTargets) }, (_, part) =>
-    targets.slice(part * mostTargets, (part + 1) * mostTargets),
+  Array.from({ length: Math.ceil(targets.length / maxTargets) }, (_, part) =>
+    targets.slice(part * maxTargets, (part + 1) * maxTargets),
   );
 
 const without = (all: readonly string[], some: readonly string[]): readonly string[] =>

@@ -6,7 +6,7 @@ import type { Plan } from '../../clouds/plan.ts';
 import type { Resource } from '../../clouds/resource.ts';
 import type { Owner } from './names.ts';
 import { balancerName, groupName, tagsFor } from './names.ts';
-import type { ElbProtocol } from './protocol.ts';
+import type { ElbProtocol } from './found.ts';
 import type { WantedSecurityGroup } from './security-group.ts';
 import { securityGroupFor } from './security-group.ts';
 import type { HealthCheck, Settings } from './settings.ts';

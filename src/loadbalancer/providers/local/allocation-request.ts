@@ -4,7 +4,7 @@ import type { IpFamily, Service } from '../../../api/kinds/core/service/schema.t
 import type { OpenPort } from '../../clouds/resource.ts';
 
 /** A request to the allocator. */
-export interface Wishes {
+export interface AllocationRequest {
   readonly key: string;
   readonly families: readonly IpFamily[];
   /** A second family is welcome, and can be done without. */
@@ -23,21 +23,21 @@ export interface Wishes {
 const domains = ['loadbalancer.fairlead.dev', 'metallb.io'];
 
 /** The annotations: addresses, pool and sharing key. */
-export const wishAnnotations = {
+export const allocationAnnotations = {
   addresses: `${domains[0]}/addresses`,
   pool: `${domains[0]}/pool`,
   sharingKey: `${domains[0]}/sharing-key`,
 } as const;
 
-const synonyms: Readonly<Record<keyof typeof wishAnnotations, readonly string[]>> = {
-  addresses: [wishAnnotations.addresses, `${domains[1]}/loadBalancerIPs`],
-  pool: [wishAnnotations.pool, `${domains[1]}/address-pool`],
-  sharingKey: [wishAnnotations.sharingKey, `${domains[1]}/allow-shared-ip`],
+const synonyms: Readonly<Record<keyof typeof allocationAnnotations, readonly string[]>> = {
+  addresses: [allocationAnnotations.addresses, `${domains[1]}/loadBalancerIPs`],
+  pool: [allocationAnnotations.pool, `${domains[1]}/address-pool`],
+  sharingKey: [allocationAnnotations.sharingKey, `${domains[1]}/allow-shared-ip`],
 };
 
 /** The request of a Service. */
-export function wishesOf({ metadata, spec }: Service): Wishes {
-  const read = (setting: keyof typeof wishAnnotations): string =>
+export function allocationRequestOf({ metadata, spec }: Service): AllocationRequest {
+  const read = (setting: keyof typeof allocationAnnotations): string =>
     synonyms[setting].map((name) => metadata.annotations?.[name] ?? '').find((value) => value !== '') ?? '';
   const addresses = (read('addresses') || (spec.loadBalancerIP ?? '')).split(',').flatMap((text) => text.trim() || []);
   const { ipFamilies = [], ipFamilyPolicy, ports = [], externalTrafficPolicy, selector = {} } = spec;

@@ -5,19 +5,19 @@ import fc from 'fast-check';
 import { serviceWith } from '../../testing/service.ts';
 import { Allocator } from './allocator.ts';
 import { parsePool, parseRange, poolErrors } from './pools.ts';
-import type { Wishes } from './allocation-request.ts';
-import { wishAnnotations, wishesOf } from './allocation-request.ts';
+import type { AllocationRequest } from './allocation-request.ts';
+import { allocationAnnotations, allocationRequestOf } from './allocation-request.ts';
 
 const pools = [parsePool('small=192.0.2.1-192.0.2.2,2001:db8::1', true), parsePool('special=198.51.100.7', false)];
 
 /** What a Service of a name with these ports asks for, and what differs. */
-const wishes = (name: string, ports = '80/TCP', changes: Partial<Wishes> = {}): Wishes => ({
-  ...wishesOf(serviceWith(ports, { name })),
+const wishes = (name: string, ports = '80/TCP', changes: Partial<AllocationRequest> = {}): AllocationRequest => ({
+  ...allocationRequestOf(serviceWith(ports, { name })),
   ...changes,
 });
 
 /** The addresses, or why not. */
-const given = (allocator: Allocator, wish: Wishes): string => {
+const given = (allocator: Allocator, wish: AllocationRequest): string => {
   const result = allocator.allocate(wish);
   return 'code' in result ? `${result.code.slice('fairlead.dev/'.length)}: ${result.message}` : result.join(' ');
 };
@@ -59,7 +59,7 @@ test('addresses and pools can be asked for, one of each family', () => {
   );
   const prefers = wishes('p', '80/TCP', { families: ['IPv4', 'IPv6'], isSecondOptional: true });
   assert.equal(given(new Allocator([parsePool('four=192.0.2.9', true)]), prefers), '192.0.2.9');
-  const refused: readonly (readonly [Partial<Wishes>, RegExp])[] = [
+  const refused: readonly (readonly [Partial<AllocationRequest>, RegExp])[] = [
     [{ addresses: ['203.0.113.1'] }, /^AddressUnknown: address 203\.0\.113\.1 is in no pool: there is small, special$/],
     [{ addresses: ['here'] }, /^AddressUnknown: "here" is no IPv4 address$|^NoFreeAddress/],
     [{ addresses: ['2001:db8::1'] }, /"2001:db8::1" is no IPv4 address|NoFreeAddress/],
@@ -72,7 +72,7 @@ test('addresses and pools can be asked for, one of each family', () => {
   assert.deepEqual(allocator.held('default/d'), []);
 });
 
-const sharing: readonly (readonly [what: string, one: Wishes, other: Wishes, want: RegExp])[] = [
+const sharing: readonly (readonly [what: string, one: AllocationRequest, other: AllocationRequest, want: RegExp])[] = [
   [
     'TCP and UDP of one number, by a key',
     wishes('a', '53/TCP', { sharingKey: 'dns' }),
@@ -138,7 +138,7 @@ for (const [what, one, other, want] of sharing) {
 
 test('a refusal names the Service that holds the address only to readers of its namespace', () => {
   const secret = { sharingKey: 'secret-key', backendKey: 'app=secret-app', key: 'hidden/secret-name' };
-  const tenant: readonly Partial<Wishes>[] = [
+  const tenant: readonly Partial<AllocationRequest>[] = [
     {},
     { sharingKey: 'mine' },
     { sharingKey: 'secret-key' },
@@ -157,18 +157,18 @@ test('a refusal names the Service that holds the address only to readers of its 
 });
 
 test('wishes are read from annotations, MetalLB’s too, and from the field', () => {
-  const read = (annotations: Record<string, string>, loadBalancerIP?: string): Wishes =>
-    wishesOf(
+  const read = (annotations: Record<string, string>, loadBalancerIP?: string): AllocationRequest =>
+    allocationRequestOf(
       serviceWith('80/TCP', { annotations, ...(loadBalancerIP === undefined ? {} : { spec: { loadBalancerIP } }) }),
     );
   assert.deepEqual(read({}, '192.0.2.1').addresses, ['192.0.2.1']);
-  assert.deepEqual(read({ [wishAnnotations.addresses]: '192.0.2.1, 2001:DB8::1' }).addresses, [
+  assert.deepEqual(read({ [allocationAnnotations.addresses]: '192.0.2.1, 2001:DB8::1' }).addresses, [
     '192.0.2.1',
     '2001:db8::1',
   ]);
   assert.deepEqual(read({ 'metallb.io/loadBalancerIPs': '192.0.2.3' }, '192.0.2.1').addresses, ['192.0.2.3']);
   assert.equal(read({ 'metallb.io/address-pool': 'x' }).pool, 'x');
-  assert.equal(read({ [wishAnnotations.sharingKey]: 'a', 'metallb.io/allow-shared-ip': 'b' }).sharingKey, 'a');
+  assert.equal(read({ [allocationAnnotations.sharingKey]: 'a', 'metallb.io/allow-shared-ip': 'b' }).sharingKey, 'a');
 });
 
 test('LB-24 no port of an address is ever given twice, and what is known can be rebuilt', () => {
@@ -184,7 +184,7 @@ test('LB-24 no port of an address is ever given twice, and what is known can be 
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       let allocator = new Allocator(pools);
-      const now = new Map<string, Wishes>();
+      const now = new Map<string, AllocationRequest>();
       for (const each of steps) {
         if (typeof each === 'string') {
           allocator.release(`default/${each}`);

@@ -5,7 +5,7 @@ import type { Fault } from '../../clouds/fault.ts';
 import { fault } from '../../clouds/fault.ts';
 import { portText } from '../../clouds/resource.ts';
 import type { Pool, Range } from './pools.ts';
-import type { Wishes } from './allocation-request.ts';
+import type { AllocationRequest } from './allocation-request.ts';
 
 /** How one Service uses an address. */
 interface Use {
@@ -15,7 +15,7 @@ interface Use {
 }
 
 /** A range, and where in it the next search begins. */
-interface Place {
+interface PoolRange {
   readonly pool: Pool;
   readonly range: Range;
   next: bigint;
@@ -28,7 +28,7 @@ interface Place {
  * where they agree to, and never a port of it (LB-24). What it knows can be rebuilt from what Services say.
  */
 export class Allocator {
-  readonly #places: readonly Place[];
+  readonly #places: readonly PoolRange[];
   /** Address → Service → its use. */
   readonly #uses = new Map<string, Map<string, Use>>();
   /** Service → its addresses. */
@@ -46,14 +46,14 @@ export class Allocator {
   }
 
   /** Takes note of addresses that a Service has already; those of no pool, or in use by others, are not taken over. */
-  adopt(wishes: Wishes, addresses: readonly string[]): void {
+  adopt(wishes: AllocationRequest, addresses: readonly string[]): void {
     this.release(wishes.key);
     const kept = addresses.filter((address) => this.#faultOf(address, wishes) === undefined);
     this.#hold(wishes, kept);
   }
 
   /** Gives a Service one address a family: those it has if they will do. What is refused changes nothing. */
-  allocate(wishes: Wishes): readonly string[] | Fault {
+  allocate(wishes: AllocationRequest): readonly string[] | Fault {
     const found: string[] = [];
     for (const family of wishes.families) {
       const address = this.#choose(family, wishes);
@@ -91,7 +91,7 @@ export class Allocator {
     if (addresses?.size === 0) this.#shared.delete(sharingKey);
   }
 
-  #hold(wishes: Wishes, addresses: readonly string[]): void {
+  #hold(wishes: AllocationRequest, addresses: readonly string[]): void {
     if (addresses.length === 0) return;
     const { key, sharingKey, backendKey } = wishes;
     const use = { ports: new Set(wishes.ports.map(portText)), sharingKey, backendKey };
@@ -110,7 +110,7 @@ export class Allocator {
     if (place !== undefined) place.used += change;
   }
 
-  #choose(family: IpFamily, wishes: Wishes): string | Fault {
+  #choose(family: IpFamily, wishes: AllocationRequest): string | Fault {
     const asked = wishes.addresses.filter((address) => familyOf(address) === family);
     const [address] = asked;
     if (asked.length > 1) {
@@ -127,12 +127,12 @@ export class Allocator {
   }
 
   /** Whether a Service that asks for no address may have this one: its pool is the one asked for, or automatic. */
-  #isOffered(address: string, { pool }: Wishes): boolean {
+  #isOffered(address: string, { pool }: AllocationRequest): boolean {
     const place = this.#placeOf(address);
     return place !== undefined && (pool === '' ? place.pool.isAutomatic : place.pool.name === pool);
   }
 
-  #free(family: IpFamily, { pool }: Wishes): string | Fault {
+  #free(family: IpFamily, { pool }: AllocationRequest): string | Fault {
     const places = this.#places.filter(
       (place) => place.range.family === family && (pool === '' ? place.pool.isAutomatic : place.pool.name === pool),
     );
@@ -151,7 +151,7 @@ export class Allocator {
   }
 
   /** From where the last search ended, once around: what was given back a moment ago comes last. */
-  #nextFree(place: Place): bigint | undefined {
+  #nextFree(place: PoolRange): bigint | undefined {
     const { first, last } = place.range;
     const size = last - first + 1n;
     if (place.used === size) return undefined; // Services that wait for an address ask again and again
@@ -169,7 +169,7 @@ export class Allocator {
     return [...new Set(this.#places.map(({ pool }) => pool.name))];
   }
 
-  #placeOf(text: string): Place | undefined {
+  #placeOf(text: string): PoolRange | undefined {
     const address = parseAddress(text);
     if (address === undefined) return undefined;
     return this.#places.find(
@@ -178,7 +178,7 @@ export class Allocator {
   }
 
   /** Why a Service cannot have an address: the rule, and the Service that holds it, named only if both are of one namespace. */
-  #faultOf(address: string, wishes: Wishes): Fault | undefined {
+  #faultOf(address: string, wishes: AllocationRequest): Fault | undefined {
     const place = this.#placeOf(address);
     if (place === undefined)
       return fault(
@@ -203,7 +203,7 @@ export class Allocator {
 }
 
 /** The sharing key of a Service of another namespace is left out: any Service with that key may use its address. */
-function whyNotShared(wishes: Wishes, use: Use, isOfNamespace: boolean): string | undefined {
+function whyNotShared(wishes: AllocationRequest, use: Use, isOfNamespace: boolean): string | undefined {
   if (wishes.sharingKey === '') return 'this Service has no sharing key';
   if (use.sharingKey === '') return 'that Service has no sharing key';
   if (wishes.sharingKey !== use.sharingKey) {

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { testServer } from '../../../server/testing/server.ts';
 import { until } from '../../../server/testing/until.ts';
 import { clusterOf } from '../../testing/cluster.ts';
-import { eagerClock } from '../simulated/testing/storm.ts';
+import { immediateClock } from '../simulated/testing/storm.ts';
 import { parsePool } from './pools.ts';
-import { wishAnnotations } from './allocation-request.ts';
+import { allocationAnnotations } from './allocation-request.ts';
 
 const pools = [parsePool('two=192.0.2.1-192.0.2.2', true)];
 
@@ -35,7 +35,7 @@ test('LB-1 TCP, UDP and SCTP on one number of one address, which stays over a re
 test('a Service that finds no address is told why, and gets one when another goes', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  await using running = cluster.start({ pools, clock: eagerClock });
+  await using running = cluster.start({ pools, clock: immediateClock });
   await running.ready;
   for (const name of ['a', 'b']) {
     await cluster.create('80/TCP', { name });
@@ -57,7 +57,7 @@ test('LB-24 two Services share an address by a key; a port that is taken is refu
   const cluster = clusterOf(server);
   await using running = cluster.start({ pools });
   await running.ready;
-  const annotations = { [wishAnnotations.sharingKey]: 'dns', [wishAnnotations.addresses]: '192.0.2.1' };
+  const annotations = { [allocationAnnotations.sharingKey]: 'dns', [allocationAnnotations.addresses]: '192.0.2.1' };
   await cluster.create('53/TCP', { name: 'tcp', annotations });
   await cluster.create('53/UDP', { name: 'udp', annotations });
   await until(

@@ -2,15 +2,15 @@ import type { LoadBalancerStatus, Service } from '../../../api/kinds/core/servic
 import type { Ensured, LoadBalancerProvider } from '../../controller/provider.ts';
 import type { Fault } from '../../clouds/fault.ts';
 import { reasonOf } from '../../clouds/fault.ts';
-import { ingressWith, refusedAt } from '../../clouds/ingress.ts';
+import { ingressWith, refusedIngress } from '../../clouds/ingress.ts';
 import type { PortOutcome } from '../../clouds/ports.ts';
 import { gateFault } from '../../clouds/ports.ts';
 import type { OpenPort } from '../../clouds/resource.ts';
 import { portText } from '../../clouds/resource.ts';
 import { Allocator } from './allocator.ts';
 import type { Pool } from './pools.ts';
-import type { Wishes } from './allocation-request.ts';
-import { wishesOf } from './allocation-request.ts';
+import type { AllocationRequest } from './allocation-request.ts';
+import { allocationRequestOf } from './allocation-request.ts';
 
 export interface LocalOptions {
   readonly pools: readonly Pool[];
@@ -35,23 +35,24 @@ export class LocalProvider implements LoadBalancerProvider {
     this.#allocator = new Allocator(options.pools);
   }
 
-  async begin(services: readonly Service[]): Promise<void> {
+  async start(services: readonly Service[]): Promise<void> {
     this.#allocator = new Allocator(this.#options.pools);
     // The eldest first: of two that claim one port, the one that came first has it.
     const byAge = services.toSorted((a, b) => ageOf(a) - ageOf(b));
     for (const service of byAge) {
       const addresses = addressesOf(service);
-      if (addresses.length > 0) this.#allocator.adopt({ ...wishesOf(service), ports: openPortsOf(service) }, addresses);
+      if (addresses.length > 0)
+        this.#allocator.adopt({ ...allocationRequestOf(service), ports: openPortsOf(service) }, addresses);
     }
   }
 
   async find(service: Service): Promise<LoadBalancerStatus | undefined> {
-    const held = this.#allocator.held(wishesOf(service).key);
+    const held = this.#allocator.held(allocationRequestOf(service).key);
     return held.length === 0 ? undefined : service.status.loadBalancer;
   }
 
   async ensure(service: Service): Promise<Ensured> {
-    const wishes = wishesOf(service);
+    const wishes = allocationRequestOf(service);
     const open = openPortsOf(service);
     const given = gateFault(this.#options.isMixingAllowed, wishes.ports, open) ?? this.#allocator.allocate(wishes);
     if ('code' in given) return this.#refuse(service, wishes, given);
@@ -65,15 +66,15 @@ export class LocalProvider implements LoadBalancerProvider {
   async updateBackends(): Promise<void> {} // The proxy knows its nodes.
 
   async remove(service: Service): Promise<void> {
-    this.#allocator.release(wishesOf(service).key);
+    this.#allocator.release(allocationRequestOf(service).key);
   }
 
-  async all(): Promise<[]> {
+  async list(): Promise<[]> {
     return []; // Nothing is anywhere but in the Services themselves.
   }
 
   /** What a Service had goes on, for the ports that it had. */
-  #refuse(service: Service, { key, ports }: Wishes, fault: Fault): Ensured {
+  #refuse(service: Service, { key, ports }: AllocationRequest, fault: Fault): Ensured {
     const open = new Set(openPortsOf(service).map(portText));
     const outcomes = ports.map((port): PortOutcome => (open.has(portText(port)) ? port : { ...port, fault }));
     const all = ports.map((port) => `${portText(port)} ${fault.code}`).join(', ');
@@ -82,7 +83,7 @@ export class LocalProvider implements LoadBalancerProvider {
     const message = `${fault.message} (ports: ${all})`;
     const places = this.#allocator.held(key).map((ip) => ({ ip, ipMode: 'VIP' }) as const);
     return {
-      status: { ingress: refusedAt(places, outcomes, fault.message) },
+      status: { ingress: refusedIngress(places, outcomes, fault.message) },
       // Addresses come free as other Services go.
       refusal: { reason, message, isAboutMixing: isMixing, isFinal: isMixing },
       events: [{ type: 'Warning', reason: isMixing ? reason : 'AllocationFailed', message }],
@@ -97,7 +98,7 @@ const addressesOf = ({ status }: Service): readonly string[] =>
 function openPortsOf(service: Service): readonly OpenPort[] {
   const [entry] = service.status.loadBalancer.ingress ?? [];
   if (entry === undefined) return [];
-  if (entry.ports === undefined || entry.ports.length === 0) return wishesOf(service).ports;
+  if (entry.ports === undefined || entry.ports.length === 0) return allocationRequestOf(service).ports;
   return entry.ports.filter(({ error }) => error === undefined);
 }
 

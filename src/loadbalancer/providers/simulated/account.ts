@@ -1,3 +1,5 @@
+import { cloudLoadBalancerKind } from '../../../api/kinds/loadbalancer/cloudloadbalancer/kind.ts';
+import type { Client } from '../../../client/client.ts';
 import type { CloudLoadBalancer } from '../../../api/kinds/loadbalancer/cloudloadbalancer/kind.ts';
 import { hasStatusCode } from '../../../client/transport.ts';
 import type { Account } from '../../clouds/cloud.ts';
@@ -5,7 +7,26 @@ import type { Resource } from '../../clouds/resource.ts';
 import { unitsOf } from '../../clouds/resource.ts';
 import type { CallsOptions } from './calls.ts';
 import { Calls } from './calls.ts';
-import type { CloudStore } from './store.ts';
+
+/** Where a simulated cloud keeps what it has. */
+export interface CloudStore {
+  list(signal: AbortSignal): Promise<readonly CloudLoadBalancer[]>;
+  find(name: string, signal: AbortSignal): Promise<CloudLoadBalancer | undefined>;
+  /** Creates it, or replaces the revision that it carries. */
+  put(object: CloudLoadBalancer, signal: AbortSignal): Promise<CloudLoadBalancer>;
+  delete(name: string, signal: AbortSignal): Promise<void>;
+}
+
+/** Keeps it as CloudLoadBalancers of a cluster: `kubectl get cloudloadbalancers`. */
+export const storeIn = (client: Client): CloudStore => ({
+  list: async (signal) => (await client.list(cloudLoadBalancerKind, { signal })).items,
+  find: (name, signal) => client.find(cloudLoadBalancerKind, { name }, { signal }),
+  put: (object, signal) =>
+    object.metadata.resourceVersion === undefined
+      ? client.create(cloudLoadBalancerKind, object, { signal })
+      : client.update(cloudLoadBalancerKind, object, { signal }),
+  delete: (name, signal) => client.delete(cloudLoadBalancerKind, { name }, { signal }),
+});
 
 export interface SimulatedAccountOptions extends CallsOptions {
   readonly store: CloudStore;
@@ -40,13 +61,13 @@ export class SimulatedAccount {
   }
 
   /** Begins anew with these. */
-  begin(objects: readonly CloudLoadBalancer[]): void {
+  load(objects: readonly CloudLoadBalancer[]): void {
     for (const name of this.#states.keys()) this.#forget(name);
     for (const object of objects) this.#note(object);
   }
 
   /** All there are, without a call. */
-  get all(): readonly CloudLoadBalancer[] {
+  get list(): readonly CloudLoadBalancer[] {
     return [...this.#states.values()];
   }
 

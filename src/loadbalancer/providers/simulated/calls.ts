@@ -2,14 +2,14 @@ import type { Clock, Random } from '../../../client/clock.ts';
 import { sleep } from '../../../client/clock.ts';
 
 /** How a simulated cloud misbehaves. */
-export interface Misbehaviour {
+export interface FaultInjection {
   /** How long every call takes; default none. */
   readonly latencyMs?: number | undefined;
   /** The part of calls that fail, from 0 to 1; default none. */
   readonly failures?: number | undefined;
 }
 
-export interface CallsOptions extends Misbehaviour {
+export interface CallsOptions extends FaultInjection {
   readonly cloud: string;
   readonly clock: Clock;
   readonly random: Random;

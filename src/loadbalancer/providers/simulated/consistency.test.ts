@@ -13,12 +13,12 @@ import type { TestCluster } from '../../testing/cluster.ts';
 import { clusterOf } from '../../testing/cluster.ts';
 import type { Cloud } from '../../clouds/cloud.ts';
 import { clouds } from '../../clouds/clouds.ts';
-import { policyAnnotation } from '../../clouds/judge.ts';
+import { policyAnnotation } from '../../clouds/evaluate.ts';
 import type { Plan } from '../../clouds/plan.ts';
 import { productsOf, plan } from '../../clouds/plan.ts';
 import { openPorts } from '../../clouds/resource.ts';
 import { resourcesOf } from './account.ts';
-import { eagerClock, resourcesText, seeded } from './testing/storm.ts';
+import { immediateClock, resourcesText, seeded } from './testing/storm.ts';
 
 interface Subject {
   readonly name: string;
@@ -202,7 +202,7 @@ for (const { cloud, product, around } of rows) {
       {
         simulation: { cloud: cloud.name, product, era: 'today', failures },
         gates: { enabled: () => isGateOn },
-        clock: eagerClock,
+        clock: immediateClock,
         random,
       },
       ({ method }) => {

@@ -3,25 +3,24 @@ import type { Node } from '../../../api/kinds/core/node/schema.ts';
 import type { LoadBalancerStatus, Service } from '../../../api/kinds/core/service/schema.ts';
 import type { Clock, Random } from '../../../client/clock.ts';
 import { systemClock } from '../../../client/clock.ts';
-import type { Backends, Ensured, LoadBalancerProvider, MadeFor } from '../../controller/provider.ts';
+import type { Backends, Ensured, LoadBalancerProvider, ServiceIdentity } from '../../controller/provider.ts';
 import { Allocator } from '../local/allocator.ts';
 import type { Pool } from '../local/pools.ts';
-import type { Wishes } from '../local/allocation-request.ts';
-import { wishesOf } from '../local/allocation-request.ts';
+import type { AllocationRequest } from '../local/allocation-request.ts';
+import { allocationRequestOf } from '../local/allocation-request.ts';
 import type { PriceBook } from '../../clouds/price/book.ts';
 import type { Era } from '../../clouds/product.ts';
 import type { Cloud } from '../../clouds/cloud.ts';
 import type { Plan } from '../../clouds/plan.ts';
-import { ensuredAt } from '../../controller/ensured.ts';
+import { ensureResult } from '../../controller/provider.ts';
 import { plan } from '../../clouds/plan.ts';
 import type { Resource } from '../../clouds/resource.ts';
 import { keyOfResource } from '../../clouds/resource.ts';
-import type { ResourceChange } from './account.ts';
+import type { CloudStore, ResourceChange } from './account.ts';
 import { resourcesOf, SimulatedAccount } from './account.ts';
-import type { Misbehaviour } from './calls.ts';
-import type { CloudStore } from './store.ts';
+import type { FaultInjection } from './calls.ts';
 
-export interface SimulatedOptions extends Misbehaviour {
+export interface SimulatedOptions extends FaultInjection {
   readonly cloud: Cloud;
   readonly era: Era;
   /** Which product; default: what each Service asks for. */
@@ -63,11 +62,11 @@ export class SimulatedProvider implements LoadBalancerProvider {
     return this.#account.calls;
   }
 
-  async begin(_services: readonly Service[], signal: AbortSignal): Promise<void> {
+  async start(_services: readonly Service[], signal: AbortSignal): Promise<void> {
     const { store, cloud, pools } = this.#options;
     const objects = await store.list(signal);
     const isOurs = ({ spec }: CloudLoadBalancer): boolean => spec.provider === cloud.name;
-    this.#account.begin(objects.filter(isOurs));
+    this.#account.load(objects.filter(isOurs));
     this.#allocator = new Allocator(pools);
     for (const object of objects) {
       const { address, service, provider } = object.spec;
@@ -86,7 +85,7 @@ export class SimulatedProvider implements LoadBalancerProvider {
     const planned = await this.#plan(service, nodes, signal);
     if (planned.refusal === undefined) await this.#apply(service, planned, signal);
     const address = this.#account.known(this.#nameFor(service))?.spec.address ?? '';
-    return ensuredAt(address === '' ? [] : [{ ip: address, ipMode: 'VIP' }], planned);
+    return ensureResult(address === '' ? [] : [{ ip: address, ipMode: 'VIP' }], planned);
   }
 
   async updateBackends(service: Service, { nodes }: Backends, signal: AbortSignal): Promise<void> {
@@ -102,8 +101,8 @@ export class SimulatedProvider implements LoadBalancerProvider {
     this.#allocator.release(service.metadata.uid ?? '');
   }
 
-  async all(): Promise<readonly MadeFor[]> {
-    return this.#account.all.map(({ spec }) => spec.service);
+  async list(): Promise<readonly ServiceIdentity[]> {
+    return this.#account.list.map(({ spec }) => spec.service);
   }
 
   async #plan(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<Plan> {
@@ -138,7 +137,10 @@ export class SimulatedProvider implements LoadBalancerProvider {
   async #create(service: Service, { product, isInternal }: Plan, signal: AbortSignal): Promise<void> {
     const { cloud, era } = this.#options;
     const { namespace = '', name = '', uid = '' } = service.metadata;
-    const given = this.#allocator.allocate({ ...addressWish(uid), addresses: wishesOf(service).addresses.slice(0, 1) });
+    const given = this.#allocator.allocate({
+      ...addressWish(uid),
+      addresses: allocationRequestOf(service).addresses.slice(0, 1),
+    });
     if ('code' in given) throw new Error(given.message);
     const object: CloudLoadBalancer = {
       metadata: { name: this.#nameFor(service) },
@@ -181,7 +183,7 @@ const without = (resources: readonly Resource[], gone: Resource): readonly Resou
   resources.filter((each) => !isSame(each, gone));
 
 /** Any address, for one load balancer alone. */
-const addressWish = (uid: string): Wishes => ({
+const addressWish = (uid: string): AllocationRequest => ({
   key: uid,
   families: ['IPv4'],
   isSecondOptional: false,

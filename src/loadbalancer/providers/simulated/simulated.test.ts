@@ -5,7 +5,7 @@ import { testServer } from '../../../server/testing/server.ts';
 import { until } from '../../../server/testing/until.ts';
 import { clusterOf } from '../../testing/cluster.ts';
 import { clouds } from '../../clouds/clouds.ts';
-import { weather, wrongIn } from './testing/storm.ts';
+import { runStorm, inconsistencies } from './testing/storm.ts';
 
 const simulate = (cloud: string, era: 'seed' | 'today' = 'today') => ({ simulation: { cloud, era } });
 
@@ -119,7 +119,7 @@ test('every cloud sets up and takes down a Service with TCP', async () => {
     await cluster.node('n1');
     await cluster.create('80/TCP 443/TCP');
     await until(`an address at ${name}`, () => cluster.address());
-    assert.deepEqual(await wrongIn(cluster, name, 'today'), []);
+    assert.deepEqual(await inconsistencies(cluster, name, 'today'), []);
     await cluster.delete();
     await until(`nothing is left at ${name}`, async () => (await cluster.balancers()).length === 0);
   }
@@ -129,7 +129,7 @@ test('LB-22 a storm of Services at a cloud that fails a fifth of its calls ends 
   const seed = Date.now() % 100_000;
   for (const { name: cloudName } of clouds) {
     await using server = await testServer();
-    await weather(clusterOf(server), { cloudName, services: 15, seed });
+    await runStorm(clusterOf(server), { cloudName, services: 15, seed });
   }
 });
 
@@ -158,7 +158,7 @@ test('LB-22 a controller that is killed between any two writes leaves nothing be
     await second.ready;
     await until(`all is well at ${cloud} after a kill at write ${killAt}`, async () => {
       const isGone = (await cluster.get('goes')) === undefined;
-      return isGone && (await wrongIn(cluster, cloud, 'today')).length === 0;
+      return isGone && (await inconsistencies(cluster, cloud, 'today')).length === 0;
     });
   }
 });

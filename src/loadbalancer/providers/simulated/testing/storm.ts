@@ -12,12 +12,11 @@ import { cloudNamed } from '../../../clouds/clouds.ts';
 import { plan } from '../../../clouds/plan.ts';
 import type { Resource } from '../../../clouds/resource.ts';
 import { keyOfResource, portText } from '../../../clouds/resource.ts';
-import { resourcesOf } from '../account.ts';
+import { resourcesOf, storeIn } from '../account.ts';
 import { nameFor, SimulatedProvider } from '../provider.ts';
-import { storeIn } from '../store.ts';
 
 /** A clock on which every wait between two tries is over at once. */
-export const eagerClock: Clock = {
+export const immediateClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
   after(_ms, run) {
@@ -49,19 +48,19 @@ export interface StormOptions {
 }
 
 /** A storm at a cloud that fails a fifth of its calls: it ends as it should, without a leak and without a hot loop. */
-export async function weather(cluster: TestCluster, options: StormOptions): Promise<void> {
+export async function runStorm(cluster: TestCluster, options: StormOptions): Promise<void> {
   const { cloudName, services, seed, deadlineMs } = options;
   const cloud = cloudNamed(cloudName);
   assert.ok(cloud);
   const random = seeded(seed);
-  const shared = { clock: eagerClock, random };
+  const shared = { clock: immediateClock, random };
   const store = storeIn(cluster.user);
   const misbehaving = { cloud, era: 'today', store, pools: testPools, isMixingAllowed: true, failures: 0.2 } as const;
   const provider = new SimulatedProvider({ ...misbehaving, ...shared });
   await using running = cluster.run(provider, shared);
   await running.ready;
   const changes = await storm(cluster, services, random);
-  await calm(() => wrongIn(cluster, cloudName, 'today'), `seed ${seed}`, deadlineMs);
+  await waitUntilConsistent(() => inconsistencies(cluster, cloudName, 'today'), `seed ${seed}`, deadlineMs);
   const perChange = provider.calls / changes;
   assert.ok(perChange < 40, `${perChange} calls a change (seed ${seed})`);
   await cluster.quiet();
@@ -92,7 +91,7 @@ async function storm(cluster: TestCluster, count: number, random: () => number):
 }
 
 /** What is not as it should be at the end: a leak, something missing, or something neither set up nor refused. */
-export async function wrongIn(cluster: TestCluster, cloudName: string, era: Era): Promise<readonly string[]> {
+export async function inconsistencies(cluster: TestCluster, cloudName: string, era: Era): Promise<readonly string[]> {
   const cloud = cloudNamed(cloudName);
   assert.ok(cloud);
   const services = (await cluster.user.list(serviceKind, { namespace: 'default' })).items;
@@ -137,7 +136,11 @@ const isTrue = ({ status }: Service, type: string): boolean =>
   status.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
 
 /** Resolves when nothing is wrong any more; fails with what is. */
-async function calm(wrong: () => Promise<readonly string[]>, about: string, deadlineMs = 30_000): Promise<void> {
+async function waitUntilConsistent(
+  wrong: () => Promise<readonly string[]>,
+  about: string,
+  deadlineMs = 30_000,
+): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {
     const found = await wrong();

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 
 import { serviceWith } from '../testing/service.ts';
 import { cloudNamed } from './clouds.ts';
-import { policyAnnotation } from './judge.ts';
+import { policyAnnotation } from './evaluate.ts';
 import type { Plan } from './plan.ts';
 import { plan } from './plan.ts';
 import { openPorts } from './resource.ts';

@@ -5,10 +5,10 @@ import { cloudNamed } from '../clouds.ts';
 import { plan } from '../plan.ts';
 import { serviceWith } from '../../testing/service.ts';
 import { priceBook } from './book.ts';
-import { bookWith } from './own.ts';
+import { withCustomPrices } from './custom.ts';
 
 test('LB-21 a plan tells the price that the operator knows, and of when it is', () => {
-  const prices = bookWith(priceBook, {
+  const prices = withCustomPrices(priceBook, {
     'openstack/octavia': { type: 'flat', hourly: 0.01, asOf: '2026-10', note: 'contract 7' },
     'gce/ccm': { type: 'tiers', base: 0.03, included: 1, extra: 0.02, asOf: '2026-11' },
   });
@@ -42,6 +42,6 @@ const wrong: readonly (readonly [unknown, RegExp])[] = [
 ];
 for (const [own, message] of wrong) {
   test(`${JSON.stringify(own)} is no price`, () => {
-    assert.throws(() => bookWith(priceBook, own), { message });
+    assert.throws(() => withCustomPrices(priceBook, own), { message });
   });
 }

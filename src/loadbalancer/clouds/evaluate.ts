@@ -6,7 +6,7 @@ import type { Cloud, Port, Request } from './cloud.ts';
 import type { Fault } from './fault.ts';
 import { fault, isAboutMixing, reasonOf } from './fault.ts';
 import type { PortOutcome } from './ports.ts';
-import { gateFault, isMixed, judgePorts, nameOf } from './ports.ts';
+import { gateFault, isMixed, evaluatePorts, nameOf } from './ports.ts';
 import type { Resource } from './resource.ts';
 import { openPorts, portText } from './resource.ts';
 import { unitsFor } from './units.ts';
@@ -22,7 +22,7 @@ export interface Problem {
   readonly isFinal: boolean;
 }
 
-export interface Judgement {
+export interface Evaluation {
   /** The ports to set up; none: nothing changes. */
   readonly served: readonly Port[];
   /** One for each port of the Service, in its order. */
@@ -32,7 +32,7 @@ export interface Judgement {
 }
 
 /** What is judged by, beside the Service. */
-export interface Standpoint {
+export interface EvaluationContext {
   readonly isMixingAllowed: boolean;
   readonly existing: readonly Resource[];
 }
@@ -43,7 +43,7 @@ export const policyAnnotation = 'loadbalancer.fairlead.dev/port-policy';
 const isBestEffort = (service: Service): boolean => annotation(service, policyAnnotation) === 'best-effort';
 
 /** Judges a Service. */
-export function judge(cloud: Cloud, request: Request, standpoint: Standpoint): Judgement {
+export function evaluate(cloud: Cloud, request: Request, standpoint: EvaluationContext): Evaluation {
   const { ports, service } = request;
   const gate = gateOf(cloud, request, standpoint);
   const outcomes = outcomesOf(cloud, request, gate);
@@ -90,14 +90,14 @@ function leftOut(cloud: Cloud, request: Request, served: readonly Port[], port: 
 
 const outcomeOf = ({ port, protocol }: Port): PortOutcome => ({ port, protocol });
 
-function gateOf(cloud: Cloud, { service, era, ports }: Request, standpoint: Standpoint): Fault | undefined {
+function gateOf(cloud: Cloud, { service, era, ports }: Request, standpoint: EvaluationContext): Fault | undefined {
   if (cloud.mixesWithoutGate?.(service, era) === true) return undefined;
   const open = standpoint.existing.flatMap(({ serves = [] }) => serves);
   return gateFault(standpoint.isMixingAllowed, ports, open);
 }
 
 function outcomesOf(cloud: Cloud, request: Request, gate?: Fault): readonly PortOutcome[] {
-  const judged = judgePorts(cloud, request, gate);
+  const judged = evaluatePorts(cloud, request, gate);
   if (judged.some((port) => port.fault !== undefined)) return judged;
   const { maxUnits, unit } = request.product;
   const count = (cloud.units?.(request) ?? unitsFor(request)).length;

@@ -14,7 +14,7 @@ const numbers: Readonly<Record<PriceModel['type'], readonly string[]>> = {
 };
 
 /** A book in which today's price of each product that is named is another. Throws what is wrong, and where. */
-export function bookWith(book: PriceBook, own: unknown): PriceBook {
+export function withCustomPrices(book: PriceBook, own: unknown): PriceBook {
   if (!isMapping(own))
     throw new Error('expected a mapping such as aws/nlb: { type: usage, hourly: 0.02, asOf: 2026-11 }');
   const changed = Object.entries(own).map(([name, entry]) => {

@@ -4,10 +4,10 @@ import { cleanupFinalizer } from '../needs.ts';
 import type { Backends, Ensured, LoadBalancerProvider } from '../provider.ts';
 
 /** A provider that says what it was asked. */
-export class Recorder implements LoadBalancerProvider {
+export class RecordingProvider implements LoadBalancerProvider {
   readonly name = 'recorder';
   readonly classes = ['example.org/ours'];
-  readonly asked: string[] = [];
+  readonly calls: string[] = [];
   readonly made = new Set<string>();
   /** What the next calls throw, one each. */
   readonly errors: Error[] = [];
@@ -29,7 +29,7 @@ export class Recorder implements LoadBalancerProvider {
   async ensure(service: Service, { nodes }: Backends): Promise<Ensured | 'elsewhere'> {
     const { metadata, spec } = service;
     const held = metadata.finalizers?.includes(cleanupFinalizer) === true ? 'held' : 'not held';
-    this.asked.push(`ensure ${metadata.name} ${held} [${nodes.map((node) => node.metadata.name).join(' ')}]`);
+    this.calls.push(`ensure ${metadata.name} ${held} [${nodes.map((node) => node.metadata.name).join(' ')}]`);
     this.#fail();
     if (this.isElsewhere) return 'elsewhere';
     this.made.add(metadata.uid ?? '');
@@ -40,17 +40,17 @@ export class Recorder implements LoadBalancerProvider {
   async updateBackends(service: Service, { nodes, slices }: Backends): Promise<void> {
     const endpoints = slices.flatMap((slice) => (slice.endpoints ?? []).flatMap(({ addresses }) => addresses ?? []));
     const what = endpoints.length === 0 ? nodes.map((node) => node.metadata.name) : endpoints;
-    this.asked.push(`${endpoints.length === 0 ? 'nodes' : 'endpoints'} ${service.metadata.name} [${what.join(' ')}]`);
+    this.calls.push(`${endpoints.length === 0 ? 'nodes' : 'endpoints'} ${service.metadata.name} [${what.join(' ')}]`);
     this.#fail();
   }
 
   async remove(service: Service): Promise<void> {
-    this.asked.push(`remove ${service.metadata.name}`);
+    this.calls.push(`remove ${service.metadata.name}`);
     this.#fail();
     this.made.delete(service.metadata.uid ?? '');
   }
 
-  async all(): Promise<{ namespace: string; name: string; uid: string }[]> {
+  async list(): Promise<{ namespace: string; name: string; uid: string }[]> {
     this.searches++;
     this.#fail(this.searchErrors);
     return Array.from(this.made, (uid) => ({ namespace: 'default', name: 'gone', uid }));
