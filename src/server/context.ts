@@ -14,6 +14,7 @@ import type { TimeSlicer } from './limits/time-slicer.ts';
 import type { UnsentBytes } from './limits/unsent-bytes.ts';
 import type { Quotas } from './quota/quotas.ts';
 import type { WatchLimits } from './limits/watch-limits.ts';
+import type { BodyDecoder } from './verbs/body-decoder.ts';
 
 /** The services that every request handler uses. */
 export interface ServerContext {
@@ -35,6 +36,8 @@ export interface ServerContext {
   /** Time-slices expensive requests. */
   readonly timeSlicer: TimeSlicer;
   readonly unsent: UnsentBytes;
+  /** Decodes the bodies of requests. */
+  readonly bodies: BodyDecoder;
   readonly log: Logger;
   /** Returns milliseconds since the epoch. */
   readonly clock: () => number;

@@ -48,6 +48,7 @@ import { startLoops } from './lifecycle/loops.ts';
 import { ServerMetrics } from './metrics.ts';
 import { Quotas } from './quota/quotas.ts';
 import type { ApiRequest, Reply } from './reply.ts';
+import { BodyDecoder } from './verbs/body-decoder.ts';
 
 export interface ServerOptions {
   /** The name of the cluster, for logs. */
@@ -185,6 +186,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       await auditLog?.[Symbol.asyncDispose]();
       await context.quotas[Symbol.asyncDispose]();
       context.watchCache.close();
+      await context.bodies[Symbol.asyncDispose]();
       await context.allocator.close();
     },
   };
@@ -305,6 +307,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     timeSlicer: options.timeSlicer ?? new TimeSlicer(),
     watches: new WatchLimits(limits, unsent),
     unsent,
+    bodies: new BodyDecoder(),
     log,
     clock,
     uid: randomUUID,

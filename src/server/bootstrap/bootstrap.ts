@@ -6,10 +6,10 @@ import { decode } from '../../api/schema/decode.ts';
 import type { ServerContext } from '../context.ts';
 import { equalJson } from '../patch/json-value.ts';
 import type { Resource } from '../resource.ts';
-import { createObject } from '../verbs/create-object.ts';
+import { createObject } from '../verbs/create.ts';
 import { deleteObject } from '../verbs/delete-object.ts';
 import { updateObject } from '../verbs/update-object.ts';
-import { ownRequest } from '../verbs/write-request.ts';
+import { serverRequest } from '../verbs/write-request.ts';
 import type { BootstrapOptions, InitialObject } from './objects.ts';
 import { initialObjects, serviceCidrName } from './objects.ts';
 
@@ -27,7 +27,7 @@ export async function ensure(context: ServerContext, initial: InitialObject): Pr
   const resource: Resource = { kind, cache: context.watchCache.of(kind) };
   const object = kind.applyDefaults(decode<ApiObject>(kind.schema, content).object);
   const name = object.metadata.name ?? '';
-  const request = ownRequest({ namespace, name });
+  const request = serverRequest({ namespace, name });
   const item = resource.cache.get(resource.cache.key(namespace, name));
   if (item === undefined) {
     await createObject(context, resource, request, object).catch(ignoreExisting);

@@ -13,7 +13,7 @@ import type { Resource } from '../resource.ts';
 import { deleteObject } from '../verbs/delete-object.ts';
 import { updateObject } from '../verbs/update-object.ts';
 import type { Subresource } from '../verbs/write-request.ts';
-import { ownRequest } from '../verbs/write-request.ts';
+import { serverRequest } from '../verbs/write-request.ts';
 import type { Content, Remaining } from './conditions.ts';
 import { terminationConditions } from './conditions.ts';
 
@@ -141,7 +141,7 @@ async function revise(
   change: (namespace: Namespace) => Namespace,
 ): Promise<void> {
   const resource: Resource = { kind: namespaceKind, cache: context.watchCache.of(namespaceKind) };
-  const request = ownRequest({ namespace: '', name, subresource });
+  const request = serverRequest({ namespace: '', name, subresource });
   // The cache of namespaces holds namespaces.
   await updateObject(context, resource, request, { revise: (old: ApiObject) => change(old as Namespace) });
 }

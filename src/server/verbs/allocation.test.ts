@@ -14,7 +14,7 @@ const nodePort = (name: string, spec: object = {}): object => ({
   spec: { type: 'NodePort', ports: [{ port: 80 }], ...spec },
 });
 
-/** Keys of addresses and ports in use, without the Service of the server itself. */
+/** Keys of allocated addresses and ports, without those of the Service kubernetes. */
 async function claims({ context: { store } }: TestServer): Promise<string[]> {
   const [addresses, ports] = [
     await store.range('/registry/networking.k8s.io/ipaddresses/'),
@@ -26,7 +26,7 @@ async function claims({ context: { store } }: TestServer): Promise<string[]> {
 }
 
 suite('addresses and ports', () => {
-  test('come with a Service and go with it, and so do the Endpoints of its name', async () => {
+  test('are allocated and released with a Service, and its Endpoints are deleted with it', async () => {
     await using server = await testServer();
     const { body } = await server.ask('POST', services, { body: nodePort('a') });
     assert.deepEqual(await claims(server), [body.spec.clusterIP, String(body.spec.ports[0].nodePort)]);
@@ -36,7 +36,7 @@ suite('addresses and ports', () => {
     assert.equal((await server.ask('GET', `${endpoints}/a`)).status, 404);
   });
 
-  test('are held as long as a finalizer holds the Service, and go with the last one', async () => {
+  test('are released when the last finalizer of the Service is removed', async () => {
     await using server = await testServer();
     await server.ask('POST', services, {
       body: { ...nodePort('a'), metadata: { name: 'a', finalizers: ['service.kubernetes.io/load-balancer-cleanup'] } },
@@ -51,7 +51,7 @@ suite('addresses and ports', () => {
     assert.equal((await server.ask('GET', `${endpoints}/a`)).status, 404);
   });
 
-  test('are given back when a Service is refused, taken, or gives them up', async () => {
+  test('are released when a Service is rejected, exists already, or no longer uses them', async () => {
     await using server = await testServer();
     const available = (): number => server.context.allocator.metrics().clusterIps[0]?.available ?? 0;
     const before = available();
@@ -68,7 +68,7 @@ suite('addresses and ports', () => {
     assert.deepEqual(await claims(server), []);
   });
 
-  test('that another Service has are refused before the name is looked at', async () => {
+  test('of another Service are rejected before the name is checked', async () => {
     await using server = await testServer();
     const { body } = await server.ask('POST', services, { body: nodePort('a') });
     const { clusterIP } = body.spec;
@@ -79,7 +79,7 @@ suite('addresses and ports', () => {
 });
 
 suite('a dry run', () => {
-  test('answers like the real thing and leaves nothing: no object, no claim, no event, no revision', async () => {
+  test('returns the same result and leaves no object, claim, event or revision', async () => {
     await using server = await testServer();
     await server.ask('POST', services, { body: nodePort('old') });
     const before = { revision: server.context.store.revision, claims: await claims(server) };
@@ -108,7 +108,7 @@ suite('a dry run', () => {
 });
 
 suite('two servers over one store', () => {
-  test('see each other’s writes and never hand out one address twice', async () => {
+  test('read each other’s writes and never allocate an address twice', async () => {
     await using store = openMemoryStore();
     await using one = await testServer({ store });
     await using two = await testServer({ store });
@@ -127,7 +127,7 @@ suite('two servers over one store', () => {
     watch.close();
   });
 
-  test('let one of them create a name, and one win a race for an object', async () => {
+  test('let only one create a name or win a race for an update', async () => {
     await using store = openMemoryStore();
     await using one = await testServer({ store });
     await using two = await testServer({ store });

@@ -48,7 +48,7 @@ export const releaseOnDelete = (context: ServerContext, { kind }: Resource, old:
 ];
 
 /** The same for an object that cannot be read. */
-export const releaseUnread = (
+export const releaseUnreadable = (
   context: ServerContext,
   { kind }: Resource,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -85,14 +85,18 @@ const nothing = (object: ApiObject): Allocation => ({
   conflictFor: () => 'retry',
 });
 
-/** What one commit takes. */
+/** The maximum number of keys in one commit. */
 const maxWrites = 128;
 
 /** The object, its claims, and one more: the status of a quota, or the Endpoints that are deleted with a Service. */
 const maxClaims = maxWrites - 2;
 
 /** The writes of one commit. Throws a 403 if they are too many, as for many node ports where many quotas count them. */
-export function atMostAllowed(resource: Resource, { metadata }: ApiObject, writes: readonly Write[]): readonly Write[] {
+export function checkWriteCount(
+  resource: Resource,
+  { metadata }: ApiObject,
+  writes: readonly Write[],
+): readonly Write[] {
   if (writes.length <= maxWrites) return writes;
   const why = `it changes ${writes.length} keys with its addresses, node ports and quotas, and one write can change ${maxWrites}: use fewer node ports or quotas`;
   throw forbidden(subjectOf(resource, metadata.name ?? ''), why);

@@ -12,7 +12,7 @@ const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } };
 const apply = (server: TestServer, url: string, body: unknown): Promise<Answer> =>
   server.ask('PATCH', `${url}?fieldManager=me`, { type, body });
 
-suite('a configuration that is refused', () => {
+suite('rejected configurations', () => {
   const notMap = 'into Go value of type map[string]interface {}';
   const typed = 'failed to create typed patch object';
   const table: readonly (readonly [body: unknown, status: number, message: string])[] = [
@@ -65,20 +65,20 @@ suite('a configuration that is refused', () => {
   }
 });
 
-test('a configuration without a name is about what is there', async () => {
+test('a configuration without a name updates an existing object', async () => {
   await using server = await testServer();
   await apply(server, `${maps}/a`, map);
   const { status, body } = await apply(server, `${maps}/a`, { ...map, metadata: {}, data: { k: 'v' } });
   assert.deepEqual([status, body.metadata.name, body.data], [200, 'a', { k: 'v' }]);
 });
 
-test('a revision of what is not there says nothing', async () => {
+test('ignores a revision when it creates the object', async () => {
   await using server = await testServer();
   const { status } = await apply(server, `${maps}/a`, { ...map, metadata: { name: 'a', resourceVersion: '5' } });
   assert.equal(status, 201);
 });
 
-test('a status is applied to what is there, and to nothing where PUT would create', async () => {
+test('applies a status to an existing object, and creates none where PUT would', async () => {
   await using server = await testServer();
   const created = await apply(server, `${services}/a/status`, { ...map, kind: 'Service' });
   assert.equal(created.body.message, 'Service "a" is invalid: spec.ports: Required value');

@@ -4,6 +4,7 @@ import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { decode, DecodeError } from '../../api/schema/decode.ts';
+import type { ParsedJson } from '../../api/schema/json.ts';
 import { goWord } from '../../api/schema/mismatch.ts';
 import { YamlError } from '../../api/schema/yaml.ts';
 import { timestamp } from '../../api/timestamp.ts';
@@ -16,18 +17,16 @@ import type { ApiRequest } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
-import { maxBodyBytes, text } from './body.ts';
-import { decodeBody } from './decode-body.ts';
-import { createObject } from './create-object.ts';
-import { resetFieldsOf } from './reset-fields.ts';
-import { named, withoutRevision } from './update.ts';
+import { maxBodyBytes, printValue } from './body.ts';
+import { createObject } from './create.ts';
+import { withUrlName, withoutRevision } from './update.ts';
 import { updateObject } from './update-object.ts';
 import type { Written } from './write-request.ts';
-import { clientRequest } from './write-request.ts';
+import { clientRequest, resetFieldsOf } from './write-request.ts';
 import type { WriteOptions } from './write-options.ts';
 import { parseWriteOptions } from './write-options.ts';
 
-/** Server-side apply: what the manager wants, merged with what others own; creates what is not there. */
+/** Server-side apply: merges the configuration of a manager with the fields of others, or creates the object. */
 export async function applyPatch(
   context: ServerContext,
   resource: Resource,
@@ -38,11 +37,12 @@ export async function applyPatch(
   const options = parseWriteOptions(info.query, 'ApplyOptions');
   const bytes = await request.body(maxBodyBytes);
   const sliced = context.timeSlicer.open(bytes.length);
-  const config = await readConfiguration(bytes, sliced, options, warnings);
+  const decoding = context.bodies.decode(bytes, 'yaml', sliced);
+  const config = await readConfiguration(decoding, options, warnings);
   checkType(config, kind);
   const write = {
     ...clientRequest(info, { request, warnings }, options, sliced),
-    manager: undefined, // apply keeps the managers itself
+    manager: undefined, // applyConfiguration tracks the managers itself
   };
   const apply = async (live: ApiObject | undefined, work: Work): Promise<ApiObject> => {
     const applying = applyConfiguration({
@@ -57,14 +57,14 @@ export async function applyPatch(
       now: timestamp(context.clock()),
     });
     const merged = await work.runSteps(applying);
-    return work.run(() => kind.applyDefaults(named(asObject(merged, config, kind), info)));
+    return work.run(() => kind.applyDefaults(withUrlName(asObject(merged, config, kind), info)));
   };
   return updateObject(context, resource, write, {
     revise: apply,
     ...(write.subresource === '' || kind.createOnUpdate
       ? {
           create: async () => {
-            refuseUid(config, resource, info.name);
+            rejectUid(config, resource, info.name);
             return createObject(context, resource, write, withoutRevision(await apply(undefined, sliced)));
           },
         }
@@ -73,13 +73,12 @@ export async function applyPatch(
 }
 
 async function readConfiguration(
-  bytes: Buffer,
-  work: Work,
+  decoding: Promise<ParsedJson>,
   { fieldValidation }: WriteOptions,
   warnings: string[],
 ): Promise<JsonObject> {
   try {
-    const { value, duplicates } = await decodeBody(bytes, 'yaml', work);
+    const { value, duplicates } = await decoding;
     if (duplicates.length > 0 && fieldValidation === 'Strict') {
       throw badRequest(`error strict decoding YAML: ${duplicates.join(', ')}`);
     }
@@ -95,7 +94,7 @@ async function readConfiguration(
   }
 }
 
-/** A configuration says of what kind it is, and that is the kind of the URL. */
+/** Throws a 400 unless the configuration has the kind of the URL. */
 function checkType(config: JsonObject, kind: Kind): void {
   const [apiVersion, name] = [config['apiVersion'], config['kind']].map((text) =>
     typeof text === 'string' ? truncate(text) : '',
@@ -106,7 +105,7 @@ function checkType(config: JsonObject, kind: Kind): void {
   throw badRequest(`invalid object type: ${group}/${version}, Kind=${name}`);
 }
 
-/** What merging gave, as an object. What no rule of merging refuses may still not be one, such as a wrong time. */
+/** Decodes the merged configuration, which may still be invalid, for example have a malformed time. */
 function asObject(merged: JsonObject, config: JsonObject, kind: Kind): ApiObject {
   try {
     return decode<ApiObject>(kind.schema, merged).object;
@@ -121,12 +120,12 @@ function asObject(merged: JsonObject, config: JsonObject, kind: Kind): ApiObject
   }
 }
 
-/** An object that is not there does not have the UID that the configuration names. */
-function refuseUid(config: JsonObject, resource: Resource, name: string): void {
+/** Throws a 409 if the configuration for an object that does not exist has a UID. */
+function rejectUid(config: JsonObject, resource: Resource, name: string): void {
   const { uid = '' } = isObject(config['metadata']) ? config['metadata'] : {};
   if (uid === '' || uid === null) return;
   throw conflict(
     subjectOf(resource, name),
-    `uid mismatch: the provided object specified uid ${truncate(text(uid))}, and no existing object was found`,
+    `uid mismatch: the provided object specified uid ${truncate(printValue(uid))}, and no existing object was found`,
   );
 }

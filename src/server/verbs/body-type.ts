@@ -6,28 +6,28 @@ import { kindNamed } from '../../api/kinds/registry.ts';
 import { goWord } from '../../api/schema/mismatch.ts';
 import { isJsonObject } from '../../api/schema/json-object.ts';
 
-/** How much of a body that cannot be read is shown. */
+/** Bytes of an invalid body that the error quotes. */
 const shownBytes = 30;
 
-/** A 400 for a body of which not even the type can be told. */
+/** A 400 for a body without a recognizable type. */
 export const unrecognised = (kind: Kind, why: string, body: Buffer): Error =>
   badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): ${why} (${summary(body)})`);
 
-/** Why a body that is not an object has no type. */
+/** Kubernetes' message for a body whose type cannot be parsed. */
 export const noVersion = (why: string): string => `couldn't get version/kind; json parse error: ${why}`;
 
-/** What Go says of a value that has no fields to tell its type by. */
-export const notTyped = (value: unknown): string =>
+/** Go's message for a value that is not an object. */
+export const notAnObject = (value: unknown): string =>
   `json: cannot unmarshal ${goWord(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
 
-/** What looks like JSON is shown as it is, the rest in hexadecimal. */
+/** Quotes JSON as text, anything else in hexadecimal. */
 function summary(body: Buffer): string {
   if (body.length === 0) return '<empty>';
   const shown = body.subarray(0, shownBytes).toString(body[0] === 123 ? 'utf8' : 'hex');
   return body.length > shownBytes ? `${shown} ...` : shown;
 }
 
-/** What is wrong with the type of a body: it has none, it is of another version, or of another kind. */
+/** What is wrong with the type of a body: it has none, another version, or another kind. */
 export type TypeProblem =
   | { readonly is: 'untyped' | 'another version'; readonly why: string }
   | { readonly is: 'another kind'; readonly why: string; readonly name: string; readonly version: string };
@@ -47,7 +47,7 @@ export function checkType(value: unknown, kind: Kind, body: Buffer): void {
 export function typeProblem(value: unknown, kind: Kind): TypeProblem | undefined {
   const given = value ?? {};
   if (!isJsonObject(given)) {
-    return untyped(noVersion(notTyped(given)));
+    return untyped(noVersion(notAnObject(given)));
   }
   const { apiVersion = '', kind: name = '' } = given;
   for (const [field, found] of Object.entries({ apiVersion, kind: name })) {
@@ -55,13 +55,13 @@ export function typeProblem(value: unknown, kind: Kind): TypeProblem | undefined
     return untyped(noVersion(`json: cannot unmarshal ${goWord(found)} into Go struct field .${field} of type string`));
   }
   if (kind.custom && !name) return untyped(`Object 'Kind' is missing in '${JSON.stringify(value).slice(0, 200)}'`);
-  const [version, called] = [stated(apiVersion) ?? apiVersionOf(kind), stated(name) ?? kind.kind];
+  const [version, calledKind] = [givenText(apiVersion) ?? apiVersionOf(kind), givenText(name) ?? kind.kind];
   if (version.split('/').length > 2) return untyped(`unexpected GroupVersion string: ${version}`);
-  return version === apiVersionOf(kind) && called === kind.kind ? undefined : mismatch(version, called, kind);
+  return version === apiVersionOf(kind) && calledKind === kind.kind ? undefined : mismatch(version, calledKind, kind);
 }
 
-/** The text of a field that is neither empty nor null. */
-const stated = (field: unknown): string | undefined =>
+/** The text of a field, undefined if it is empty or not a string. */
+const givenText = (field: unknown): string | undefined =>
   typeof field === 'string' && field !== '' ? truncate(field) : undefined;
 
 const untyped = (why: string): TypeProblem => ({ is: 'untyped', why });

@@ -9,8 +9,8 @@ const noType = `${unrecognised}couldn't get version/kind; json parse error: `;
 const noStruct = String.raw`into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 const cannotHandle = 'ConfigMap in version "v1" cannot be handled as a ConfigMap: ';
 
-suite('a body that is refused', () => {
-  // Kubernetes' own answers, word for word; the sources of the words are its JSON, YAML and protobuf decoders.
+suite('rejected bodies', () => {
+  // The messages of Kubernetes' JSON, YAML and protobuf decoders, word for word.
   const table: readonly (readonly [body: string, message: string, type?: string])[] = [
     ['', `${noType}unexpected end of JSON input (<empty>)`],
     [' ', `${noType}unexpected end of JSON input (20)`],
@@ -63,7 +63,7 @@ suite('a body that is refused', () => {
   }
 });
 
-test('the new Event is not the old one, though they are stored as one', async () => {
+test('rejects an Event of the other API group, although both are stored alike', async () => {
   await using server = await testServer();
   const { body } = await server.ask('POST', '/api/v1/namespaces/default/events', {
     body: { apiVersion: 'events.k8s.io/v1', kind: 'Event', metadata: { name: 'a' } },
@@ -74,7 +74,7 @@ test('the new Event is not the old one, though they are stored as one', async ()
   );
 });
 
-test('a body with too many values is a 413', async () => {
+test('rejects a body with too many values with a 413', async () => {
   await using server = await testServer();
   const data = `{${Array(120_000).fill('"a":""').join(',')}}`;
   const message = 'Request entity too large: the limit is 100000 fields and list items';
@@ -111,7 +111,7 @@ suite('owners', () => {
     '; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u"';
   const metadata = { name: 'a', ownerReferences: [owner, owner] };
 
-  test('are kept once, and a repetition is told', async () => {
+  test('are deduplicated with a warning', async () => {
     await using server = await testServer();
     for (const [method, url] of [
       ['POST', maps],
@@ -128,7 +128,7 @@ suite('owners', () => {
     assert.deepEqual(patched.warnings, [`${start} after mutating admission happens${end}`]);
   });
 
-  test('of a version that is none are refused', async () => {
+  test('with an invalid version are rejected', async () => {
     await using server = await testServer();
     const { body } = await server.ask('POST', maps, {
       body: { metadata: { name: 'a', ownerReferences: [{ ...owner, apiVersion: 'a/b/c' }] } },
@@ -140,7 +140,7 @@ suite('owners', () => {
   });
 });
 
-test('an empty list of managers forgets them', async () => {
+test('an empty list of managers clears them', async () => {
   await using server = await testServer();
   await server.ask('POST', maps, { body: { metadata: { name: 'a' }, data: { k: 'v' } } });
   const body = { metadata: { name: 'a', managedFields: [] }, data: { k: 'v' } };
@@ -148,7 +148,7 @@ test('an empty list of managers forgets them', async () => {
   assert.equal(put.body.metadata.managedFields, undefined);
 });
 
-test('a large YAML body is read as a small one is', async () => {
+test('decodes a large YAML body like a small one', async () => {
   await using server = await testServer();
   const text = 'x'.repeat(100_000);
   const yaml = `metadata:\n  name: large\n  unknown: 1\ndata:\n  a: |\n    ${text}\n  b: "1"\n  b: "2"\n`;

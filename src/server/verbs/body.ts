@@ -1,8 +1,7 @@
 import { badRequest, failure } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
-import type { ApiObject } from '../../api/metadata.ts';
+import type { ApiObject, OwnerReference } from '../../api/metadata.ts';
 import { decode, DecodeError } from '../../api/schema/decode.ts';
-import type { ParsedJson } from '../../api/schema/json.ts';
 import { JsonError } from '../../api/schema/json.ts';
 import { strictProblems } from '../../api/schema/json-scan.ts';
 import { isJsonObject } from '../../api/schema/json-object.ts';
@@ -14,22 +13,22 @@ import type { ServerContext } from '../context.ts';
 import type { Work } from '../limits/time-slicer.ts';
 import type { ApiRequest } from '../reply.ts';
 import { checkType, noVersion, unrecognised } from './body-type.ts';
-import { decodeBody, decodeStage } from './decode-body.ts';
+import { decodeStage } from './body-decoder.ts';
 import type { FieldValidation } from './write-options.ts';
 import { withMetadata } from './write-request.ts';
 
-/** Larger bodies are refused before they are parsed. */
+/** Larger bodies are rejected before they are parsed. */
 export const maxBodyBytes = 3 * 1024 * 1024;
 
-/** An object that a client sent, and what it should be told about it. */
+/** A decoded object, and the warnings for the client. */
 export interface DecodedBody {
   readonly object: ApiObject;
   readonly warnings: readonly string[];
 }
 
-/** Reads the object in the body, in any of the three encodings. Bad input is a 400 in Kubernetes' words. */
+/** Reads the object in the body, in any of the three encodings. Rejects invalid input with Kubernetes' 400. */
 export async function readObject(
-  { timeSlicer }: Pick<ServerContext, 'timeSlicer'>,
+  { timeSlicer, bodies }: Pick<ServerContext, 'timeSlicer' | 'bodies'>,
   request: ApiRequest,
   kind: Kind,
   validation: FieldValidation,
@@ -40,7 +39,11 @@ export async function readObject(
   const work = timeSlicer.open(bytes.length);
   if (type === 'protobuf')
     return { object: await decodeStage(work, () => fromProtobuf(bytes, kind)), warnings: [], work };
-  const { value, duplicates } = await decodeText(bytes, type, kind, work);
+  const { value, duplicates } = await bodies.decode(bytes, type, work).catch((error: unknown) => {
+    if (error instanceof JsonError) throw unrecognised(kind, noVersion(error.message), bytes);
+    if (error instanceof YamlError) throw unrecognised(kind, error.message, bytes);
+    throw error;
+  });
   checkType(value, kind, bytes);
   const inOrder = (unknown: readonly string[]): readonly string[] =>
     type === 'json' && duplicates.length > 0
@@ -75,7 +78,7 @@ export const unsupportedType = (accepted: string): Error =>
     message: `the body of the request was in an unknown format - accepted media types include: ${accepted}`,
   });
 
-/** A 415 for a patch of no type that the kind takes; of custom resources Kubernetes says which those are. */
+/** A 415 for an unsupported patch type; for custom resources Kubernetes lists the supported ones. */
 export const unsupportedPatch = (kind: Kind, types: readonly string[]): Error =>
   kind.custom
     ? unsupportedType(types.filter((type) => !type.includes('strategic')).join(', '))
@@ -86,41 +89,30 @@ export const unsupportedPatch = (kind: Kind, types: readonly string[]): Error =>
         details: {},
       });
 
-/** Text as a value, whatever its syntax. */
-async function decodeText(bytes: Buffer, type: 'json' | 'yaml', kind: Kind, work: Work): Promise<ParsedJson> {
-  try {
-    return await decodeBody(bytes, type, work);
-  } catch (error) {
-    if (error instanceof JsonError) throw unrecognised(kind, noVersion(error.message), bytes);
-    if (error instanceof YamlError) throw unrecognised(kind, error.message, bytes);
-    throw error;
-  }
-}
+/** Prints a value in a message: a string unquoted, anything else as JSON. */
+export const printValue = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? ''));
 
-/** A value of a client in a message: strings as they are, anything else as JSON. */
-export const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? ''));
-
-/** How strictly a value is read. */
+/** How strictly a value is decoded. */
 export interface Strictness {
   readonly validation: FieldValidation;
-  /** What is wrong with the text itself: duplicate keys. */
+  /** Problems of the text itself: duplicate keys. */
   readonly duplicates: readonly string[];
-  /** Those and the unknown fields, in the order in which they are told. */
+  /** Orders those and the unknown fields as Kubernetes reports them. */
   readonly inOrder: (unknown: readonly string[]) => readonly string[];
 }
 
-/** A value as an object of the kind; unknown and duplicate fields are refused, told or ignored as asked. */
+/** Decodes a value as an object; unknown and duplicate fields are errors, warnings or ignored. */
 export function decodeObject(value: unknown, kind: Kind, { validation, duplicates, inOrder }: Strictness): DecodedBody {
   const { object, unknown } = decode<ApiObject>(kind.schema, value);
-  const read = emptiesManagers(value) ? withMetadata(object, { managedFields: [] }) : object;
+  const read = clearsManagers(value) ? withMetadata(object, { managedFields: [] }) : object;
   if (validation === 'Ignore' || unknown.length + duplicates.length === 0) return { object: read, warnings: [] };
   const problems = inOrder(unknown).slice(0, maxProblems);
   if (validation === 'Warn') return { object: read, warnings: problems };
   throw new DecodeError(`strict decoding error: ${problems.join(', ')}`);
 }
 
-/** An empty list of managers is more than none: it asks to forget them. Decoding drops empty lists. */
-function emptiesManagers(value: unknown): boolean {
+/** Whether the value has an empty list of managers, which clears them. Decoding drops empty lists. */
+function clearsManagers(value: unknown): boolean {
   const metadata = isJsonObject(value) ? value['metadata'] : undefined;
   const sent = isJsonObject(metadata) ? metadata['managedFields'] : undefined;
   return Array.isArray(sent) && sent.length === 0;
@@ -147,4 +139,20 @@ function envelopeOf(bytes: Buffer, kind: Kind): ReturnType<typeof decodeEnvelope
     if (error instanceof ProtobufError) throw unrecognised(kind, error.message, bytes);
     throw error;
   }
+}
+
+/** Removes duplicate owner references and adds a warning about them; `when` completes Kubernetes' message. */
+export function withUniqueOwners(object: ApiObject, warnings: readonly string[], when = ''): DecodedBody {
+  const owners = object.metadata.ownerReferences ?? [];
+  // Decoded fields have a fixed order, so equal owners have equal JSON.
+  const unique = new Map<string, OwnerReference>();
+  const repeated: string[] = [];
+  for (const owner of owners) {
+    if (unique.getOrInsert(JSON.stringify(owner), owner) !== owner) repeated.push(owner.uid);
+  }
+  if (repeated.length === 0) return { object, warnings };
+  const warning =
+    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may ` +
+    `reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${repeated.join(', ')}`;
+  return { object: withMetadata(object, { ownerReferences: [...unique.values()] }), warnings: [...warnings, warning] };
 }

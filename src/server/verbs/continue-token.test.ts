@@ -17,7 +17,7 @@ test('a token has the format of Kubernetes', () => {
   assert.match(token, /^[A-Za-z0-9_-]+$/);
 });
 
-test('what was written is read', () => {
+test('decodes what it encodes', () => {
   const names = fc.string({ unit: fc.constantFrom('a', 'z', '0', '-', '.'), minLength: 1 });
   const revisions = fc.oneof(fc.constant(-1), fc.integer({ min: 1 }));
   fc.assert(
@@ -29,7 +29,7 @@ test('what was written is read', () => {
   );
 });
 
-suite('a refusal says why', () => {
+suite('the reason for a rejected token', () => {
   const prefix = 'invalid continue token: continue key is not valid: ';
   const table: readonly (readonly [token: string, why: string])[] = [
     ['x', 'illegal base64 data at input byte 0'],
@@ -47,7 +47,7 @@ suite('a refusal says why', () => {
   }
 });
 
-suite('what was not written here is refused', () => {
+suite('rejects tokens of other servers', () => {
   const start = 'shop/web\0';
   const table: Readonly<Record<string, string>> = {
     text: 'abc',

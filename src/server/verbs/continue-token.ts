@@ -4,18 +4,18 @@ import { isJsonObject } from '../../api/schema/json-object.ts';
 import { JsonError, parseJson } from '../../api/schema/json.ts';
 import { goWord } from '../../api/schema/mismatch.ts';
 
-/** Where a list goes on: opaque to clients, in the format of Kubernetes. */
+/** The position of the next page of a list, in the format of Kubernetes; opaque to clients. */
 export interface ContinueToken {
-  /** The revision all pages are read at; -1: whatever is current. */
+  /** The revision of all pages; -1 means the current one. */
   readonly revision: number;
-  /** The key to start at, without the resource's prefix. */
+  /** The key to start at, without the prefix of the resource. */
   readonly start: string;
 }
 
 export const encodeToken = ({ revision, start }: ContinueToken): string =>
   Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: revision, start })).toString('base64url');
 
-/** Throws a 400 for anything this server did not write, and says why in Kubernetes' words. */
+/** Throws Kubernetes' 400 for an invalid token. */
 export function decodeToken(text: string): ContinueToken {
   const { v, rv, start } = parse(text);
   if (v !== 'meta.k8s.io/v1')
@@ -32,8 +32,9 @@ export function decodeToken(text: string): ContinueToken {
 
 function parse(text: string): JsonObject {
   const bad = text.search(/[^A-Za-z0-9_-]/);
-  const isCut = text.length % 4 === 1; // four letters are three bytes, and one letter is none
-  if (bad >= 0 || isCut) throw invalidToken(`illegal base64 data at input byte ${bad >= 0 ? bad : text.length - 1}`);
+  const isTruncated = text.length % 4 === 1; // a single character encodes no byte
+  if (bad >= 0 || isTruncated)
+    throw invalidToken(`illegal base64 data at input byte ${bad >= 0 ? bad : text.length - 1}`);
   try {
     const { value } = parseJson(Buffer.from(text, 'base64url').toString());
     if (isJsonObject(value)) return value;

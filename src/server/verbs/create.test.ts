@@ -15,7 +15,7 @@ suite('a new object', () => {
   });
   after(() => server[Symbol.asyncDispose]());
 
-  test('gets its identity from the server, whatever the client sent', async () => {
+  test('gets its identity from the server, not from the client', async () => {
     const { status, body } = await server.ask('POST', maps, {
       body: {
         metadata: {
@@ -38,7 +38,7 @@ suite('a new object', () => {
     assert.deepEqual(rest, { name: 'mine', namespace: 'default' });
   });
 
-  test('names its manager by the field manager, else by the program', async () => {
+  test('has the field manager of the request, or the name in the User-Agent', async () => {
     const body = (name: string): object => ({ metadata: { name }, data: { k: 'v' } });
     const named = await server.ask('POST', `${maps}?fieldManager=me`, { body: body('managed-a') });
     const agent = await server.ask('POST', maps, { body: body('managed-b'), headers: { 'user-agent': 'tester/1.0' } });
@@ -47,7 +47,7 @@ suite('a new object', () => {
     assert.deepEqual(agent.body.metadata.managedFields[0].fieldsV1, { 'f:data': { '.': {}, 'f:k': {} } });
   });
 
-  test('has a generation only where its kind counts', async () => {
+  test('has a generation if its kind has generations', async () => {
     const slice = await server.ask('POST', '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', {
       body: { metadata: { name: 'a', generation: 7 }, addressType: 'IPv4', endpoints: [] },
     });
@@ -56,13 +56,13 @@ suite('a new object', () => {
     assert.equal(service.body.metadata.generation, undefined);
   });
 
-  test('may be sent without kind and apiVersion', async () => {
+  test('can be sent without kind and apiVersion', async () => {
     const { body } = await server.ask('POST', maps, { body: { metadata: { name: 'bare' } } });
     assert.deepEqual([body.kind, body.apiVersion], ['ConfigMap', 'v1']);
   });
 });
 
-suite('what is refused, and in which order', () => {
+suite('rejected objects, in the order of the checks', () => {
   let server: TestServer;
   before(async () => {
     server = await testServer();
@@ -140,13 +140,13 @@ suite('what is refused, and in which order', () => {
     });
   }
 
-  test('a body past 3 MiB', async () => {
+  test('a body beyond 3 MiB', async () => {
     const { status, body } = await server.ask('POST', maps, { body: Buffer.alloc(3 * 1024 * 1024 + 1, 32) });
     assert.equal(status, 413);
     assert.equal(body.message, 'Request entity too large: limit is 3145728');
   });
 
-  test('a name whose object is going', async () => {
+  test('the name of a terminating object', async () => {
     await server.ask('POST', maps, { body: { metadata: { name: 'going', finalizers: ['example.org/a'] } } });
     await server.ask('DELETE', `${maps}/going`);
     const { status, body } = await server.ask('POST', maps, { body: { metadata: { name: 'going' } } });
@@ -156,7 +156,7 @@ suite('what is refused, and in which order', () => {
 });
 
 suite('warnings', () => {
-  test('tell of unknown and duplicate fields, each once', async () => {
+  test('list unknown and duplicate fields once each', async () => {
     await using server = await testServer();
     const text = '{"metadata":{"name":"a"},"data":{"k":"1","k":"2"},"foo":1,"bar":{}}';
     const { status, warnings } = await server.ask('POST', maps, { body: text });
@@ -172,7 +172,7 @@ suite('warnings', () => {
     assert.deepEqual(ignored.warnings, []);
   });
 
-  test('tell that Endpoints are deprecated, also when listed', async () => {
+  test('report that Endpoints are deprecated, for lists too', async () => {
     await using server = await testServer();
     const item = await server.ask('GET', '/api/v1/namespaces/default/endpoints/kubernetes');
     assert.equal(item.warnings.length, 1);
@@ -184,8 +184,8 @@ suite('warnings', () => {
   });
 });
 
-suite('names that the server makes', () => {
-  test('have the prefix and five letters', async () => {
+suite('generated names', () => {
+  test('have the prefix and five characters', async () => {
     await using server = await testServer();
     const { status, body } = await server.ask('POST', maps, { body: { metadata: { generateName: 'web-' } } });
     assert.equal(status, 201);
@@ -195,13 +195,13 @@ suite('names that the server makes', () => {
     assert.equal(long.body.metadata.name.length, 63);
   });
 
-  test('of namespaces are in their label', async () => {
+  test('of namespaces are in their metadata.name label', async () => {
     await using server = await testServer();
     const { body } = await server.ask('POST', '/api/v1/namespaces', { body: { metadata: { generateName: 'e2e-' } } });
     assert.equal(body.metadata.labels['kubernetes.io/metadata.name'], body.metadata.name);
   });
 
-  test('that are taken are tried again, eight times', async () => {
+  test('that are taken are generated again, eight times', async () => {
     await using server = await testServer();
     const context = server.context as { random: () => number };
     let asked = 0;

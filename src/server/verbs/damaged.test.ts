@@ -11,7 +11,7 @@ const services = '/api/v1/namespaces/default/services';
 const maps = '/api/v1/namespaces/default/configmaps';
 const merge = 'application/merge-patch+json';
 
-/** Runs `before` on a server, changes a byte of the last value of each key behind its back, and runs `after`. */
+/** Runs `before` on a server, corrupts a byte of the last value of each key in the store, and runs `after`. */
 async function withDamage(
   keys: readonly string[],
   before: (server: TestServer) => Promise<void>,
@@ -50,7 +50,7 @@ const createServices = async (server: TestServer): Promise<void> => {
 };
 
 suite('an object whose stored record is damaged', () => {
-  test('is in no list, and every other object is', async () => {
+  test('is in no list, but every other object is', async () => {
     await withDamage(['services/default/web'], createServices, async (server) => {
       const lists = [services, '/api/v1/services', `${services}?limit=1`, `${services}?resourceVersion=0`];
       for (const url of lists) {
@@ -69,7 +69,7 @@ suite('an object whose stored record is damaged', () => {
     });
   });
 
-  test('returns 500 to reads and updates and 409 to creates, and is named by health and metrics', async () => {
+  test('returns 500 for reads and updates and 409 for creates, and is reported by health and metrics', async () => {
     await withDamage(['services/default/web'], createServices, async (server) => {
       const message =
         /^Internal error occurred: the stored record of services "web" is damaged \(\/registry\/services\/default\/web, revision \d+\): delete the object and create it again/;
@@ -105,7 +105,7 @@ suite('an object whose stored record is damaged', () => {
     });
   });
 
-  test('is deleted with the addresses and ports it has claimed, and can be created again', async () => {
+  test('is deleted with its addresses and ports, and can be created again', async () => {
     await withDamage(['services/default/web'], createServices, async (server) => {
       const { allocator } = server.context;
       const allocated = (): number[] => {
@@ -128,7 +128,7 @@ suite('an object whose stored record is damaged', () => {
     });
   });
 
-  test('does not keep a server from starting, whatever it is', async () => {
+  test('does not prevent the start of a server', async () => {
     const keys = [
       'namespaces/default',
       'services/default/kubernetes',
@@ -146,7 +146,7 @@ suite('an object whose stored record is damaged', () => {
     });
   });
 
-  test('is left out by deletions of a collection', async () => {
+  test('is ignored by deletions of a collection', async () => {
     const create = async (server: TestServer): Promise<void> => {
       for (const name of ['a', 'b']) await server.ask('POST', maps, { body: { metadata: { name } } });
     };
@@ -158,13 +158,13 @@ suite('an object whose stored record is damaged', () => {
   });
 });
 
-test('a damaged claim is written again from the Service that has it', async () => {
+test('a damaged claim is restored from its Service', async () => {
   let [address, port] = ['', 0];
   const create = async (server: TestServer): Promise<void> => {
     const { spec } = (await server.ask('POST', services, { body: web('web') })).body;
     [address, port] = [spec.clusterIP, spec.ports[0].nodePort];
   };
-  // The keys are known when they are used.
+  // The keys are only known after `before` ran.
   const keys = {
     *[Symbol.iterator]() {
       yield `networking.k8s.io/ipaddresses/${address}`;

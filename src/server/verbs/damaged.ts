@@ -1,7 +1,7 @@
-// Objects that can only be deleted: those whose record in the store is damaged, which are in no list, and those that
-// cannot be decrypted.
+// Objects that cannot be read and only be deleted: their record in the store is damaged, so that lists do not have them,
+// or cannot be decrypted.
 
-import { releaseUnread } from './allocation.ts';
+import { releaseUnreadable } from './allocation.ts';
 import { conflict, internalError } from '../../api/errors.ts';
 import type { DeleteOptions } from '../../api/options.ts';
 import type { DamagedRecord } from '../../store/store.ts';
@@ -16,15 +16,15 @@ interface Named {
   readonly name: string;
 }
 
-/** The damaged record of an object, if it has one. */
+/** The damaged record of an object, if its record is damaged. */
 export const damagedRecord = (
   { store }: ServerContext,
   { cache }: Resource,
   { namespace, name }: Named,
 ): DamagedRecord | undefined => store.status().damaged.get(cache.key(namespace, name));
 
-/** Throws a 500 when the record of an object that is not in the cache is damaged. */
-export function refuseDamaged(context: ServerContext, resource: Resource, named: Named): void {
+/** Throws a 500 if the record of an object that is not in the cache is damaged. */
+export function rejectDamaged(context: ServerContext, resource: Resource, named: Named): void {
   const record = damagedRecord(context, resource, named);
   if (record === undefined) return;
   const { kind } = resource;
@@ -35,14 +35,14 @@ export function refuseDamaged(context: ServerContext, resource: Resource, named:
   );
 }
 
-/** Where an object is that can only be deleted. */
+/** The key and revision of an unreadable object. */
 type Unreadable = Pick<DamagedRecord, 'key' | 'revision'>;
 
 /**
- * The object, if nothing but a deletion is possible: its record is damaged, or it cannot be decrypted and the options
- * accept that it is lost, although its key may be found again. That needs a right of its own, as in Kubernetes.
+ * The object if it can only be deleted: its record is damaged, or it cannot be decrypted and the options accept the loss.
+ * The latter requires a separate permission, as in Kubernetes, since the key may be found later.
  */
-export function deletableUnread(
+export function findUnreadable(
   context: ServerContext,
   resource: Resource,
   { info, user, options }: { readonly info: ResourceRequest; readonly user: User; readonly options: DeleteOptions },
@@ -57,10 +57,10 @@ export function deletableUnread(
 }
 
 /**
- * Deletes an object that cannot be read, and what it may have claimed. Finalizers, preconditions on the UID and webhooks
- * need the object, and nobody has it any more.
+ * Deletes an unreadable object and its claims, without finalizers, preconditions on the UID and webhooks, which need the
+ * object.
  */
-export async function deleteUnread(
+export async function deleteUnreadable(
   context: ServerContext,
   resource: Resource,
   {
@@ -69,7 +69,7 @@ export async function deleteUnread(
     options,
   }: {
     readonly named: Named;
-    /** The object as it is now; undefined: it is gone, or can be read. */
+    /** Returns the current record; undefined if the object is deleted or readable. */
     readonly find: () => Unreadable | undefined;
     readonly options: DeleteOptions;
   },
@@ -85,9 +85,9 @@ export async function deleteUnread(
       throw conflict(kindSubject(resource, named.name), why);
     }
     if (dryRun.includes('All')) return;
-    const writes = [{ key, value: undefined, expect: revision }, ...releaseUnread(context, resource, named)];
+    const writes = [{ key, value: undefined, expect: revision }, ...releaseUnreadable(context, resource, named)];
     const commit = await context.store.commit(writes);
     if (commit.ok) return;
-    if (!(await context.watchCache.waitForRevision(commit.revision))) refuseDamaged(context, resource, named);
+    if (!(await context.watchCache.waitForRevision(commit.revision))) rejectDamaged(context, resource, named);
   }
 }

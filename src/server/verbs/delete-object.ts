@@ -12,30 +12,29 @@ import type { User } from '../reply.ts';
 import type { Resource } from '../resource.ts';
 import { kindSubject, subjectOf } from '../resource.ts';
 import { releaseOnDelete } from './allocation.ts';
-import { isHeld } from './finalizers.ts';
-import { dryRunItem, servedObject, storedValue, writtenItem } from './stored.ts';
+import { dryRunItem, servedObject, storedValue, writtenItem } from './commit.ts';
 
-/** What became of a deletion: the object has gone, or is on its way. */
+/** The outcome of a deletion: the object is removed, or marked for deletion. */
 export interface Deleted {
   readonly item: Item;
-  readonly gone: boolean;
+  readonly isRemoved: boolean;
 }
 
 export interface Target {
   readonly namespace: string;
   readonly name: string;
-  /** Who deletes it; left out: the server itself. */
+  /** The user who deletes it; absent for the server itself. */
   readonly user?: User;
-  /** Collects what they should be told. */
+  /** Collects warnings for the client. */
   readonly warnings?: string[];
 }
 
-/** How often a deletion is tried again after a write came first. */
+/** How often a deletion is tried when other writes conflict. */
 const attempts = 64;
 
 /**
- * Deletes an object: at once when nothing holds it, otherwise by marking it, so that whoever put a finalizer on it can
- * do its work and take it off.
+ * Deletes an object: removes it if it has no finalizers and no grace period, otherwise marks it for deletion, so that the
+ * owners of the finalizers can clean up and remove them.
  */
 export async function deleteObject(
   context: ServerContext,
@@ -54,15 +53,15 @@ export async function deleteObject(
     const work = context.timeSlicer.open(item.entry.value.length);
     const old = await work.run(() => servedObject(resource, item));
     checkPreconditions(resource, old, options);
-    const asked = admission(context, resource, writerOf(target, options), {
+    const admitted = admission(context, resource, writerOf(target, options), {
       operation: 'DELETE',
       object: undefined,
       old,
     });
-    if (asked !== undefined) await asked;
-    const ending = endingOf(context, resource.kind, old, options);
-    const deleted = await commitDeletion(context, resource, { item, old, ending, dryRun: isDryRun(options) });
-    if (deleted !== 'again') return deleted;
+    if (admitted !== undefined) await admitted;
+    const outcome = outcomeOf(context, resource.kind, old, options);
+    const deleted = await commitDeletion(context, resource, { item, old, outcome, dryRun: isDryRun(options) });
+    if (deleted !== 'retry') return deleted;
   }
   throw tryAgain('delete', subjectOf(resource, target.name));
 }
@@ -94,25 +93,25 @@ function checkPreconditions(resource: Resource, old: ApiObject, { preconditions 
   }
 }
 
-/** What a deletion makes of an object: how it waits for its end, or, if nothing keeps it, how it is last seen. */
-interface Ending {
+/** The object after a deletion: marked for deletion, or as it is returned when it is removed. */
+interface Outcome {
   readonly object: ApiObject;
-  readonly gone: boolean;
+  readonly isRemoved: boolean;
 }
 
-function endingOf(context: ServerContext, kind: Kind, old: ApiObject, options: DeleteOptions): Ending {
+function outcomeOf(context: ServerContext, kind: Kind, old: ApiObject, options: DeleteOptions): Outcome {
   const finalizers = finalizersAfter(old.metadata.finalizers ?? [], options);
   const { finalizers: _, ...kept } = old.metadata;
   const metadata = finalizers.length > 0 ? { ...kept, finalizers } : kept;
   const object = { ...old, metadata };
   const grace = kind.deletion.gracePeriodSeconds?.(object, options.gracePeriodSeconds);
-  const gone = (grace ?? 0) === 0 && !isHeld(kind, object);
+  const isRemoved = (grace ?? 0) === 0 && !hasFinalizers(kind, object);
   // Kinds with graceful deletion return the deletion timestamp even when the grace period is zero.
-  if (gone && grace === undefined) return { object: old, gone };
-  return { object: terminating(context, kind, object, grace ?? 0), gone };
+  if (isRemoved && grace === undefined) return { object: old, isRemoved };
+  return { object: terminating(context, kind, object, grace ?? 0), isRemoved };
 }
 
-/** The garbage collector's finalizers follow the policy; without one they stay. */
+/** Sets the finalizers of the garbage collector by the propagation policy; without one they are kept. */
 function finalizersAfter(finalizers: readonly string[], options: DeleteOptions): readonly string[] {
   const { propagationPolicy, orphanDependents } = options;
   const policy =
@@ -144,24 +143,28 @@ async function commitDeletion(
   deletion: {
     readonly item: Item;
     readonly old: ApiObject;
-    readonly ending: Ending;
+    readonly outcome: Outcome;
     readonly dryRun: boolean;
   },
-): Promise<Deleted | 'again'> {
-  const { item, old, ending, dryRun } = deletion;
+): Promise<Deleted | 'retry'> {
+  const { item, old, outcome, dryRun } = deletion;
   const { key, revision: expect } = item;
-  const { object, gone } = ending;
-  if (!gone && equalJson(object, old)) return { item, gone };
-  const answer = object === old ? item.entry.value : storedValue(resource, object);
-  if (dryRun) return { item: dryRunItem(resource, key, answer, expect), gone };
+  const { object, isRemoved } = outcome;
+  if (!isRemoved && equalJson(object, old)) return { item, isRemoved };
+  const value = object === old ? item.entry.value : storedValue(resource, object);
+  if (dryRun) return { item: dryRunItem(resource, key, value, expect), isRemoved };
   const commit = await context.store.commit([
-    { key, value: gone ? undefined : answer, expect, isDeletion: true },
-    ...(gone ? releaseOnDelete(context, resource, old) : []),
+    { key, value: isRemoved ? undefined : value, expect, isDeletion: true },
+    ...(isRemoved ? releaseOnDelete(context, resource, old) : []),
   ]);
   if (!commit.ok) {
-    if (await context.watchCache.waitForRevision(commit.revision)) return 'again';
+    if (await context.watchCache.waitForRevision(commit.revision)) return 'retry';
     throw tryAgain('delete', subjectOf(resource, old.metadata.name));
   }
   const { revision } = commit;
-  return { item: writtenItem(resource, { ...item.entry, value: answer, revision }), gone };
+  return { item: writtenItem(resource, { ...item.entry, value, revision }), isRemoved };
 }
+
+/** Whether finalizers keep the object from being removed. */
+export const hasFinalizers = ({ deletion }: Kind, object: ApiObject): boolean =>
+  (object.metadata.finalizers ?? []).length > 0 || (deletion.finalizers?.(object) ?? []).length > 0;

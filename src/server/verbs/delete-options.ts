@@ -15,30 +15,38 @@ import type { Work } from '../limits/time-slicer.ts';
 import type { ApiRequest } from '../reply.ts';
 import { isTrue } from '../request.ts';
 import { maxBodyBytes, mediaType, unsupportedType } from './body.ts';
-import { noVersion, notTyped } from './body-type.ts';
-import { decodeBody, decodeStage } from './decode-body.ts';
-import { dryRunErrors, refuseOptions } from './write-options.ts';
+import { noVersion, notAnObject } from './body-type.ts';
+import type { BodyDecoder } from './body-decoder.ts';
+import { decodeStage } from './body-decoder.ts';
+import { dryRunErrors, rejectOptions } from './write-options.ts';
 
-/** How an object is to be deleted: from the body, or from the query when the body is empty. */
+/** Reads DeleteOptions from the body, or from the query if the body is empty. */
 export async function readDeleteOptions(
-  { timeSlicer }: Pick<ServerContext, 'timeSlicer'>,
+  { timeSlicer, bodies }: Pick<ServerContext, 'timeSlicer' | 'bodies'>,
   request: ApiRequest,
   query: URLSearchParams,
 ): Promise<DeleteOptions> {
   const bytes = await request.body(maxBodyBytes);
-  const options = bytes.length > 0 ? await fromBody(request, bytes, timeSlicer.open(bytes.length)) : fromQuery(query);
-  refuseOptions('DeleteOptions', optionErrors(options));
+  const options =
+    bytes.length > 0
+      ? await fromBody(request, bytes, { bodies, work: timeSlicer.open(bytes.length) })
+      : fromQuery(query);
+  rejectOptions('DeleteOptions', optionErrors(options));
   return options;
 }
 
-async function fromBody(request: ApiRequest, bytes: Buffer, work: Work): Promise<DeleteOptions> {
+async function fromBody(
+  request: ApiRequest,
+  bytes: Buffer,
+  { bodies, work }: { readonly bodies: BodyDecoder; readonly work: Work },
+): Promise<DeleteOptions> {
   const type = mediaType(request);
   try {
     if (type === 'protobuf') {
       return await decodeStage(work, () => decodeProtobuf<DeleteOptions>(deleteOptions, decodeEnvelope(bytes).raw));
     }
     if (type !== 'json' && type !== 'yaml') throw unsupportedType(acceptedTypes);
-    const { value } = await decodeBody(bytes, type, work);
+    const { value } = await bodies.decode(bytes, type, work);
     checkType(value);
     return decode<DeleteOptions>(deleteOptions, value).object;
   } catch (error) {
@@ -49,10 +57,10 @@ async function fromBody(request: ApiRequest, bytes: Buffer, work: Work): Promise
   }
 }
 
-/** Options are of any version, but nothing else than options. */
+/** Throws a 400 unless the value has the kind DeleteOptions, of any version. */
 function checkType(value: unknown): void {
   const given = value ?? {};
-  if (!isJsonObject(given)) throw badRequest(noVersion(notTyped(given)));
+  if (!isJsonObject(given)) throw badRequest(noVersion(notAnObject(given)));
   const { kind = '', apiVersion = '' } = given;
   if (kind === '' || kind === 'DeleteOptions') return;
   const [quotedKind, quotedVersion] = [kind, apiVersion].map((text) => truncate(JSON.stringify(text)));

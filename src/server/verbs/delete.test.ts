@@ -16,7 +16,7 @@ const create = async (server: TestServer, url: string, body: object): Promise<An
 };
 
 suite('a deletion', () => {
-  test('answers with a Status or the object, by kind, and tells its own revision', async () => {
+  test('returns a Status or the object, depending on the kind, with the revision of the deletion', async () => {
     await using server = await testServer();
     const { body: map } = await create(server, maps, { metadata: { name: 'a' } });
     const status = await server.ask('DELETE', `${maps}/a`);
@@ -36,13 +36,13 @@ suite('a deletion', () => {
     assert.equal((await server.ask('DELETE', `${lease}/a`)).body.details.group, 'coordination.k8s.io');
   });
 
-  test('of what is not there is a 404', async () => {
+  test('of an unknown object is a 404', async () => {
     await using server = await testServer();
     const { status, body } = await server.ask('DELETE', `${maps}/a`);
     assert.deepEqual([status, body.message], [404, 'configmaps "a" not found']);
   });
 
-  test('goes by preconditions', async () => {
+  test('checks preconditions', async () => {
     await using server = await testServer();
     const { body: map } = await create(server, maps, { metadata: { name: 'a' } });
     const { uid, resourceVersion } = map.metadata;
@@ -64,7 +64,7 @@ suite('a deletion', () => {
     assert.equal(status, 200);
   });
 
-  test('refuses options that contradict each other or mean nothing', async () => {
+  test('rejects contradictory and invalid options', async () => {
     await using server = await testServer();
     await create(server, maps, { metadata: { name: 'a' } });
     const table: readonly [ask: { query?: string; body?: unknown }, status: number, message: RegExp][] = [
@@ -93,7 +93,7 @@ suite('a deletion', () => {
 suite('finalizers', () => {
   const held = { metadata: { name: 'a', finalizers: ['example.org/a', 'example.org/b'] } };
 
-  test('hold an object until the last is taken off', async () => {
+  test('keep an object until the last one is removed', async () => {
     await using server = await testServer();
     await create(server, maps, held);
     const watch = await server.watch(`${maps}?watch=1&resourceVersion=${server.context.watchCache.revision}`);
@@ -123,7 +123,7 @@ suite('finalizers', () => {
     watch.close();
   });
 
-  test('of the garbage collector follow the policy', async () => {
+  test('of the garbage collector follow the propagation policy', async () => {
     await using server = await testServer();
     const table: readonly [options: object, before: string[], after: string[] | 'gone', code: number][] = [
       [{ propagationPolicy: 'Orphan' }, [], ['orphan'], 200],
@@ -145,7 +145,7 @@ suite('finalizers', () => {
     }
   });
 
-  test('raise the generation of what counts it, once', async () => {
+  test('increment the generation once', async () => {
     await using server = await testServer();
     const slices = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
     await create(server, slices, { ...held, addressType: 'IPv4' });
@@ -163,7 +163,7 @@ suite('Pods', () => {
     spec: { containers: [{ name: 'a', image: 'a' }], ...(nodeName === undefined ? {} : { nodeName }) },
   });
 
-  test('that never ran, or have ended, go at once', async () => {
+  test('that never ran, or have terminated, are removed at once', async () => {
     await using server = await testServer();
     await create(server, pods, pod('waiting'));
     assert.equal((await server.ask('DELETE', `${pods}/waiting`)).status, 200);
@@ -174,7 +174,7 @@ suite('Pods', () => {
     assert.equal((await server.ask('GET', `${pods}/done`)).status, 404);
   });
 
-  test('that run get their time, which can be shortened and not extended', async () => {
+  test('that run get a grace period, which can be shortened and not extended', async () => {
     await using server = await testServer();
     await create(server, pods, pod('a', 'node'));
     const table: readonly [options: object, grace: number | 'gone'][] = [
@@ -193,7 +193,7 @@ suite('Pods', () => {
 });
 
 suite('a collection', () => {
-  test('is answered with what was found, as it was found', async () => {
+  test('returns the objects as they were before the deletion', async () => {
     await using server = await testServer();
     await create(server, maps, { metadata: { name: 'a', labels: { x: 'y' } } });
     const url = `${maps}?labelSelector=x&propagationPolicy=Foreground`;
@@ -203,7 +203,7 @@ suite('a collection', () => {
     assert.deepEqual(left.body.metadata.finalizers, ['foregroundDeletion']);
   });
 
-  test('is deleted as far as a selector says, and listed', async () => {
+  test('deletes and returns the selected objects', async () => {
     await using server = await testServer();
     for (const name of ['a', 'b', 'c']) {
       await create(server, maps, { metadata: { name, labels: name === 'c' ? {} : { app: 'x' } } });
@@ -226,7 +226,7 @@ suite('a collection', () => {
     );
   });
 
-  test('of many is deleted once by two who try at the same time', async () => {
+  test('is deleted once by two concurrent requests', async () => {
     await using server = await testServer();
     await Promise.all(
       Array.from({ length: 150 }, (_, index) =>

@@ -8,13 +8,13 @@ import { jsonReply } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { parseSelection } from '../selection.ts';
-import { deletableUnread, deleteUnread } from './damaged.ts';
+import { findUnreadable, deleteUnreadable } from './damaged.ts';
 import { deleteObject } from './delete-object.ts';
 import { readDeleteOptions } from './delete-options.ts';
 import { readPage } from './list.ts';
 import { parseListOptions } from './read-options.ts';
 
-/** How many objects of a collection are deleted at once. */
+/** Objects of a collection that are deleted concurrently. */
 const batch = 64;
 
 interface Removal {
@@ -32,15 +32,15 @@ export async function remove(
 ): Promise<Reply> {
   const options = await readDeleteOptions(context, request, info.query);
   const { namespace, name } = info;
-  const find = (): ReturnType<typeof deletableUnread> =>
-    deletableUnread(context, resource, { info, user: request.user, options });
+  const find = (): ReturnType<typeof findUnreadable> =>
+    findUnreadable(context, resource, { info, user: request.user, options });
   if (find() !== undefined) {
-    await deleteUnread(context, resource, { named: info, find, options });
+    await deleteUnreadable(context, resource, { named: info, find, options });
     return jsonReply(200, `${JSON.stringify(successOf(resource, { name }))}\n`);
   }
   const deleted = await deleteObject(context, resource, { namespace, name, user: request.user, warnings }, options);
-  const code = !deleted.gone && options.orphanDependents === false ? 202 : 200;
-  if (!deleted.gone || resource.kind.deleteReturns === 'object') {
+  const code = !deleted.isRemoved && options.orphanDependents === false ? 202 : 200;
+  if (!deleted.isRemoved || resource.kind.deleteReturns === 'object') {
     return jsonReply(code, `${presenter.object(deleted.item)}\n`);
   }
   return jsonReply(code, `${JSON.stringify(successOf(resource, deleted.item.object.metadata))}\n`);
@@ -51,7 +51,7 @@ function successOf({ kind }: Resource, { name, uid }: Pick<ObjectMeta, 'name' | 
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
 }
 
-/** DELETE of all objects that a selector names; not atomic, and what has gone meanwhile is no error. */
+/** DELETE of all selected objects; not atomic, and ignores objects that were deleted meanwhile. */
 export async function removeCollection(
   context: ServerContext,
   resource: Resource,
@@ -70,7 +70,7 @@ export async function removeCollection(
         const { namespace = '', name = '' } = item.object.metadata;
         const target = { namespace, name, user: request.user, warnings };
         const result = await deleteObject(context, resource, target, deletion).catch(ignoreMissing);
-        return result === undefined ? [] : [item]; // the answer is what was found, as it was found
+        return result === undefined ? [] : [item]; // the reply has the objects as they were listed
       }),
     );
     deleted.push(...results.flat());

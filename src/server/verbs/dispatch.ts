@@ -14,7 +14,7 @@ import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
 import { create } from './create.ts';
-import { refuseDamaged } from './damaged.ts';
+import { rejectDamaged } from './damaged.ts';
 import { remove, removeCollection } from './delete.ts';
 import { list } from './list.ts';
 import { parseRevision, revisionTooLarge } from './read-options.ts';
@@ -73,7 +73,7 @@ async function get(
   if (!(await context.watchCache.waitForRevision(revision)))
     throw revisionTooLarge(revision, context.watchCache.revision);
   const item = resource.cache.get(resource.cache.key(info.namespace, info.name));
-  if (item === undefined) refuseDamaged(context, resource, info);
+  if (item === undefined) rejectDamaged(context, resource, info);
   if (item === undefined) throw notFound(subjectOf(resource, info.name));
   if (item.problem !== undefined) throw item.problem;
   return jsonReply(200, `${presenter.object(item)}\n`);

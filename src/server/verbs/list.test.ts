@@ -35,7 +35,7 @@ interface List {
 
 const names = ({ items }: List): string => items.map(({ metadata }) => metadata.name).join(' ');
 
-/** kube-root-ca.crt comes with the namespace. */
+/** The server creates kube-root-ca.crt in every namespace. */
 const own = 'fieldSelector=metadata.name!%3Dkube-root-ca.crt';
 
 suite('one page', () => {
@@ -75,7 +75,7 @@ suite('one page', () => {
     });
   }
 
-  test('of all namespaces is in the order of its keys, in which - comes before /', async () => {
+  test('of all namespaces is in the order of the keys, in which - comes before /', async () => {
     await server.ask('POST', '/api/v1/namespaces', { body: { metadata: { name: 'shop-b' } } });
     await server.ask('POST', '/api/v1/namespaces/shop-b/configmaps', { body: { metadata: { name: 'a' } } });
     const { body } = await server.ask('GET', '/api/v1/configmaps?fieldSelector=metadata.name%3Da');
@@ -85,7 +85,7 @@ suite('one page', () => {
 });
 
 suite('pages', () => {
-  test('show one moment, whatever is written meanwhile', async () => {
+  test('are consistent, whatever is written in between', async () => {
     await using store = openMemoryStore();
     await using server = await shop(store);
     const first = (await server.ask('GET', `${maps}?limit=2`)).body as List;
@@ -102,7 +102,7 @@ suite('pages', () => {
     for (const page of [second, third]) assert.equal(page.metadata.resourceVersion, first.metadata.resourceVersion);
   });
 
-  test('of a selection skip what it leaves out, before and after a change', async () => {
+  test('of a selection skip other objects, before and after a change', async () => {
     await using store = openMemoryStore();
     await using server = await shop(store);
     const first = (await server.ask('GET', `${maps}?labelSelector=odd&limit=2`)).body as List;
@@ -114,7 +114,7 @@ suite('pages', () => {
     assert.equal(late.metadata.remainingItemCount, undefined);
   });
 
-  test('that are too old say so, and how to go on all the same', async () => {
+  test('that are too old return a 410 with a token to continue', async () => {
     await using store = openMemoryStore();
     await using server = await shop(store);
     const first = (await server.ask('GET', `${maps}?limit=2&${own}`)).body as List;
@@ -131,7 +131,7 @@ suite('pages', () => {
     assert.equal(names(last.body), 'e');
   });
 
-  test('survive a restart unless they are too old', async () => {
+  test('continue after a restart unless they are too old', async () => {
     await using store = openMemoryStore();
     let token: string | undefined;
     {
@@ -148,7 +148,7 @@ suite('pages', () => {
     assert.equal((await server.ask('GET', `${maps}?limit=1&continue=${token}`)).status, 410);
   });
 
-  test('are not mixed with a revision, nor made up', async () => {
+  test('reject a revision beside a token, and an invalid token', async () => {
     await using store = openMemoryStore();
     await using server = await shop(store);
     const { body } = await server.ask('GET', `${maps}?limit=1`);
@@ -158,7 +158,7 @@ suite('pages', () => {
     assert.equal((await server.ask('GET', `${maps}?continue=nonsense`)).status, 400);
   });
 
-  test('of another namespace stay out of this one', async () => {
+  test('do not return objects of the namespace of another token', async () => {
     await using store = openMemoryStore();
     await using server = await shop(store);
     const { body } = await server.ask('GET', `/api/v1/configmaps?limit=1`);
@@ -168,7 +168,7 @@ suite('pages', () => {
 });
 
 suite('a list at a revision', () => {
-  test('is exact with a limit or when asked, and otherwise at least as new', async () => {
+  test('is exact with a limit or resourceVersionMatch=Exact, and otherwise not older', async () => {
     await using store = openMemoryStore();
     await using server = await shop(store);
     const past = server.context.watchCache.revision;
@@ -191,7 +191,7 @@ suite('a list at a revision', () => {
     }
   });
 
-  test('that is forgotten is a 410', async () => {
+  test('that is compacted is a 410', async () => {
     await using store = openMemoryStore();
     await using server = await shop(store);
     const past = server.context.watchCache.revision;
@@ -203,7 +203,7 @@ suite('a list at a revision', () => {
     assert.match(body.message, /^The resourceVersion for the provided list is too old/);
   });
 
-  test('that nothing has touched since is served although it is forgotten', async () => {
+  test('that is compacted is served if the resource has not changed since', async () => {
     await using store = openMemoryStore();
     await using server = await shop(store);
     const past = server.context.watchCache.revision;
@@ -213,7 +213,7 @@ suite('a list at a revision', () => {
     assert.equal(body.metadata.resourceVersion, String(past));
   });
 
-  test('that has not come is a 504 which reflectors know', async () => {
+  test('in the future is a 504 that reflectors recognize', async () => {
     await using store = openMemoryStore();
     await using server = await shop(store);
     const current = server.context.watchCache.revision;
@@ -237,7 +237,7 @@ suite('a list at a revision', () => {
     }
   });
 
-  test('that comes while the reader waits is served', async () => {
+  test('that is reached while the request waits is served', async () => {
     await using store = openMemoryStore();
     await using server = await testServer({ store });
     const next = server.context.watchCache.revision + 1;
@@ -249,7 +249,7 @@ suite('a list at a revision', () => {
   });
 });
 
-test('a list by selector reads objects in slices, and is of one revision whatever is written between them', async () => {
+test('a list with a selector reads objects in slices and is consistent despite writes in between', async () => {
   await using server = await testServer();
   const data = { text: 'x'.repeat(100_000) };
   for (let index = 0; index < 40; index++) {

@@ -14,31 +14,31 @@ import { decodeToken, encodeToken } from './continue-token.ts';
 import type { ReadOptions } from './read-options.ts';
 import { parseListOptions, revisionTooLarge } from './read-options.ts';
 
-/** Some objects, and where the next ones are. */
+/** One page of a list. */
 interface Page {
   readonly items: Iterable<Item>;
   readonly revision: number;
-  /** The key after the last item, when more follow. */
+  /** The key after the last item, if more items follow. */
   readonly next: string | undefined;
   readonly remaining: number;
 }
 
-/** What a page is cut from. */
-interface Source {
+/** What a page selects, and from which revision. */
+interface PageSource {
   readonly revision: number;
   readonly scope: string;
   readonly from: string;
   readonly limit: number;
   readonly selection: Selection;
-  /** The one key that can match, if the request says so. */
+  /** The only key that can match, if the request names one. */
   readonly onlyKey: string | undefined;
-  /** Waited for between two slices of a selection. */
-  readonly turn: () => Promise<void>;
+  /** Awaited between two slices of a selection. */
+  readonly yieldTurn: () => Promise<void>;
 }
 
-/** Characters of objects that a selection reads before other requests get their turn. */
+/** Characters of objects that a selection reads before other requests run. */
 const sliceLength = 256 << 10;
-/** Entries that are read from the store at once. */
+/** Entries that are read from the store in one range. */
 const chunkEntries = 500;
 
 export async function list(
@@ -57,7 +57,7 @@ export async function list(
   };
 }
 
-/** Items of the resource as `options` ask: a consistent view, also across pages. */
+/** A page of the resource; consistent across pages. */
 export async function readPage(
   context: ServerContext,
   resource: Resource,
@@ -74,8 +74,8 @@ export async function readPage(
   const limit = options.limit > 0 ? options.limit : Infinity;
   const onlyKey = cache.singleKey(asked.namespace, selection.name);
   const flow = flowOf(asked.request);
-  const turn = (): Promise<void> => context.flusher.turn(flow);
-  const base = { scope, from: scope, limit, selection, onlyKey, turn };
+  const yieldTurn = (): Promise<void> => context.flusher.turn(flow);
+  const base = { scope, from: scope, limit, selection, onlyKey, yieldTurn };
 
   if (options.continue !== '') {
     const token = decodeToken(options.continue);
@@ -88,16 +88,16 @@ export async function readPage(
     throw revisionTooLarge(revision, context.watchCache.revision);
   const isExact = options.match === 'Exact' || (options.match === undefined && revision > 0 && limit !== Infinity);
   if (isExact) return atRevision(context, resource, { ...base, revision }, false);
-  // resourceVersion=0 asks for anything, as fast as possible: all of it at once.
+  // resourceVersion=0 accepts any revision; as in Kubernetes the limit is then ignored.
   const whole = options.revision === 0 ? { ...base, limit: Infinity } : base;
   return fromCache(resource, { ...whole, revision: context.watchCache.revision });
 }
 
-/** The current state serves a past revision too, as long as nothing here has changed since. */
+/** A page at a revision: from the cache if the resource has not changed since, else from the store. */
 async function atRevision(
   context: ServerContext,
   resource: Resource,
-  source: Source,
+  source: PageSource,
   isContinuation: boolean,
 ): Promise<Page> {
   if (source.revision > context.watchCache.revision)
@@ -111,9 +111,9 @@ async function atRevision(
   }
 }
 
-async function fromCache({ cache }: Resource, source: Source): Promise<Page> {
-  const { scope, revision, limit, selection, turn } = source;
-  // As in Kubernetes: a client that lists takes what is left out for deleted.
+async function fromCache({ cache }: Resource, source: PageSource): Promise<Page> {
+  const { scope, revision, limit, selection, yieldTurn } = source;
+  // As in Kubernetes: a client would take an omitted object for deleted.
   cache.requireReadable(source.onlyKey ?? scope);
   if (selection.matches === undefined) {
     if (limit === Infinity) return { items: cache.walk(scope, source.from), revision, next: undefined, remaining: 0 };
@@ -124,11 +124,11 @@ async function fromCache({ cache }: Resource, source: Source): Promise<Page> {
   }
   const items: Item[] = [];
   let read = 0;
-  // The candidates are of one moment, whatever changes between the slices.
+  // `candidates` iterates over a snapshot, so changes between slices have no effect.
   for (const item of candidates(cache, source)) {
     read += item.entry.value.length;
     if (read > sliceLength) {
-      await turn();
+      await yieldTurn();
       read = 0;
     }
     if (!selection.matches(item)) continue;
@@ -138,14 +138,14 @@ async function fromCache({ cache }: Resource, source: Source): Promise<Page> {
   return { items, revision, next: undefined, remaining: 0 };
 }
 
-/** A selector that names an object leaves one key to look at. */
-function candidates(cache: ResourceCache, { onlyKey, scope, from }: Source): Iterable<Item> {
+/** The items that can match: one if the selector names an object. */
+function candidates(cache: ResourceCache, { onlyKey, scope, from }: PageSource): Iterable<Item> {
   if (onlyKey === undefined) return cache.walk(scope, from);
   return onlyKey < from ? [] : [cache.get(onlyKey) ?? []].flat();
 }
 
-async function fromStore(context: ServerContext, { cache }: Resource, source: Source): Promise<Page> {
-  const { scope, revision, limit, selection, turn } = source;
+async function fromStore(context: ServerContext, { cache }: Resource, source: PageSource): Promise<Page> {
+  const { scope, revision, limit, selection, yieldTurn } = source;
   const items: Item[] = [];
   let from = source.from;
   for (;;) {
@@ -166,7 +166,7 @@ async function fromStore(context: ServerContext, { cache }: Resource, source: So
     const last = chunk.entries.at(-1);
     if (!chunk.more || last === undefined) return { items, revision, next: undefined, remaining: 0 };
     from = `${last.key}\0`;
-    await turn();
+    await yieldTurn();
   }
 }
 
@@ -188,8 +188,8 @@ const expiredRevision = (revision: number): StatusError =>
     message: `The resourceVersion for the provided list is too old: ${revision}. List again without resourceVersion.`,
   });
 
-/** The old pages are gone; the new token goes on from the same key at the current state. */
-function expiredToken({ cache }: Resource, source: Source): StatusError {
+/** The error for a compacted token; its new token continues at the same key in the current state. */
+function expiredToken({ cache }: Resource, source: PageSource): StatusError {
   const { status } = failure({
     code: 410,
     reason: 'Expired',

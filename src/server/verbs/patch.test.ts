@@ -16,7 +16,7 @@ async function patched(server: TestServer, type: keyof typeof types, body: unkno
   return server.ask('PATCH', `${maps}/a${query}`, { type: types[type], body });
 }
 
-suite('a patch that is refused', () => {
+suite('rejected patches', () => {
   const rename = 'the name of the object (b) does not match the name on the URL (a)';
   const noName = 'the name of the object (a based on URL) was undeterminable: name must be provided';
   const moved = 'the namespace of the provided object does not match the namespace sent on the request';
@@ -59,7 +59,7 @@ suite('a patch that is refused', () => {
     });
   }
 
-  test('because of the object that it makes, which is shown', async () => {
+  test('with an invalid result, which the message quotes', async () => {
     await using server = await testServer();
     const { status, body } = await patched(server, 'merge', { data: { x: 1 } });
     assert.equal(status, 422);
@@ -70,7 +70,7 @@ suite('a patch that is refused', () => {
     );
   });
 
-  test('because of its type', async () => {
+  test('with an unsupported type', async () => {
     await using server = await testServer();
     const plain = await server.ask('PATCH', `${maps}/a`, { type: 'text/plain', body: '{}' });
     assert.deepEqual([plain.status, plain.body.message], [415, '415: Unsupported Media Type']);
@@ -83,7 +83,7 @@ suite('a patch that is refused', () => {
   });
 });
 
-suite('a patch that changes nothing', () => {
+suite('patches without effect', () => {
   const table: readonly (readonly [type: keyof typeof types, body: unknown])[] = [
     ['json', 'null'],
     ['json', []],
@@ -101,7 +101,7 @@ suite('a patch that changes nothing', () => {
   }
 });
 
-suite('fields that a patch does not know', () => {
+suite('unknown fields of a patch', () => {
   const operations = '[{"op":"add","path":"/spec","value":1,"op":"add"},{"op":"add","path":"/more","value":1,"zz":1}]';
   const problems = [
     'json patch duplicate field "[0].op"',
@@ -110,7 +110,7 @@ suite('fields that a patch does not know', () => {
     'unknown field "spec"',
   ];
 
-  test('are told', async () => {
+  test('are warnings', async () => {
     await using server = await testServer();
     const { warnings } = await patched(server, 'json', operations);
     assert.deepEqual(
@@ -119,7 +119,7 @@ suite('fields that a patch does not know', () => {
     );
   });
 
-  test('are refused when strict', async () => {
+  test('are rejected by fieldValidation=Strict', async () => {
     await using server = await testServer();
     const { status, body } = await patched(
       server,

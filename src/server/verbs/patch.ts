@@ -4,7 +4,6 @@ import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { DecodeError } from '../../api/schema/decode.ts';
 import { isJsonObject } from '../../api/schema/json-object.ts';
-import type { ParsedJson } from '../../api/schema/json.ts';
 import { JsonError } from '../../api/schema/json.ts';
 import { maxProblems, unknownField } from '../../api/schema/path.ts';
 import { goWord } from '../../api/schema/mismatch.ts';
@@ -19,27 +18,25 @@ import type { ApiRequest } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { applyPatch } from './apply.ts';
-import { decodeObject, maxBodyBytes, mediaType, unsupportedPatch } from './body.ts';
+import { decodeObject, maxBodyBytes, mediaType, unsupportedPatch, withUniqueOwners } from './body.ts';
 import { typeProblem } from './body-type.ts';
-import { decodeBody } from './decode-body.ts';
-import { withUniqueOwners } from './owners.ts';
-import { named } from './update.ts';
+import { withUrlName } from './update.ts';
 import { updateObject } from './update-object.ts';
 import type { Written } from './write-request.ts';
 import { clientRequest } from './write-request.ts';
 import type { WriteOptions } from './write-options.ts';
 import { parseWriteOptions } from './write-options.ts';
 
-/** One way to patch. */
+/** A patch type. */
 interface Patcher {
-  /** Undefined: there is nothing to change. Throws a 400 for a body that is no patch of this type. */
+  /** Reads the patch; throws a 400 for a body that is not a patch of this type. */
   read(body: unknown): unknown;
-  /** The patched document of an object's JSON. */
+  /** Returns the patched document. */
   apply(document: Record<string, unknown>, body: unknown, kind: Kind, work: Work): unknown;
-  /** How messages show the patch that made a bad object. */
-  shown(patched: unknown, body: unknown): string;
-  /** Stands before what is wrong with the patch itself. */
-  readonly told: string;
+  /** Prints the patch in the error about an invalid result. */
+  print(patched: unknown, body: unknown): string;
+  /** The prefix of problems of the patch itself. */
+  readonly problemPrefix: string;
 }
 
 const patchers = new Map<string, Patcher>([
@@ -48,8 +45,8 @@ const patchers = new Map<string, Patcher>([
     {
       read: (body) => (body === null ? [] : body),
       apply: (document, body, _kind, work) => work.runSteps(applyJsonPatch(document, body)),
-      shown: (patched) => JSON.stringify(patched),
-      told: 'json patch ',
+      print: (patched) => JSON.stringify(patched),
+      problemPrefix: 'json patch ',
     },
   ],
   [
@@ -57,8 +54,8 @@ const patchers = new Map<string, Patcher>([
     {
       read: mergePatchOf,
       apply: (document, body, _kind, work) => work.run(() => applyMergePatch(document, body)),
-      shown: (patched) => JSON.stringify(patched),
-      told: '',
+      print: (patched) => JSON.stringify(patched),
+      problemPrefix: '',
     },
   ],
   [
@@ -66,8 +63,8 @@ const patchers = new Map<string, Patcher>([
     {
       read: strategicPatchOf,
       apply: (document, body, kind, work) => work.run(() => applyStrategicMergePatch(document, body, kind.schema)),
-      shown: (_, body) => printGo(body),
-      told: '',
+      print: (_, body) => printGo(body),
+      problemPrefix: '',
     },
   ],
 ]);
@@ -78,7 +75,7 @@ function mergePatchOf(body: unknown): unknown {
   throw badRequest(`error decoding patch: ${notAnObject(body)}`);
 }
 
-/** It is about the fields of the object; what the object is, it cannot change. */
+/** The fields of a strategic merge patch without the type, which a patch cannot change. */
 function strategicPatchOf(body: unknown): unknown {
   if (body === null) return {};
   if (!isJsonObject(body)) throw badRequest(notAnObject(body));
@@ -91,7 +88,7 @@ const notAnObject = (body: unknown): string =>
 
 const applyType = 'application/apply-patch+yaml';
 
-/** PATCH in any of its four kinds. */
+/** PATCH of any of the four types. */
 export async function patch(
   context: ServerContext,
   resource: Resource,
@@ -107,37 +104,33 @@ export async function patch(
   const options = parseWriteOptions(info.query, 'PatchOptions');
   const bytes = await request.body(maxBodyBytes);
   const sliced = context.timeSlicer.open(bytes.length);
-  const parsed = await parsePatch(bytes, type, sliced);
+  const parsed = await context.bodies.decode(bytes, 'json', sliced).catch((error: unknown) => {
+    if (!(error instanceof JsonError)) throw error;
+    throw badRequest(type.includes('strategic') ? error.message : `error decoding patch: ${error.message}`);
+  });
   const body = patcher.read(parsed.value);
-  const problems = [...parsed.duplicates, ...unknownInOperations(body)].map((problem) => patcher.told + problem);
+  const problems = [...parsed.duplicates, ...unknownInOperations(body)].map(
+    (problem) => patcher.problemPrefix + problem,
+  );
   const write = clientRequest(info, { request, warnings }, options, sliced);
-  // A set, since `revise` runs again when another write comes first.
-  const told = new Set<string>();
+  // A set, since `revise` runs again after a conflict.
+  const warned = new Set<string>();
   try {
     return await updateObject(context, resource, write, {
       async revise(old, work) {
         const patched = await patcher.apply(asJson(old), body, resource.kind, work);
-        const shown = (): string => patcher.shown(patched, body);
-        return work.run(() => revised(resource.kind, info, { patched, shown, options, problems, told }));
+        const shown = (): string => patcher.print(patched, body);
+        return work.run(() => revised(resource.kind, info, { patched, shown, options, problems, warned }));
       },
     });
   } finally {
-    for (const warning of told) warnings.push(warning);
-  }
-}
-
-async function parsePatch(bytes: Buffer, type: string, work: Work): Promise<ParsedJson> {
-  try {
-    return await decodeBody(bytes, 'json', work);
-  } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    throw badRequest(type.includes('strategic') ? error.message : `error decoding patch: ${error.message}`);
+    for (const warning of warned) warnings.push(warning);
   }
 }
 
 const operationFields = ['op', 'from', 'path', 'value'];
 
-/** Keys that no operation of a JSON patch has. */
+/** The unknown keys of the operations of a JSON patch. */
 function unknownInOperations(body: unknown): readonly string[] {
   if (!Array.isArray(body)) return [];
   const unknown: string[] = [];
@@ -151,7 +144,7 @@ function unknownInOperations(body: unknown): readonly string[] {
   return unknown;
 }
 
-/** The patched document as an object again. A patch that makes a bad one is a 422 about the patch. */
+/** Decodes the patched document. An invalid result is a 422 about the patch. */
 function revised(
   kind: Kind,
   info: ResourceRequest,
@@ -159,13 +152,13 @@ function revised(
     readonly patched: unknown;
     readonly shown: () => string;
     readonly options: WriteOptions;
-    /** What is wrong with the patch itself. */
+    /** Problems of the patch itself. */
     readonly problems: readonly string[];
-    /** Collects what the client is warned of. */
-    readonly told: Set<string>;
+    /** Collects warnings for the client. */
+    readonly warned: Set<string>;
   },
 ): ApiObject {
-  const { patched, shown, options, problems, told } = patch;
+  const { patched, shown, options, problems, warned } = patch;
   const wrongType = typeProblem(patched, kind);
   if (wrongType !== undefined) throw badPatch(shown(), wrongType.why);
   try {
@@ -174,8 +167,8 @@ function revised(
       duplicates: problems,
       inOrder: (unknown) => [...problems, ...unknown],
     });
-    const next = withUniqueOwners(named(object, info), warnings, ' after mutating admission happens');
-    for (const warning of next.warnings) told.add(warning);
+    const next = withUniqueOwners(withUrlName(object, info), warnings, ' after mutating admission happens');
+    for (const warning of next.warnings) warned.add(warning);
     return kind.applyDefaults(next.object);
   } catch (error) {
     if (error instanceof DecodeError) throw badPatch(shown(), error.message);
@@ -183,7 +176,7 @@ function revised(
   }
 }
 
-/** Kubernetes does not say here which object it is about. */
+/** Kubernetes does not name the object here. */
 function badPatch(shown: string, why: string): Error {
   const errors = [invalidValue('patch', shown, why)];
   return failure({

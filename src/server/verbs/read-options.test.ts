@@ -15,7 +15,7 @@ const none: ReadOptions = {
   sendInitialEvents: undefined,
 };
 
-suite('options that are read', () => {
+suite('valid options', () => {
   const table: readonly [query: string, want: Partial<ReadOptions>][] = [
     ['', {}],
     ['unknown=1', {}],
@@ -50,7 +50,7 @@ suite('options that are read', () => {
 const options = 'ListOptions.meta.k8s.io "" is invalid: ';
 const match = 'resourceVersionMatch: Forbidden: ';
 
-suite('options of a list that are refused', () => {
+suite('rejected options of a list', () => {
   const table: readonly [query: string, code: number, message: string][] = [
     [
       'resourceVersionMatch=Exact',
@@ -92,7 +92,7 @@ suite('options of a list that are refused', () => {
   }
 });
 
-suite('options of a watch that are refused', () => {
+suite('rejected options of a watch', () => {
   const required = `${match}sendInitialEvents requires setting resourceVersionMatch to NotOlderThan`;
   const table: readonly [query: string, message: string][] = [
     [

@@ -5,9 +5,9 @@ import { forbiddenField, notSupported } from '../../api/field-errors.ts';
 import { isTrue } from '../request.ts';
 import { decodeToken } from './continue-token.ts';
 
-/** The options of list and watch, checked as Kubernetes checks them. */
+/** The options of list and watch, validated as in Kubernetes. */
 export interface ReadOptions {
-  /** Undefined: not given. */
+  /** Undefined if not given. */
   readonly revision: number | undefined;
   readonly match: 'Exact' | 'NotOlderThan' | undefined;
   readonly limit: number;
@@ -17,21 +17,21 @@ export interface ReadOptions {
   readonly sendInitialEvents: boolean | undefined;
 }
 
-/** Throws a 422 for options that contradict each other, a 400 for what cannot be read. */
+/** Parses the options of a list; throws a 422 for contradictory options and a 400 for malformed ones. */
 export function parseListOptions(query: URLSearchParams): ReadOptions {
   const options = readOptions(query);
-  refuse(listErrors(options, query));
+  rejectErrors(listErrors(options, query));
   if (options.continue !== '' && options.revision !== undefined && options.revision > 0) {
-    decodeToken(options.continue); // what is wrong with the token comes first
+    decodeToken(options.continue); // errors of the token take precedence
     throw badRequest('specifying resource version is not allowed when using continue');
   }
   return options;
 }
 
-/** As `parseListOptions`, by the rules of a watch. */
+/** Parses the options of a watch; throws like `parseListOptions`. */
 export function parseWatchOptions(query: URLSearchParams): ReadOptions {
   const options = readOptions(query);
-  refuse(watchErrors(options, query));
+  rejectErrors(watchErrors(options, query));
   return options;
 }
 
@@ -49,7 +49,7 @@ function readOptions(query: URLSearchParams): ReadOptions {
   };
 }
 
-/** A revision as a client sends it; '' is none. */
+/** Parses the revision of a request; '' is undefined. */
 export function parseRevision(text: string): number | undefined {
   if (text === '') return undefined;
   if (!/^\d{1,16}$/.test(text)) {
@@ -121,11 +121,11 @@ function watchErrors(options: ReadOptions, query: URLSearchParams): FieldError[]
   ];
 }
 
-function refuse(errors: readonly FieldError[]): void {
+function rejectErrors(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', resource: 'ListOptions', name: '' }, errors);
 }
 
-/** The revision asked for has not been reached within the time a reader waits. */
+/** The error when the cache does not reach the requested revision in time. */
 export const revisionTooLarge = (revision: number, current: number): StatusError =>
   failure({
     code: 504,

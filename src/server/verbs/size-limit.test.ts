@@ -9,7 +9,7 @@ const maps = '/api/v1/namespaces/default/configmaps';
 const merge = 'application/merge-patch+json';
 const limit = 1.5 * 1024 * 1024;
 
-/** An object of which almost all is in annotations, labels and a status that have no limit of their own. */
+/** An object with large annotations, labels and status, which have no limit of their own. */
 const map = (name: string, bytes: number): object => ({
   metadata: { name, labels: {} },
   data: Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`k${i}`, 'x'.repeat(bytes / 20)])),
@@ -23,7 +23,7 @@ const pod = (name: string, bytes: number): object => ({
 const pods = '/api/v1/namespaces/default/pods';
 
 suite('an object that would be stored in more than 1.5 MiB', () => {
-  test('is refused with both sizes by every verb that writes', async () => {
+  test('is rejected with both sizes by every write verb', async () => {
     await using server = await testServer();
     const message = /^Request entity too large: the object would be stored in 1[67]\d{5} bytes, the limit is 1572864$/;
     const refused = async (method: string, url: string, type: string, body: unknown): Promise<void> => {
@@ -54,7 +54,7 @@ suite('an object that would be stored in more than 1.5 MiB', () => {
 
   test('is stored without its managers when it fits without them', async () => {
     await using server = await testServer();
-    // Each key of the data is in the managed fields too.
+    // Each key of the data is also in the managed fields.
     const data = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`${i}-${'k'.repeat(90)}`, '']));
     const created = await server.ask('POST', maps, { body: { metadata: { name: 'a' }, data } });
     assert.deepEqual([created.status, created.body.metadata.managedFields], [201, undefined]);
@@ -65,7 +65,7 @@ suite('an object that would be stored in more than 1.5 MiB', () => {
     assert.equal((await server.ask('GET', `${maps}/b`)).body.metadata.managedFields, undefined);
   });
 
-  test('that is there already can be read, shrunk, marked for deletion and deleted', async () => {
+  test('that already exists can be read, shrunk, marked for deletion and deleted', async () => {
     await using server = await testServer();
     const { store } = server.context;
     const annotations = { 'example.org/a': 'x'.repeat(1000) };
@@ -105,7 +105,7 @@ suite('an object that would be stored in more than 1.5 MiB', () => {
 });
 
 suite('a store that has reached its quota', () => {
-  test('accepts reads, deletions and writes that do not grow it, and everything again when there is room', async () => {
+  test('accepts reads, deletions and writes that do not grow it, and all writes once space is free', async () => {
     await using store = openMemoryStore({ quotaBytes: 2_000_000, maxValueBytes: 200_000 });
     await using server = await testServer({ store });
     let count = 0;
@@ -142,7 +142,7 @@ suite('a store that has reached its quota', () => {
     assert.equal((await server.ask('POST', maps, { body: map('new', 90_000) })).status, 201);
   });
 
-  test('loses a namespace with its content, and objects that finalizers hold', async () => {
+  test('can delete a namespace with its content, and objects with finalizers', async () => {
     await using store = openMemoryStore({ quotaBytes: 2_000_000, maxValueBytes: 200_000 });
     await using server = await testServer({ store });
     await server.ask('POST', '/api/v1/namespaces', { body: { metadata: { name: 'shop' } } });
@@ -163,7 +163,7 @@ suite('a store that has reached its quota', () => {
     }
   });
 
-  test('starts a server, although its first objects are not complete', async () => {
+  test('starts a server with incomplete bootstrap objects', async () => {
     await using store = openMemoryStore({ quotaBytes: 2_000_000, maxValueBytes: 200_000 });
     const role = '/apis/rbac.authorization.k8s.io/v1/clusterroles/view';
     {

@@ -9,7 +9,7 @@ const ingress = [{ ip: '203.0.113.1', ipMode: 'VIP' }];
 const balancer = { metadata: { name: 'a' }, spec: { type: 'LoadBalancer', ports: [{ port: 80 }] } };
 
 suite('status', () => {
-  test('is dropped on create, kept on update, and written by its own endpoint', async () => {
+  test('is dropped on create, kept on update, and written by the subresource', async () => {
     await using server = await testServer();
     const status = { loadBalancer: { ingress } };
     const created = await server.ask('POST', services, { body: { ...balancer, status } });
@@ -27,7 +27,7 @@ suite('status', () => {
     assert.deepEqual((await server.ask('GET', `${services}/a/status`)).body, updated.body);
   });
 
-  test('takes labels along for built-in kinds, and not for custom ones', async () => {
+  test('can change labels of built-in kinds, but not of custom ones', async () => {
     await using server = await testServer();
     await server.ask('POST', services, { body: balancer });
     const labels = { metadata: { labels: { k: 'v' } } };
@@ -42,7 +42,7 @@ suite('status', () => {
     assert.equal(custom.body.metadata.labels, undefined);
   });
 
-  test('is owned apart from the rest', async () => {
+  test('has its own managed fields entry', async () => {
     await using server = await testServer();
     await server.ask('POST', `${services}?fieldManager=author`, { body: balancer });
     await server.ask('PATCH', `${services}/a/status?fieldManager=cloud`, {
@@ -57,7 +57,7 @@ suite('status', () => {
     assert.deepEqual(owners.toSorted(), ['author  f:spec', 'cloud status f:status']);
   });
 
-  test('does not raise the generation', async () => {
+  test('does not increment the generation', async () => {
     await using server = await testServer();
     const ingresses = '/apis/networking.k8s.io/v1/namespaces/default/ingresses';
     const backend = { service: { name: 'web', port: { number: 80 } } };
@@ -72,7 +72,7 @@ suite('status', () => {
 });
 
 suite('finalize', () => {
-  test('changes the finalizers of a namespace, which the main endpoint does not', async () => {
+  test('changes the finalizers of a namespace, which an update does not', async () => {
     await using server = await testServer();
     await server.ask('POST', '/api/v1/namespaces', { body: { metadata: { name: 'a' } } });
     const finalizers = ['kubernetes', 'example.org/mine'];
@@ -87,7 +87,7 @@ suite('finalize', () => {
     assert.equal(finalize.body.status.phase, 'Active');
   });
 
-  test('refuses another name and finalizers that are none', async () => {
+  test('rejects another name and invalid finalizers', async () => {
     await using server = await testServer();
     const put = (body: object) => server.ask('PUT', '/api/v1/namespaces/default/finalize', { body });
     assert.equal((await put({ metadata: { name: 'b' } })).status, 400);

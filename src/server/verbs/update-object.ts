@@ -19,30 +19,28 @@ import { unsliced } from '../limits/time-slicer.ts';
 import type { Resource } from '../resource.ts';
 import { kindSubject, subjectOf } from '../resource.ts';
 import type { Allocation } from './allocation.ts';
-import { allocateForUpdate, atMostAllowed, releaseOnDelete } from './allocation.ts';
-import { commitObject } from './commit-object.ts';
-import { refuseDamaged } from './damaged.ts';
-import { isHeld } from './finalizers.ts';
-import { resetFieldsOf } from './reset-fields.ts';
-import { dryRunItem, servedObject, storedValue, writtenItem } from './stored.ts';
+import { allocateForUpdate, checkWriteCount, releaseOnDelete } from './allocation.ts';
+import { commitObject, dryRunItem, servedObject, storedValue, writtenItem } from './commit.ts';
+import { rejectDamaged } from './damaged.ts';
+import { hasFinalizers } from './delete-object.ts';
 import type { WriteRequest, Written } from './write-request.ts';
-import { withMetadata } from './write-request.ts';
+import { resetFieldsOf, withMetadata } from './write-request.ts';
 
-/** How often a write is tried again when another one came first, and one that takes long. */
+/** How often a write is tried when other writes conflict, and a write whose work is sliced. */
 const attempts = 64;
-const longAttempts = 8;
+const slicedAttempts = 8;
 
-/** A change of an object. */
+/** A change to an object. */
 export interface Revision {
-  /** What the object should become, decoded and defaulted; called again when another write came first. */
+  /** Returns the new object, decoded and defaulted; called again after a conflict. */
   revise(old: ApiObject, work: Work): ApiObject | Promise<ApiObject>;
-  /** Creates the object when it is not there; absent: that is a 404. */
+  /** Creates the object if it does not exist; absent if that is a 404. */
   create?(): Promise<Written>;
 }
 
 /**
- * Changes an object: read, revise, allocate, prepare, validate, commit; again from the start if another write came
- * first, unless the client named the revision it had read. A change that changes nothing writes nothing.
+ * Changes an object: read, revise, allocate, prepare, validate, admit, commit. Retries after a conflict, unless the client
+ * sent a revision. A change without effect writes nothing.
  */
 export async function updateObject(
   context: ServerContext,
@@ -51,18 +49,18 @@ export async function updateObject(
   revision: Revision,
 ): Promise<Written> {
   const key = resource.cache.key(request.namespace, request.name);
-  // A small change of a large object is as much work as a large change.
+  // A small change of a large object costs as much as a large change.
   const work =
     request.work === unsliced
       ? context.timeSlicer.open(resource.cache.get(key)?.entry.value.length ?? 0)
       : request.work;
-  const target = { key, work, attempts: work === unsliced ? attempts : longAttempts };
-  const update = (): Promise<Written> => updateFirst(context, resource, request, { revision, target });
+  const target = { key, work, attempts: work === unsliced ? attempts : slicedAttempts };
+  const update = (): Promise<Written> => updateWithRetries(context, resource, request, { revision, target });
   return work === unsliced ? update() : context.timeSlicer.serialize(key, update);
 }
 
-/** Tries until no other write comes first. */
-async function updateFirst(
+/** Retries until the write does not conflict. */
+async function updateWithRetries(
   context: ServerContext,
   resource: Resource,
   request: WriteRequest,
@@ -76,14 +74,14 @@ async function updateFirst(
   for (let attempt = 0; attempt < target.attempts; attempt++) {
     const item = resource.cache.get(key);
     if (item === undefined) {
-      refuseDamaged(context, resource, request);
+      rejectDamaged(context, resource, request);
       if (revision.create === undefined) throw notFound(subjectOf(resource, request.name));
       requireNamespace(context, resource, request.namespace);
       requireCreate(context, resource, request);
       return await revision.create();
     }
     const written = await tryUpdate(context, resource, { ...request, work }, { item, revision });
-    if (written !== 'again') return written;
+    if (written !== 'retry') return written;
   }
   throw tryAgain('update', subjectOf(resource, request.name));
 }
@@ -93,14 +91,14 @@ async function tryUpdate(
   resource: Resource,
   request: WriteRequest,
   { item, revision }: { readonly item: Item; readonly revision: Revision },
-): Promise<Written | 'again'> {
+): Promise<Written | 'retry'> {
   const { work } = request;
   const old = await work.run(() => servedObject(resource, item));
   const revised = await revision.revise(old, work);
   await work.run(() => checkEscalation(context, resource, request, { next: revised, old }));
   checkRevision(resource, revised, old);
-  const carried = carriedOver(resource.kind, revised, old);
-  const tracked = await work.run(() => track(context, resource, request, { revised: carried, old }));
+  const carried = withServerMetadata(resource.kind, revised, old);
+  const tracked = await work.run(() => withTrackedFields(context, resource, request, { revised: carried, old }));
   const allocation = await work.run(() => allocateForUpdate(context, resource, { next: tracked, old }, request.dryRun));
   try {
     const warnings: string[] = [];
@@ -118,14 +116,14 @@ async function tryUpdate(
             (charges) => commitUpdate(context, resource, request, { ...change, charges }),
           )
         : await commitUpdate(context, resource, request, { ...change, charges: [] });
-    if (written !== 'again') for (const warning of warnings) request.warnings.push(warning); // else in vain
+    if (written !== 'retry') for (const warning of warnings) request.warnings.push(warning);
     return written;
   } finally {
     allocation.settle();
   }
 }
 
-/** Writes the object, or removes it if the last that held it has let go. */
+/** Writes the object, or removes it if it is marked for deletion and its last finalizer was removed. */
 async function commitUpdate(
   context: ServerContext,
   resource: Resource,
@@ -137,16 +135,16 @@ async function commitUpdate(
     readonly allocation: Allocation;
     readonly charges: readonly Write[];
   },
-): Promise<Written | 'again'> {
+): Promise<Written | 'retry'> {
   const { item, old, next, allocation, charges } = change;
-  // What is stored with a key that no longer writes is written again, so that the key can be removed.
+  // An object that is encrypted with an old key is written again, so that the key can be removed.
   const isStale = !request.dryRun && context.isStale(item.entry);
   if (!isStale && (await request.work.run(() => equalJson(next, old)))) return { item, created: false };
   const value = await request.work.run(() => storedValue(resource, next));
   if (request.dryRun) return { item: dryRunItem(resource, item.key, value, item.revision), created: false };
   const isGone = next.metadata.deletionTimestamp !== undefined && isFinished(resource.kind, next);
   const { commit, value: written } = await commitObject(context, resource, { object: next, value, old }, (content) =>
-    atMostAllowed(resource, next, [
+    checkWriteCount(resource, next, [
       { key: item.key, value: isGone ? undefined : content, expect: item.revision },
       ...(isGone ? releaseOnDelete(context, resource, old) : [...allocation.writes, ...charges]),
     ]),
@@ -159,19 +157,19 @@ async function commitUpdate(
     throw tryAgain('update', subjectOf(resource, request.name));
   const lost = commit.key === item.key ? 'retry' : allocation.conflictFor(commit.key);
   if (lost !== 'retry') throw lost;
-  return 'again';
+  return 'retry';
 }
 
-/** Nothing keeps a terminating object any more. Graceful Pods wait for their own deletion. */
+/** Whether a terminating object can be removed. Pods with a grace period are removed by a second deletion. */
 const isFinished = (kind: Kind, object: ApiObject): boolean =>
-  !isHeld(kind, object) && (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
+  !hasFinalizers(kind, object) && (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
-/** The revision that the client sent, if any, must be that of the stored object; 0 means any. */
+/** Throws a 409 unless the revision that the client sent is that of the stored object; 0 means any. */
 function checkRevision(resource: Resource, next: ApiObject, old: ApiObject): void {
   const { resourceVersion = '' } = next.metadata;
   if (!/^\d*$/.test(resourceVersion)) {
     const why = `strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`;
-    throw failure({ code: 500, message: why }); // Kubernetes blames itself
+    throw failure({ code: 500, message: why }); // as in Kubernetes
   }
   if (Number(resourceVersion) > 0) {
     if (resourceVersion === old.metadata.resourceVersion) return;
@@ -184,8 +182,8 @@ function checkRevision(resource: Resource, next: ApiObject, old: ApiObject): voi
   }
 }
 
-/** What the server keeps of an object's identity, whatever the client sent. */
-function carriedOver(kind: Kind, next: ApiObject, old: ApiObject): ApiObject {
+/** Restores the metadata that clients cannot change. */
+function withServerMetadata(kind: Kind, next: ApiObject, old: ApiObject): ApiObject {
   const { generation, creationTimestamp, uid, deletionTimestamp, deletionGracePeriodSeconds, resourceVersion } =
     old.metadata;
   const kept: Partial<ObjectMeta> = {
@@ -197,7 +195,7 @@ function carriedOver(kind: Kind, next: ApiObject, old: ApiObject): ApiObject {
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
   const { selfLink: _selfLink, generation: _, ...sent } = next.metadata;
-  // What a client may leave out, but not change.
+  // Clients may omit these fields, but not change them.
   const marks = {
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     ...(deletionGracePeriodSeconds === undefined ? {} : { deletionGracePeriodSeconds }),
@@ -205,7 +203,7 @@ function carriedOver(kind: Kind, next: ApiObject, old: ApiObject): ApiObject {
   return { ...next, kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: { ...marks, ...sent, ...kept } };
 }
 
-function track(
+function withTrackedFields(
   context: ServerContext,
   { kind }: Resource,
   request: WriteRequest,
@@ -233,7 +231,7 @@ function validated(
 ): ApiObject {
   const { kind } = resource;
   const isStatus = request.subresource === 'status';
-  const endpoint = throughEndpoint(kind, request, next, old);
+  const endpoint = limitedToSubresource(kind, request, next, old);
   const prepared = request.subresource === '' ? kind.prepareForUpdate(endpoint, old, context.write) : endpoint;
   const counted = withGeneration(kind, prepared, old);
   const errors = [
@@ -247,8 +245,8 @@ function validated(
   return counted;
 }
 
-/** The main endpoint leaves the status alone, `/status` everything else, `/finalize` all but the finalizers. */
-function throughEndpoint(kind: Kind, { subresource }: WriteRequest, next: ApiObject, old: ApiObject): ApiObject {
+/** Restores what the subresource cannot change: the object keeps its status, `/status` the rest, `/finalize` all but finalizers. */
+function limitedToSubresource(kind: Kind, { subresource }: WriteRequest, next: ApiObject, old: ApiObject): ApiObject {
   if (subresource === '') return kind.hasStatus ? withPart(next, old, 'status') : next;
   if (subresource === 'finalize') return { ...withPart(old, next, 'spec'), metadata: next.metadata };
   const { managedFields } = next.metadata;
@@ -266,13 +264,13 @@ function withPart(object: ApiObject, source: ApiObject, part: 'status' | 'spec')
   return rest;
 }
 
-/** Raises the generation when what it counts has changed. */
+/** Increments the generation if the change affects it. */
 function withGeneration(kind: Kind, next: ApiObject, old: ApiObject): ApiObject {
-  if (kind.generation === 'none' || !countsAsChange(kind, next, old)) return next;
+  if (kind.generation === 'none' || !raisesGeneration(kind, next, old)) return next;
   return withMetadata(next, { generation: (old.metadata.generation ?? 0) + 1 });
 }
 
-function countsAsChange({ generation, hasStatus }: Kind, next: ApiObject, old: ApiObject): boolean {
+function raisesGeneration({ generation, hasStatus }: Kind, next: ApiObject, old: ApiObject): boolean {
   if (generation === 'spec') return !equalJson(Reflect.get(next, 'spec'), Reflect.get(old, 'spec'));
   const labelsChanged =
     generation === 'contentAndLabels' && !equalJson(next.metadata.labels ?? {}, old.metadata.labels ?? {});

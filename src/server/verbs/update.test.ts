@@ -18,7 +18,7 @@ const service = (name: string, spec: object = {}): object => ({
   spec: { ports: [{ port: 80 }], ...spec },
 });
 
-suite('PUT of what is not there', () => {
+suite('PUT of an object that does not exist', () => {
   const exported = { apiVersion: 'multicluster.x-k8s.io/v1beta1', kind: 'ServiceExport' };
   const table: readonly [url: string, content: object, status: 201 | 404][] = [
     [services, { spec: { ports: [{ port: 80 }] } }, 201],
@@ -36,7 +36,7 @@ suite('PUT of what is not there', () => {
     ['/api/v1/nodes', {}, 404],
     [inDefault('multicluster.x-k8s.io/v1beta1', 'serviceexports'), exported, 404],
   ];
-  test('creates some kinds and not others', async () => {
+  test('creates objects of some kinds only', async () => {
     await using server = await testServer();
     for (const [url, content, status] of table) {
       const body = { metadata: { name: 'new' }, ...content };
@@ -44,7 +44,7 @@ suite('PUT of what is not there', () => {
     }
   });
 
-  test('ignores a revision, and refuses a UID, which means an object that has gone', async () => {
+  test('ignores a revision, and rejects a UID, which refers to a deleted object', async () => {
     await using server = await testServer();
     const put = (metadata: object): ReturnType<TestServer['ask']> =>
       server.ask('PUT', `${services}/a`, { body: { ...service('a'), metadata: { name: 'a', ...metadata } } });
@@ -54,14 +54,14 @@ suite('PUT of what is not there', () => {
     assert.equal((await put({ resourceVersion: '5' })).status, 201);
   });
 
-  test('through a status creates as well, but not the status', async () => {
+  test('to /status creates the object without the status', async () => {
     await using server = await testServer();
     const body = { ...service('a'), status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } };
     const { status, body: created } = await server.ask('PUT', `${services}/a/status`, { body });
     assert.deepEqual([status, created.status], [201, { loadBalancer: {} }]);
   });
 
-  test('in a namespace that is not there is a 404, of the namespace if the object would have been created', async () => {
+  test('in an unknown namespace is a 404 of the namespace if the object would be created, else of the object', async () => {
     await using server = await testServer();
     const absent = await server.ask('PUT', '/api/v1/namespaces/absent/services/a', { body: service('a') });
     assert.equal(absent.body.message, 'namespaces "absent" not found');
@@ -80,7 +80,7 @@ suite('preconditions', () => {
     return { status: answer.status, message: answer.body.message };
   };
 
-  test('the name and the namespace are those of the URL', async () => {
+  test('name and namespace must match the URL', async () => {
     await using server = await testServer();
     await server.ask('POST', maps, { body: { metadata: { name: 'a' } } });
     const table: readonly [metadata: object, message: string][] = [
@@ -96,7 +96,7 @@ suite('preconditions', () => {
     }
   });
 
-  test('a revision that is not the current one is a conflict, and so is another UID', async () => {
+  test('an old revision is a conflict, and so is another UID', async () => {
     await using server = await testServer();
     const { body } = await server.ask('POST', maps, { body: { metadata: { name: 'a' } } });
     await server.ask('PUT', `${maps}/a`, { body: { metadata: { name: 'a' }, data: { k: 'v' } } });
@@ -122,7 +122,7 @@ suite('preconditions', () => {
     );
   });
 
-  test('some kinds are not updated without a revision', async () => {
+  test('some kinds require a revision', async () => {
     await using server = await testServer();
     const exported = { apiVersion: 'multicluster.x-k8s.io/v1beta1', kind: 'ServiceExport', metadata: { name: 'a' } };
     const table: readonly [url: string, body: object, resource: string][] = [
@@ -138,7 +138,7 @@ suite('preconditions', () => {
     }
   });
 
-  test('of two writers who have read the same revision, exactly one wins', async () => {
+  test('one of two updates of the same revision succeeds', async () => {
     await using server = await testServer();
     const { body } = await server.ask('POST', maps, { body: { metadata: { name: 'a' } } });
     const { resourceVersion } = body.metadata;
@@ -152,7 +152,7 @@ suite('preconditions', () => {
     );
   });
 
-  test('writers who name no revision never conflict', async () => {
+  test('updates without a revision never conflict', async () => {
     await using server = await testServer();
     await server.ask('POST', maps, { body: { metadata: { name: 'a' } } });
     const patches = Array.from({ length: 20 }, (_, index) =>
@@ -163,8 +163,8 @@ suite('preconditions', () => {
   });
 });
 
-suite('what an update keeps', () => {
-  test('identity stays, whatever the client sends', async () => {
+suite('fields that an update keeps', () => {
+  test('keeps the identity, whatever the client sends', async () => {
     await using server = await testServer();
     const { body } = await server.ask('POST', slices, { body: { metadata: { name: 'a' }, addressType: 'IPv4' } });
     const sent = {
@@ -181,7 +181,7 @@ suite('what an update keeps', () => {
     );
   });
 
-  test('nobody marks an object for deletion by writing it', async () => {
+  test('does not mark an object for deletion', async () => {
     await using server = await testServer();
     await server.ask('POST', maps, { body: { metadata: { name: 'a' } } });
     const metadata = { name: 'a', deletionTimestamp: '2001-01-01T00:00:00Z', deletionGracePeriodSeconds: 3 };
@@ -194,7 +194,7 @@ suite('what an update keeps', () => {
     );
   });
 
-  test('a write that changes nothing but the times of managers writes nothing', async () => {
+  test('writes nothing if only the times of managers change', async () => {
     await using server = await testServer();
     const context = server.context as { clock: () => number };
     const body = { metadata: { name: 'a', labels: { x: 'y' } }, data: { k: 'v' } };
@@ -221,7 +221,7 @@ suite('what an update keeps', () => {
     assert.equal(server.context.watchCache.revision, before + 1, 'only the first apply wrote: it took ownership');
   });
 
-  test('the generation rises with what it counts', async () => {
+  test('increments the generation for the changes that the kind counts', async () => {
     await using server = await testServer();
     const classes = '/apis/networking.k8s.io/v1/ingressclasses';
     await server.ask('POST', slices, { body: { metadata: { name: 'a' }, addressType: 'IPv4' } });
@@ -241,7 +241,7 @@ suite('what an update keeps', () => {
   });
 });
 
-test('a large write that another one always precedes is given up after a few attempts', async () => {
+test('a large write that always conflicts fails after a few attempts', async () => {
   const store = openMemoryStore();
   await using server = await testServer({ store });
   await server.ask('POST', maps, { body: { metadata: { name: 'a' }, data: { long: 'x'.repeat(100_000) } } });

@@ -9,7 +9,7 @@ import { storedPresenter } from '../negotiate/presenter.ts';
 import type { Sink } from '../reply.ts';
 import { WatchStream } from './watch-stream.ts';
 
-/** A client that takes `room` writes and then none until it is told to read on. */
+/** A client that reads `room` writes and then none until the test continues it. */
 class Client implements Sink {
   readonly chunks: Buffer[] = [];
   ended = false;
@@ -55,7 +55,7 @@ class Client implements Sink {
     return this.#drain.length + this.#close.length;
   }
 
-  /** Names in the order in which they came. */
+  /** Names in the order of arrival. */
   get names(): string[] {
     const lines = Buffer.concat(this.chunks).toString().split('\n').filter(Boolean);
     return lines.map((line) => (JSON.parse(line) as { object: { metadata: { name: string } } }).object.metadata.name);
@@ -75,7 +75,7 @@ function open(cache: ResourceCache, client: Client, flusher = new Flusher()): Wa
     matches: undefined,
     bookmarks: false,
     revision: () => 0,
-    after: 0,
+    seenRevision: 0,
     timeoutMs: 60_000,
   });
 }
@@ -84,7 +84,7 @@ const write = (cache: ResourceCache, name: string, revision: number, data: Recor
   cache.apply(changeOf(`shop/${name}`, revision, entryOf(`shop/${name}`, revision, data)), 0);
 
 suite('delivery', () => {
-  test('a burst is one write a watcher', async () => {
+  test('sends a burst as one write per watch', async () => {
     const [cache, client] = [cacheOf(), new Client()];
     const stream = open(cache, client);
     stream.resume([]);
@@ -96,7 +96,7 @@ suite('delivery', () => {
     stream.close();
   });
 
-  test('watchers of one form share the bytes of a line', async () => {
+  test('shares the bytes of a line between watches of one representation', async () => {
     const [cache, flusher] = [cacheOf(), new Flusher()];
     const clients = [new Client(), new Client()];
     const streams = clients.map((client) => open(cache, client, flusher));
@@ -107,7 +107,7 @@ suite('delivery', () => {
     for (const stream of streams) stream.close();
   });
 
-  test('a client that is behind gets the rest when it reads on', async () => {
+  test('continues when a client that was behind reads again', async () => {
     const [cache, client] = [cacheOf(), new Client(1)];
     const stream = open(cache, client);
     stream.resume([]);
@@ -123,7 +123,7 @@ suite('delivery', () => {
     stream.close();
   });
 
-  test('a client that does not read is cut off, and the others do not notice', async () => {
+  test('disconnects a client that does not read, without affecting others', async () => {
     const [cache, slow, quick] = [cacheOf(), new Client(1), new Client()];
     const streams = [open(cache, slow), open(cache, quick)];
     for (const stream of streams) stream.resume([]);
@@ -140,14 +140,14 @@ suite('delivery', () => {
   });
 });
 
-suite('the beginning', () => {
+suite('initial objects', () => {
   const filled = (count: number): ResourceCache => {
     const cache = cacheOf();
     for (let index = 0; index < count; index++) cache.load(entryOf(`shop/n${String(index).padStart(5, '0')}`, 1));
     return cache;
   };
 
-  test('changes wait behind the initial objects', async () => {
+  test('are sent before live changes', async () => {
     const [cache, client] = [filled(1200), new Client()];
     const stream = open(cache, client);
     stream.begin(cache.range(cache.prefix));
@@ -157,7 +157,7 @@ suite('the beginning', () => {
     stream.close();
   });
 
-  test('initial objects wait for a client that is behind, with no more listeners than before', async () => {
+  test('wait for a client that is behind, without adding listeners', async () => {
     const [cache, client] = [filled(3000), new Client(1)];
     const stream = open(cache, client);
     const { listeners } = client;
@@ -173,7 +173,7 @@ suite('the beginning', () => {
     stream.close();
   });
 
-  test('a client that leaves in the middle stops it', async () => {
+  test('stop when the client disconnects', async () => {
     const [cache, client] = [filled(3000), new Client(1)];
     open(cache, client).begin(cache.range(cache.prefix));
     client.leave();
@@ -182,7 +182,7 @@ suite('the beginning', () => {
     assert.equal(cache.watchers.count, 0);
   });
 
-  test('a client that has left before is not begun with', () => {
+  test('are not sent to a client that has disconnected before', () => {
     const [cache, client] = [filled(1), new Client()];
     const stream = open(cache, client);
     client.leave();
@@ -192,7 +192,7 @@ suite('the beginning', () => {
   });
 });
 
-test('an end sends what is pending, closes once and forgets the watcher', () => {
+test('end sends what is pending, closes once and removes the watcher', () => {
   const [cache, client] = [cacheOf(), new Client()];
   const stream = open(cache, client);
   stream.resume([]);

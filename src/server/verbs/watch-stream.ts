@@ -16,54 +16,54 @@ export interface WatchStreamOptions {
   readonly exact: boolean;
   readonly watchers: Watchers;
   readonly flusher: Flusher;
-  /** Whose watch it is, and what all watches may hold; default: a watch on its own. */
+  /** The flow of the watch and the limits of all watches; default: no limits. */
   readonly flow?: string;
   readonly limits?: WatchLimits;
-  /** Undefined: everything in scope. */
+  /** Undefined: all objects in scope. */
   readonly matches: ((item: Item) => boolean) | undefined;
   readonly bookmarks: boolean;
-  /** How far the cache has come. */
+  /** The current revision of the cache. */
   readonly revision: () => number;
-  /** The client has seen everything up to this revision, which may lie in the future. */
-  readonly after: number;
+  /** The client has all changes up to this revision, which may be in the future. */
+  readonly seenRevision: number;
   readonly timeoutMs: number;
 }
 
-/** A client this far behind is cut off; it resumes from the last revision it saw. */
+/** A client that is further behind is disconnected; it resumes from its last revision. */
 const maxPendingBytes = 16 << 20;
-/** This long before its time is up, a watch says how far it has come, so that the client resumes from there. */
-const farewellMs = 2000;
-/** Characters of the past that are read and written between two turns of the event loop. */
+/** A watch sends a last bookmark this long before it ends, from which the client resumes. */
+const finalBookmarkMs = 2000;
+/** Characters of past changes that are read and written in one turn of the event loop. */
 const batchWork = 1 << 18;
-/** How much goes to the socket at once: what is encrypted in one go holds up everyone else. */
+/** The size of one write to the socket: encrypting it blocks the event loop. */
 const chunkBytes = 1 << 18;
 
 /**
- * One client's watch. Changes collect here and leave once per turn of the event loop; a client that does not read is
- * cut off rather than buffered for.
+ * The watch of one client. Collects changes and sends them once per turn of the event loop; a client that falls too far
+ * behind is disconnected.
  *
- *     begin / resume ──► initial items or past changes ──► live changes ──► close (client gone, timeout, too slow)
+ *     begin / resume ──► initial items or past changes ──► live changes ──► close (disconnect, timeout, too far behind)
  */
 export class WatchStream implements Watcher, Flushable, BufferedOutput {
   readonly scope: string;
   readonly exact: boolean;
   readonly flow: string;
   readonly #options: WatchStreamOptions;
-  readonly #open: OutputAccount | undefined;
-  /** Under which names lines are shared; a name for every event and watcher would cost more than the rest. */
+  readonly #account: OutputAccount | undefined;
+  /** The keys of shared lines, built once: building one for each event would dominate the cost. */
   readonly #forms: Readonly<Record<EventType, string>> | undefined;
   #timer: NodeJS.Timeout;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
-  /** Bytes of the last write, while the client has not taken them. */
+  /** Bytes of the last write that the client has not read. */
   #unsentBytes = 0;
   #isScheduled = false;
-  /** The client has not taken the last write yet. */
+  /** The client has not read the last write yet. */
   #isBlocked = false;
-  /** The past is still going out; changes wait behind it. */
-  #isBeginning = false;
+  /** Initial items or past changes are being sent; live changes wait. */
+  #isReplaying = false;
   #isClosed = false;
-  /** Lets the past go on. */
+  /** Continues the replay. */
   #onDrained: () => void = () => undefined;
 
   constructor(options: WatchStreamOptions) {
@@ -71,20 +71,20 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     this.exact = options.exact;
     this.flow = options.flow ?? '';
     this.#options = options;
-    this.#open = options.limits?.open(this.flow, this);
+    this.#account = options.limits?.open(this.flow, this);
     this.#forms = formsOf(options.presenter);
-    this.#timer = this.#farewell(Math.min(options.timeoutMs, 2 ** 31 - 1));
+    this.#timer = this.#endTimer(Math.min(options.timeoutMs, 2 ** 31 - 1));
     options.sink.onDrain(() => {
       this.#isBlocked = false;
-      this.#open?.subtract(this.#unsentBytes);
+      this.#account?.subtract(this.#unsentBytes);
       this.#unsentBytes = 0;
       this.#onDrained();
-      if (!this.#isScheduled && !this.#isBeginning && this.#pending.length > 0) this.#schedule();
+      if (!this.#isScheduled && !this.#isReplaying && this.#pending.length > 0) this.#schedule();
     });
     options.sink.onClose(() => this.close());
   }
 
-  /** Sends `items` as they are now, then (if asked) a bookmark that says so, then what changes. */
+  /** Sends `items`, then a bookmark if requested, then live changes. */
   begin(items: Iterable<Item>): void {
     if (this.#isClosed) return;
     const { matches, presenter, bookmarks } = this.#options;
@@ -99,14 +99,14 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     this.#follow(items, past, end);
   }
 
-  /** Goes on after what the client has already seen. */
+  /** Sends `events`, then live changes. */
   resume(events: readonly CacheEvent[]): void {
     const { presenter } = this.#options;
     this.#follow(events, {
       sizeOf: ({ item, previous }) => (item ?? previous)?.entry.value.length ?? 0,
       lineOf: (event) => {
-        const told = this.#inScope(event.key) ? this.#toldBy(event) : undefined;
-        return told === undefined ? '' : eventLine(told.type, presenter.object(told.item, event.revision));
+        const change = this.#inScope(event.key) ? this.#eventFor(event) : undefined;
+        return change === undefined ? '' : eventLine(change.type, presenter.object(change.item, event.revision));
       },
     });
   }
@@ -118,34 +118,34 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
   }
 
   notify(event: CacheEvent): void {
-    const told = this.#toldBy(event);
-    if (told !== undefined) this.#push(this.#line(told.type, told.item, event));
+    const change = this.#eventFor(event);
+    if (change !== undefined) this.#push(this.#line(change.type, change.item, event));
   }
 
   progress(revision: number): void {
-    if (this.#options.bookmarks && !this.#isBeginning) this.#push(this.#bookmark(revision, ''));
+    if (this.#options.bookmarks && !this.#isReplaying) this.#push(this.#bookmark(revision, ''));
   }
 
   flush(): number {
     this.#isScheduled = false;
-    if (this.#isClosed || this.#isBlocked || this.#isBeginning || this.#pending.length === 0) return 0;
+    if (this.#isClosed || this.#isBlocked || this.#isReplaying || this.#pending.length === 0) return 0;
     const chunk = this.#takeChunk();
     this.#write(chunk);
     if (this.#pending.length > 0 && !this.#isBlocked) this.#schedule();
     return chunk.length;
   }
 
-  /** Ends the stream in order; what is pending goes out first. */
+  /** Ends the stream after sending what is pending. */
   end(): void {
     if (this.#isClosed) return;
-    if (!this.#isBlocked && !this.#isBeginning && this.#pending.length > 0) {
+    if (!this.#isBlocked && !this.#isReplaying && this.#pending.length > 0) {
       this.#options.sink.write(Buffer.concat(this.#pending));
     }
     this.close();
     this.#options.sink.end();
   }
 
-  /** What is held for the client here and in its socket. */
+  /** Bytes that wait here and in the socket. */
   get pendingBytes(): number {
     return this.#pendingBytes + this.#unsentBytes;
   }
@@ -160,50 +160,50 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#options.watchers.remove(this);
-    this.#open?.subtract(this.pendingBytes);
-    this.#open?.close();
+    this.#account?.subtract(this.pendingBytes);
+    this.#account?.close();
     this.#pending = [];
     this.#pendingBytes = 0;
     this.#unsentBytes = 0;
     this.#onDrained();
   }
 
-  /** What a change means to this client; undefined: nothing. */
-  #toldBy({ revision, item, previous }: CacheEvent): { readonly type: EventType; readonly item: Item } | undefined {
-    const { matches, after } = this.#options;
-    if (revision <= after) return undefined;
+  /** The event that a change causes for this client, if any. */
+  #eventFor({ revision, item, previous }: CacheEvent): { readonly type: EventType; readonly item: Item } | undefined {
+    const { matches, seenRevision } = this.#options;
+    if (revision <= seenRevision) return undefined;
     const isIn = item !== undefined && (matches === undefined || matches(item));
     const wasIn = previous !== undefined && (matches === undefined || matches(previous));
     if (isIn) return { type: wasIn ? 'MODIFIED' : 'ADDED', item };
     return wasIn ? { type: 'DELETED', item: previous } : undefined;
   }
 
-  /** Follows the resource from now on, but sends the past first, and `end` between the two. */
-  #follow<T>(past: Iterable<T>, form: PastForm<T>, end?: () => Buffer | undefined): void {
+  /** Subscribes to live changes, but sends the past first, followed by `end`. */
+  #follow<T>(past: Iterable<T>, form: PastEncoder<T>, end?: () => Buffer | undefined): void {
     if (this.#isClosed) return;
     this.#options.watchers.add(this);
-    const goOn = (): void => {
-      this.#isBeginning = false;
+    const finishReplay = (): void => {
+      this.#isReplaying = false;
       const last = end?.();
       if (last !== undefined) {
         this.#pending.unshift(last);
         this.#pendingBytes += last.length;
-        this.#open?.add(last.length);
+        this.#account?.add(last.length);
       }
       this.flush();
     };
     const texts = batches(past, form);
     const first = texts.next();
-    this.#isBeginning = first.done !== true;
-    if (first.done !== true) void this.#sendPast(first.value, texts).then(goOn);
+    this.#isReplaying = first.done !== true;
+    if (first.done !== true) void this.#replay(first.value, texts).then(finishReplay);
     else {
       if (first.value !== '') this.#write(Buffer.from(first.value));
-      goOn();
+      finishReplay();
     }
   }
 
-  /** At the client's pace, so that a long past is never held whole. */
-  async #sendPast(first: string, rest: Iterator<string, string>): Promise<void> {
+  /** Sends the past at the pace of the client, so that it is never buffered as a whole. */
+  async #replay(first: string, rest: Iterator<string, string>): Promise<void> {
     for (let next: IteratorResult<string, string> = { value: first }; ; next = rest.next()) {
       const isBehind = next.value !== '' && !this.#write(Buffer.from(next.value));
       if (next.done === true) return;
@@ -216,16 +216,16 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     return new Promise((resolve) => (this.#onDrained = resolve));
   }
 
-  #farewell(timeoutMs: number): NodeJS.Timeout {
+  #endTimer(timeoutMs: number): NodeJS.Timeout {
     const { bookmarks, revision } = this.#options;
-    if (!bookmarks || timeoutMs <= farewellMs) return setTimeout(() => this.end(), timeoutMs);
+    if (!bookmarks || timeoutMs <= finalBookmarkMs) return setTimeout(() => this.end(), timeoutMs);
     return setTimeout(() => {
       this.progress(revision());
-      this.#timer = setTimeout(() => this.end(), farewellMs);
-    }, timeoutMs - farewellMs);
+      this.#timer = setTimeout(() => this.end(), finalBookmarkMs);
+    }, timeoutMs - finalBookmarkMs);
   }
 
-  /** Watchers that want the same form share the encoded line. */
+  /** Watches of the same representation share the encoded line. */
   #line(type: EventType, item: Item, event: CacheEvent): Buffer {
     const { presenter } = this.#options;
     const encode = (): Buffer => Buffer.from(eventLine(type, presenter.object(item, event.revision)));
@@ -242,9 +242,9 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     if (this.#isClosed) return;
     this.#pending.push(line);
     this.#pendingBytes += line.length;
-    this.#open?.add(line.length);
+    this.#account?.add(line.length);
     if (this.#pendingBytes > maxPendingBytes) this.abort();
-    else if (!this.#isScheduled && !this.#isBlocked && !this.#isBeginning) this.#schedule();
+    else if (!this.#isScheduled && !this.#isBlocked && !this.#isReplaying) this.#schedule();
   }
 
   #schedule(): void {
@@ -252,7 +252,7 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     this.#options.flusher.schedule(this);
   }
 
-  /** The next lines, as much as one write should have. */
+  /** The lines of the next write. */
   #takeChunk(): Buffer {
     let count = 0;
     let bytes = 0;
@@ -264,19 +264,19 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     const lines = count === this.#pending.length ? this.#pending : this.#pending.slice(0, count);
     this.#pending = lines === this.#pending ? [] : this.#pending.slice(count);
     this.#pendingBytes -= bytes;
-    this.#open?.subtract(bytes);
+    this.#account?.subtract(bytes);
     return this.#options.flusher.lines.join(lines);
   }
 
-  /** False: the client has to take it before more is sent. */
+  /** Returns false if the client has to read it before more is sent. */
   #write(chunk: Buffer): boolean {
-    const isTaken = this.#options.sink.write(chunk);
-    if (!isTaken && !this.#isClosed) {
+    const isRead = this.#options.sink.write(chunk);
+    if (!isRead && !this.#isClosed) {
       this.#unsentBytes = chunk.length;
-      this.#open?.add(chunk.length);
+      this.#account?.add(chunk.length);
     }
-    this.#isBlocked = !isTaken;
-    return isTaken;
+    this.#isBlocked = !isRead;
+    return isRead;
   }
 
   #inScope(key: string): boolean {
@@ -284,8 +284,8 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
   }
 }
 
-/** How the past of a watch is written: what it costs to read an entry, and its line; '' for none. */
-interface PastForm<T> {
+/** Encodes the past of a watch: the cost of an entry, and its line or ''. */
+interface PastEncoder<T> {
   readonly sizeOf: (entry: T) => number;
   readonly lineOf: (entry: T) => string;
 }
@@ -294,7 +294,7 @@ interface PastForm<T> {
  * The lines of a watch's past in batches of bounded work; the last one is returned, so that nobody waits for a turn to
  * find that there is nothing more. An entry that a selector leaves out was read all the same.
  */
-function* batches<T>(past: Iterable<T>, { sizeOf, lineOf }: PastForm<T>): Generator<string, string> {
+function* batches<T>(past: Iterable<T>, { sizeOf, lineOf }: PastEncoder<T>): Generator<string, string> {
   let text = '';
   let work = 0;
   for (const entry of past) {

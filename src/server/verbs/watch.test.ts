@@ -20,8 +20,8 @@ const write = async (server: TestServer, name: string, labels: object = {}, data
 const told = ({ events }: TestWatch): string[] =>
   events.map(({ type, object }) => `${type} ${object.metadata.name ?? ''}@${object.metadata.resourceVersion}`);
 
-suite('where a watch begins', () => {
-  test('without a revision, or with 0: what is there as ADDED, then what happens', async () => {
+suite('the start of a watch', () => {
+  test('without a revision, or with 0: the existing objects as ADDED, then changes', async () => {
     for (const query of ['', '&resourceVersion=', '&resourceVersion=0']) {
       await using server = await testServer();
       const [a, b] = [await write(server, 'a'), await write(server, 'b')];
@@ -34,7 +34,7 @@ suite('where a watch begins', () => {
     }
   });
 
-  test('with a revision: what happened after it', async () => {
+  test('with a revision: the changes after it', async () => {
     await using server = await testServer();
     const a = await write(server, 'a');
     const b = await write(server, 'b');
@@ -45,7 +45,7 @@ suite('where a watch begins', () => {
     watch.close();
   });
 
-  test('with a revision to come: only what happens after it', async () => {
+  test('with a future revision: only the changes after it', async () => {
     await using server = await testServer();
     const watch = await server.watch(`${maps}?watch=1&resourceVersion=${server.context.watchCache.revision + 1}`);
     await write(server, 'before');
@@ -55,7 +55,7 @@ suite('where a watch begins', () => {
     watch.close();
   });
 
-  test('with sendInitialEvents=false: from now', async () => {
+  test('with sendInitialEvents=false: only new changes', async () => {
     await using server = await testServer();
     await write(server, 'a');
     const watch = await server.watch(`${maps}?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan`);
@@ -65,7 +65,7 @@ suite('where a watch begins', () => {
     watch.close();
   });
 
-  test('on one object, by selector or by the path of old', async () => {
+  test('of one object, by selector or by the legacy path', async () => {
     await using server = await testServer();
     const [, b] = [await write(server, 'a'), await write(server, 'b')];
     for (const url of [
@@ -83,7 +83,7 @@ suite('where a watch begins', () => {
   });
 });
 
-test('a selector turns changes into ADDED, MODIFIED and DELETED', async () => {
+test('a selector maps changes to ADDED, MODIFIED and DELETED', async () => {
   await using server = await testServer();
   const watch = await server.watch(`${maps}?watch=1&labelSelector=app%3Dweb`);
   await write(server, 'a', { app: 'db' });
@@ -112,7 +112,7 @@ suite('bookmarks', () => {
   const endOf = ({ object }: TestWatch['events'][number]): unknown =>
     object.metadata.annotations?.['k8s.io/initial-events-end'];
 
-  test('WatchList: initial objects, then the bookmark that ends them', async () => {
+  test('WatchList: the initial objects, then a bookmark', async () => {
     await using server = await testServer();
     const a = await write(server, 'a');
     const url = `${maps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&${own}`;
@@ -128,7 +128,7 @@ suite('bookmarks', () => {
     }
   });
 
-  test('WatchList of a revision that does not come fails as Kubernetes’ does', async () => {
+  test('WatchList of a future revision fails like that of Kubernetes', async () => {
     await using server = await testServer({ cache: { waitMs: 5 } });
     const future = server.context.watchCache.revision + 100;
     const url = `${maps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${future}`;
@@ -138,7 +138,7 @@ suite('bookmarks', () => {
     assert.equal(watch.ended, true);
   });
 
-  test('come only to those who ask, and tell how far the watch has come', async () => {
+  test('are sent on request, with the revision of the watch', async () => {
     await using server = await testServer();
     const [asks, silent] = [
       await server.watch(
@@ -167,7 +167,7 @@ suite('bookmarks', () => {
     silent.close();
   });
 
-  test('one comes two seconds before the end', async () => {
+  test('one is sent two seconds before the end', async () => {
     await using server = await testServer();
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
@@ -189,8 +189,8 @@ suite('bookmarks', () => {
   });
 });
 
-suite('how a watch ends', () => {
-  test('after timeoutSeconds; 0 and none mean half an hour to an hour', async () => {
+suite('the end of a watch', () => {
+  test('after timeoutSeconds; the default and 0 mean half an hour to an hour', async () => {
     await using server = await testServer();
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
@@ -213,7 +213,7 @@ suite('how a watch ends', () => {
     }
   });
 
-  test('with an ERROR when its revision is forgotten', async () => {
+  test('with an ERROR when its revision is too old', async () => {
     await using server = await testServer({ cache: { limits: { maxEvents: 2, maxBytes: 1 << 20, maxAgeMs: 60_000 } } });
     const first = await write(server, 'a');
     const second = await write(server, 'b');
@@ -239,7 +239,7 @@ suite('how a watch ends', () => {
     young.close();
   });
 
-  test('when the server stops, with what is pending', async () => {
+  test('when the server shuts down, after pending events', async () => {
     const server = await testServer();
     const watch = await server.watch(`${maps}?watch=1&resourceVersion=${server.context.watchCache.revision}`);
     await write(server, 'a');
@@ -248,7 +248,7 @@ suite('how a watch ends', () => {
     assert.equal(watch.events.length, 1);
   });
 
-  test('by the client, after which it is forgotten', async () => {
+  test('when the client disconnects, which removes the watcher', async () => {
     await using server = await testServer();
     const [cache] = server.context.watchCache.caches;
     const before = cache?.watchers.count;
@@ -260,7 +260,7 @@ suite('how a watch ends', () => {
   });
 });
 
-test('a quiet resource can be resumed however much happens elsewhere', async () => {
+test('resumes on a resource without changes, however many other resources have', async () => {
   await using server = await testServer({ cache: { limits: { maxEvents: 100, maxBytes: 1 << 20, maxAgeMs: 60_000 } } });
   const { store, watchCache } = server.context;
   const from = await write(server, 'a');
@@ -293,7 +293,7 @@ test('a quiet resource can be resumed however much happens elsewhere', async () 
 suite('as a table', () => {
   const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
-  test('columns come with the first event only, and a bookmark is a table too', async () => {
+  test('sends columns with the first event only, and bookmarks as tables', async () => {
     await using server = await testServer();
     await write(server, 'a');
     await write(server, 'b');
@@ -313,7 +313,7 @@ suite('as a table', () => {
   });
 });
 
-test('many watchers of a burst all see the same order', async () => {
+test('all watches of a burst receive the same order', async () => {
   await using server = await testServer();
   const from = server.context.watchCache.revision;
   const watches = await Promise.all(

@@ -14,7 +14,7 @@ import type { ReadOptions } from './read-options.ts';
 import { parseWatchOptions, revisionTooLarge } from './read-options.ts';
 import { WatchStream } from './watch-stream.ts';
 
-/** Follows the changes of a resource for as long as the client stays. */
+/** Streams the changes of a resource until the client disconnects or the timeout is reached. */
 export function watch(
   context: ServerContext,
   resource: Resource,
@@ -38,7 +38,7 @@ export function watch(
 interface Start {
   readonly options: ReadOptions;
   readonly selection: Selection;
-  /** The one key that can match, if the request says so. */
+  /** The only key that can match, if the request names one. */
   readonly key: string | undefined;
   readonly scope: string;
   readonly presenter: Presenter;
@@ -47,8 +47,8 @@ interface Start {
 }
 
 /**
- * Where a watch begins: without a revision (or with 0) the current objects come first as ADDED; otherwise the changes
- * after that revision do. State and subscription are taken in one go, so nothing falls between them.
+ * Starts a watch: without a revision (or with 0) it sends the current objects as ADDED first, otherwise the changes after
+ * that revision. State and subscription are taken in the same tick, so no change is missed.
  */
 function start({ watchCache, flusher, watches, random }: ServerContext, { cache }: Resource, request: Start): void {
   const { options, selection, key, scope } = request;
@@ -66,7 +66,7 @@ function start({ watchCache, flusher, watches, random }: ServerContext, { cache 
     matches: selection.matches,
     bookmarks: options.bookmarks,
     revision: () => watchCache.revision,
-    after: isResumed ? revision : 0,
+    seenRevision: isResumed ? revision : 0,
     timeoutMs: timeoutMs(options, random()),
   });
   if (isResumed) {
@@ -75,15 +75,15 @@ function start({ watchCache, flusher, watches, random }: ServerContext, { cache 
     else stream.resume(events);
   } else if (sendInitialEvents === false) stream.resume([]);
   else {
-    // `reached` never rejects; until it resolves nothing has been sent, and a stream that closes stays closed.
-    void watchCache.waitForRevision(revision).then((isSeen) => {
-      if (!isSeen) stream.fail(revisionTooLarge(revision, watchCache.revision));
+    // Never rejects; nothing is sent before it resolves, and a closed stream stays closed.
+    void watchCache.waitForRevision(revision).then((isReached) => {
+      if (!isReached) stream.fail(revisionTooLarge(revision, watchCache.revision));
       else stream.begin(key === undefined ? cache.walk(scope) : [cache.get(key) ?? []].flat());
     });
   }
 }
 
-/** Clients that name no timeout are spread over half an hour, so that they do not all come back at once. */
+/** Default timeouts are spread over half an hour, so that clients do not all reconnect at once. */
 const timeoutMs = ({ timeoutSeconds }: ReadOptions, random: number): number =>
   (timeoutSeconds || 1800 * (1 + random)) * 1000;
 

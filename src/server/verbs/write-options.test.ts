@@ -6,7 +6,7 @@ import { managerOf, parseWriteOptions } from './write-options.ts';
 
 const none: WriteOptions = { dryRun: false, fieldManager: '', fieldValidation: 'Warn', force: false };
 
-suite('options of a write that are read', () => {
+suite('valid options of a write', () => {
   const table: readonly [kind: OptionsKind, query: string, want: Partial<WriteOptions>][] = [
     ['CreateOptions', '', {}],
     ['CreateOptions', 'dryRun=All', { dryRun: true }],
@@ -24,7 +24,7 @@ suite('options of a write that are read', () => {
   }
 });
 
-suite('options of a write that are refused', () => {
+suite('rejected options of a write', () => {
   const table: readonly [kind: OptionsKind, query: string, message: string][] = [
     [
       'CreateOptions',
@@ -58,7 +58,7 @@ suite('options of a write that are refused', () => {
   }
 });
 
-suite('who owns what is written', () => {
+suite('the manager of a write', () => {
   const table: readonly [fieldManager: string, agent: string | undefined, want: string][] = [
     ['me', 'kubectl/v1.33', 'me'],
     ['', 'kubectl/v1.33 (linux)', 'kubectl'],

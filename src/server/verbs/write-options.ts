@@ -3,7 +3,7 @@ import type { FieldError } from '../../api/field-errors.ts';
 import { forbiddenField, invalidValue, notSupported, required, tooLong } from '../../api/field-errors.ts';
 import { isTrue } from '../request.ts';
 
-/** The query options of a write. */
+/** The options of a write in its query. */
 export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldManager: string;
@@ -15,13 +15,13 @@ export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'ApplyOptions' | 'DeleteOptions';
 
-/** Reads and checks the options; throws the 422 that Kubernetes gives, which names the options' kind. */
+/** Parses the options; throws Kubernetes' 422, which names the kind of the options. */
 export function parseWriteOptions(query: URLSearchParams, kind: OptionsKind): WriteOptions {
   const dryRun = query.getAll('dryRun');
   const fieldManager = query.get('fieldManager') ?? '';
   const validation = query.get('fieldValidation') ?? '';
   const isApply = kind === 'ApplyOptions';
-  refuseOptions(isApply ? 'PatchOptions' : kind, [
+  rejectOptions(isApply ? 'PatchOptions' : kind, [
     ...dryRunErrors(dryRun),
     ...(isApply && fieldManager === '' ? [required('fieldManager', 'is required for apply patch')] : []),
     ...(kind === 'PatchOptions' && query.has('force')
@@ -38,12 +38,12 @@ export function parseWriteOptions(query: URLSearchParams, kind: OptionsKind): Wr
   };
 }
 
-/** What is wrong with the values of `dryRun`. */
+/** Validates the values of `dryRun`. */
 export const dryRunErrors = (values: readonly string[]): FieldError[] =>
   values.every((value) => value === 'All') ? [] : [notSupported('dryRun', values, ['All'])];
 
-/** Throws a 422 about options, if there is anything to say. */
-export function refuseOptions(kind: string, errors: readonly FieldError[]): void {
+/** Throws a 422 if there are errors. */
+export function rejectOptions(kind: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', resource: kind, name: '' }, errors);
 }
 
@@ -61,6 +61,6 @@ const validations = ['', 'Ignore', 'Strict', 'Warn'];
 const fieldValidationErrors = (value: string): FieldError[] =>
   validations.includes(value) ? [] : [notSupported('fieldValidation', value, validations)];
 
-/** Who is recorded as the manager of the fields a write sets. */
+/** The manager of the fields that a write sets. */
 export const managerOf = (options: WriteOptions, userAgent: string | undefined): string =>
   options.fieldManager || (userAgent ?? '').split('/')[0]?.slice(0, 128) || 'unknown';

@@ -1,5 +1,8 @@
+import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { Item } from '../cache/item.ts';
+import type { FieldSet } from '../patch/fields/set.ts';
+import { emptySet, fieldSetOf } from '../patch/fields/set.ts';
 import type { ApiRequest, User } from '../reply.ts';
 import type { Work } from '../limits/time-slicer.ts';
 import { unsliced } from '../limits/time-slicer.ts';
@@ -7,31 +10,31 @@ import type { ResourceRequest } from '../request.ts';
 import type { WriteOptions } from './write-options.ts';
 import { managerOf } from './write-options.ts';
 
-/** Through which endpoint an object is written; '' is the object itself. */
+/** The subresource through which an object is written; '' is the object itself. */
 export type Subresource = '' | 'status' | 'finalize';
 
-/** What every write brings with it, whichever verb it came by. */
+/** The parameters of a write, for all verbs. */
 export interface WriteRequest {
-  /** Who writes, for what is given to others; undefined: the server itself. */
+  /** The user who writes, for authorization and admission; undefined for the server itself. */
   readonly user: User | undefined;
   readonly namespace: string;
   readonly name: string;
   readonly subresource: Subresource;
   readonly dryRun: boolean;
-  /** Who owns the fields that are set; undefined: `metadata.managedFields` of the object is already right. */
+  /** The manager of the fields that are set; undefined if `metadata.managedFields` is already set. */
   readonly manager: string | undefined;
-  /** Collects what the client should be told beside the answer. */
+  /** Collects warnings for the client. */
   readonly warnings: string[];
   /** Runs the stages of the write. */
   readonly work: Work;
-  /** The options as they were sent. Only webhooks want them, and most writes ask none. */
+  /** Returns the options as they were sent. A function, since only admission webhooks need them. */
   readonly sent?: () => SentOptions;
 }
 
 /** CreateOptions, UpdateOptions or DeleteOptions. */
 export type SentOptions = Readonly<Record<string, unknown>>;
 
-/** What a client asks to be written. */
+/** The write of a client request. */
 export const clientRequest = (
   info: ResourceRequest,
   { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
@@ -49,7 +52,7 @@ export const clientRequest = (
   sent: () => sentOptions(info.query),
 });
 
-/** Which of the endpoints that write the object itself is meant. */
+/** The subresource of a request, if it writes the object itself. */
 const subresourceOf = ({ subresource }: ResourceRequest): Subresource =>
   subresource === 'status' || subresource === 'finalize' ? subresource : '';
 
@@ -58,7 +61,7 @@ const sentOptions = (query: URLSearchParams): SentOptions => ({
   ...Object.fromEntries([...query].filter(([key]) => key === 'fieldManager' || key === 'fieldValidation')),
 });
 
-/** A write that went through (or would have, in a dry run). */
+/** A successful write, or dry run. */
 export interface Written {
   readonly item: Item;
   readonly created: boolean;
@@ -70,8 +73,8 @@ export const withMetadata = (object: ApiObject, metadata: Partial<ApiObject['met
   metadata: { ...object.metadata, ...metadata },
 });
 
-/** A write of the server itself: nobody's rights are asked, and nobody is there to be warned. */
-export const ownRequest = (
+/** A write of the server itself, without authorization and warnings. */
+export const serverRequest = (
   target: Pick<WriteRequest, 'namespace' | 'name'> & Partial<Pick<WriteRequest, 'subresource' | 'manager'>>,
 ): WriteRequest => ({
   user: undefined,
@@ -82,3 +85,12 @@ export const ownRequest = (
   work: unsliced,
   ...target,
 });
+
+const statusFields = fieldSetOf(['status']);
+const specFields = fieldSetOf(['spec']);
+
+/** The fields that a write through a subresource never changes, and therefore never owns. */
+export function resetFieldsOf(kind: Kind, subresource: Subresource): FieldSet {
+  if (subresource === 'status') return specFields;
+  return kind.hasStatus ? statusFields : emptySet;
+}

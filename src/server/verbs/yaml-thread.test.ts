@@ -7,8 +7,8 @@ import { YamlThread } from './yaml-thread.ts';
 const lines = (count: number, line: (index: number) => string): string =>
   Array.from({ length: count }, (_, i) => line(i)).join('');
 
-suite('a thread that parses YAML', () => {
-  test('gives what the parser gives', async () => {
+suite('YamlThread', () => {
+  test('returns the same values as the parser', async () => {
     const thread = new YamlThread();
     for (const text of [
       'a: 1',
@@ -23,7 +23,7 @@ suite('a thread that parses YAML', () => {
     }
   });
 
-  test('rejects what the parser rejects, and goes on', async () => {
+  test('rejects what the parser rejects, and continues', async () => {
     const thread = new YamlThread();
     const results = await Promise.allSettled([
       thread.parse('a: ['),
@@ -36,7 +36,7 @@ suite('a thread that parses YAML', () => {
     );
   });
 
-  test('leaves the event loop to others', async () => {
+  test('does not block the event loop', async () => {
     let turns = 0;
     const turn = setInterval(() => void turns++, 1);
     await new YamlThread().parse(lines(90_000, (i) => `k${i}: 1\n`));
@@ -44,22 +44,29 @@ suite('a thread that parses YAML', () => {
     assert.ok(turns > 0);
   });
 
-  test('that takes too long is a 413', async () => {
+  test('rejects a document that takes too long with a 413', async () => {
     const thread = new YamlThread({ parseMs: 0 }); // it does not even start in that time
     for (let round = 0; round < 2; round++) await assert.rejects(thread.parse('a: 1'), /too much time or memory/);
   });
 
-  test('that takes too much memory is a 413, and the process goes on', async () => {
+  test('rejects a document that takes too much memory with a 413, and continues', async () => {
     const thread = new YamlThread({ heapMb: 16 });
     await assert.rejects(thread.parse(lines(90_000, (i) => `k${i}: {a: [b]}\n`)), /too much time or memory/);
     assert.equal((await thread.parse('a: 1')).json, '{"a":1}');
   });
 
-  test('ends when it has had nothing to do, and starts again', async () => {
+  test('ends its worker when idle, and starts another one', async () => {
     const thread = new YamlThread({ idleMs: 1 });
     for (let round = 0; round < 3; round++) {
       assert.equal((await thread.parse('a: 1')).json, '{"a":1}');
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
+  });
+
+  test('parses pending documents before it is disposed', async () => {
+    const thread = new YamlThread();
+    const parsed = thread.parse('a: 1');
+    await thread[Symbol.asyncDispose]();
+    assert.equal((await parsed).json, '{"a":1}');
   });
 });

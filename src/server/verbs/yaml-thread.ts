@@ -9,7 +9,7 @@ import { messageOf } from '../../api/error-message.ts';
 import { startThread } from '../../machine/thread.ts';
 import { setTimeout } from '../../machine/timers.ts';
 
-/** What the thread replies to a text. */
+/** A reply of the thread. */
 export type YamlReply =
   | { readonly is: 'parsed'; readonly json: string; readonly duplicates: readonly string[] }
   | { readonly is: 'malformed'; readonly why: string }
@@ -21,18 +21,18 @@ type YamlAsJson = Extract<YamlReply, { is: 'parsed' }>;
 interface ThreadLimits {
   readonly heapMb: number;
   readonly parseMs: number;
-  /** A thread takes 20 MB, so it ends when it has had nothing to do for this long. */
+  /** The thread uses 20 MB, so it ends after this long without work. */
   readonly idleMs: number;
 }
 
-/** More than the worst document of 3 MiB takes: 300 MB, and a second of processor time. */
+/** The worst document of 3 MiB needs 300 MB and a second of processor time. */
 const defaults: ThreadLimits = { heapMb: 384, parseMs: 20_000, idleMs: 10_000 };
 
 /**
- * Parses large YAML documents in a thread, one at a time: a parser of YAML cannot stop halfway, and needs half a second for
- * 3 MiB. The thread starts with the first document.
+ * Parses large YAML documents in a thread, one at a time: a YAML parser cannot pause, and needs half a second for 3 MiB.
+ * The thread starts with the first document.
  */
-export class YamlThread {
+export class YamlThread implements AsyncDisposable {
   readonly #limits: ThreadLimits;
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
@@ -49,6 +49,13 @@ export class YamlThread {
     return result;
   }
 
+  /** Waits for documents that are being parsed and ends the thread. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#last;
+    clearTimeout(this.#idle);
+    await this.#stop();
+  }
+
   async #parse(text: string): Promise<YamlAsJson> {
     clearTimeout(this.#idle);
     this.#worker ??= startThread(program, { resourceLimits: { maxOldGenerationSizeMb: this.#limits.heapMb } });
@@ -57,7 +64,7 @@ export class YamlThread {
     try {
       worker.postMessage(text);
       const signal = AbortSignal.timeout(this.#limits.parseMs);
-      const [reply] = (await once(worker, 'message', { signal })) as [YamlReply]; // yaml-worker.ts sends nothing else
+      const [reply] = (await once(worker, 'message', { signal })) as [YamlReply]; // yaml-worker.ts sends only this type
       return resultOf(reply);
     } catch (error) {
       if (error instanceof YamlError || error instanceof TooManyValuesError) throw error;
@@ -76,7 +83,7 @@ export class YamlThread {
   }
 }
 
-// The same name in development and when built.
+// The worker has the extension of this file, in development and when built.
 const program = new URL(`./yaml-worker${extname(import.meta.url)}`, import.meta.url);
 
 function resultOf(reply: YamlReply): YamlAsJson {

@@ -1,4 +1,4 @@
-// The thread that parses large YAML.
+// The worker thread that parses large YAML documents.
 
 import { parentPort } from 'node:worker_threads';
 
@@ -9,7 +9,7 @@ import type { YamlReply } from './yaml-thread.ts';
 function parse(text: string): YamlReply {
   try {
     const { value, duplicates } = parseYamlDocument(text);
-    // Text crosses threads as a copy of bytes; a cloned object would cost the receiver more than JSON does.
+    // As text, since a structured clone costs the receiver more than parsing JSON.
     return { is: 'parsed', json: JSON.stringify(value), duplicates };
   } catch (error) {
     if (error instanceof TooManyValuesError) return { is: 'too many values' };

@@ -10,7 +10,7 @@ import type { ApiRequest, Reply } from '../../reply.ts';
 import { jsonReply } from '../../reply.ts';
 import type { ResourceRequest } from '../../request.ts';
 import { readObject } from '../../verbs/body.ts';
-import { namespaceMismatch } from '../../verbs/create-object.ts';
+import { namespaceMismatch } from '../../verbs/create.ts';
 import { parseWriteOptions } from '../../verbs/write-options.ts';
 import { bindingClaims } from './binding.ts';
 import { lookupIn } from './bound-objects.ts';

@@ -12,7 +12,7 @@ import type { ServerContext } from '../../context.ts';
 import { equalJson } from '../../patch/json-value.ts';
 import type { Resource } from '../../resource.ts';
 import { updateObject } from '../../verbs/update-object.ts';
-import { ownRequest } from '../../verbs/write-request.ts';
+import { serverRequest } from '../../verbs/write-request.ts';
 
 const manager = 'clusterrole-aggregation-controller';
 const retryMs = 1000;
@@ -113,7 +113,7 @@ export class RoleAggregation {
     await updateObject(
       this.#context,
       this.#resource,
-      ownRequest({ namespace: '', name, manager }),
+      serverRequest({ namespace: '', name, manager }),
       // The role may have lost its aggregationRule meanwhile.
       { revise: (old) => ((old as ClusterRole).aggregationRule === undefined ? old : { ...old, rules }) },
     ).catch((error: unknown) => {

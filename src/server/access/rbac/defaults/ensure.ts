@@ -11,9 +11,9 @@ import { roleKind } from '../../../../api/kinds/rbac/role/kind.ts';
 import type { ApiObject } from '../../../../api/metadata.ts';
 import type { ServerContext } from '../../../context.ts';
 import type { Resource } from '../../../resource.ts';
-import { createObject } from '../../../verbs/create-object.ts';
+import { createObject } from '../../../verbs/create.ts';
 import { updateObject } from '../../../verbs/update-object.ts';
-import { ownRequest } from '../../../verbs/write-request.ts';
+import { serverRequest } from '../../../verbs/write-request.ts';
 import { reconcileBinding, reconcileRole } from './complete.ts';
 import { fairleadBindings, fairleadRoles, leaseBinding, leaseRole } from './fairlead.ts';
 import { kubernetesBindings, kubernetesRoles } from './kubernetes.ts';
@@ -41,7 +41,7 @@ async function ensure(
 ): Promise<void> {
   const resource: Resource = { kind, cache: context.watchCache.of(kind) };
   const { name = '', namespace = '' } = standard.metadata;
-  const request = ownRequest({ namespace, name });
+  const request = serverRequest({ namespace, name });
   const item = resource.cache.get(resource.cache.key(namespace, name));
   if (item === undefined) {
     await createObject(context, resource, request, standard).catch(ignoreExisting);

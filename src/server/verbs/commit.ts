@@ -1,29 +1,53 @@
 import { entityTooLarge } from '../../api/errors.ts';
+import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { QuotaExceededError, ValueTooLargeError } from '../../store/errors.ts';
-import type { Commit, Write } from '../../store/store.ts';
+import type { Commit, Entry, Write } from '../../store/store.ts';
+import { Item } from '../cache/item.ts';
+import { serialise } from '../cache/layout.ts';
 import type { ServerContext } from '../context.ts';
 import { withManagedFields } from '../patch/managed.ts';
 import type { Resource } from '../resource.ts';
-import { storedValue } from './stored.ts';
+
+/** The stored form of an object of the served version. */
+export const storedValue = ({ kind, cache }: Resource, object: ApiObject): string =>
+  serialise(cache.layout, kind.storage === undefined ? object : kind.storage.toStorage(object));
+
+/** A stored object in the served version. Throws if it cannot be read. */
+export function servedObject({ kind }: Resource, item: Item): ApiObject {
+  if (item.problem !== undefined) throw item.problem;
+  return kind.storage === undefined
+    ? item.object
+    : { ...kind.storage.fromStorage(item.object), kind: kind.kind, apiVersion: apiVersionOf(kind) };
+}
+
+/** The item of a committed entry: that of the cache if it has this revision, else a new one. */
+export function writtenItem({ cache }: Resource, entry: Entry): Item {
+  const cached = cache.get(entry.key);
+  return cached?.revision === entry.revision ? cached : cache.item(entry);
+}
+
+/** The item that a dry run returns. */
+export const dryRunItem = ({ cache }: Resource, key: string, value: string, revision: number): Item =>
+  new Item({ key, value, revision, created: revision }, cache.layout);
 
 interface Candidate {
   readonly object: ApiObject;
   /** The object as it is stored. */
   readonly value: string;
-  /** What it replaces; undefined: nothing. */
+  /** The object that it replaces, if any. */
   readonly old: ApiObject | undefined;
 }
 
 interface Committed {
   readonly commit: Commit;
-  /** What was written. */
+  /** The written value. */
   readonly value: string;
 }
 
 /**
- * Commits an object and what belongs to it. One that is too large is committed without its managers, as in Kubernetes;
- * when the quota is reached, with those of `old`, so that a write that removes something does not grow the store.
+ * Commits an object with its claims. An object that is too large is committed without its managers, as in Kubernetes.
+ * When the store's quota is reached, the managers of `old` are kept, so that a write that removes data does not grow it.
  */
 export async function commitObject(
   context: ServerContext,
@@ -43,7 +67,7 @@ export async function commitObject(
   }
 }
 
-/** The object to try after an error; undefined when there is none. */
+/** The object to retry with after an error; undefined if a retry cannot help. */
 function withFewerManagers(error: unknown, object: ApiObject, old: ApiObject | undefined): ApiObject | undefined {
   const { managedFields } = object.metadata;
   const isTooLarge = error instanceof ValueTooLargeError;
