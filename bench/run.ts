@@ -1,5 +1,5 @@
 // `npm run bench -- [NAME…] [--write]`: measures what is named (see suites.ts), or all of it, and prints a table for each;
-// `--write` also puts them into docs/benchmarks.md. Peers are measured in the same run where they can be had: programs on
+// `--write` also puts them into docs/explanation/benchmarks.md. Peers are measured in the same run where they can be had: programs on
 // the PATH, or named by KUBE_APISERVER, ETCD, KUBE_CONTROLLER_MANAGER, KUBE_PROXY, HAPROXY, COREDNS and KNOTD.
 
 import { readFile, writeFile } from 'node:fs/promises';
@@ -37,10 +37,11 @@ process.exit(0); // connections of watches are left open
 
 /** Puts figures between the marks of their name. */
 async function put(name: string, text: string): Promise<void> {
-  const file = new URL('../docs/benchmarks.md', import.meta.url);
+  const file = new URL('../docs/explanation/benchmarks.md', import.meta.url);
   const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
   const page = await readFile(file, 'utf8');
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`docs/benchmarks.md has no ${begin} … ${end} to put figures between`);
+  if (from < 0 || to < from)
+    throw new Error(`docs/explanation/benchmarks.md has no ${begin} … ${end} to put figures between`);
   await writeFile(file, `${page.slice(0, from)}${begin}\n${text}\n${page.slice(to)}`);
 }

@@ -1,4 +1,4 @@
-// Follows docs/access.md: its configurations are written to the file, and its commands are typed.
+// Runs docs/how-to/encrypt-secrets.md: writes its configurations to the file and runs its commands.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -13,7 +13,6 @@ import { findKubectls } from './harness/kubectl.ts';
 import { FairleadProcess, root } from './harness/process.ts';
 
 const soonMs = 60_000;
-const heading = '## Encrypting Secrets at rest\n';
 
 interface Block {
   readonly language: string;
@@ -21,9 +20,8 @@ interface Block {
 }
 
 async function blocks(): Promise<readonly Block[]> {
-  const page = await readFile(join(root, 'docs', 'access.md'), 'utf8');
-  const [section = ''] = (page.split(heading)[1] ?? '').split('\n## ');
-  return Array.from(section.matchAll(/^```(\w+)\n(.*?)^```/gms), ([, language = '', text = '']) => ({
+  const page = await readFile(join(root, 'docs', 'how-to', 'encrypt-secrets.md'), 'utf8');
+  return Array.from(page.matchAll(/^```(\w+)\n(.*?)^```/gms), ([, language = '', text = '']) => ({
     language,
     text,
   }));

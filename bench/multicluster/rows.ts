@@ -1,4 +1,4 @@
-// What was measured of sets of clusters, beside what is aimed at (docs/benchmarks.md).
+// What was measured of sets of clusters, beside what is aimed at (docs/explanation/benchmarks.md).
 
 import type { Measured } from '../multicluster.bench.ts';
 import type { Changes } from './measure.ts';

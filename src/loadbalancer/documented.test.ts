@@ -15,7 +15,7 @@ import { clouds } from './clouds/clouds.ts';
 const read = (path: string): string => readFileSync(join(import.meta.dirname, path), 'utf8');
 
 test('every error of a port is explained', () => {
-  const page = read('../../docs/loadbalancers.md');
+  const page = read('../../docs/reference/load-balancers.md');
   assert.deepEqual(
     faultReasons.filter((word) => !page.includes(`/${word}\``)),
     [],
@@ -40,7 +40,7 @@ test('names of clouds and of their kinds are words', () => {
 });
 
 test('every call to AWS, and every annotation for it, is listed', () => {
-  const page = read('../../docs/loadbalancers.md');
+  const page = read('../../docs/reference/load-balancers.md');
   assert.deepEqual(
     [...elbActions, ...ec2Actions].filter((action) => !new RegExp(`^(.* )?${action}( .*)?$`, 'm').test(page)),
     [],

@@ -14,7 +14,7 @@ import type { Credentials } from '../harness/server.ts';
 import { credentialsIn } from '../harness/server.ts';
 import { Flood } from './flood.ts';
 
-/** What one cluster needs, as docs/access.md says. */
+/** What one cluster needs, as docs/reference/access.md says. */
 const needed = 296;
 const command = ['up', '--cluster', 'east', '--parts', 'server,dns,proxy', '--store', 'memory', '--log-level', 'error'];
 const withDescriptors = (count: number): { readonly within: readonly string[] } => ({

@@ -18,13 +18,15 @@ export function whyNotNobody(): readonly string[] {
 }
 
 /**
- * A network that has nothing but loopback addresses, and nobody in it: programs run there without any rights, and meet no
- * others that hold their ports. It goes when it is disposed of.
+ * A network namespace with loopback addresses only. Programs run in it as a user without rights, or as root, and find all
+ * ports free. Disposing of it kills what still runs in it and deletes it.
  */
 export class NobodysNetwork implements Disposable {
   readonly #name = `fl-nobody-${randomBytes(4).toString('hex')}`;
+  readonly #asRoot: boolean;
 
-  constructor() {
+  constructor({ asRoot = false }: { readonly asRoot?: boolean } = {}) {
+    this.#asRoot = asRoot;
     ip('netns', 'add', this.#name);
     ip('-n', this.#name, 'link', 'set', 'lo', 'up');
   }
@@ -32,7 +34,8 @@ export class NobodysNetwork implements Disposable {
   /** The beginning of a command line that runs a program in it. */
   get within(): readonly [string, ...string[]] {
     const ids = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups', '--no-new-privs'];
-    return ['ip', 'netns', 'exec', this.#name, 'setpriv', ...ids, ...rights, '--'];
+    const inside = ['ip', 'netns', 'exec', this.#name] as const;
+    return this.#asRoot ? [...inside] : [...inside, 'setpriv', ...ids, ...rights, '--'];
   }
 
   /** Runs a program in it, to its end. */
@@ -47,6 +50,7 @@ export class NobodysNetwork implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    for (const pid of ip('netns', 'pids', this.#name).split('\n').map(Number).filter(Boolean)) kill(pid);
     ip('netns', 'delete', this.#name);
   }
 }
@@ -54,8 +58,18 @@ export class NobodysNetwork implements Disposable {
 /** Gives a folder away, so that programs of nobody can write to it. */
 export const giveToNobody = (path: string): Promise<void> => chown(path, nobody, nobody);
 
-function ip(...args: readonly string[]): void {
-  const { status, stderr, error } = spawnSync('ip', args, { encoding: 'utf8' });
+/** Kills a process that may have ended already. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+function ip(...args: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync('ip', args, { encoding: 'utf8' });
   if (error) throw error;
   if (status !== 0) throw new Error(`ip ${args.join(' ')}: ${stderr.trim()}`);
+  return stdout;
 }

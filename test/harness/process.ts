@@ -17,6 +17,7 @@ export interface ProcessOptions {
   /** Waits, with its code loaded, until `release` is called; see hold.ts. */
   readonly held?: boolean;
   readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
   /** What its command line begins with, such as `NobodysNetwork.within`. */
   readonly within?: readonly string[];
 }
@@ -29,13 +30,14 @@ export class FairleadProcess implements AsyncDisposable {
   #out = '';
   #err = '';
 
-  constructor(args: readonly string[], { held = false, env = {}, within = [] }: ProcessOptions = {}) {
+  constructor(args: readonly string[], { held = false, env = {}, cwd, within = [] }: ProcessOptions = {}) {
     this.#command = `fairlead ${args.join(' ')}`;
     const node = [process.execPath, ...(held ? ['--import', hold] : []), launcher, ...args];
     const [file = '', ...words] = [...within, ...node];
     this.#child = spawn(file, words, {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
+      ...(cwd === undefined ? {} : { cwd }),
     });
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => (this.#out += text));
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#err += text));

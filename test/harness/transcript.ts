@@ -1,6 +1,7 @@
 // Stories: Markdown in which every heading is a test, and every console block what is typed and what must be printed.
 //
 //   $ kubectl get svc web          a command; NAME=value before it sets its environment, <<EOF gives it input
+//   $ kubectl get svc \            a line that ends with a backslash goes on in the next one
 //   $… kubectl get svc web         the same, typed again until it prints what it must, for a while
 //   NAME   TYPE        …           what it prints; … stands for any text, and alone on a line for any lines
 //   ! Warning: …                   what it prints to stderr
@@ -51,7 +52,8 @@ function parseSteps(block: string): Step[] {
   const lines = block.split('\n');
   for (let line = lines.shift(); line !== undefined; line = lines.shift()) {
     if (line.trim() === '') continue;
-    const [, wait, typed = '', ending] = /^\$(…?) (.*?)(?: <<(\w+))?$/.exec(line) ?? [];
+    while (line.endsWith('\\')) line = `${line.slice(0, -1).trimEnd()} ${(lines.shift() ?? '').trim()}`;
+    const [, wait, typed = '', ending] = /^\$(…?) (.*?)(?: <<'?(\w+)'?)?$/.exec(line) ?? [];
     if (wait === undefined) throw new Error(`a command starts with "$ " or "$… ", not: ${line}`);
     const input = ending === undefined ? [] : lines.splice(0, lines.indexOf(ending));
     if (ending !== undefined) lines.shift();

@@ -68,7 +68,7 @@ test('the controllers do all their work with the rights of their roles', async (
 });
 
 test('every metric and every flag is in the documentation', async () => {
-  const page = readFileSync(join(import.meta.dirname, '../../../docs/controllers.md'), 'utf8');
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/controllers.md'), 'utf8');
   await using server = await testServer();
   const { instance } = await start(server);
   await using _ = instance;

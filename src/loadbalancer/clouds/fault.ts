@@ -1,4 +1,4 @@
-/** Words of ours for why a port is not served; each is explained in docs/loadbalancers.md. */
+/** Words of ours for why a port is not served; each is explained in docs/reference/load-balancers.md. */
 export const faultReasons = [
   'AddressInUse',
   'AddressNotStatic',

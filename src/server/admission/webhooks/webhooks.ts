@@ -31,7 +31,7 @@ interface Match {
   readonly kind: Kind;
 }
 
-/** Calls the webhooks of ValidatingWebhookConfigurations before a write; see docs/api.md. */
+/** Calls the webhooks of ValidatingWebhookConfigurations before a write; see docs/reference/api.md. */
 export class Webhooks implements Disposable {
   readonly metrics = new WebhookMetrics();
   readonly #options: WebhooksOptions;

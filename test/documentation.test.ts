@@ -1,0 +1,129 @@
+// Runs every console block of README.md and docs/ and compares what is printed, so that the documentation stays true.
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { Checkout } from './harness/checkout.ts';
+import { temporaryDirectory } from './harness/fairlead.ts';
+import { unless, unlessInstalled } from './harness/needs.ts';
+import { whyNotNobody } from './harness/nobody.ts';
+import { root } from './harness/process.ts';
+import type { Step } from './harness/transcript.ts';
+import { fill, parseStories, tidy } from './harness/transcript.ts';
+
+/** How long a command that only reads is repeated until it prints what the page shows. */
+const soonMs = 60_000;
+const skip = unless(whyNotNobody()) || unlessInstalled('bash', 'curl', 'dig');
+
+const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: root }).toSorted()];
+const textOf = (page: string): string => readFileSync(join(root, page), 'utf8');
+
+/** Output that differs between runs, and what stands for it in the comparison. */
+const changing: readonly (readonly [RegExp, string])[] = [
+  [/ready in [\d.]+ m?s/g, 'ready in TIME'],
+  [/\b127\.(\d+)\.\d+\.\d+\b(?!\/)/g, '127.$1.X.Y'],
+  [/(?<=\s)(?:\d+[dhms]){1,2}$/gm, 'AGE'],
+  [/(?<=\s)(?:\d+[dhms]){1,2}(?= {2,})/g, 'AGE'],
+  [/\b10\.96\.\d+\.\d+\b(?!\/)/g, '10.96.X.Y'],
+  [/:3\d{4}(?=\/)/g, ':NODEPORT'],
+  [/\bshop-[12] of/g, 'shop-N of'],
+  [/\bwest,east\b/g, 'east,west'], // whichever exported first is listed first
+  [/^ +…$/gm, '…'],
+  [/\b([a-z]+)-[a-z\d]{5}\b(?= {2}| )/g, '$1-HASH'],
+  [/\b1[78]\d{8}\b/g, 'SERIAL'],
+  [/\b20\d\d-\d\d-\d\dT[\d:.]+Z/g, 'TIMESTAMP'],
+  [/\b20\d\d-\d\d-\d\d\b/g, 'DATE'],
+  [/\b\d+ days left/g, 'N days left'],
+  [/(?<= )[\w-]{43}(?= )/g, 'KEY'],
+  [/\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/g, 'UID'],
+  // Since 1.34 kubectl prints the namespace of what it deleted.
+  [/ deleted from \S+ namespace$/gm, ' deleted'],
+];
+const normalize = (text: string): string =>
+  tidy(changing.reduce((normal, [pattern, name]) => normal.replaceAll(pattern, name), text));
+
+/** Commands that only read. */
+const reads =
+  /^(?:dig|curl|grep|kubectl (?:-{1,2}\S+[ =]\S+ )*(?:get|describe|auth)|npx fairlead (?:mcs (?!join|leave)|dns query|proxy routes))\b/;
+
+async function play(checkout: Checkout, step: Step): Promise<void> {
+  const wanted = normalize(step.expected);
+  for (const end = performance.now() + (reads.test(step.text) ? soonMs : 0); ; await delay(50)) {
+    const printed = normalize(await checkout.run(step));
+    const filled = fill(wanted, printed);
+    if (printed !== filled && performance.now() < end) continue;
+    assert.equal(printed, filled, `$ ${step.text}`);
+    return;
+  }
+}
+
+/** The test of its own that runs a page, if it has one. */
+const ownTest = (page: string): string | undefined => /^<!-- run by (\S+) -->$/m.exec(textOf(page))?.[1];
+
+for (const page of pages.filter((each) => ownTest(each) === undefined)) {
+  const stories = parseStories(`## ${textOf(page).replace(/^# /, '')}`).filter(({ steps }) => steps.length > 0);
+  if (stories.length === 0) continue;
+  describe(`the commands of ${page}`, { skip }, () => {
+    const stack = new AsyncDisposableStack();
+    let checkout: Checkout;
+    before(async () => {
+      const { path } = stack.use(await temporaryDirectory());
+      const asRoot = textOf(page).includes('<!-- run as root -->');
+      checkout = stack.use(await Checkout.open(path, { asRoot }));
+    });
+    after(() => stack.disposeAsync());
+
+    for (const { name, steps } of stories) {
+      test(name, async () => {
+        for (const step of steps) await play(checkout, step);
+      });
+    }
+  });
+}
+
+test('every command in the documentation is run by a test, or listed with what it needs in docs/README.md', () => {
+  const unmarked: string[] = [];
+  const needs: string[] = [];
+  for (const page of pages) {
+    const test = ownTest(page);
+    if (test !== undefined) {
+      assert.ok(readFileSync(join(root, test), 'utf8').includes(basename(page)), `${test} does not run ${page}`);
+      continue;
+    }
+    for (const [, need, block = ''] of textOf(page).matchAll(
+      /^```(?:sh|bash|shell)(?: needs="(.+?)")?\n(.*?)^```$/gms,
+    )) {
+      if (need === undefined) unmarked.push(`${page}: ${block.split('\n', 1)[0] ?? ''}`);
+      else needs.push(`| ${page.replace(/^docs\//, '')} | ${need} |`);
+    }
+  }
+  assert.deepEqual(unmarked, [], 'use a console block, or say what the commands need: ```sh needs="an AWS account"');
+  const listed = textOf('docs/README.md')
+    .split('\n')
+    .filter((line) => needs.includes(line));
+  assert.deepEqual(listed.toSorted(), [...new Set(needs)].toSorted());
+});
+
+test('every link in the documentation leads to a file, and its anchor to a heading', () => {
+  const slug = (heading: string): string =>
+    heading
+      .trim()
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-');
+  const anchors = (text: string): string[] =>
+    Array.from(text.replaceAll(/^```.*?^```$/gms, '').matchAll(/^#+ (.+)$/gm), ([, heading = '']) => slug(heading));
+  const markdown = [...pages, ...globSync(['*.md', 'src/**/*.md', 'test/**/*.md', 'deploy/**/*.md'], { cwd: root })];
+  const broken = [...new Set(markdown)].flatMap((page) =>
+    Array.from(textOf(page).matchAll(/\]\((?!https?:|mailto:)([^)\s#]*)(?:#([^)\s]+))?\)/g)).flatMap(
+      ([link, path = '', anchor]) => {
+        const target = path === '' ? page : join(page, '..', path);
+        if (!globSync(target, { cwd: root }).length) return [`${page}: ${link}`];
+        return anchor === undefined || anchors(textOf(target)).includes(anchor) ? [] : [`${page}: ${link}`];
+      },
+    ),
+  );
+  assert.deepEqual(broken, []);
+});

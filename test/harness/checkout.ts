@@ -1,0 +1,91 @@
+import { chmod, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+
+import { findKubectls } from './kubectl.ts';
+import { giveToNobody, NobodysNetwork } from './nobody.ts';
+import { FairleadProcess, root } from './process.ts';
+import type { Step } from './transcript.ts';
+import { parseWords } from './transcript.ts';
+
+/** The commands that run until they are stopped, without the actions below them, which end by themselves. */
+const longRunning =
+  /^npm start\b|^npx fairlead (?:up|server|controllers|dns|proxy|loadbalancer|multicluster|reaper)(?! (?:query|import-corefile|routes|cleanup|orphans)\b)(?!.*--help)/;
+
+/**
+ * A checkout of the repository in which the commands of one page are run, in a network of their own, by a user without
+ * rights. Commands that run until they are stopped are started and left to run, and only their output without the log is compared; one that uses the data directory of another,
+ * or is of the same kind, replaces it.
+ */
+export class Checkout implements AsyncDisposable {
+  readonly #network: NobodysNetwork;
+  readonly #folder: string;
+  readonly #env: Record<string, string>;
+  /** What a process is, or its data directory → the process. */
+  readonly #processes = new Map<string, FairleadProcess>();
+
+  private constructor(folder: string, asRoot: boolean) {
+    this.#folder = folder;
+    this.#network = new NobodysNetwork({ asRoot });
+    this.#env = {
+      PATH: [join(folder, 'programs'), process.env['PATH']].join(delimiter),
+      HOME: folder,
+      KUBECONFIG: join(folder, '.fairlead', 'kubeconfig'),
+    };
+  }
+
+  static async open(folder: string, { asRoot }: { readonly asRoot: boolean }): Promise<Checkout> {
+    const [kubectl] = await findKubectls();
+    const programs = join(folder, 'programs');
+    await mkdir(programs);
+    await cp(join(root, 'examples'), join(folder, 'examples'), { recursive: true });
+    await symlink(kubectl?.path ?? '', join(programs, 'kubectl'));
+    await symlink(process.execPath, join(programs, 'node'));
+    const fairlead = `#!/bin/sh\nshift\nexec '${process.execPath}' '${join(root, 'bin', 'fairlead.js')}' "$@"\n`;
+    await writeFile(join(programs, 'npx'), fairlead);
+    await chmod(join(programs, 'npx'), 0o755);
+    await giveToNobody(folder);
+    return new Checkout(folder, asRoot);
+  }
+
+  /** Runs a command and returns what it printed. */
+  async run({ text, input }: Step): Promise<string> {
+    if (longRunning.test(text)) return this.#start(text);
+    const [, name, value] = /^export (\w+)=(\S+)$/.exec(text) ?? [];
+    if (name !== undefined && value !== undefined) {
+      this.#env[name] = value.replace('/home/you/fairlead', this.#folder);
+      return '';
+    }
+    const options = { cwd: this.#folder, env: this.#env, input };
+    const { out, err } = await this.#network.run(['bash', '-c', withoutProgress(text)], options);
+    return this.#shown(`${err}\n${out}`);
+  }
+
+  async #start(text: string): Promise<string> {
+    const isDemo = text.startsWith('npm start');
+    const words = parseWords(text.replace(/ +#.*$/, '')).slice(isDemo ? 3 : 2);
+    const args = isDemo ? ['up', '--demo', ...words] : words;
+    const [command = ''] = args;
+    const directory = /--data-dir[= ](\S+)/.exec(text)?.[1] ?? '.fairlead';
+    const key = command === 'up' || command === 'server' ? directory : command;
+    await this.#processes.get(key)?.stop();
+    const within = this.#network.within;
+    const running = new FairleadProcess(args, { within, cwd: this.#folder, env: this.#env });
+    this.#processes.set(key, running);
+    await running.prints(isDemo ? /old-shop\.demo.*\n$/ : /\bready in /);
+    return this.#shown(running.out);
+  }
+
+  /** The checkout of the documentation is in a folder of its reader. */
+  #shown(text: string): string {
+    return text.replaceAll(this.#folder, '/home/you/fairlead');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // The parts before the servers that they use.
+    for (const running of [...this.#processes.values()].toReversed()) await running.stop('SIGKILL');
+    this.#network[Symbol.dispose]();
+  }
+}
+
+/** On a terminal curl shows no progress, since its output goes there too. */
+const withoutProgress = (text: string): string => text.replaceAll(/\bcurl (?=http|-)/g, 'curl -sS ');
