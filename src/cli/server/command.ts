@@ -11,6 +11,7 @@ import { parsePort } from '../options/ports.ts';
 import type { Flag } from '../settings.ts';
 import type { Streams } from '../output.ts';
 import { defaultAdvertiseAddress, machineAddresses } from '../up/advertise.ts';
+import type { ControlPlane } from '../up/control-plane.ts';
 import { runControlPlane } from '../up/control-plane.ts';
 import { serverFlags } from '../up/flags.ts';
 import { readServerOptions } from '../up/options.ts';
@@ -60,10 +61,11 @@ export async function execute(command: Command, { out }: Streams): Promise<numbe
     certificateNames: namesOfMachine(host, advertise),
     portFlag: '--secure-port',
   };
-  return runControlPlane(options, async ({ directory, state, readyMs }) => {
+  const prepare = ({ directory, state, readyMs }: ControlPlane): Promise<string> => {
     const kubeconfig = resolve(directory.at('kubeconfig'));
-    out(readyReport(state, { version, kubeconfig, readyMs, colour: false }));
-  });
+    return Promise.resolve(readyReport(state, { version, kubeconfig, readyMs, colour: false }));
+  };
+  return runControlPlane(options, { prepare, out });
 }
 
 function parseAddress(text: string): string {

@@ -39,21 +39,20 @@ export async function execute(command: Command, { out, err }: Streams): Promise<
   if (options.missing.length > 0) err(`fairlead: parts not built yet: ${options.missing.join(', ')}\n`);
   const manifests = await readAll(options.apply);
   const parts = [...options.parts].filter((name) => name !== 'server' && builtParts.has(name));
-  return runControlPlane({ ...options, parts, portFlag: '--port-base' }, async (plane) => {
+  const prepare = async (plane: ControlPlane): Promise<string> => {
     for (const { name } of plane.state.clusters) {
       const own = manifests.filter(({ cluster }) => cluster === undefined || cluster === name);
       if (own.length > 0) await applyTo(name, own, plane);
     }
-    out(
-      readyReport(plane.state, {
-        version,
-        kubeconfig: resolve(plane.directory.at('kubeconfig')),
-        readyMs: plane.readyMs,
-        colour: process.stdout.isTTY && process.stdout.hasColors(),
-      }),
-    );
-    if (options.demo) out(await (await import('./demo/demo.ts')).startDemo(plane));
-  });
+    const report = readyReport(plane.state, {
+      version,
+      kubeconfig: resolve(plane.directory.at('kubeconfig')),
+      readyMs: plane.readyMs,
+      colour: process.stdout.isTTY && process.stdout.hasColors(),
+    });
+    return options.demo ? report + (await (await import('./demo/demo.ts')).startDemo(plane)) : report;
+  };
+  return runControlPlane({ ...options, parts, portFlag: '--port-base' }, { prepare, out });
 }
 
 type Targeted = Manifest & { readonly cluster: string | undefined };

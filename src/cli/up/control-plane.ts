@@ -9,6 +9,7 @@ import { defaultLimits } from '../../server/limits/options.ts';
 import { TimeSlicer } from '../../server/limits/time-slicer.ts';
 import type { Pki } from '../../server/pki/pki.ts';
 import { FatalError, UsageError } from '../errors.ts';
+import type { Streams } from '../output.ts';
 import { parseTokenFile } from './token-file.ts';
 import type { LongRunning } from '../process/long-running.ts';
 import { longRunning } from '../process/long-running.ts';
@@ -51,12 +52,12 @@ export interface ControlPlane {
 
 /**
  * Runs a control plane until a signal asks it to stop: hold the directory, make certificates, start servers, write
- * the kubeconfig, start the other parts, call `whenReady`, write state.json, wait, and undo it all in reverse. The
- * result is the exit code.
+ * the kubeconfig, start the other parts, call `prepare`, write state.json, print the report that `prepare` returned, wait,
+ * and undo it all in reverse. The result is the exit code.
  */
 export async function runControlPlane(
   options: ControlPlaneOptions,
-  whenReady: (plane: ControlPlane) => Promise<void>,
+  { prepare, out }: { readonly prepare: (plane: ControlPlane) => Promise<string>; readonly out: Streams['out'] },
 ): Promise<number> {
   using stop = listenForStop(process, (code) => process.exit(code));
   using running = await longRunning(options.logLevel, options.clusters.length);
@@ -67,8 +68,10 @@ export async function runControlPlane(
   const readyMs = performance.now();
   const zones = zonesOf(options.partSettings?.get('dns'));
   const state = (): State => stateOf(servers, parts, zones);
-  if (!stop.requested.aborted) await whenReady({ directory, state: state(), connect: connectTo(servers), readyMs });
+  const plane = { directory, state: state(), connect: connectTo(servers), readyMs };
+  const report = stop.requested.aborted ? '' : await prepare(plane);
   stack.use(await publishState(directory, state));
+  out(report);
   stack.use(returnMemoryWhenIdle());
   flushCompileCache(); // at exit it would be too late for a process that is killed
   await firstOf(stop.requested, directory.lost);
