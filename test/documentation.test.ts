@@ -12,6 +12,7 @@ import { whyNotNobody } from './harness/nobody.ts';
 import { root } from './harness/process.ts';
 import type { Step } from './harness/transcript.ts';
 import { fill, parseStories, tidy } from './harness/transcript.ts';
+import { withRequirements } from './requirements.ts';
 
 /** How long a command that only reads is repeated until it prints what the page shows. */
 const soonMs = 60_000;
@@ -126,4 +127,8 @@ test('every link in the documentation leads to a file, and its anchor to a headi
     ),
   );
   assert.deepEqual(broken, []);
+});
+
+test('the table of requirements and tests is up to date', () => {
+  assert.equal(textOf('docs/explanation/proposals.md'), withRequirements(), 'run: npm run docs');
 });
