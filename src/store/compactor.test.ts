@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { CompactionSchedule, runCompactor } from './compactor.ts';
 import { openMemoryStore } from './memory/memory.ts';
 
-test('compaction is due for what is old, or when there is too much', () => {
+test('compaction is due for old revisions or too many of them', () => {
   const schedule = new CompactionSchedule({ keepMs: 1000, maxRevisions: 100 });
   const looks: readonly { at: number; revision: number; compacted: number; want: number | undefined; why: string }[] = [
     { at: 0, revision: 10, compacted: 0, want: undefined, why: 'nothing is old' },
@@ -24,7 +24,7 @@ test('compaction is due for what is old, or when there is too much', () => {
   }
 });
 
-test('the compactor bounds history, survives errors and ends with its signal', async () => {
+test('limits the history, survives errors and ends with its signal', async () => {
   await using store = openMemoryStore();
   const stop = new AbortController();
   const errors: unknown[] = [];

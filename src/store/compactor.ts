@@ -6,20 +6,19 @@ export interface CompactorOptions {
   readonly store: Pick<Store, 'revision' | 'compacted' | 'compact'>;
   /** Ends the loop. */
   readonly signal: AbortSignal;
-  /** Compacted up to the revision of this long ago; default five minutes, as Kubernetes does. */
+  /** The age of history to keep; default five minutes, as in Kubernetes. */
   readonly keepMs?: number;
-  /** Never more revisions than about this, however new; default 10,000, which is some 15 MB of Services. */
+  /** The approximate maximum number of revisions; default 10,000, about 15 MB of Services. */
   readonly maxRevisions?: number;
-  /** How often to look; default one second, so that a burst of writes cannot outgrow memory. */
+  /** The check interval; default one second, so that a burst of writes cannot exhaust memory. */
   readonly intervalMs?: number;
-  /** Told when a compaction fails; it is tried again at the next look. */
+  /** Called when a compaction fails; the next check retries. */
   readonly onError?: (error: unknown) => void;
   readonly clock?: CompactorClock;
 }
 
-/** The time, passed in so that tests need not wait. */
 export interface CompactorClock {
-  /** Milliseconds that never go back. */
+  /** Monotonic milliseconds. */
   now(): number;
   /** Rejects when the signal fires. */
   sleep(ms: number, signal: AbortSignal): Promise<unknown>;
@@ -30,13 +29,13 @@ const systemClock: CompactorClock = {
   sleep: (ms, signal) => sleep(ms, undefined, { signal, ref: false }),
 };
 
-/** What the store's revision was at some time. */
-interface Mark {
+/** The revision of the store at some time. */
+interface RevisionSample {
   readonly at: number;
   readonly revision: number;
 }
 
-/** Bounds the history of a store by age and by number until the signal fires. An idle store is left alone. */
+/** Limits the history of a store by age and number of revisions until the signal fires. Idle stores are not compacted. */
 export async function runCompactor(options: CompactorOptions): Promise<void> {
   const { store, signal, intervalMs = 1000, clock = systemClock, onError } = options;
   const schedule = new CompactionSchedule(options);
@@ -47,29 +46,29 @@ export async function runCompactor(options: CompactorOptions): Promise<void> {
     } catch (error) {
       if (!signal.aborted) onError?.(error);
     }
-    // It rejects only because the signal has fired, which ends the loop.
+    // Rejects only if the signal has fired.
     await clock.sleep(intervalMs, signal).catch(() => undefined);
   }
 }
 
-/** Decides when to compact to what. Compacting syncs the disk, so it is done in portions, not at every look. */
+/** Decides when to compact to which revision. Compaction syncs the disk, so it runs in portions. */
 export class CompactionSchedule {
   readonly #keepMs: number;
   readonly #maxRevisions: number;
-  /** Ascending, at most about twenty: one for each twentieth of the time to keep. */
-  #marks: Mark[] = [];
+  /** Ascending: about one per twentieth of the time to keep. */
+  #samples: RevisionSample[] = [];
 
   constructor({ keepMs = 5 * 60_000, maxRevisions = 10_000 }: Pick<CompactorOptions, 'keepMs' | 'maxRevisions'>) {
     this.#keepMs = keepMs;
     this.#maxRevisions = maxRevisions;
   }
 
-  /** The revision to compact to now; undefined if there is not enough to forget. */
+  /** The revision to compact to; undefined if there is too little to drop. */
   next(now: number, { revision, compacted }: Pick<Store, 'revision' | 'compacted'>): number | undefined {
-    const last = this.#marks.at(-1);
-    if (last === undefined || now - last.at >= this.#keepMs / 20) this.#marks.push({ at: now, revision });
-    const old = this.#marks.findLast(({ at }) => now - at >= this.#keepMs);
-    if (old !== undefined) this.#marks = this.#marks.filter(({ at }) => at >= old.at);
+    const last = this.#samples.at(-1);
+    if (last === undefined || now - last.at >= this.#keepMs / 20) this.#samples.push({ at: now, revision });
+    const old = this.#samples.findLast(({ at }) => now - at >= this.#keepMs);
+    if (old !== undefined) this.#samples = this.#samples.filter(({ at }) => at >= old.at);
     const isFull = revision - compacted > this.#maxRevisions * 1.1;
     const target = Math.max(old?.revision ?? 0, isFull ? revision - this.#maxRevisions : 0);
     return target > compacted ? target : undefined;

@@ -11,7 +11,7 @@ import { StoreUnavailableError } from './errors.ts';
 import type { Journal } from './journal.ts';
 import type { Change } from './store.ts';
 
-/** A journal whose batches become durable when the test says so. */
+/** A journal whose batches become durable when the test decides. */
 class ManualJournal implements Journal {
   readonly batches: (readonly Change[])[] = [];
   #settle: PromiseWithResolvers<void> | undefined;
@@ -23,7 +23,7 @@ class ManualJournal implements Journal {
     return this.#settle.promise;
   }
 
-  /** Ends the batch that is being written, and lets the store go on. */
+  /** Completes the current batch and lets the store continue. */
   async settle(error?: Error): Promise<void> {
     const settle = this.#settle;
     this.#settle = undefined;
@@ -60,13 +60,13 @@ const put = (key: string, value: string, expect?: number): { key: string; value:
 });
 
 describe('embedded store', () => {
-  it('begins at revision 1, since clients take 0 to mean any', async () => {
+  it('starts at revision 1, since clients send 0 for any', async () => {
     const { store } = await open();
     assert.deepEqual([store.revision, store.compacted], [1, 0]);
     assert.deepEqual((await store.range('', { revision: 0 })).entries, []);
   });
 
-  it('shows nothing to readers and watchers before it is durable', async () => {
+  it('shows commits to readers and watchers only when they are durable', async () => {
     const { journal, store, recorder } = await open();
     const commit = store.commit([put('a', '1')]);
     await setImmediate();
@@ -81,7 +81,7 @@ describe('embedded store', () => {
     assert.deepEqual(await commit, { ok: true, revision: 2 });
   });
 
-  it('tells watchers of a commit before it resolves', async () => {
+  it('notifies watchers of a commit before it resolves', async () => {
     const { journal, store, recorder } = await open();
     const seen = store.commit([put('a', '1')]).then(() => recorder.changes.length);
     await setImmediate();
@@ -107,7 +107,7 @@ describe('embedded store', () => {
     assert.equal(recorder.calls.length, 2);
   });
 
-  it('checks expectations against commits that are not durable yet, and answers when they are', async () => {
+  it('checks expectations against pending commits and resolves when they are durable', async () => {
     const { journal, store } = await open();
     const first = store.commit([put('a', '1', 0)]);
     const second = store.commit([put('a', '2', 2)]);
@@ -128,7 +128,7 @@ describe('embedded store', () => {
     assert.equal(journal.batches.length, 1);
   });
 
-  it('forgets every waiting commit when the journal fails, and goes on from what is durable', async () => {
+  it('rejects every waiting commit when the journal fails and continues from the durable state', async () => {
     const { journal, store, recorder } = await open();
     const durable = store.commit([put('a', 'durable')]);
     await setImmediate();
@@ -155,7 +155,7 @@ describe('embedded store', () => {
     assert.deepEqual(recorder.texts(1), ['1 a=durable<none', '2 a=next<durable']);
   });
 
-  it('refuses more waiting commits than it has room for', async () => {
+  it('rejects commits beyond the maximum number of waiting ones', async () => {
     const { journal, store } = await open();
     const commits = [store.commit([put('a', '')])];
     await setImmediate();
@@ -180,7 +180,7 @@ describe('embedded store', () => {
     assert.deepEqual([recorder.changes.length, recorder.ends.length], [1, 1]);
   });
 
-  it('counts the bytes it holds, of the past too', async () => {
+  it('counts the bytes it holds, history included', async () => {
     const journal: Journal = {
       append: () => Promise.resolve(),
       compact: () => Promise.resolve(),
@@ -198,7 +198,7 @@ describe('embedded store', () => {
     assert.equal(await store.size(), 6);
   });
 
-  it('shows exactly what was acknowledged, whatever the journal does', async () => {
+  it('contains exactly the acknowledged writes, whatever the journal does', async () => {
     const write = fc.record({ key: fc.constantFrom('a', 'b', 'c'), isConditional: fc.boolean() });
     const step = fc.oneof({ weight: 4, arbitrary: write }, fc.constantFrom('durable' as const, 'lost' as const));
     await fc.assert(
@@ -210,7 +210,7 @@ describe('embedded store', () => {
           if (next === 'durable') await journal.settle();
           else if (next === 'lost') await journal.settle(new StoreUnavailableError('lost'));
           else {
-            // A condition on what readers see now may be stale by the commits that wait.
+            // An expectation on the visible state may be stale because of waiting commits.
             const expect = next.isConditional ? ((await store.get(next.key))?.revision ?? 0) : undefined;
             const commit = store.commit([put(next.key, String(i), expect)]);
             commits.push(

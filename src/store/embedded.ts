@@ -2,7 +2,7 @@ import { QuotaExceededError, StoreUnavailableError } from './errors.ts';
 import { applied, bytesOf, History } from './history.ts';
 import type { Journal } from './journal.ts';
 import type { StoreLimits } from './limits.ts';
-import { defaultMaxValueBytes, quotaWithin } from './limits.ts';
+import { defaultMaxValueBytes, effectiveQuota } from './limits.ts';
 import type {
   Change,
   Commit,
@@ -19,22 +19,22 @@ import type { Tree } from './tree.ts';
 import { Watchers } from './watchers.ts';
 import { afterPrefix, changesOf, checkSizes, checkWrites, conflictOf } from './writes.ts';
 
-/** More commits than this waiting for the disk are refused: their callers are better off retrying. */
+/** The maximum number of commits that wait for the disk; more are rejected for the client to retry. */
 const maxWaiting = 16_384;
 
-/** This part of the quota may be history; the store compacts what is older. */
+/** The part of the quota for history; the store compacts older revisions. */
 const pastShare = 1 / 8;
-/** Writes that do not grow the store, such as lease renewals, may exceed the quota by this part until compaction. */
+/** By how much writes that do not grow the store, such as lease renewals, may exceed the quota until compaction. */
 const reserveShare = 1 / 4;
 
-/** What an embedded store begins with. */
+/** The initial state of an embedded store. */
 export interface EmbeddedOptions extends StoreLimits {
   readonly history?: History;
   /** Damaged records, by key; none of them has an entry in the history. */
   readonly damaged?: Iterable<readonly [string, DamagedRecord]>;
 }
 
-/** A commit that is decided but not durable. Conflicts and commits without effect wait here too, with no changes. */
+/** A decided commit that is not durable yet. Conflicts and no-op commits wait here too, without changes. */
 interface Pending {
   readonly changes: readonly Change[];
   readonly tree: Tree<Entry>;
@@ -44,13 +44,13 @@ interface Pending {
 }
 
 /**
- * The store in memory behind both embedded stores. The journal makes its commits durable.
+ * The in-memory store of both embedded stores. The journal makes its commits durable.
  *
  * ```
- * commit → ordered: checked against #next, which has all commits before it
- *        → waiting in #queue while the journal is at work on the batch before
- *        → durable: appended to #history, so visible to reads; published to watchers; resolved
- *        → or refused by the journal: #next falls back to what is durable, all waiting commits reject
+ * commit → ordered: checked against #next, which has all previous commits
+ *        → waiting in #queue while the journal writes the previous batch
+ *        → durable: appended to #history and so visible to reads; published to watchers; resolved
+ *        → or rejected by the journal: #next falls back to the durable state, all waiting commits reject
  * ```
  */
 export class EmbeddedStore implements Store {
@@ -60,12 +60,12 @@ export class EmbeddedStore implements Store {
   readonly #damaged: Map<string, DamagedRecord>;
   readonly #maxValueBytes: number;
   readonly #quotaBytes: number;
-  /** Bytes of commits that are decided but not durable. */
+  /** The bytes of decided commits that are not durable yet. */
   #pendingBytes = 0;
   #trimming: Promise<void> | undefined;
   #next: { readonly tree: Tree<Entry>; readonly revision: number };
   #queue: Pending[] = [];
-  /** Settles when nothing is waiting; undefined when nothing is. */
+  /** Settles when no commit is waiting; undefined if none is. */
   #draining: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
 
@@ -75,7 +75,7 @@ export class EmbeddedStore implements Store {
     this.#history = history;
     this.#damaged = new Map(damaged);
     this.#maxValueBytes = maxValueBytes;
-    this.#quotaBytes = options.quotaBytes ?? quotaWithin();
+    this.#quotaBytes = options.quotaBytes ?? effectiveQuota();
     this.#next = { tree: history.current, revision: history.revision };
   }
 
@@ -96,10 +96,10 @@ export class EmbeddedStore implements Store {
     const { tree, revision } = this.#next;
     const state = { tree, revision, damaged: this.#damaged };
     const conflict = conflictOf(writes, state);
-    if (conflict !== undefined) return this.#settled(conflict);
+    if (conflict !== undefined) return this.#afterPending(conflict);
     checkSizes(writes, tree, this.#maxValueBytes);
     const changes = changesOf(writes, state);
-    if (changes.length === 0) return this.#settled({ ok: true, revision });
+    if (changes.length === 0) return this.#afterPending({ ok: true, revision });
     this.#checkQuota(writes, changes);
     this.#next = { tree: applied(tree, changes), revision: revision + 1 };
     return this.#enqueue(changes, { ok: true, revision: revision + 1 });
@@ -119,8 +119,8 @@ export class EmbeddedStore implements Store {
     this.#pendingBytes += added;
   }
 
-  /** A result without changes: it rests on commits that may not be durable yet, and must not outrun them. */
-  #settled(result: Commit): Commit | Promise<Commit> {
+  /** A result without changes depends on commits that may not be durable yet, and must not resolve before them. */
+  #afterPending(result: Commit): Commit | Promise<Commit> {
     return this.#draining === undefined ? result : this.#enqueue([], result);
   }
 
@@ -131,7 +131,7 @@ export class EmbeddedStore implements Store {
     return promise;
   }
 
-  /** Makes waiting commits durable, batch by batch: what arrives during a batch forms the next one. */
+  /** Writes waiting commits in batches: commits that arrive during a batch form the next one. */
   async #drain(): Promise<void> {
     await Promise.resolve(); // commits of the same turn share the first batch
     while (this.#queue.length > 0) {
@@ -165,7 +165,7 @@ export class EmbeddedStore implements Store {
     for (const { resolve, result } of batch) resolve(result);
   }
 
-  /** Later commits were checked against the state that is lost, so they go with it. */
+  /** Rejects later commits too, since they were checked against the lost state. */
   #rollBack(batch: readonly Pending[], error: unknown): void {
     const lost = [...batch, ...this.#queue];
     this.#queue = [];
@@ -174,7 +174,7 @@ export class EmbeddedStore implements Store {
     for (const { reject } of lost) reject(error);
   }
 
-  /** Compacts when the history has outgrown its share. A failure is left to the next commit, and to the compactor. */
+  /** Compacts when the history exceeds its share. After a failure, the next commit or the compactor retries. */
   #trim(): void {
     const allowed = this.#quotaBytes * pastShare;
     if (this.#trimming !== undefined || this.#history.pastBytes <= allowed) return;
@@ -211,7 +211,7 @@ export class EmbeddedStore implements Store {
   async compact(revision: number): Promise<void> {
     this.#checkOpen();
     if (revision <= this.compacted) return;
-    await this.#journal.compact(revision); // first: what fails on disk is still there to be tried again
+    await this.#journal.compact(revision); // first, so that a failure can be retried
     this.#history.compact(revision);
   }
 

@@ -1,4 +1,4 @@
-/** The revision asked for is no longer kept; `compacted` is the oldest that can be read. */
+/** The requested revision is compacted; `compacted` is the oldest that can be read. */
 export class CompactedError extends Error {
   readonly code = 'STORE_COMPACTED';
   readonly compacted: number;
@@ -9,7 +9,7 @@ export class CompactedError extends Error {
   }
 }
 
-/** The revision asked for has not happened yet. */
+/** The requested revision does not exist yet. */
 export class FutureRevisionError extends Error {
   readonly code = 'STORE_FUTURE_REVISION';
 
@@ -23,17 +23,17 @@ export class StoreUnavailableError extends Error {
   readonly code = 'STORE_UNAVAILABLE';
 }
 
-/** The data directory cannot be used: held by another process, unreadable, of a newer format or corrupt. */
+/** The data directory cannot be used: in use by another process, unreadable, of a newer format or corrupt. */
 export class DataDirectoryError extends Error {
   readonly code = 'STORE_DATA_DIRECTORY';
 }
 
-/** The writes cannot be one commit: too many, or one key twice. A bug of the caller. */
+/** The writes cannot be one commit: too many, or a duplicate key. A bug of the caller. */
 export class InvalidCommitError extends Error {
   readonly code = 'STORE_INVALID_COMMIT';
 }
 
-/** A value is over the limit and no smaller than the one it replaces. Nothing was written. */
+/** A value exceeds the limit and is not smaller than the current one. Nothing was written. */
 export class ValueTooLargeError extends Error {
   readonly code = 'STORE_VALUE_TOO_LARGE';
   readonly bytes: number;
@@ -51,7 +51,7 @@ export class QuotaExceededError extends Error {
   readonly code = 'STORE_QUOTA_EXCEEDED';
 
   constructor({ bytes, quota }: { readonly bytes: number; readonly quota: number }) {
-    // etcd's words come first, since clients match them.
+    // Starts with the message of etcd, which clients match.
     super(
       `etcdserver: mvcc: database space exceeded: the store holds ${bytes} bytes of ${quota}: ` +
         'delete objects or raise --quota-backend-bytes',

@@ -2,8 +2,8 @@ import { CompactedError, FutureRevisionError } from './errors.ts';
 import type { Change, Entry } from './store.ts';
 import { Tree } from './tree.ts';
 
-/** A snapshot is kept every so many revisions; those between are made again from the changes when asked for. */
-const snapshotEvery = 64;
+/** The interval of snapshots in revisions; states in between are rebuilt from changes on demand. */
+const snapshotInterval = 64;
 
 interface Snapshot {
   readonly revision: number;
@@ -11,10 +11,10 @@ interface Snapshot {
 }
 
 /**
- * The durable past of an embedded store: the state at each revision since the compacted one, and the changes after it.
+ * The durable history of an embedded store: the state at each revision since the compacted one, and the changes after it.
  *
- * A root for every revision would cost more memory than the changes themselves (about 1 KB a commit at 10,000 keys), so
- * only some are kept; replaying up to 63 commits takes well under 0.1 ms.
+ * A tree per revision would take more memory than the changes (about 1 KB per commit at 10,000 keys), so only some are
+ * kept. Replaying up to 63 commits takes well under 0.1 ms.
  */
 export class History {
   #compacted: number;
@@ -26,13 +26,13 @@ export class History {
   #bytes = 0;
   #pastBytes = 0;
 
-  /** A history that begins at `compacted`, where the state was `tree`. */
+  /** Starts a history at `compacted` with the state `tree`. */
   constructor(compacted = 0, tree: Tree<Entry> = Tree.empty()) {
     this.#compacted = compacted;
     this.#current = tree;
     this.#snapshots = [{ revision: compacted, tree }];
     for (const entry of tree.range('', undefined, Infinity)) this.#bytes += bytesOf(entry);
-    // As in etcd the first revision is 1 and has no changes: clients take resource version 0 to mean "any".
+    // As in etcd the first revision is 1 and has no changes: clients send resource version 0 for "any".
     if (compacted === 0) this.append([], tree);
   }
 
@@ -49,17 +49,17 @@ export class History {
     return this.#current;
   }
 
-  /** The length of all keys and values that are held, now or in the past. */
+  /** The bytes of all current and past keys and values. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The part of `bytes` that only readers of past revisions need. */
+  /** The part of `bytes` that only reads of past revisions need. */
   get pastBytes(): number {
     return this.#pastBytes;
   }
 
-  /** Adds the next revision: its changes, and the state they lead to. */
+  /** Appends the next revision: its changes and the resulting state. */
   append(changes: readonly Change[], tree: Tree<Entry>): void {
     this.#commits.push(changes);
     this.#current = tree;
@@ -68,10 +68,10 @@ export class History {
       this.#pastBytes += bytesOf(previous);
     }
     const { revision } = this;
-    if (revision % snapshotEvery === 0) this.#snapshots.push({ revision, tree });
+    if (revision % snapshotInterval === 0) this.#snapshots.push({ revision, tree });
   }
 
-  /** The state at a revision; throws a `CompactedError` or a `FutureRevisionError` if there is none. */
+  /** The state at a revision; throws a `CompactedError` or a `FutureRevisionError` if it is not available. */
   at(revision: number): Tree<Entry> {
     if (revision === this.revision) return this.#current;
     this.#check(revision);
@@ -88,7 +88,7 @@ export class History {
     return this.#between(revision, this.revision);
   }
 
-  /** Forgets the changes up to and including `revision`. An older one than is compacted already changes nothing. */
+  /** Drops the changes up to and including `revision`. Does nothing for a compacted one. */
   compact(revision: number): void {
     if (revision <= this.#compacted) return;
     const tree = this.at(revision);
@@ -103,7 +103,7 @@ export class History {
     this.#compacted = revision;
   }
 
-  /** The revision to compact to, so that at most `bytes` are kept for readers of past revisions. */
+  /** The revision to compact to, so that at most `bytes` of history remain. */
   revisionKeeping(bytes: number): number {
     let kept = 0;
     for (let index = this.#commits.length - 1; index >= 0; index--) {
@@ -123,14 +123,14 @@ export class History {
   }
 }
 
-/** The tree after the changes of a commit. */
+/** Applies the changes of a commit. */
 export function applied(tree: Tree<Entry>, changes: readonly Change[]): Tree<Entry> {
   let next = tree;
   for (const { key, entry } of changes) next = entry === undefined ? next.delete(key) : next.set(entry);
   return next;
 }
 
-/** What an entry's key and value take in memory; 0 for none. V8 uses two bytes a character for text beyond Latin-1. */
+/** The memory of an entry's key and value; 0 for none. V8 uses two bytes per character for text beyond Latin-1. */
 export function bytesOf(entry: Entry | undefined): number {
   if (entry === undefined) return 0;
   const { key, value } = entry;

@@ -1,17 +1,17 @@
 import type { Change, StoreStatus } from './store.ts';
 
-/** Where an embedded store writes down its changes. The store calls `append` again only after the last one settled. */
+/** The durable log of an embedded store. The store calls `append` only after the previous call settled. */
 export interface Journal {
   /**
-   * Resolves when the changes, of one or more whole commits, are durable. Rejects with a `StoreUnavailableError` when
-   * they are not; then none of them is ever seen again.
+   * Resolves when the changes, of one or more whole commits, are durable. Rejects with a `StoreUnavailableError` if they
+   * are not; then none of them is ever visible.
    */
   append(changes: readonly Change[]): Promise<void>;
-  /** Drops what only readers of revisions before `revision` need. */
+  /** Drops data that only reads before `revision` need. */
   compact(revision: number): Promise<void>;
-  /** Bytes on disk; undefined if the journal keeps nothing. */
+  /** The bytes on disk; undefined if nothing is stored. */
   size(): Promise<number | undefined>;
-  /** Why the last `append` failed, until one could succeed again. */
+  /** The failure of the last `append`, until one can succeed again. */
   readonly failure?: StoreStatus['failure'];
   close(): Promise<void>;
 }

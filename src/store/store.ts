@@ -1,6 +1,6 @@
-// What the server needs of a store: exactly what etcd can give, so that the embedded stores never promise more.
+// The contract of a store. It promises exactly what etcd provides, so that embedded stores never promise more.
 
-/** A key's current value and where it came from. The same entry object is shared by everyone who reads it. */
+/** A key with its value and revisions. All readers share the same entry object. */
 export interface Entry {
   readonly key: string;
   readonly value: string;
@@ -8,7 +8,7 @@ export interface Entry {
   readonly revision: number;
   /** The revision that created the key. */
   readonly created: number;
-  /** Why the value cannot be used, such as a key that is missing; `value` is then as it is stored. */
+  /** Why the value cannot be used, such as a missing encryption key; `value` is then the stored one. */
   readonly problem?: string;
 }
 
@@ -16,26 +16,26 @@ export interface Entry {
 export interface Write {
   readonly key: string;
   readonly value: string | undefined;
-  /** The revision the key must be at; 0: it must not exist; undefined: any. */
+  /** The required revision of the key; 0: absent; undefined: any. */
   readonly expect?: number | undefined;
-  /** A step of a deletion, such as setting its timestamp: neither the size limit nor the quota refuses it. */
+  /** Part of a deletion, such as setting its timestamp: exempt from the size limit and the quota. */
   readonly isDeletion?: boolean;
-  /** What the size limit counts, if that is not the length of `value`: an encrypted value is longer than its object. */
+  /** The size for the size limit, if it differs from that of `value`, as for encrypted values. */
   readonly bytes?: number;
 }
 
-/** A commit that went through, or the first key that was not as expected, with its entry (undefined: absent). */
+/** A successful commit, or the first key in conflict with its current entry (undefined: absent). */
 export type Commit =
   | { readonly ok: true; readonly revision: number }
   | {
       readonly ok: false;
       readonly key: string;
       readonly current: Pick<Entry, 'revision'> | undefined;
-      /** Reads that have reached this revision will see why. */
+      /** Reads at this revision show the conflict. */
       readonly revision: number;
     };
 
-/** One key's change. `entry` undefined: deleted at `revision`. */
+/** The change of one key. `entry` is undefined if it was deleted at `revision`. */
 export interface Change {
   readonly key: string;
   readonly revision: number;
@@ -45,61 +45,60 @@ export interface Change {
   readonly repairs?: number | undefined;
 }
 
-/** A record whose checksum is wrong. Its key reads as absent; a commit that expects it absent is a conflict. */
+/** A record with a wrong checksum. Its key reads as absent; a commit that expects it absent is a conflict. */
 export interface DamagedRecord {
   readonly key: string;
   readonly revision: number;
-  /** Where it is in the file: the id of its row. */
+  /** The ID of its row in the file. */
   readonly row: number;
 }
 
-/** What an operator needs to see of a store. */
 export interface StoreStatus {
-  /** Why the last write failed, until one succeeds; a fatal one means that the store has to be opened again. */
+  /** The error of the last write, until one succeeds. After a fatal error the store must be reopened. */
   readonly failure: { readonly message: string; readonly isFatal: boolean } | undefined;
-  /** Bytes of keys and values in memory, kept history included. */
+  /** The bytes of keys and values in memory, history included. */
   readonly bytes: number;
   readonly quotaBytes: number;
-  /** A value of the largest size may not fit any more. */
+  /** Whether a value of the maximum size may no longer fit. */
   readonly isQuotaReached: boolean;
-  /** Damaged records that were found when the store was opened and have not been deleted since, by key. */
+  /** Damaged records found at the opening and not deleted since, by key. */
   readonly damaged: ReadonlyMap<string, DamagedRecord>;
 }
 
 export interface Range {
   readonly entries: readonly Entry[];
-  /** The revision the range was read at. */
+  /** The revision of the read. */
   readonly revision: number;
-  /** More keys follow the last entry. */
+  /** Whether more keys follow. */
   readonly more: boolean;
-  /** How many keys follow the last entry. */
+  /** The number of keys that follow. */
   readonly remaining: number;
 }
 
 export interface RangeOptions {
-  /** Read as of this revision; default: now. A compacted one rejects with a `CompactedError`. */
+  /** The revision to read; default: the current one. Rejects with a `CompactedError` if it is compacted. */
   readonly revision?: number;
-  /** Start at this key (inclusive) instead of the first of the prefix. */
+  /** The first key (inclusive); default: the first of the prefix. */
   readonly from?: string;
-  /** At most this many entries; 0 or absent: all. */
+  /** The maximum number of entries; 0 or absent: no limit. */
   readonly limit?: number;
 }
 
 /**
- * A store: a sorted map of keys with one revision that every commit raises by one.
+ * A sorted map of keys with one revision that every commit raises by one.
  *
  * Keys are compared by their UTF-8 bytes (keys are ASCII in practice). Changes of one commit share its revision.
  */
 export interface Store extends AsyncDisposable {
   /** The last durable revision. */
   readonly revision: number;
-  /** History is kept after this revision: reads and watches from it or later succeed. */
+  /** The compacted revision: reads and watches from it or later succeed. */
   readonly compacted: number;
 
   /**
-   * Writes all keys or none, at most 128 and each once. Resolves when durable and visible to reads and watches.
-   * Rejects when the store cannot write (a full disk, closed), with a `ValueTooLargeError` or a `QuotaExceededError`:
-   * then nothing was written. A write that makes a value smaller, and one that deletes, always fits.
+   * Writes up to 128 keys atomically, each once. Resolves when the commit is durable and visible to reads and watches.
+   * Rejects if the store cannot write (a full disk, closed), or with a `ValueTooLargeError` or `QuotaExceededError`. Then
+   * nothing was written. Deletions and writes that shrink a value always fit.
    */
   commit(writes: readonly Write[]): Promise<Commit>;
 
@@ -107,22 +106,22 @@ export interface Store extends AsyncDisposable {
   range(prefix: string, options?: RangeOptions): Promise<Range>;
 
   /**
-   * Delivers every change of keys under `prefix` with revision > `from`, in order, first those of the past. A call of
-   * `onChanges` has all changes of one or more whole commits, and comes after they are durable. It must not throw.
-   * `onEnd` is called once if the watch cannot go on (compacted, store lost); after the signal fires neither is called.
-   * Rejects with a `CompactedError` when `from` < `compacted`.
+   * Delivers every change under `prefix` with a revision > `from` in order, past ones first. One call of `onChanges`
+   * contains all changes of one or more whole, durable commits. It must not throw. `onEnd` is called once if the watch
+   * cannot continue (compacted, store lost); after the signal fires neither is called. Rejects with a `CompactedError` if
+   * `from` < `compacted`.
    */
   watch(prefix: string, from: number, observer: WatchObserver, signal: AbortSignal): Promise<void>;
 
-  /** Forgets history up to and including `revision` (current values stay). */
+  /** Drops history up to and including `revision`; current values remain. */
   compact(revision: number): Promise<void>;
 
-  /** Bytes on disk, or held in memory. */
+  /** The bytes on disk, or in memory. */
   size(): Promise<number>;
 
   status(): StoreStatus;
 
-  /** Waits for pending commits and releases everything. Idempotent. */
+  /** Waits for pending commits and releases all resources. Idempotent. */
   close(): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ interface Item extends Keyed {
 const keys = fc.nat(400).map((n) => `k${n}`);
 const step = fc.record({ key: keys, value: fc.nat(), remove: fc.boolean() });
 
-test('a tree is a sorted map, and older trees stay as they were', () => {
+test('is a sorted map, and older trees do not change', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 1500, size: 'max' }), keys, keys, (steps, from, below) => {
       let tree = Tree.empty<Item>();
@@ -43,7 +43,7 @@ test('a tree is a sorted map, and older trees stay as they were', () => {
 const sorted = (model: ReadonlyMap<string, number>): Item[] =>
   [...model].map(([key, value]) => ({ key, value })).toSorted((a, b) => (a.key < b.key ? -1 : 1));
 
-test('a tree of many items can be emptied in any order', () => {
+test('can be emptied in any order', () => {
   const names = Array.from({ length: 5000 }, (unused, i) => `k${(i * 7919) % 5000}`);
   for (const order of [names, names.toReversed(), names.toSorted(), names.toSorted().toReversed()]) {
     let tree = Tree.empty<Keyed>();

@@ -1,27 +1,27 @@
-// A sorted map that is never changed: `set` and `delete` give a new tree that shares all but one path with the old
-// one, so a snapshot of the store is a pointer. A B+ tree, since copying a short array beats copying many small nodes.
+// An immutable sorted map: `set` and `delete` return a new tree that shares all but one path with the old one, so a
+// snapshot of the store is a pointer. It is a B+ tree, since copying one short array is faster than many small nodes.
 
-/** What a tree holds: anything that knows its key. */
+/** An item with its key. */
 export interface Keyed {
   readonly key: string;
 }
 
-/** A leaf has items; a branch has children, and for each the least key that belongs to it. */
+/** A leaf has items; a branch has children and the lower bound of the keys of each. */
 interface Node<T> {
-  /** How many items are below, so that counting needs no walk. */
+  /** The number of items in the subtree. */
   readonly size: number;
   readonly items: readonly T[];
   readonly children: readonly Node<T>[];
   readonly bounds: readonly string[];
 }
 
-/** How many items a walk takes at once. */
+/** The number of items that a walk reads at once. */
 const walkLength = 64;
 const maxWidth = 32;
 const minWidth = 8;
 const none: readonly never[] = [];
 
-/** An immutable map from keys to items, ordered by key as strings compare (by bytes, for ASCII). */
+/** An immutable map ordered by key, as strings compare (by bytes, for ASCII). */
 export class Tree<T extends Keyed> {
   readonly #root: Node<T>;
 
@@ -29,7 +29,6 @@ export class Tree<T extends Keyed> {
     this.#root = root;
   }
 
-  /** A tree without items. */
   static empty<T extends Keyed>(): Tree<T> {
     return new Tree<T>(leaf(none));
   }
@@ -45,7 +44,7 @@ export class Tree<T extends Keyed> {
     return item !== undefined && item.key === key ? item : undefined;
   }
 
-  /** This tree with `item` under its key. */
+  /** Returns the tree with `item` under its key. */
   set(item: T): Tree<T> {
     const root = withItem(this.#root, item);
     if (width(root) <= maxWidth) return new Tree(root);
@@ -53,7 +52,7 @@ export class Tree<T extends Keyed> {
     return new Tree(branch(root.size, [left, right], ['', firstKey(right)]));
   }
 
-  /** This tree without `key`; the same tree if it has no such key. */
+  /** Returns the tree without `key`; the same tree if it has no such key. */
   delete(key: string): Tree<T> {
     let root = withoutKey(this.#root, key);
     if (root === this.#root) return this;
@@ -61,7 +60,7 @@ export class Tree<T extends Keyed> {
     return new Tree(root);
   }
 
-  /** How many keys are less than `key`, in logarithmic time. */
+  /** The number of keys less than `key`, in logarithmic time. */
   countBelow(key: string): number {
     let node = this.#root;
     let count = 0;
@@ -80,7 +79,7 @@ export class Tree<T extends Keyed> {
     return found;
   }
 
-  /** The items with `from` <= key < `below`, a few at a time: a long walk needs no array of all of them. */
+  /** Iterates over the items with `from` <= key < `below` without an array of all of them. */
   *walk(from: string, below: string | undefined): Generator<T, void> {
     for (let next: string | undefined = from; next !== undefined;) {
       const items = this.range(next, below, walkLength);
@@ -97,7 +96,7 @@ interface Bounds {
   readonly limit: number;
 }
 
-/** Whether the walk goes on after this node. */
+/** Returns whether the walk continues after this node. */
 function collect<T extends Keyed>(node: Node<T>, range: Bounds, found: T[]): boolean {
   if (node.children.length > 0) {
     for (let i = childFor(node.bounds, range.from); i < node.children.length; i++) {
@@ -124,7 +123,7 @@ const branch = <T>(size: number, children: readonly Node<T>[], bounds: readonly 
 
 const width = <T>(node: Node<T>): number => node.items.length + node.children.length;
 
-/** The node with the item added or replaced; one too wide is for the caller to split. */
+/** Adds or replaces an item. The caller splits a node that is too wide. */
 function withItem<T extends Keyed>(node: Node<T>, item: T): Node<T> {
   if (node.children.length === 0) {
     const index = lowerBound(node.items, item.key);
@@ -141,7 +140,7 @@ function withItem<T extends Keyed>(node: Node<T>, item: T): Node<T> {
   return branch(size, children, inserted(node.bounds, index + 1, firstKey(right)));
 }
 
-/** The node without the key, or the node itself if it has no such key. */
+/** Removes a key; returns the same node if it has no such key. */
 function withoutKey<T extends Keyed>(node: Node<T>, key: string): Node<T> {
   if (node.children.length === 0) {
     const index = lowerBound(node.items, key);
@@ -157,7 +156,7 @@ function withoutKey<T extends Keyed>(node: Node<T>, key: string): Node<T> {
   return merged(node, index, child);
 }
 
-/** The branch with its narrow child `index` joined to a neighbour, if the two fit in one node. */
+/** Merges the narrow child `index` with a neighbour, if both fit in one node. */
 function merged<T>(node: Node<T>, index: number, child: Node<T>): Node<T> {
   const children = replaced(node.children, index, child);
   const left = index > 0 ? index - 1 : index;
@@ -169,7 +168,7 @@ function merged<T>(node: Node<T>, index: number, child: Node<T>): Node<T> {
     size: one.size + other.size,
     items: [...one.items, ...other.items],
     children: [...one.children, ...other.children],
-    // The first bound of a node counts as the least of all keys; inside a wider one it must be the real one.
+    // The first bound of a node stands for the smallest key; inside a wider node it must be the real bound.
     bounds: other.bounds.length > 0 ? [...one.bounds, at(node.bounds, left + 1), ...other.bounds.slice(1)] : none,
   };
   const fewer = removed(replaced(children, left, joined), left + 1);

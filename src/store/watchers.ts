@@ -16,11 +16,11 @@ export interface WatchStart {
   readonly signal: AbortSignal;
 }
 
-/** The watches on an embedded store. Each knows how far it is, so it may begin or end in the middle of a delivery. */
+/** The watches of an embedded store. Each has a position, so watches may start and end during a delivery. */
 export class Watchers {
   readonly #watchers = new Set<Watcher>();
 
-  /** Adds a watch and delivers the past to it; `past` are the commits after `from`, up to `revision`. */
+  /** Adds a watch and delivers `past`: the commits after `from`, up to `revision`. */
   add(start: WatchStart, past: readonly (readonly Change[])[], revision: number): void {
     const { prefix, from, observer, signal } = start;
     if (signal.aborted) return;
@@ -31,7 +31,7 @@ export class Watchers {
     deliver(watcher, past, revision);
   }
 
-  /** Delivers commits, of which the last has `revision`, to those that have not seen them. */
+  /** Delivers commits to watches that have not received them; the last commit has `revision`. */
   publish(commits: readonly (readonly Change[])[], revision: number): void {
     for (const watcher of this.#watchers) deliver(watcher, commits, revision);
   }
@@ -41,7 +41,7 @@ export class Watchers {
     for (const { observer, signal, stop } of this.#watchers) {
       stop();
       signal.removeEventListener('abort', stop);
-      guarded(() => observer.onEnd(error));
+      rethrowAsync(() => observer.onEnd(error));
     }
   }
 }
@@ -55,11 +55,11 @@ function deliver(watcher: Watcher, commits: readonly (readonly Change[])[], revi
   }
   watcher.position = Math.max(watcher.position, revision);
   if (changes.length === 0 || watcher.signal.aborted) return;
-  guarded(() => watcher.observer.onChanges(changes, revision));
+  rethrowAsync(() => watcher.observer.onChanges(changes, revision));
 }
 
-/** An observer that throws is a bug of its own: it must be seen, but must not stop the store half-way. */
-function guarded(call: () => void): void {
+/** Reports the error of an observer without interrupting the store. */
+function rethrowAsync(call: () => void): void {
   try {
     call();
   } catch (error) {

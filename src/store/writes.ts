@@ -2,10 +2,10 @@ import { InvalidCommitError, ValueTooLargeError } from './errors.ts';
 import type { Change, Commit, DamagedRecord, Entry, Write } from './store.ts';
 import type { Tree } from './tree.ts';
 
-/** A commit may write this many keys, as in etcd. */
+/** The maximum number of keys per commit, as in etcd. */
 const maxWrites = 128;
 
-/** Throws an `InvalidCommitError` unless the writes can be one commit. */
+/** Throws an `InvalidCommitError` for too many or duplicate keys. */
 export function checkWrites(writes: readonly Write[]): void {
   if (writes.length > maxWrites) {
     throw new InvalidCommitError(`a commit writes at most ${maxWrites} keys, not ${writes.length}`);
@@ -18,7 +18,7 @@ export function checkWrites(writes: readonly Write[]): void {
   }
 }
 
-/** Throws a `ValueTooLargeError` for a value over the limit, unless it is smaller than the one in `tree`. */
+/** Throws a `ValueTooLargeError` for a value over the limit, unless it is smaller than the current one. */
 export function checkSizes(writes: readonly Write[], tree: Tree<Entry>, limit: number): void {
   for (const { key, value, isDeletion, bytes: counted } of writes) {
     if (value === undefined || isDeletion === true || value.length * 3 <= limit) continue;
@@ -30,14 +30,14 @@ export function checkSizes(writes: readonly Write[], tree: Tree<Entry>, limit: n
   }
 }
 
-/** What commits find: the entries, the revision they are at, and the keys whose records are damaged. */
+/** The state before a commit: entries, revision and keys with damaged records. */
 export interface State {
   readonly tree: Tree<Entry>;
   readonly revision: number;
   readonly damaged: ReadonlyMap<string, DamagedRecord>;
 }
 
-/** The conflict of writes with the state, if there is any. A conflict is with the first key. */
+/** The first conflict of the writes with the state; undefined: none. */
 export function conflictOf(writes: readonly Write[], { tree, revision, damaged }: State): Commit | undefined {
   for (const { key, expect } of writes) {
     if (expect === undefined) continue;
@@ -47,7 +47,7 @@ export function conflictOf(writes: readonly Write[], { tree, revision, damaged }
   return undefined;
 }
 
-/** The changes that writes make as the next commit. Deleting what is not there is none, as in etcd. */
+/** The changes of the writes as the next commit. Deleting an absent key is no change, as in etcd. */
 export function changesOf(writes: readonly Write[], { tree, revision: before, damaged }: State): Change[] {
   const changes: Change[] = [];
   const revision = before + 1;
@@ -61,7 +61,7 @@ export function changesOf(writes: readonly Write[], { tree, revision: before, da
   return changes;
 }
 
-/** The least string greater than all that begin with `prefix`; undefined if there is none. */
+/** The smallest string that is greater than all strings with `prefix`; undefined if there is none. */
 export function afterPrefix(prefix: string): string | undefined {
   if (prefix === '') return undefined;
   const last = prefix.length - 1;

@@ -151,8 +151,8 @@ type StoreSetup = Pick<ServerSetup, 'store' | 'directory' | 'quotaBytes' | 'acce
 
 async function openStore(name: string, setup: StoreSetup): Promise<Store> {
   const { store, directory, acceptDataLoss, log, clusters } = setup;
-  const { quotaWithin } = await import('../../store/limits.ts');
-  const quotaBytes = quotaWithin(setup.quotaBytes, { stores: clusters.length });
+  const { effectiveQuota } = await import('../../store/limits.ts');
+  const quotaBytes = effectiveQuota(setup.quotaBytes, { stores: clusters.length });
   switch (store) {
     case 'memory': {
       const { openMemoryStore } = await import('../../store/memory/memory.ts');

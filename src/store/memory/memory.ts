@@ -3,12 +3,12 @@ import type { Journal } from '../journal.ts';
 import type { StoreLimits } from '../limits.ts';
 import type { Store } from '../store.ts';
 
-const nowhere: Journal = {
+const noJournal: Journal = {
   append: () => Promise.resolve(),
   compact: () => Promise.resolve(),
   size: () => Promise.resolve(undefined),
   close: () => Promise.resolve(),
 };
 
-/** A store that is gone when the process is. */
-export const openMemoryStore = (limits: StoreLimits = {}): Store => new EmbeddedStore(nowhere, limits);
+/** Opens a store without persistence. */
+export const openMemoryStore = (limits: StoreLimits = {}): Store => new EmbeddedStore(noJournal, limits);

@@ -1,16 +1,16 @@
 import { crc32 } from 'node:zlib';
 
-/** The columns of a row of the log that its checksum covers. */
+/** The checksummed columns of a row of the log. */
 export interface CheckedRow {
   readonly id: number;
   readonly key: string;
-  /** null: deleted */
+  /** null: a deletion */
   readonly value: string | null;
   readonly created: number;
   readonly previous: number;
 }
 
-/** The checksum of a row: finds damage by disks and people, and is no protection against forgery. */
+/** The checksum of a row. It detects accidental damage, not forgery. */
 export const checksumOf = ({ id, key, value, created, previous }: CheckedRow): number =>
   crc32(value ?? '', crc32(`${id} ${created} ${previous} ${value === null ? 'deleted' : 'value'} ${key}`));
 

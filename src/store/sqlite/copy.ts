@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 
-/** Copies a database into `path`, which has the whole copy on disk or is as before. */
+/** Copies a database to `path` atomically: on failure `path` is unchanged. */
 export function copyDatabase(database: DatabaseSync, path: string): void {
   const partial = `${path}.tmp`;
   try {
     rmSync(partial, { force: true });
-    // VACUUM INTO would give its file the default mode; it accepts an empty one.
+    // VACUUM INTO creates files with the default mode, but accepts an empty file.
     closeSync(openSync(partial, 'wx', 0o600));
     database.prepare('VACUUM INTO ?').run(partial);
     sync(partial);
@@ -21,15 +21,15 @@ export function copyDatabase(database: DatabaseSync, path: string): void {
 }
 
 /**
- * Writes all of a database to the disk again, in a new file. After a failed write the system may have dropped pages that
- * it had not written, and still read them as written until its cache is gone. A file that is missing is not begun anew.
+ * Rewrites a database to a new file. After a failed write the operating system may have dropped unwritten pages that it
+ * still serves from its cache. Does not create a missing file.
  */
 export function rewriteDatabase(file: string): void {
   using database = new DatabaseSync(new URL('?mode=rw', pathToFileURL(file)));
   database.exec('PRAGMA locking_mode = EXCLUSIVE');
-  // The log of the old file must not be there when the new one is opened.
+  // The write-ahead log of the old file must not apply to the new one.
   const checkpoint = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
-  if (checkpoint?.['busy'] !== 0) throw new Error('its write-ahead log cannot be emptied');
+  if (checkpoint?.['busy'] !== 0) throw new Error('its write-ahead log cannot be truncated');
   copyDatabase(database, file);
 }
 

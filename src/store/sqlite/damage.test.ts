@@ -1,4 +1,4 @@
-// Every kind of damage to the files of a store: it opens without what is damaged, or is refused with one clear line.
+// Every kind of damage to the files of a store: it opens without the damaged records or is rejected with one clear line.
 
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { folder } from './testing/folder.ts';
 
 const pageBytes = 8192;
 
-/** What a store held before it was damaged. */
+/** The content of a store before the damage. */
 interface Sample {
   readonly file: string;
   readonly bytes: Buffer;
@@ -45,7 +45,7 @@ async function sample(directory: string): Promise<Sample> {
   return { file, bytes: readFileSync(file), values: new Map(entries.map(({ key, value }) => [key, value])), revision };
 }
 
-/** Opens a damaged file. What is served must be what was written; what is missing must be named as damaged. */
+/** Opens a damaged file. Served values must be the written ones; missing ones must be reported as damaged. */
 async function checkOpening(
   { file, values, revision }: Sample,
   what: string,
@@ -73,7 +73,7 @@ async function checkOpening(
   assert.ok(missing.length <= 2, `${what}: ${missing.length} are missing`);
   for (const key of damaged.keys()) assert.ok(notices.some((notice) => notice.includes(`damaged: ${key}, revision`)));
   assert.ok(store.revision >= revision, what);
-  // It takes writes, also of the damaged key, and tells watches of them.
+  // It accepts writes, also of the damaged key, and notifies watches.
   const recorder = new Recorder();
   await store.watch('', store.revision, recorder, new AbortController().signal);
   await committed(store, { key: '/after', value: 'damage' });
@@ -90,7 +90,7 @@ async function checkOpening(
 }
 
 describe('a damaged store', () => {
-  it('serves no damaged byte, whichever byte is changed', async (context) => {
+  it('never serves damaged data, whichever byte is changed', async (context) => {
     await using directory = await folder();
     const given = await sample(directory.path);
     const counts = { opened: 0, damaged: 0, refused: 0 };
@@ -101,7 +101,7 @@ describe('a damaged store', () => {
         bytes[at] = (bytes[at] ?? 0) ^ mask;
         restore(given, bytes);
         counts[await checkOpening(given, `byte ${at} ^ ${mask}`)]++;
-        // What was repaired stays repaired.
+        // The repair is permanent.
         if ((await openedAgain(given)) > 0) assert.fail(`byte ${at} ^ ${mask}: damaged again after it was deleted`);
       }),
       { numRuns: Number(process.env['FAIRLEAD_DAMAGE_RUNS'] ?? 60) },
@@ -110,7 +110,7 @@ describe('a damaged store', () => {
     context.diagnostic(JSON.stringify(counts));
   });
 
-  it('serves no damaged byte, whichever page is zero or cut off', async () => {
+  it('never serves damaged data, whichever page is zero or truncated', async () => {
     await using directory = await folder();
     const given = await sample(directory.path);
     for (let page = 0; page * pageBytes < given.bytes.length; page++) {
@@ -123,9 +123,9 @@ describe('a damaged store', () => {
     }
   });
 
-  it('opens or is refused when any of its files is missing or empty', async () => {
+  it('opens or is rejected when any of its files is missing or empty', async () => {
     await using directory = await folder();
-    // A copy of an open store has its write-ahead log too.
+    // A copy of an open store includes its write-ahead log.
     const open = join(directory.path, 'open');
     await using store = await openSqliteStore({ path: open });
     for (let i = 0; i < 20; i++) await committed(store, { key: `/a/${i}`, value: String(i) });
@@ -151,7 +151,7 @@ describe('a damaged store', () => {
     }
   });
 
-  it('opens without what it has lost when that is accepted, and never uses a revision again', async () => {
+  it('opens without lost writes when the loss is accepted, and never reuses a revision', async () => {
     await using directory = await folder();
     const given = await sample(directory.path);
     const old = Buffer.from(given.bytes);
@@ -165,7 +165,7 @@ describe('a damaged store', () => {
     const onNotice = (notice: string): unknown => notices.push(notice);
     {
       await using store = await openSqliteStore({ path: given.file, acceptDataLoss: true, onNotice });
-      assert.match(notices.join(), /writes after revision \d+ are lost, revisions go on at \d+/);
+      assert.match(notices.join(), /writes after revision \d+ are lost, revisions continue at \d+/);
       assert.ok(store.revision >= given.revision + 50 + 1_000_000, `revision ${store.revision}`);
       assert.equal(store.compacted, store.revision, 'watches from before begin anew');
       assert.equal((await store.range('')).entries.length, given.values.size);
@@ -175,7 +175,7 @@ describe('a damaged store', () => {
     assert.equal((await store.range('')).entries.length, given.values.size + 1);
   });
 
-  it('loses its damaged records when that is accepted, whatever their keys have become', async () => {
+  it('deletes its damaged records when the loss is accepted, also with damaged keys', async () => {
     await using directory = await folder();
     const given = await sample(directory.path);
     {
@@ -210,7 +210,7 @@ describe('a damaged store', () => {
       restore(given, given.bytes);
       {
         using database = new DatabaseSync(given.file);
-        const last = `(SELECT max(id) FROM log WHERE key = '/a/14')`; // whose predecessor is still in the file
+        const last = `(SELECT max(id) FROM log WHERE key = '/a/14')`; // its predecessor is still in the file
         database.prepare(`UPDATE log SET ${column} = ? WHERE id = ${last}`).run(damage);
       }
       await using store = await openSqliteStore({ path: given.file });
@@ -229,7 +229,7 @@ function restore({ file, revision }: Sample, bytes: Buffer): void {
   writeFileSync(file, bytes);
 }
 
-/** How many damaged records a store has when it is opened again; 0 if it is refused. */
+/** The number of damaged records of a reopened store; 0 if it is rejected. */
 async function openedAgain({ file }: Sample): Promise<number> {
   const store = await openSqliteStore({ path: file }).catch(() => undefined);
   await using _ = store;

@@ -1,4 +1,4 @@
-// The disk fails under an open store, and works again.
+// The disk of an open store fails and recovers.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -24,7 +24,7 @@ class SteadyWriter implements AsyncDisposable {
     this.#ended = new Promise((resolve) => this.#child.on('close', resolve));
   }
 
-  /** Waits for so many more lines that begin with `start`. */
+  /** Waits for `count` more lines that begin with `start`. */
   async next(start: string, count = 1): Promise<string> {
     const from = this.lines.length;
     for (const deadline = Date.now() + 60_000; ;) {
@@ -35,7 +35,7 @@ class SteadyWriter implements AsyncDisposable {
     }
   }
 
-  /** How large files may become; a write beyond that fails with EFBIG, which SQLite reports as an I/O error. */
+  /** The maximum file size; a write beyond it fails with EFBIG, which SQLite reports as an I/O error. */
   limitFiles(bytes: number | 'unlimited'): void {
     const { status, stderr } = spawnSync('prlimit', ['--pid', String(this.#child.pid), `--fsize=${bytes}:`]);
     assert.equal(status, 0, String(stderr));

@@ -14,7 +14,7 @@ export const sqliteResult = {
   notADatabase: 26,
 } as const;
 
-/** Errors of the file system beside SQLite's own files, as the result that SQLite would give. */
+/** File system errors outside SQLite, as the SQLite result code with the same meaning. */
 const resultOfErrno: Readonly<Record<string, number>> = {
   EACCES: sqliteResult.permission,
   EPERM: sqliteResult.permission,
@@ -24,8 +24,8 @@ const resultOfErrno: Readonly<Record<string, number>> = {
   EIO: sqliteResult.ioError,
 };
 
-/** An error as data that can be sent between threads. */
-export function failureOf(error: unknown): Failure {
+/** Converts an error for transfer between threads. */
+export function toFailure(error: unknown): Failure {
   const message = messageOf(error);
   if (!(error instanceof Error)) return { result: undefined, message };
   const path = 'path' in error && typeof error.path === 'string' ? { path: error.path } : {};
@@ -36,10 +36,10 @@ export function failureOf(error: unknown): Failure {
   return { result: resultOfErrno[errno], message, ...path };
 }
 
-/** The disk being full is the one failure after which the file is as it was before. */
+/** A full disk is the only failure that leaves the file unchanged. */
 export const isFatal = ({ result }: Failure): boolean => result !== sqliteResult.full;
 
-/** Why the store in `file` cannot be opened, and what to do. */
+/** The error about a store that cannot be opened, with the fix. */
 export function openError(store: string, { result, message, path: file = store }: Failure): DataDirectoryError {
   switch (result) {
     case sqliteResult.busy:
@@ -58,7 +58,7 @@ export function openError(store: string, { result, message, path: file = store }
       );
     case sqliteResult.permission:
     case sqliteResult.cannotOpen:
-      return new DataDirectoryError(`${file} cannot be opened for writing (${message}): check who may write there`);
+      return new DataDirectoryError(`${file} cannot be opened for writing (${message}): check the permissions`);
     case sqliteResult.ioError:
       return new DataDirectoryError(`${file} cannot be read or written (${message}): check the disk`);
     case undefined:
@@ -67,7 +67,7 @@ export function openError(store: string, { result, message, path: file = store }
   }
 }
 
-/** Why the last writes to `file` did not happen, and what to do. */
+/** The error about failed writes, with the fix. */
 export function writeError(store: string, failure: Failure): StoreUnavailableError {
   const { message, path: file = store } = failure;
   if (!isFatal(failure)) {

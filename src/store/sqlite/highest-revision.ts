@@ -1,4 +1,4 @@
-// The file beside the store that holds a revision which the store has reached. A store that is below it has lost writes.
+// A file beside the store with a revision that the store has reached. A store below it has lost writes.
 
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
@@ -6,13 +6,13 @@ import { crc32 } from 'node:zlib';
 /** The name of the file for the store in `file`. */
 const highestRevisionFile = (file: string): string => `${file}-revision`;
 
-/** The revision in the file; undefined when there is no file, or it is damaged and so proves nothing. */
+/** The revision in the file; undefined if the file is missing or damaged. */
 export function readHighestRevision(file: string): number | undefined {
   const [revision = '', checksum] = (readIfPresent(highestRevisionFile(file)) ?? '').trim().split(' ');
   return /^\d{1,15}$/.test(revision) && checksum === String(crc32(revision)) ? Number(revision) : undefined;
 }
 
-/** Replaces the file. It is not synced: after a power failure it may be older, or damaged. */
+/** Replaces the file without a sync: after a power failure it may be older or damaged. */
 export function writeHighestRevision(file: string, revision: number): void {
   const path = highestRevisionFile(file);
   writeFileSync(`${path}.tmp`, `${revision} ${crc32(String(revision))}\n`, { mode: 0o600 });
@@ -24,6 +24,6 @@ function readIfPresent(path: string): string | undefined {
     return readFileSync(path, 'latin1');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error instanceof Error ? Object.assign(error, { path }) : error; // reading alone does not name it
+    throw error instanceof Error ? Object.assign(error, { path }) : error; // read errors lack the path
   }
 }

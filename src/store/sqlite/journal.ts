@@ -13,37 +13,37 @@ import { isFatal, openError, writeError } from './failures.ts';
 import type { Failure, Opened, Reply, Request, Rows, WorkerOptions } from './protocol.ts';
 import { rowId } from './protocol.ts';
 
-/** The thread only writes; its garbage is short-lived. */
+/** The thread only writes, so its garbage is short-lived. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 };
 
-/** After a failure the file is tried again this often, and after that many failures less and less often. */
+/** Backoff after a failure. */
 const retryMs = 1000;
 const maxRetryMs = 10_000;
 
-interface Waiting {
+interface Waiter {
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
 
 /**
- * A journal in an SQLite file, written by a worker thread so that syncing never holds up the event loop.
+ * A journal in an SQLite file. A worker thread writes it, so that syncing never blocks the event loop.
  *
  * ```
- * writing ─ disk full ──→ failing: commits are tried as before, and a probe every second
- *    │                       └─ one of them succeeds → writing
- *    └─ any other error → lost: the thread ends, commits reject; every 1 to 10 s another thread opens the file,
- *                            └─ removes what was not acknowledged → writing
+ * writing ─ disk full ──→ failing: commits are attempted, and a probe every second
+ *    │                       └─ one succeeds → writing
+ *    └─ any other error → lost: the thread ends, commits reject; every 1 to 10 s a new thread reopens the file,
+ *                            └─ removes unacknowledged writes → writing
  * ```
  */
 export class SqliteJournal implements Journal {
   readonly #options: WorkerOptions;
   #worker: Worker | undefined;
-  #append: (Waiting & { readonly revision: number }) | undefined;
-  #compactions: (Waiting & { readonly revision: number })[] = [];
-  /** The last revision that is durable, and the last that was tried. */
+  #append: (Waiter & { readonly revision: number }) | undefined;
+  #compactions: (Waiter & { readonly revision: number })[] = [];
+  /** The last durable revision, and the last attempted one. */
   #durable: number;
   #attempted: number;
-  /** Why writing fails, until it does not. */
+  /** The current failure. */
   #failure: Failure | undefined;
   #retry: NodeJS.Timeout | undefined;
   #retries = 0;
@@ -53,16 +53,16 @@ export class SqliteJournal implements Journal {
   private constructor(options: WorkerOptions, worker: Worker, revision: number) {
     this.#options = options;
     this.#durable = this.#attempted = revision;
-    this.#use(worker);
+    this.#attach(worker);
   }
 
-  /** Starts the worker on a file; `onRows` gets the rows of the log, in order. */
+  /** Opens a file in a worker; `onRows` receives the rows of the log in order. */
   static async open(
     options: WorkerOptions,
     onRows: (rows: Rows) => void,
   ): Promise<{ readonly journal: SqliteJournal; readonly opened: Opened }> {
     const worker = startWorker(options);
-    const opened = await outcomeOf(worker, onRows);
+    const opened = await openOutcome(worker, onRows);
     if (!('type' in opened)) throw openError(options.file, opened);
     return { journal: new SqliteJournal(options, worker, opened.revision), opened };
   }
@@ -111,12 +111,12 @@ export class SqliteJournal implements Journal {
     await exit;
   }
 
-  #use(worker: Worker): void {
+  #attach(worker: Worker): void {
     this.#worker = worker;
     worker.on('message', (reply: Reply) => this.#receive(reply));
     worker.on('error', (error) => this.#fail({ result: undefined, message: String(error) }));
-    worker.on('exit', () => this.#lose(worker));
-    // An idle store does not keep a program running: everything acknowledged is on disk.
+    worker.on('exit', () => this.#handleExit(worker));
+    // An idle store does not keep the process running: all acknowledged writes are durable.
     worker.unref();
   }
 
@@ -161,12 +161,12 @@ export class SqliteJournal implements Journal {
     this.#retry = undefined;
   }
 
-  /** Everything that waits fails, and the file is tried again later. */
+  /** Rejects all waiting operations and schedules a retry. */
   #fail(failure: Failure): void {
     this.#failure = failure;
     this.#takeAppend()?.reject(this.#error(failure));
     if (isFatal(failure)) {
-      this.#worker = undefined; // it closes the file and ends
+      this.#worker = undefined; // the worker closes the file and exits
       this.#failCompactions(failure);
     }
     this.#retryLater();
@@ -184,12 +184,12 @@ export class SqliteJournal implements Journal {
     this.#retry.unref();
   }
 
-  /** The thread is gone although it reported no error, or since it was closed. */
-  #lose(worker: Worker): void {
+  /** The worker exited without reporting an error, or after close. */
+  #handleExit(worker: Worker): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
     if (this.#closed === undefined) {
-      this.#fail({ result: undefined, message: 'the thread that writes has ended' });
+      this.#fail({ result: undefined, message: 'the writing thread has exited' });
     } else {
       const closed = new StoreUnavailableError('the store is closed');
       this.#takeAppend()?.reject(closed);
@@ -200,22 +200,22 @@ export class SqliteJournal implements Journal {
   async #reopen(): Promise<void> {
     const resume = { revision: this.#durable, attempted: this.#attempted };
     const worker = startWorker({ ...this.#options, resume });
-    const outcome = await outcomeOf(worker, () => undefined);
+    const outcome = await openOutcome(worker, () => undefined);
     if ('type' in outcome) {
-      this.#use(worker);
+      this.#attach(worker);
       this.#succeed();
     } else {
       this.#fail(outcome);
     }
   }
 
-  #takeAppend(): Waiting | undefined {
+  #takeAppend(): Waiter | undefined {
     const append = this.#append;
     this.#append = undefined;
     return append;
   }
 
-  #takeCompactions(revision: number): readonly Waiting[] {
+  #takeCompactions(revision: number): readonly Waiter[] {
     const done = this.#compactions.filter((waiting) => waiting.revision <= revision);
     this.#compactions = this.#compactions.filter((waiting) => waiting.revision > revision);
     return done;
@@ -231,13 +231,13 @@ export class SqliteJournal implements Journal {
 }
 
 function startWorker(workerData: WorkerOptions): Worker {
-  // The same name in development and when built.
+  // The extension differs between source and build.
   const program = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
   return startThread(program, { workerData, resourceLimits });
 }
 
-/** What the worker found in the file, or why it could not open it. */
-async function outcomeOf(worker: Worker, onRows: (rows: Rows) => void): Promise<Opened | Failure> {
+/** Waits until the worker has opened the file or failed to. */
+async function openOutcome(worker: Worker, onRows: (rows: Rows) => void): Promise<Opened | Failure> {
   const { promise, resolve } = Promise.withResolvers<Opened | Failure>();
   const onMessage = (reply: Reply): void => {
     if (reply.type === 'loaded') onRows(reply.rows);
@@ -245,7 +245,7 @@ async function outcomeOf(worker: Worker, onRows: (rows: Rows) => void): Promise<
     if (reply.type === 'failed-to-open') resolve(reply.failure);
   };
   const onError = (error: unknown): void => resolve({ result: undefined, message: messageOf(error) });
-  const onExit = (): void => resolve({ result: undefined, message: 'the thread that reads has ended' });
+  const onExit = (): void => resolve({ result: undefined, message: 'the reading thread has exited' });
   worker.on('message', onMessage);
   worker.on('error', onError);
   worker.on('exit', onExit);
@@ -273,7 +273,7 @@ function rowsOf(changes: readonly Change[]): Rows {
 
 async function bytesOf(file: string): Promise<number> {
   const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined; // there is no write-ahead log before the first write
+    if (error.code === 'ENOENT') return undefined; // the write-ahead log does not exist before the first write
     throw error;
   });
   return found?.size ?? 0;

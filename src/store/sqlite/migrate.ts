@@ -3,12 +3,12 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { checksumOf, horizonChecksum } from './checksum.ts';
 import { copyDatabase } from './copy.ts';
 
-/** The copy of a store that is kept when it is migrated from `format`. */
+/** The copy that a migration from `format` keeps. */
 export const backupFile = (file: string, format: number): string => `${file}.format-${format}`;
 
 /**
- * Adds checksums to a store of format 1, after a copy of it is on disk. The change is one transaction and the copy gets
- * its name when it is complete, so a process that is killed at any point leaves a store that can be migrated again.
+ * Adds checksums to a store of format 1, after copying it. The migration is one transaction and the copy is renamed when
+ * it is complete, so a process killed at any point leaves a store that can be migrated again.
  */
 export function migrateFromFormat1(database: DatabaseSync, file: string): void {
   copyDatabase(database, backupFile(file, 1));
@@ -30,7 +30,7 @@ export function migrateFromFormat1(database: DatabaseSync, file: string): void {
   }
 }
 
-/** A value that is not JSON was damaged before there were checksums: its own will never be right. */
+/** A value that is not JSON is damaged; it gets an invalid checksum. */
 function migratedChecksum(...[id, key, value, created, previous]: readonly SQLOutputValue[]): number {
   const text = value === null ? null : String(value);
   const checksum = checksumOf({

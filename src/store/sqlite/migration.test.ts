@@ -10,7 +10,7 @@ import { folder } from './testing/folder.ts';
 import { checkMigrated, place, placeLarge, rowsOf, valuesOf } from './testing/format-1.ts';
 
 describe('a store of format 1', () => {
-  it('is migrated when it is opened, after a copy of it is made', async () => {
+  it('is copied and migrated when it is opened', async () => {
     await using directory = await folder();
     const file = place(directory.path);
     const notices: string[] = [];
@@ -24,7 +24,7 @@ describe('a store of format 1', () => {
     await committed(again, { key: '/registry/a', value: '{}' });
   });
 
-  it('stays as it is when the disk is full, and is migrated when there is room', async () => {
+  it('is unchanged when the disk is full and migrated when there is space', async () => {
     await using directory = await folder();
     const file = placeLarge(join(directory.path, 'store.db'));
     const expected = valuesOf(rowsOf(file));
@@ -35,7 +35,7 @@ describe('a store of format 1', () => {
     assert.equal((await store.range('')).entries.length, expected.size);
   });
 
-  it('is refused when the copy cannot be made, with the name of the copy', async () => {
+  it('is rejected with the name of the copy if it cannot be created', async () => {
     await using directory = await folder();
     const file = place(directory.path);
     const backup = `${file}.format-1`;
@@ -47,7 +47,7 @@ describe('a store of format 1', () => {
     await checkMigrated(file);
   });
 
-  it('has values that are not JSON as damaged records', async () => {
+  it('treats values that are not JSON as damaged records', async () => {
     await using directory = await folder();
     const file = place(directory.path);
     const key = '/registry/configmaps/default/text';

@@ -1,83 +1,81 @@
-// The messages between the store and its worker thread. Rows travel as one flat array: cloning it costs a third of
-// cloning an array of objects.
+// Messages between the store and its worker thread. Rows are sent as one flat array: cloning it takes a third of the time
+// of an array of objects.
 
-/** `id, key, value (null: deleted), created, previous` of one change after the other; see `rowId`. */
+/** `id, key, value (null: deleted), created, previous` for each change; see `rowId`. */
 export type Rows = (string | number | null)[];
 
-/** How many elements of `Rows` make one row. */
+/** The number of elements per row in `Rows`. */
 export const rowWidth = 5;
 
-/** Rows are numbered by revision, then by place in their commit, which has at most 128. */
+/** Row IDs combine the revision and the index in its commit, which has at most 128 changes. */
 const rowsPerRevision = 128;
 
-/** The id of the row of a change: rows in order of their ids are the log. */
+/** The row ID of a change. Rows ordered by ID are the log. */
 export const rowId = (revision: number, index: number): number => revision * rowsPerRevision + index;
 
-/** The revision of the row `id`. */
 export const revisionOf = (id: number): number => Math.floor(id / rowsPerRevision);
 
-/** How the worker is started. */
 export interface WorkerOptions {
   readonly file: string;
   readonly maxBytes: number | undefined;
   readonly acceptDataLoss: boolean;
-  /** The store is in memory already: only the file is to be opened again. */
+  /** Reopens the file of a store that is already in memory. */
   readonly resume?: ResumePoint | undefined;
 }
 
-/** Where a store goes on after its file failed. */
+/** Where a store continues after a failure of its file. */
 export interface ResumePoint {
   /** The last revision that is durable. */
   readonly revision: number;
-  /** The last revision of the batch that failed: the file may have some of it. */
+  /** The last revision of the failed batch, of which the file may contain a part. */
   readonly attempted: number;
 }
 
 export type Request =
   | { readonly type: 'append'; readonly rows: Rows }
-  /** Write something that changes nothing. */
+  /** Tests whether the file can be written. */
   | { readonly type: 'probe' }
   | { readonly type: 'compact'; readonly revision: number }
   | { readonly type: 'close' };
 
 export type Reply =
-  /** While opening: the rows of the log in order, in several parts. */
+  /** Sent while opening: a chunk of rows, in order. */
   | { readonly type: 'loaded'; readonly rows: Rows }
-  /** Everything is loaded; history is whole after `compacted`. */
+  /** All rows are sent. */
   | Opened
   | { readonly type: 'failed-to-open'; readonly failure: Failure }
   | { readonly type: 'appended' }
   | { readonly type: 'probed' }
   | { readonly type: 'failed-to-append'; readonly failure: Failure }
-  /** The file no longer has what only revisions before `revision` need. */
+  /** The file no longer contains rows that only reads before `revision` need. */
   | { readonly type: 'compacted'; readonly revision: number }
   | { readonly type: 'failed-to-compact'; readonly failure: Failure };
 
-/** What is known of the log beside its rows. */
+/** The state of an opened log, beside its rows. */
 export interface Opened {
   readonly type: 'opened';
   /** The last revision in the file. */
   readonly revision: number;
   readonly compacted: number;
-  /** What this revision or an earlier one replaced is gone. */
+  /** Rows that this or an earlier revision replaced are removed. */
   readonly swept: number;
   readonly damaged: readonly DamagedRow[];
-  /** What an operator should read about this opening. */
+  /** Messages for the operator about this opening. */
   readonly notices: readonly string[];
 }
 
-/** A row whose checksum is wrong; all of it may be wrong. */
+/** A row with a wrong checksum; any of its values may be wrong. */
 export interface DamagedRow {
   readonly id: number;
   readonly key: string;
   readonly previous: number;
 }
 
-/** An error of SQLite or of ours, as it crosses threads. */
+/** An error as it is sent between threads. */
 export interface Failure {
-  /** SQLite's primary result code; undefined if the error is not SQLite's. */
+  /** SQLite's primary result code; undefined for other errors. */
   readonly result: number | undefined;
   readonly message: string;
-  /** The file it is about, when that is not the store itself. */
+  /** The affected file, if it is not the store itself. */
   readonly path?: string;
 }

@@ -4,10 +4,10 @@ import { Tree } from '../tree.ts';
 import type { DamagedRow, Opened, Rows } from './protocol.ts';
 import { revisionOf, rowWidth } from './protocol.ts';
 
-/** What a store begins with. */
+/** The initial state of a store. */
 interface Replayed {
   readonly history: History;
-  /** key → the damaged record that is its last one */
+  /** key → its last record, if that is damaged */
   readonly damaged: ReadonlyMap<string, DamagedRecord>;
 }
 
@@ -17,12 +17,11 @@ interface LoadedRow {
   readonly entry: Entry | undefined;
 }
 
-/** Builds the history from the rows of the log, as far back as it is whole. */
+/** Builds the history from the rows of the log, as far back as it is complete. */
 export class Replay {
-  /** All rows so far; entries are few objects more than the rows would be. */
   readonly #rows: LoadedRow[] = [];
 
-  /** Takes the next rows of the log. */
+  /** Adds the next rows of the log. */
   add(rows: Rows): void {
     for (let i = 0; i < rows.length; i += rowWidth) {
       const [id, key, value, created] = [rows[i], rows[i + 1], rows[i + 2], rows[i + 3]];
@@ -34,9 +33,9 @@ export class Replay {
     }
   }
 
-  /** The history, when all rows are there. No damaged row is newer than `compacted`. */
+  /** Returns the history after all rows are added. No damaged row is newer than `compacted`. */
   finish(opened: Pick<Opened, 'compacted' | 'swept' | 'damaged'>): Replayed {
-    const start = this.#wholeAfter(opened.compacted);
+    const start = this.#contiguousAfter(opened.compacted);
     const end = this.#rows.findIndex(({ id }) => revisionOf(id) > start);
     const past = end < 0 ? this.#rows.length : end;
     const base = baseOf(this.#rows.slice(0, past), opened);
@@ -55,8 +54,8 @@ export class Replay {
     return { history, damaged: base.damaged };
   }
 
-  /** The revision after which none is missing. Each commit raises it by one, so a gap is a loss. */
-  #wholeAfter(compacted: number): number {
+  /** The revision after which no revision is missing. Each commit raises it by one, so a gap is a loss. */
+  #contiguousAfter(compacted: number): number {
     let start = compacted;
     let last = Math.max(compacted, 1); // revision 1 has no rows
     for (const { id } of this.#rows) {
@@ -69,7 +68,7 @@ export class Replay {
   }
 }
 
-/** The state after `rows`. Keys whose last record is damaged are not in it, whatever older records say. */
+/** The state after `rows`, without keys whose last record is damaged. */
 function baseOf(
   rows: readonly LoadedRow[],
   { damaged, swept }: Pick<Opened, 'damaged' | 'swept'>,
@@ -95,8 +94,8 @@ function baseOf(
 }
 
 /**
- * Keys whose value may be out of date since a damaged row may be theirs: those written by the commit that it replaces,
- * unless its own key is one of them, and so intact. Below `swept` what a row replaces is gone.
+ * Keys whose value may be outdated because a damaged row may be theirs: those written by the commit that the row replaces,
+ * unless its own key is one of them and therefore intact. Up to `swept`, replaced rows are removed.
  */
 function staleKeys(tree: Tree<Entry>, { id, key, previous }: DamagedRow, swept: number): readonly string[] {
   if (previous === 0 || revisionOf(id) <= swept || tree.get(key)?.revision === previous) return [];

@@ -12,11 +12,11 @@ import { revisionOf, rowId, rowWidth } from './protocol.ts';
 const applicationId = 0x46_4c_53_54; // "FLST"
 const formatVersion = 2;
 const pageBytes = 8192;
-/** A commit that fills the write-ahead log also empties it: 5 ms for 4 MB, where 16 MB held everyone up for 18 ms. */
+/** The size at which a commit checkpoints the write-ahead log: 5 ms for 4 MB; 16 MB blocked commits for 18 ms. */
 const checkpointPages = 500;
 
-// There is no index by key: a row names the revision of the one it replaces, which is all that compaction has to find.
-// An index would touch one random page more for every write, and double what has to be synced.
+// There is no index by key: a row has the revision that it replaces, which is enough for compaction. An index would touch
+// one more random page per write and double the synced data.
 const schema = `
   CREATE TABLE log (
     id INTEGER PRIMARY KEY,
@@ -28,9 +28,9 @@ const schema = `
     checksum INTEGER NOT NULL
   ) STRICT;
   CREATE TABLE horizon (
-    -- History is whole after this revision.
+    -- History is complete after this revision.
     compacted INTEGER NOT NULL,
-    -- What this revision or an earlier one replaced or deleted is gone from the log.
+    -- Rows that this or an earlier revision replaced or deleted are removed from the log.
     swept INTEGER NOT NULL,
     checksum INTEGER NOT NULL
   ) STRICT;
@@ -42,28 +42,28 @@ const schema = `
 type CheckedColumns = [id: number, key: string, value: string | null, created: number, previous: number];
 type LogRow = [...CheckedColumns, checksum: number];
 
-/** Revisions that one transaction of a sweep looks at, so that commits wait for a few milliseconds at most. */
+/** The number of revisions per sweep transaction, so that commits wait for a few milliseconds at most. */
 const sweepRevisions = 250;
 /**
- * Revisions begin this much after the highest known one when a loss is accepted, so that none that a client has seen is
- * used again: more than one second of writes, which the highest known revision may be behind.
+ * After an accepted loss, revisions continue this far after the highest known one, so that no revision that a client has
+ * seen is reused: more than one second of writes, by which the highest known revision may be behind.
  */
 const revisionsSkipped = 1_000_000;
-/** Free pages are given back to the file system when they are over this many and over a quarter of the file. */
+/** Free pages are released when there are more than this and more than a quarter of the file. */
 const freePagesKept = 256;
 
-/** The log of all changes in an SQLite file, which no other process can open meanwhile. Every call blocks. */
+/** The log of all changes in an SQLite file, which it locks. All calls block. */
 export class RevisionLog {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
   readonly #setHorizon: StatementSync;
-  /** What an operator should read about this opening. */
+  /** Messages for the operator about this opening. */
   readonly notices: string[] = [];
   readonly damaged: DamagedRow[] = [];
   #compacted = 0;
   #swept = 0;
 
-  /** Opens the log, or begins one. Throws SQLite's errors, and plain ones for a file that is not usable. */
+  /** Opens or creates the log. Throws errors of SQLite, and plain errors for an unusable file. */
   constructor(options: WorkerOptions) {
     const { file, resume } = options;
     if (resume !== undefined) rewriteDatabase(file);
@@ -83,7 +83,7 @@ export class RevisionLog {
 
   #prepare({ file, maxBytes, resume }: WorkerOptions): void {
     const database = this.#database;
-    // The lock is the operating system's: held from the first read to the end of the process, however it ends.
+    // The operating system holds the lock until the process ends.
     database.exec(`
       PRAGMA locking_mode = EXCLUSIVE;
       PRAGMA page_size = ${pageBytes};
@@ -104,7 +104,7 @@ export class RevisionLog {
     if (version > formatVersion) {
       throw new Error(`it was written by a newer release (format ${version}): use that release or a newer one`);
     }
-    this.#checkWhole();
+    this.#checkIntegrity();
     if (version < formatVersion) {
       migrateFromFormat1(database, file);
       this.notices.push(`the store was migrated; ${backupFile(file, version)} is a copy of the old one`);
@@ -117,7 +117,7 @@ export class RevisionLog {
       this.#number(`SELECT ${column} FROM horizon`),
     );
     [this.#compacted, this.#swept] = [compacted ?? 0, swept ?? 0];
-    // Without a horizon nothing says from where history is whole: only the last state is.
+    // Without a valid horizon, only the last state is known to be complete.
     if (checksum !== horizonChecksum(this.#compacted, this.#swept)) [this.#compacted, this.#swept] = [this.#last(), 0];
   }
 
@@ -130,7 +130,7 @@ export class RevisionLog {
     return revisionOf(this.#number('SELECT coalesce(max(id), 0) FROM log'));
   }
 
-  /** Refuses a store that is behind what it is known to have reached, or moves it past that. */
+  /** Rejects a store below its highest known revision, or moves it past that revision. */
   #checkLoss({ file, acceptDataLoss }: WorkerOptions): void {
     const highest = readHighestRevision(file) ?? 0;
     const { revision } = this;
@@ -138,15 +138,15 @@ export class RevisionLog {
     if (!acceptDataLoss) {
       throw new Error(
         `it has lost acknowledged writes: it ends at revision ${revision} and had reached ${highest}. Restore the file ` +
-          'and its -wal, or start once with --accept-data-loss to go on without them',
+          'and its -wal, or start once with --accept-data-loss to continue without them',
       );
     }
     const next = highest + revisionsSkipped;
     this.#moveHorizon(next, this.#swept);
-    this.notices.push(`${file}: writes after revision ${revision} are lost, revisions go on at ${next}`);
+    this.notices.push(`${file}: writes after revision ${revision} are lost, revisions continue at ${next}`);
   }
 
-  /** Goes on after a failure: what was not acknowledged is removed, what was must be there. */
+  /** Continues after a failure: removes unacknowledged writes; acknowledged ones must exist. */
   #resume({ revision, attempted }: ResumePoint): void {
     if (this.revision < revision || this.revision > Math.max(revision, attempted)) {
       throw new Error(`it ends at revision ${this.revision} and not ${revision}: it was replaced; restart to use it`);
@@ -154,20 +154,20 @@ export class RevisionLog {
     this.#database.prepare('DELETE FROM log WHERE id >= ?').run(rowId(revision + 1, 0));
   }
 
-  /** Reads every page, which loading does anyway: 0.5 ms per megabyte to know a torn file before serving from it. */
-  #checkWhole(): void {
+  /** Reads every page, as loading does: 0.5 ms per megabyte to detect a torn file before serving from it. */
+  #checkIntegrity(): void {
     const [report] = Object.values(this.#database.prepare('PRAGMA quick_check(1)').get() ?? {});
     if (report === 'ok') return;
     const text = String(report).split('\n').at(-1);
     throw Object.assign(new Error(text), { errcode: sqliteResult.corrupt });
   }
 
-  /** History is whole after this revision. */
+  /** History is complete after this revision. */
   get compacted(): number {
     return this.#compacted;
   }
 
-  /** What this revision or an earlier one replaced or deleted is gone. */
+  /** Rows that this or an earlier revision replaced or deleted are removed. */
   get swept(): number {
     return this.#swept;
   }
@@ -177,13 +177,13 @@ export class RevisionLog {
     return this.#swept < this.#compacted;
   }
 
-  /** All rows in order, in parts of `count`. Rows with a wrong checksum are in `damaged` instead. */
+  /** All rows in order, in chunks of `count`. Rows with a wrong checksum are in `damaged` instead. */
   *load(count: number): Generator<Rows> {
     const select = this.#database.prepare('SELECT id, key, value, created, previous, checksum FROM log ORDER BY id');
     select.setReturnArrays(true);
     let part: Rows = [];
     for (const row of select.iterate()) {
-      // The columns are those of the table, whose types SQLite holds to (STRICT), and the check of all pages has found.
+      // STRICT tables guarantee the column types, and the integrity check has verified them.
       const [id, key, value, created, previous, checksum] = row as unknown as LogRow;
       if (checksumOf({ id, key, value, created, previous }) !== checksum) {
         this.damaged.push({ id, key, previous });
@@ -197,11 +197,11 @@ export class RevisionLog {
     yield part;
   }
 
-  /** Adds rows, all or none; they are on disk when it returns. */
+  /** Appends rows atomically; they are durable when it returns. */
   append(rows: Rows): void {
     this.#transaction(() => {
       for (let i = 0; i < rows.length; i += rowWidth) {
-        // The other thread has made each row of these five.
+        // The main thread sends five values per row.
         const [id, key, value, created, previous] = rows.slice(i, i + rowWidth) as CheckedColumns;
         this.#insert.run(id, key, value, created, previous, checksumOf({ id, key, value, created, previous }));
         if (this.damaged.length > 0) this.#repair(id, key);
@@ -209,7 +209,7 @@ export class RevisionLog {
     });
   }
 
-  /** A key whose record is damaged is written: the record goes, and what it may have replaced. */
+  /** Removes the damaged record of a written key, and the rows that it may have replaced. */
   #repair(before: number, key: string): void {
     const ids = this.damaged.filter((row) => row.key === key).map(({ id }) => id);
     if (ids.length === 0) return;
@@ -218,12 +218,12 @@ export class RevisionLog {
       .run(key, before, JSON.stringify(ids));
   }
 
-  /** Moves the horizon. What it leaves behind is still there until it is swept. */
+  /** Moves the horizon. Rows behind it remain until they are swept. */
   compact(revision: number): void {
     if (revision > this.#compacted) this.#moveHorizon(revision, this.#swept);
   }
 
-  /** Writes something that changes nothing, to see whether it can. */
+  /** Tests whether the file can be written, with a write that changes nothing. */
   probe(): void {
     this.#moveHorizon(this.#compacted, this.#swept);
   }
@@ -233,15 +233,15 @@ export class RevisionLog {
     [this.#compacted, this.#swept] = [compacted, swept];
   }
 
-  /** Removes some of what is behind the horizon, in one transaction. */
+  /** Removes some rows behind the horizon in one transaction. */
   sweep(): void {
     const next = this.#number(`SELECT coalesce(min(id), 0) FROM log WHERE id >= ${rowId(this.#swept + 1, 0)}`);
-    const from = next === 0 ? this.#compacted : Math.max(this.#swept, revisionOf(next) - 1); // skips what has no rows
+    const from = next === 0 ? this.#compacted : Math.max(this.#swept, revisionOf(next) - 1); // skips revisions without rows
     const until = Math.min(from + sweepRevisions, this.#compacted);
     const [first, end] = [rowId(this.#swept + 1, 0), rowId(until + 1, 0)];
-    const damaged = JSON.stringify(this.damaged.map(({ id }) => id)); // what they say they replace is not to be trusted
+    const damaged = JSON.stringify(this.damaged.map(({ id }) => id)); // their `previous` may be wrong
     this.#transaction(() => {
-      // The plus keeps SQLite from making an index of the whole log just for this.
+      // The plus prevents an automatic index on the whole log.
       this.#database
         .prepare(
           `DELETE FROM log WHERE id IN (
@@ -262,12 +262,12 @@ export class RevisionLog {
     this.#swept = until;
   }
 
-  /** Gives some free pages back to the file system, if there are many. Whether to call again. */
+  /** Releases some free pages to the file system if there are many. Returns whether to call again. */
   shrink(): boolean {
     if (!this.#hasManyFreePages()) return false;
     this.#database.exec(`PRAGMA incremental_vacuum(${freePagesKept})`);
     if (this.#hasManyFreePages()) return true;
-    // The file becomes shorter when the write-ahead log is copied into it.
+    // A checkpoint truncates the file.
     this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     return false;
   }
@@ -287,7 +287,7 @@ export class RevisionLog {
       work();
       this.#database.exec('COMMIT');
     } catch (error) {
-      // SQLite has already rolled back after some errors.
+      // SQLite rolls back itself after some errors.
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw error;
     }

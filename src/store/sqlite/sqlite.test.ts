@@ -21,14 +21,14 @@ storeContract('sqlite', async (limits) => {
   const store = await openSqliteStore({ path: directory.path, ...limits });
   const close = store.close.bind(store);
   let closed: Promise<void> | undefined;
-  // The suite closes every store it opens; the folder goes with it.
+  // The suite closes every store; the folder is removed with it.
   store.close = () => (closed ??= close().then(() => directory[Symbol.asyncDispose]()));
   store[Symbol.asyncDispose] = () => store.close();
   return { store, prefix: '/test/' };
 });
 
 describe('sqlite store file', () => {
-  it('is for its owner alone', async () => {
+  it('is accessible only to its owner', async () => {
     await using directory = await folder();
     const path = join(directory.path, 'new', 'data');
     await using store = await openSqliteStore({ path });
@@ -39,7 +39,7 @@ describe('sqlite store file', () => {
     assert.equal(await modeOf(join(path, 'store.db-wal')), '600');
   });
 
-  it('has everything again when reopened: values, history, revision and horizon', async () => {
+  it('restores values, history, revision and horizon when it is reopened', async () => {
     await using directory = await folder();
     const path = join(directory.path, 'mine.db');
     let from: number;
@@ -72,7 +72,7 @@ describe('sqlite store file', () => {
     }
   });
 
-  it('never goes back in revisions, even if nothing is left', async () => {
+  it('never decreases the revision, even without data', async () => {
     await using directory = await folder();
     const { path } = directory;
     let last: number;
@@ -87,14 +87,14 @@ describe('sqlite store file', () => {
     assert.equal(await committed(store, { key: 'a', value: '' }), last + 1);
   });
 
-  it('goes on with a compaction that was cut short', async () => {
+  it('continues an interrupted compaction', async () => {
     await using directory = await folder();
     const path = join(directory.path, 'store.db');
     {
       await using store = await openSqliteStore({ path });
       const keys = Array.from({ length: 1000 }, (unused, i) => `k${i % 10}`);
       await Promise.all(keys.map((key, i) => committed(store, { key, value: String(i) })));
-      // Close does not wait for the sweep that follows; the sweep may still be quicker.
+      // Close does not wait for the sweep, which may still finish first.
       const compacted = store.compact(store.revision).then(
         () => 'done',
         (error: { code?: string }) => error.code,
@@ -112,7 +112,7 @@ describe('sqlite store file', () => {
     assert.deepEqual({ ...database.prepare('SELECT count(*) AS rows FROM log').get() }, { rows: 10 });
   });
 
-  it('stays bounded under compaction', async () => {
+  it('has a bounded size under compaction', async () => {
     await using directory = await folder();
     await using store = await openSqliteStore({ path: directory.path });
     const value = 'x'.repeat(20_000);
@@ -126,7 +126,7 @@ describe('sqlite store file', () => {
     assert.ok(Math.max(...sizes) < 4_000_000, `24 MB written, 0.4 MB left, file sizes ${sizes.join(' ')}`);
   });
 
-  it('refuses writes when the disk is full, and takes them again when there is room', async () => {
+  it('rejects writes when the disk is full and accepts them when there is space', async () => {
     await using directory = await folder();
     await using store = await openSqliteStore({ path: directory.path, maxBytes: 2_000_000 });
     const value = 'x'.repeat(10_000);
@@ -147,7 +147,7 @@ describe('sqlite store file', () => {
 });
 
 describe('sqlite store and other processes', () => {
-  it('is held against another process', async () => {
+  it('is locked against other processes', async () => {
     await using directory = await folder();
     await using store = await openSqliteStore({ path: directory.path });
     await committed(store, { key: 'a', value: '' });
@@ -155,7 +155,7 @@ describe('sqlite store and other processes', () => {
     assert.match(output, /^STORE_DATA_DIRECTORY .*store\.db is in use by another process: stop it/);
   });
 
-  it('has every acknowledged write and no half commit after kill -9', async () => {
+  it('has every acknowledged write and no partial commit after kill -9', async () => {
     await using directory = await folder();
     const { path } = directory;
     let revision = 0;
@@ -175,13 +175,13 @@ describe('sqlite store and other processes', () => {
   });
 });
 
-/** A process that opens the store and writes to it until it is killed. */
+/** A process that writes to the store until it is killed. */
 const writer = (path: string): ChildProcessByStdio<null, Readable, null> =>
   spawn(process.execPath, [fileURLToPath(new URL('./testing/writer.ts', import.meta.url)), path], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
 
-/** Kills a writer after some acknowledgements; the last of each key. */
+/** Kills a writer after some acknowledgements; returns the last one of each key. */
 async function killedWriter(path: string, after: number): Promise<Map<string, { revision: number; value: number }>> {
   const child = writer(path);
   const acknowledged = new Map<string, { revision: number; value: number }>();
@@ -220,7 +220,7 @@ describe('sqlite store that cannot be opened', () => {
     },
   ];
   for (const { name, make, message } of broken) {
-    it(`says so and what to do: ${name}`, async () => {
+    it(`is rejected with the fix: ${name}`, async () => {
       await using directory = await folder();
       const file = join(directory.path, 'store.db');
       await make(file);
@@ -228,7 +228,7 @@ describe('sqlite store that cannot be opened', () => {
     });
   }
 
-  it('says so and what to do: a file in place of the directory', async () => {
+  it('is rejected with the fix: a file in place of the directory', async () => {
     await using directory = await folder();
     const path = join(directory.path, 'data');
     await writeFile(path, '');
@@ -237,7 +237,7 @@ describe('sqlite store that cannot be opened', () => {
     await assert.rejects(openSqliteStore({ path: join(path, 'below') }), error);
   });
 
-  it('says so and what to do: open already', async () => {
+  it('is rejected with the fix: already open', async () => {
     await using directory = await folder();
     await using store = await openSqliteStore({ path: directory.path });
     const error = { code: 'STORE_DATA_DIRECTORY', message: /in use by another process: stop it or choose another/ };

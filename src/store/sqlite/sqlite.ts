@@ -6,27 +6,27 @@ import { EmbeddedStore } from '../embedded.ts';
 import { DataDirectoryError } from '../errors.ts';
 import type { StoreLimits } from '../limits.ts';
 import type { DamagedRecord, Store } from '../store.ts';
-import { failureOf, openError } from './failures.ts';
+import { toFailure, openError } from './failures.ts';
 import { SqliteJournal } from './journal.ts';
 import { Replay } from './replay.ts';
 
 export interface SqliteStoreOptions extends StoreLimits {
-  /** The data directory, or a file that ends in `.db`. What does not exist is made, for its owner alone. */
+  /** The data directory, or a file that ends in `.db`. Missing ones are created for the owner only. */
   readonly path: string;
-  /** The file may not grow beyond this; then it is as if the disk were full. Default: no bound. */
+  /** The maximum size of the file, beyond which writes fail as on a full disk; default: none. */
   readonly maxBytes?: number;
   /** Open a store that has lost acknowledged writes, and delete its damaged records. */
   readonly acceptDataLoss?: boolean | undefined;
-  /** Called with what an operator should read: a migration, damaged records, an accepted loss. */
+  /** Receives messages for the operator: a migration, damaged records, an accepted loss. */
   readonly onNotice?: (notice: string) => void;
 }
 
-/** Damaged records are named one by one up to this many. */
+/** The maximum number of damaged records that are reported individually. */
 const maxNamed = 100;
 
 /**
- * Opens the store in a data directory and holds it against other processes until it is closed. Everything that was
- * acknowledged is there, and watches resume as before. Rejects with a `DataDirectoryError` that says what to do.
+ * Opens the store in a data directory and locks it against other processes until it is closed. It has all acknowledged
+ * writes, and watches resume. Rejects with an actionable `DataDirectoryError`.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { path, maxBytes, acceptDataLoss = false, onNotice = () => undefined } = options;
@@ -54,13 +54,13 @@ function* damageNotices(
   records: ReadonlyMap<string, DamagedRecord>,
 ): Generator<string, void> {
   if (rows === 0) return;
-  yield `rows of ${file} with a wrong checksum: ${rows}; objects that cannot be read: ${records.size}; watches begin anew`;
+  yield `rows of ${file} with a wrong checksum: ${rows}; objects that cannot be read: ${records.size}; watches start again`;
   for (const { key, revision, row } of [...records.values()].slice(0, maxNamed)) {
     yield `damaged: ${key}, revision ${revision}, row ${row}: delete and create it again, or restore ${file}`;
   }
 }
 
-/** Makes the directory and the file, so that SQLite finds them with the right modes, and checks that both can be used. */
+/** Creates the directory and the file with private modes, and checks that both are usable. */
 async function prepare(file: string): Promise<void> {
   const directory = dirname(file);
   try {
@@ -69,20 +69,20 @@ async function prepare(file: string): Promise<void> {
     throw directoryError(directory, error);
   }
   try {
-    // 'x': a file that exists is not opened here, because closing it again would drop SQLite's locks of this process.
+    // 'x' does not open an existing file: closing it would drop SQLite's locks in this process.
     const handle = await open(file, 'wx', 0o600);
     await handle.close();
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw directoryError(directory, error);
   }
-  // SQLite would say of most problems no more than that it cannot open the file.
+  // SQLite reports most of these problems only as "unable to open database file".
   await access(directory, constants.W_OK).catch((error: unknown) => {
-    throw openError(directory, failureOf(error));
+    throw openError(directory, toFailure(error));
   });
   await access(file, constants.R_OK | constants.W_OK).catch((error: unknown) => {
-    throw openError(file, failureOf(error));
+    throw openError(file, toFailure(error));
   });
-  await rm(`${file}.tmp`, { force: true }).catch(() => undefined); // of a copy that a kill cut short
+  await rm(`${file}.tmp`, { force: true }).catch(() => undefined); // left by an interrupted copy
   if (!(await stat(file)).isFile()) throw new DataDirectoryError(`${file} is not a file: move it away`);
 }
 
@@ -91,7 +91,7 @@ function directoryError(directory: string, cause: unknown): DataDirectoryError {
   if (code === 'EEXIST' || code === 'ENOTDIR') {
     return new DataDirectoryError(`${directory} is or lies in a file: choose another data directory`, { cause });
   }
-  return openError(directory, failureOf(cause));
+  return openError(directory, toFailure(cause));
 }
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);

@@ -1,10 +1,10 @@
-// The thread that owns the file. It runs one thing at a time; a sweep gives way to commits between its steps.
+// The thread that owns the file. It runs one operation at a time; a sweep yields to commits between its steps.
 
 import type { MessagePort } from 'node:worker_threads';
 import { parentPort, workerData } from 'node:worker_threads';
 
 import { setImmediate, setTimeout } from '../../machine/timers.ts';
-import { failureOf, isFatal } from './failures.ts';
+import { toFailure, isFatal } from './failures.ts';
 import { writeHighestRevision } from './highest-revision.ts';
 import type { Failure, Reply, Request, Rows, WorkerOptions } from './protocol.ts';
 import { revisionOf, rowWidth } from './protocol.ts';
@@ -12,15 +12,15 @@ import { RevisionLog } from './revision-log.ts';
 
 const rowsPerPart = 1000;
 
-/** How often the highest revision is written down while the store is written to. */
+/** The interval of updates of the highest-revision file during writes. */
 const highestRevisionMs = 1000;
 
-/** Serves the log to the other thread until it is told to close, or an error other than a full disk ends it. */
+/** Serves the log to the main thread until it is closed, or an error other than a full disk ends it. */
 class LogServer {
   readonly #log: RevisionLog;
   readonly #file: string;
   readonly #port: MessagePort;
-  /** After an error other than a full disk nobody knows what the file holds: another worker opens it again. */
+  /** After an error other than a full disk, the content of the file is unknown: another worker reopens it. */
   #broken: Failure | undefined;
   #isClosed = false;
   #sweeping = false;
@@ -32,7 +32,7 @@ class LogServer {
     this.#file = options.file;
     this.#port = port;
     if (options.resume === undefined) for (const rows of log.load(rowsPerPart)) this.#reply({ type: 'loaded', rows });
-    // History cannot be whole across a change that nobody can read.
+    // History must not include an unreadable change.
     log.compact(log.damaged.reduce((last, { id }) => Math.max(last, revisionOf(id)), 0));
     const { revision, compacted, swept, damaged, notices } = log;
     this.#reply({ type: 'opened', revision, compacted, swept, damaged, notices });
@@ -69,14 +69,14 @@ class LogServer {
     this.#log.close();
   }
 
-  /** Whoever reads it at the next start can do without: an error here shows at the next commit too. */
+  /** Ignores errors: the file is optional at the next start, and the next commit reports them too. */
   #writeRevision(): void {
     clearTimeout(this.#revisionTimer);
     this.#revisionTimer = undefined;
     try {
       writeHighestRevision(this.#file, this.#revision);
     } catch {
-      // see above
+      // reported by the next commit
     }
   }
 
@@ -109,7 +109,7 @@ class LogServer {
       work();
       return undefined;
     } catch (error) {
-      const failure = failureOf(error);
+      const failure = toFailure(error);
       if (isFatal(failure)) {
         this.#broken = failure;
         setImmediate(() => this.close());
@@ -128,7 +128,7 @@ function serve(): void {
   try {
     server = new LogServer(new RevisionLog(options), options, port);
   } catch (error) {
-    port.postMessage({ type: 'failed-to-open', failure: failureOf(error) } satisfies Reply);
+    port.postMessage({ type: 'failed-to-open', failure: toFailure(error) } satisfies Reply);
     return;
   }
   port.on('message', (request: Request) => {

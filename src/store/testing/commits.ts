@@ -7,7 +7,7 @@ import { committed, texts } from './open.ts';
 
 /** Registers the tests of `commit` and `close`. */
 export function commitContract(open: OpenStore): void {
-  it('raises the revision by one with each commit, and keys of one commit share it', async () => {
+  it('raises the revision by one per commit, and all keys of a commit share it', async () => {
     const { store, prefix } = await open();
     await using _ = store;
     const first = await committed(store, { key: `${prefix}a`, value: '1' });
@@ -29,7 +29,7 @@ export function commitContract(open: OpenStore): void {
     assert.equal(await store.get(`${prefix}c`), undefined);
   });
 
-  it('begins a key anew after it was deleted', async () => {
+  it('creates a key again after its deletion', async () => {
     const { store, prefix } = await open();
     await using _ = store;
     await committed(store, { key: `${prefix}a`, value: '1' });
@@ -62,9 +62,9 @@ export function commitContract(open: OpenStore): void {
     { name: 'none' },
     { name: 'all met', a: 0, b: -1, c: Number.NaN },
     { name: 'an old revision', a: -1, conflict: 'a' },
-    { name: 'a revision to come', b: 0, conflict: 'b' },
-    { name: 'absent but there', a: Number.NaN, conflict: 'a' },
-    { name: 'there but absent', c: 0, conflict: 'c' },
+    { name: 'a future revision', b: 0, conflict: 'b' },
+    { name: 'absent expected but present', a: Number.NaN, conflict: 'a' },
+    { name: 'present expected but absent', c: 0, conflict: 'c' },
     { name: 'the second key fails', a: 0, b: 0, c: 0, conflict: 'b' },
   ] as const;
   for (const { name, conflict, ...expected } of expectations) {
@@ -96,7 +96,7 @@ export function commitContract(open: OpenStore): void {
     });
   }
 
-  it('lets one of many concurrent writers of one revision win', async () => {
+  it('lets exactly one of several concurrent writers succeed', async () => {
     const { store, prefix } = await open();
     await using _ = store;
     const key = `${prefix}a`;
@@ -110,7 +110,7 @@ export function commitContract(open: OpenStore): void {
     assert.equal((await store.get(key))?.revision, winners[0]?.revision);
   });
 
-  it('takes 128 keys in a commit, and refuses more or the same one twice', async () => {
+  it('accepts 128 keys per commit and rejects more or duplicate keys', async () => {
     const { store, prefix } = await open();
     await using _ = store;
     const writes = Array.from({ length: 129 }, (unused, i) => ({ key: `${prefix}${i}`, value: '' }));
@@ -122,7 +122,7 @@ export function commitContract(open: OpenStore): void {
     assert.equal((await store.range(prefix)).entries.length, 128);
   });
 
-  it('keeps any text as it is', async () => {
+  it('preserves any text', async () => {
     const { store, prefix } = await open();
     await using _ = store;
     for (const value of ['', 'é', '日本', '😀', '"\\\n\t', 'a\0b', 'x'.repeat(100_000)]) {
@@ -131,7 +131,7 @@ export function commitContract(open: OpenStore): void {
     }
   });
 
-  it('finishes what was begun before it closes, and refuses everything after', async () => {
+  it('finishes pending commits before it closes and rejects later ones', async () => {
     const { store, prefix } = await open();
     const commits = [1, 2, 3].map((i) => store.commit([{ key: `${prefix}${i}`, value: '' }]));
     const closed = store.close();

@@ -1,4 +1,4 @@
-// What every store promises, as tests. Revisions are compared with those before, since a store may not be new.
+// The contract of a store as tests. Revisions are compared with earlier ones, since a store may not be new.
 
 import { describe } from 'node:test';
 
@@ -9,7 +9,7 @@ import type { OpenStore } from './open.ts';
 import { rangeContract } from './ranges.ts';
 import { watchContract } from './watches.ts';
 
-/** Registers the tests that every store has to pass. */
+/** Registers the tests that every store must pass. */
 export function storeContract(name: string, open: OpenStore): void {
   describe(`${name} store`, () => {
     commitContract(open);

@@ -7,7 +7,7 @@ import { until } from './recorder.ts';
 
 /** Registers the tests of the size limit and the quota. */
 export function limitsContract(open: OpenStore): void {
-  it('refuses a value over the limit, and names both sizes in bytes', async () => {
+  it('rejects a value over the limit with both sizes in bytes', async () => {
     const { store, prefix } = await open({ maxValueBytes: 1000 });
     await using _ = store;
     const before = await committed(store, { key: `${prefix}a`, value: 'é'.repeat(500) });
@@ -34,7 +34,7 @@ export function limitsContract(open: OpenStore): void {
     const { store, prefix } = await open({ maxValueBytes: 1000 });
     await using _ = store;
     const [key, other] = [`${prefix}a`, `${prefix}b`];
-    // Only a deletion may write it here; a store from before the limit has it too.
+    // Only a deletion may write such a value here; an older store may contain one.
     await committed(store, { key, value: 'x'.repeat(3000), isDeletion: true });
     assert.equal((await store.get(key))?.value.length, 3000);
     await assert.rejects(store.commit([{ key, value: 'y'.repeat(3000) }]), { code: 'STORE_VALUE_TOO_LARGE' });
@@ -70,7 +70,7 @@ export function limitsContract(open: OpenStore): void {
     await committed(store, { key: `${prefix}new`, value });
   });
 
-  it('counts text beyond ASCII by what it takes in memory', async () => {
+  it('counts text beyond ASCII by its size in memory', async () => {
     const { store, prefix } = await open();
     await using _ = store;
     const { bytes } = store.status();
@@ -78,7 +78,7 @@ export function limitsContract(open: OpenStore): void {
     assert.equal(store.status().bytes, bytes + prefix.length + 1 + 2000);
   });
 
-  it('counts commits that are not durable yet towards the quota', async () => {
+  it('counts pending commits towards the quota', async () => {
     const { store, prefix } = await open({ quotaBytes: 100_000, maxValueBytes: 10_000 });
     await using _ = store;
     const value = 'x'.repeat(9000);
@@ -89,7 +89,7 @@ export function limitsContract(open: OpenStore): void {
     assert.ok(store.status().bytes <= 100_000);
   });
 
-  it('bounds the history by the quota, however often values of the same size are written', async () => {
+  it('limits the history by the quota when values of the same size are rewritten', async () => {
     const { store, prefix } = await open({ quotaBytes: 100_000, maxValueBytes: 10_000 });
     await using _ = store;
     for (let i = 0; i < 200; i++) {

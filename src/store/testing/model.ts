@@ -7,7 +7,7 @@ import type { Change, Entry, Range, Store, Write } from '../store.ts';
 import type { OpenStore } from './open.ts';
 import { Recorder, until } from './recorder.ts';
 
-/** A store so simple that it is plainly right: a copy of everything at every revision. */
+/** A naive store: a full copy of the state at every revision. */
 class Model {
   readonly #states = new Map<number, ReadonlyMap<string, Entry>>();
   readonly changes: Change[] = [];
@@ -24,7 +24,7 @@ class Model {
     return this.#states.get(revision) ?? new Map<string, Entry>();
   }
 
-  /** The key in conflict, or undefined if the writes went through. */
+  /** The key in conflict; undefined if the commit succeeded. */
   commit(writes: readonly Write[]): string | undefined {
     const before = this.at(this.revision);
     const conflict = writes.find(
@@ -60,7 +60,7 @@ interface Step {
   readonly run: (comparison: Comparison) => Promise<void>;
 }
 
-/** A store and its model, taken through the same steps. Keys are under `root`, since many comparisons share a store. */
+/** Runs the same steps on a store and its model. Keys are under `root`, since many comparisons share a store. */
 class Comparison {
   readonly #store: Store;
   readonly #root: string;
@@ -92,7 +92,7 @@ class Comparison {
     const options = { from: this.#root + step.from, limit: step.limit, revision: now - step.back };
     const range = this.#store.range(this.#root + step.prefix, options);
     if (options.revision < compacted) {
-      // What was before this comparison is not in the model; it may or may not be compacted.
+      // The model does not contain earlier revisions, which may or may not be compacted.
       await range.catch((error: { code?: string }) => assert.equal(error.code, 'STORE_COMPACTED'));
       return;
     }
@@ -113,7 +113,7 @@ class Comparison {
     assert.equal(this.#store.compacted, this.#model.compacted);
   }
 
-  /** Checks that every watch has seen exactly what happened. */
+  /** Checks that every watch has received exactly the expected changes. */
   async finish(): Promise<void> {
     for (const { prefix, from, recorder } of this.#watches) {
       const want = this.#model.changes.filter(({ key, revision }) => revision > from && key.startsWith(prefix));
@@ -148,9 +148,9 @@ const step = fc.oneof(
   { weight: 1, arbitrary: compactStep },
 );
 
-/** Registers the test that compares a store with a model of it, through random sequences of steps. */
+/** Registers the test that compares a store with its model in random sequences of steps. */
 export function modelContract(open: OpenStore): void {
-  it('does what a simple model does', async () => {
+  it('behaves like a naive model', async () => {
     const opened = await open();
     await using store = opened.store;
     let runs = 0;

@@ -12,8 +12,8 @@ export function rangeContract(open: OpenStore): void {
     { name: 'a limit', options: { limit: 2 }, want: ['a=1', 'b=2'], remaining: 2 },
     { name: 'a limit at the end', options: { limit: 4 }, want: ['a=1', 'b=2', 'c=3', 'd=4'], remaining: 0 },
     { name: 'from a key', options: { from: 'b' }, want: ['b=2', 'c=3', 'd=4'], remaining: 0 },
-    { name: 'from a key that is not there', options: { from: 'b\0', limit: 1 }, want: ['c=3'], remaining: 1 },
-    { name: 'from behind the last', options: { from: 'e' }, want: [], remaining: 0 },
+    { name: 'from an absent key', options: { from: 'b\0', limit: 1 }, want: ['c=3'], remaining: 1 },
+    { name: 'from after the last key', options: { from: 'e' }, want: [], remaining: 0 },
   ];
   for (const { name, options, want, remaining } of cases) {
     it(`ranges over a prefix: ${name}`, async () => {
@@ -43,7 +43,7 @@ export function rangeContract(open: OpenStore): void {
     assert.deepEqual(texts((await store.range(prefix)).entries), ['a=old', 'b=new', 'd=new']);
   });
 
-  it('reads at every revision since the compacted one, and at no other', async () => {
+  it('reads at every revision since the compacted one and at no other', async () => {
     const { store, prefix } = await open();
     await using _ = store;
     const key = `${prefix}a`;
@@ -62,7 +62,7 @@ export function rangeContract(open: OpenStore): void {
     await assert.rejects(store.range(prefix, { revision: first + 200 }), { code: 'STORE_FUTURE_REVISION' });
   });
 
-  it('keeps current values and goes on counting when all history is compacted', async () => {
+  it('keeps current values and revisions when all history is compacted', async () => {
     const { store, prefix } = await open();
     await using _ = store;
     await committed(store, { key: `${prefix}a`, value: '1' }, { key: `${prefix}b`, value: '2' });

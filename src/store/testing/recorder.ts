@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 
 import type { Change, WatchObserver } from '../store.ts';
 
-/** An observer that writes down what it is told, as `revision key=value<previous`. */
+/** An observer that records changes as `revision key=value<previous`. */
 export class Recorder implements WatchObserver {
   readonly changes: Change[] = [];
   readonly calls: { readonly revisions: readonly number[]; readonly revision: number }[] = [];
@@ -18,7 +18,7 @@ export class Recorder implements WatchObserver {
     this.ends.push(error);
   }
 
-  /** What was seen, with revisions counted from `base`. */
+  /** The recorded changes, with revisions relative to `base`. */
   texts(base: number): string[] {
     return this.changes.map(
       ({ key, revision, entry, previous }) =>
@@ -27,7 +27,7 @@ export class Recorder implements WatchObserver {
   }
 }
 
-/** Waits until something holds; a test must not wait for ever. */
+/** Waits until a condition holds, with a deadline. */
 export async function until(condition: () => boolean, what: string): Promise<void> {
   const deadline = Date.now() + 30_000;
   while (!condition()) {

@@ -10,7 +10,7 @@ const write = async (store: Store, key: string, value: string | undefined): Prom
 
 /** Registers the tests of `watch`. */
 export function watchContract(open: OpenStore): void {
-  it('watches the past, then what follows, with previous values', async () => {
+  it('delivers past changes, then new ones, with previous values', async () => {
     const { store, prefix } = await open();
     await using _ = store;
     const base = await write(store, `${prefix}a`, '1');
@@ -25,7 +25,7 @@ export function watchContract(open: OpenStore): void {
     assert.equal(recorder.changes[3]?.entry?.created, base + 4);
   });
 
-  it('tells of the keys under the prefix only', async () => {
+  it('delivers only keys under the prefix', async () => {
     const { store, prefix } = await open();
     await using _ = store;
     const recorder = new Recorder();
@@ -38,7 +38,7 @@ export function watchContract(open: OpenStore): void {
     assert.deepEqual(recorder.texts(base), ['1 x=b/x<none', '1 y=b/y<none', '4 x=gone<b/x', '5 y=gone<b/y']);
   });
 
-  it('has no gap and no repetition wherever among commits it begins', async () => {
+  it('has no gaps and no duplicates, wherever it starts between commits', async () => {
     const { store, prefix } = await open();
     await using _ = store;
     const base = await write(store, `${prefix}a`, '0');
@@ -75,7 +75,7 @@ export function watchContract(open: OpenStore): void {
     }
   });
 
-  it('ends with its signal, and never begins when that has fired', async () => {
+  it('ends with its signal, and never starts after it has fired', async () => {
     const { store, prefix } = await open();
     await using _ = store;
     const base = await write(store, `${prefix}a`, '0');
@@ -92,7 +92,7 @@ export function watchContract(open: OpenStore): void {
     assert.deepEqual([second.changes.length, second.ends.length], [1, 0]);
   });
 
-  it('may be started and stopped by an observer', async () => {
+  it('can be started and stopped by an observer', async () => {
     const { store, prefix } = await open();
     await using _ = store;
     const from = store.revision;
@@ -113,7 +113,7 @@ export function watchContract(open: OpenStore): void {
     assert.deepEqual(inner.texts(from), ['1 a=1<none', '2 a=2<1']);
   });
 
-  it('cannot begin before the compacted revision; a watch that goes on is not disturbed by compaction', async () => {
+  it('cannot start before the compacted revision; compaction does not affect running watches', async () => {
     const { store, prefix } = await open();
     await using _ = store;
     const base = await write(store, `${prefix}a`, '0');

@@ -1,4 +1,4 @@
-// A store of the first format; see README.md.
+// A store of format 1; see README.md.
 
 import assert from 'node:assert/strict';
 import { copyFileSync, statSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Recorder } from '../../testing/recorder.ts';
 import { openSqliteStore } from '../sqlite.ts';
 
-/** The path of a file of this folder. */
+/** The path of a file in this folder. */
 export const besideThis = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 /** A row of the table `log`. */
@@ -21,7 +21,7 @@ export interface LogRow {
 
 /** The rows of a log of any format. */
 export function rowsOf(file: string): readonly LogRow[] {
-  // Immutable: SQLite makes no files beside it.
+  // Immutable: SQLite creates no files beside it.
   using database = new DatabaseSync(new URL('?immutable=1', pathToFileURL(file)), { readOnly: true });
   return database
     .prepare('SELECT id, key, value FROM log ORDER BY id')
@@ -39,14 +39,14 @@ export function valuesOf(rows: readonly LogRow[]): Map<string, string> {
   return values;
 }
 
-/** A store of format 1 in a directory. */
+/** Places a store of format 1 into a directory. */
 export function place(directory: string): string {
   const file = join(directory, 'store.db');
   copyFileSync(besideThis('format-1.db'), file);
   return file;
 }
 
-/** A store of format 1 of some 10 MB. */
+/** Places a store of format 1 with about 10 MB. */
 export function placeLarge(file: string): string {
   copyFileSync(besideThis('format-1.db'), file);
   using database = new DatabaseSync(file);
@@ -57,7 +57,7 @@ export function placeLarge(file: string): string {
   return file;
 }
 
-/** Opens a store that was made by `place`, and checks that it has everything, and the copy of before. */
+/** Opens a store created by `place`, and checks its content and the copy. */
 export async function checkMigrated(file: string): Promise<void> {
   await using store = await openSqliteStore({ path: file });
   assert.deepEqual([store.revision, store.compacted], [74, 70]);

@@ -1,4 +1,4 @@
-// Opens the store it is given, prints its revision and closes it; an error is printed as `code message`.
+// Opens a store, prints its revision and closes it; prints an error as `code message`.
 
 import { openSqliteStore } from '../sqlite.ts';
 

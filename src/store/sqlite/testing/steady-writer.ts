@@ -1,5 +1,5 @@
-// Writes to the store it is given until its standard input ends, one commit after the other, and prints a line for each:
-// `ok REVISION NUMBER`, or `failed NUMBER MESSAGE`. It prints the revisions that a watch has seen when it ends.
+// Writes to a store until its standard input ends, one commit after the other. Prints a line per commit, `ok REVISION
+// NUMBER` or `failed NUMBER MESSAGE`, and at the end the revisions that a watch has received.
 
 import { setTimeout as delay } from 'node:timers/promises';
 

@@ -1,6 +1,6 @@
-// Loaded before a program (`node --import`), in each of its threads: counts the calls that use files of a store. The one
-// whose number is in FAIRLEAD_STEP fails with the error in FAIRLEAD_ERROR, such as EIO; without one the process ends
-// there with SIGKILL. At its end the program's threads write their counts to standard error, as `steps: N`.
+// Loaded before a program (`node --import`), in each of its threads. Counts the calls that use files of a store. The call
+// with the number in FAIRLEAD_STEP fails with the error in FAIRLEAD_ERROR, such as EIO; without an error the process is
+// killed there. At exit the threads write their counts to standard error, as `steps: N`.
 
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -24,7 +24,7 @@ function counted(work: AnyFunction): AnyFunction {
 }
 
 if (!isMainThread) {
-  // Every function is replaced by one of the same shape.
+  // The replacements have the same signatures.
   for (const name of ['openSync', 'fsyncSync', 'renameSync', 'rmSync', 'writeFileSync'] as const) {
     Object.assign(fs, { [name]: counted(fs[name] as AnyFunction) });
   }

@@ -1,9 +1,9 @@
-// Writes to the store in the folder it is given, from several writers at once, and says `key value revision` after each
-// acknowledged commit, which has two keys. It runs until it is killed.
+// Writes to the store in a folder with several concurrent writers until it is killed. Prints `key value revision` after
+// each acknowledged commit, which has two keys.
 
 import { openSqliteStore } from '../sqlite.ts';
 
-// What is not read yet is kept: a write that fails because nobody reads fast enough would end the writer.
+// Buffers unread output: a failed write to standard output would end the process.
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 async function main(path: string): Promise<void> {
