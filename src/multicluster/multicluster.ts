@@ -10,6 +10,7 @@ import type { LeaderElectionOptions } from '../client/leadership.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
 import { runElectedPart } from '../client/part.ts';
 import { Semaphore } from '../machine/semaphore.ts';
+import { memberProblem, slowness } from './explain/member-problem.ts';
 import { deleteLeases, Renewer } from './lease/renewer.ts';
 import { Member, readPermits } from './member/member.ts';
 import type { MemberOptions, ProbeTimes } from './member/options.ts';
@@ -114,7 +115,8 @@ class MulticlusterController implements AsyncDisposable {
   }
 
   problems(): readonly string[] {
-    return [...this.#sync.members.filter(({ isReady }) => !isReady).map(problemOf), ...this.#sync.problems()];
+    const members = this.#sync.members.flatMap((member) => memberProblem(member) ?? slowness(member) ?? []);
+    return [...members, ...this.#sync.problems()];
   }
 
   /** To be disposed of once it neither follows nor leads. */
@@ -235,15 +237,3 @@ class MulticlusterController implements AsyncDisposable {
 }
 
 const versionOf = ({ id, version = id }: MemberEntry): string => version;
-
-/** Why a member is not ready. */
-function problemOf({ id, probe, caches }: Member): string {
-  const why = probe.error instanceof Error ? `: ${probe.error.message}` : '';
-  if (probe.state !== 'alive') return `cluster ${id} does not answer${why}`;
-  if (caches.excess !== undefined)
-    return `cluster ${id} is not read: ${caches.excess.message}; raise the limit if the cluster is this large`;
-  if (!caches.serves('seed') && !caches.serves('current')) {
-    return `cluster ${id} serves neither kind of export: install their definitions`;
-  }
-  return `cluster ${id} is not read yet`;
-}

@@ -1,9 +1,11 @@
 // `fairlead multicluster` as a process, over two servers of which it knows only what the file of members says.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
+import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
 import { namespaceKind } from '../../src/api/kinds/core/namespace/kind.ts';
 import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
@@ -20,6 +22,15 @@ import { eventually as until } from './set.ts';
 
 const fairlead = (...args: readonly string[]) => run(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args]);
 const web = { namespace: 'shop', name: 'web' };
+
+/** A kubeconfig of a server that refuses connections. */
+const unreachable = `apiVersion: v1
+kind: Config
+clusters: [{ name: away, cluster: { server: 'https://127.0.0.1:9' } }]
+users: [{ name: away, user: { token: x } }]
+contexts: [{ name: away, context: { cluster: away, user: away } }]
+current-context: away
+`;
 
 describe('fairlead multicluster alone', () => {
   const stack = new AsyncDisposableStack();
@@ -101,7 +112,7 @@ describe('fairlead multicluster alone', () => {
     await until('the export is told', ready);
   });
 
-  test('mcs status, why and list tell how it stands', async () => {
+  test('mcs status, why and list show the state of the set', async () => {
     const status = await fairlead('mcs', 'status', '--members', members);
     assert.match(status.out, /^shop\/web +west +10\.\S+ +east +1\/1 +in sync$/m, status.err);
     const why = await fairlead(
@@ -122,6 +133,25 @@ describe('fairlead multicluster alone', () => {
       ['east', 'ready'],
       ['west', 'ready'],
     ]);
+  });
+
+  test('mcs why without --from names the cluster it looks from', async () => {
+    const why = await fairlead('mcs', 'why', 'shop/web', '--zone', 'clusterset', '--members', members);
+    assert.match(why.out, /^looking from cluster east; pass --from ID for another one$/m, why.err);
+  });
+
+  test('mcs status and list exit with 3 when a cluster cannot be read', async () => {
+    const path = `${members}.away.yaml`;
+    await writeFile(`${members}.kubeconfig`, unreachable);
+    await writeFile(
+      path,
+      `${await readFile(members, 'utf8')}  - id: away\n    kubeconfig: ${basename(members)}.kubeconfig\n`,
+    );
+    for (const action of ['status', 'list']) {
+      const { code, out } = await fairlead('mcs', action, '--members', path);
+      assert.equal(code, 3, out);
+      assert.match(out, /cluster away does not answer: .*ECONNREFUSED/);
+    }
   });
 
   test('MCS-2 mcs join refuses a cluster that is a member under another id', async () => {
@@ -151,5 +181,27 @@ describe('fairlead multicluster alone', () => {
     const { metadata } = await client('east').get(serviceExportKind, web);
     assert.deepEqual(metadata.finalizers ?? [], [], 'its exports can be deleted without the controller');
     assert.doesNotMatch((await run('cat', [members])).out, /east/);
+  });
+
+  test('mcs join refuses an id whose Lease names another cluster, unless forced', async () => {
+    const lease = { namespace: 'kube-system', name: 'multicluster-source-north' };
+    const labels = {
+      'app.kubernetes.io/managed-by': 'mcsd-controller.fairlead.dev',
+      'multicluster.kubernetes.io/source-cluster': 'north',
+    };
+    await controller[Symbol.asyncDispose]();
+    const annotations = { 'fairlead.dev/cluster-uid': 'another-uid' };
+    await client('west').create(leaseKind, { metadata: { ...lease, labels, annotations }, spec: {} });
+    await using north = await FairleadServer.start(['--store', 'memory']);
+    const { context } = await readKubeconfig({ paths: [north.kubeconfig] });
+    const flags = ['--id', 'north', '--kubeconfig', north.kubeconfig, '--members', members];
+    const refused = await fairlead('mcs', 'join', context, ...flags);
+    assert.equal(refused.code, 1, refused.out);
+    assert.match(
+      refused.err,
+      /"west" still has a Lease of another cluster with the id "north" \(uid another-uid, not /,
+    );
+    const forced = await fairlead('mcs', 'join', context, ...flags, '--force');
+    assert.equal(forced.code, 0, forced.err);
   });
 });

@@ -1,4 +1,4 @@
-// What `fairlead mcs status` tells of a service that is not everywhere.
+// `fairlead mcs status` of services that are not in all clusters.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ import { until } from '../../src/server/testing/until.ts';
 import { entryOf, join, startClusters } from './clusters.ts';
 import { joined } from './pair.ts';
 
-test('MCS-23 status tells what a cluster that lags answers, and the generation of imports', async () => {
+test('MCS-23 status shows the error of a cluster that lags, and the generation of imports', async () => {
   await using stack = new AsyncDisposableStack();
   const { east, west } = await joined(stack);
   const clusters = [east, west];
@@ -27,7 +27,7 @@ test('MCS-23 status tells what a cluster that lags answers, and the generation o
   await east.export('web');
   await until('the status says so', async () => {
     await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
-    const { lines, value, isWell } = await showStatus(snapshot, 'shop/web');
+    const { lines, value, isWell } = showStatus(snapshot, 'shop/web');
     if (!lines.some((line) => line === 'shop/web of east: cluster west does not take it: no way')) return false;
     assert.equal(isWell, false);
     assert.match(JSON.stringify(value), /"cluster":"east"[^}]*"generation":1/);
@@ -35,7 +35,7 @@ test('MCS-23 status tells what a cluster that lags answers, and the generation o
   });
 });
 
-test('F6 status tells for how long a cluster lacks what has changed in another', async () => {
+test('F6 status shows for how long a cluster has been behind another', async () => {
   await using stack = new AsyncDisposableStack();
   const { east, west } = await joined(stack);
   const clusters = [east, west];
@@ -44,7 +44,7 @@ test('F6 status tells for how long a cluster lacks what has changed in another',
   await until('west has it', async () => (await west.imported('web')).length === 1);
   const status = async (): Promise<Shown> => {
     await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
-    return await showStatus(snapshot, 'shop/web');
+    return showStatus(snapshot, 'shop/web');
   };
   const inSync = async (): Promise<boolean> => (await status()).isWell;
   await until('all are in sync', inSync);
@@ -64,7 +64,7 @@ test('F6 status tells for how long a cluster lacks what has changed in another',
   await until('west has caught up', inSync);
 });
 
-test('MCS-80 status tells which sources are silent or lost, and what has become of their endpoints', async () => {
+test('MCS-80 status shows which sources are late or lost, and the effect on their endpoints', async () => {
   await using stack = new AsyncDisposableStack();
   const clusters = await startClusters(['east', 'west'], stack);
   const [east, west] = clusters;
@@ -89,23 +89,23 @@ test('MCS-80 status tells which sources are silent or lost, and what has become 
   };
   const stateIn = async (id: string): Promise<string> => {
     await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
-    const { lines } = await showStatus(snapshot, 'shop/web');
+    const { lines } = showStatus(snapshot, 'shop/web');
     return lines.find((line) => line.includes(`  ${id}  `))?.replace(/.*\d\/\d +/, '') ?? '';
   };
   await renew(9);
   assert.equal(await stateIn('west'), 'in sync');
   await renew(11);
-  assert.equal(await stateIn('west'), 'in sync; east is silent, its endpoints are used still');
+  assert.equal(await stateIn('west'), 'in sync; east is late, its endpoints are still used');
   assert.equal(await stateIn('east'), 'cannot be read');
   const [slice] = await west.imported('web');
   assert.ok(slice);
   const conditions = { ready: false, serving: true, terminating: true };
   const endpoints = (slice.endpoints ?? []).map((endpoint) => ({ ...endpoint, conditions }));
   await west.client.update(endpointSliceKind, { ...slice, endpoints });
-  assert.equal(await stateIn('west'), 'in sync; east is silent, its endpoints are used last');
+  assert.equal(await stateIn('west'), 'in sync; east is late, its endpoints are used as a last resort');
   await west.client.delete(endpointSliceKind, { namespace: 'shop', name: slice.metadata.name ?? '' });
   await renew(16);
-  assert.equal(await stateIn('west'), 'in sync; east is lost, its endpoints are gone');
+  assert.equal(await stateIn('west'), 'in sync; east is lost, its endpoints are deleted');
 });
 
 /** Later than any clock of the test, so that however long it takes something was renewed just now. */

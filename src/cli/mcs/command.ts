@@ -57,14 +57,17 @@ export function define(command: Command): void {
       '--endpoint-range <CIDR,...>',
       'join: where endpoints of the cluster may be (default: not where other members have addresses)',
     )
-    .option('--force', 'leave: do not wait until it is withdrawn, for a cluster that is gone for good')
+    .option(
+      '--force',
+      'join: accept an id that other members still use for another cluster; leave: do not wait until the cluster is withdrawn',
+    )
     .option('--timeout <DURATION>', 'leave: how long to wait', '60s')
     .option('--cluster <ID>', 'plan: which cluster would export')
-    .option('--from <ID>', 'why: in which cluster the service is missing')
+    .option('--from <ID>', 'why: the cluster to look from (default: the first one in which a step is broken)')
     .addOption(
       new Option('--zone <ZONE>', 'why: which name').choices(['supercluster', 'clusterset']).default('supercluster'),
     )
-    .option('--dns <ADDR:PORT>', 'why: the DNS server of that cluster (default: that of `fairlead up`)')
+    .option('--dns <ADDR:PORT>', 'why: the DNS server of the cluster in --from (default: that of `fairlead up`)')
     .addOption(
       new Option('--conflicts <POLICY>', 'the value of the same flag of the controller')
         .choices(['Withdraw', 'OldestWins', 'Quarantine'])
@@ -83,13 +86,17 @@ const examples = `Example:
   fairlead mcs leave prod-eu --members members.yaml
 `;
 
-export async function execute(command: Command, { out }: Streams): Promise<number> {
+/** A cluster of the set is unreadable or rejected: the exit code of `list` and `status`. */
+const unreadable = 3;
+
+export async function execute(command: Command, { out, err }: Streams): Promise<number> {
   const [action = '', ...args] = command.args;
   const flags = command.opts<McsFlags>();
   switch (action) {
     case 'join': {
       const context = one(args, 'the context of the cluster, as in `fairlead mcs join prod-eu --members members.yaml`');
-      out(`${await join(membersOf(flags), memberOf(context, flags))}\n`);
+      const options = { isForced: flags.force === true };
+      out(`${await join(membersOf(flags), memberOf(context, flags), options)}\n`);
       return 0;
     }
     case 'leave': {
@@ -102,10 +109,15 @@ export async function execute(command: Command, { out }: Streams): Promise<numbe
     case 'explain':
     case 'why':
     case 'status': {
-      const shown = await show(action, args, flags);
+      await using snapshot = await takeSnapshot(
+        await entries(flags),
+        { seedPolicy: flags.conflicts, deniedNamespaces: flags.denyExportNamespaces?.split(',') },
+        (ids) => err(`waiting for an answer of ${ids.join(', ')}\n`),
+      );
+      const shown = await show(action, args, { flags, snapshot });
       out(await rendered(readOutput(command), shown.value, () => shown.lines));
-      // Scripts ask with the exit code: a plan that would bring conflicts, a service that is missing.
-      return shown.isWell || action === 'list' || action === 'status' ? 0 : 1;
+      if (action === 'list' || action === 'status') return snapshot.problems().length === 0 ? 0 : unreadable;
+      return shown.isWell ? 0 : 1;
     }
     default:
       throw new UsageError(
@@ -117,17 +129,13 @@ export async function execute(command: Command, { out }: Streams): Promise<numbe
 async function show(
   action: 'list' | 'plan' | 'explain' | 'why' | 'status',
   args: readonly string[],
-  flags: McsFlags,
+  { flags, snapshot }: { readonly flags: McsFlags; readonly snapshot: Snapshot },
 ): Promise<Shown> {
-  await using snapshot = await takeSnapshot(await entries(flags), {
-    seedPolicy: flags.conflicts,
-    deniedNamespaces: flags.denyExportNamespaces?.split(','),
-  });
   switch (action) {
     case 'list':
       return list(snapshot);
     case 'status':
-      return await showStatus(snapshot, args[0] === undefined ? undefined : keyOf(args[0]));
+      return showStatus(snapshot, args[0] === undefined ? undefined : keyOf(args[0]));
     case 'explain':
       return showExplanation(snapshot, keyOf(one(args, 'NAMESPACE/NAME')));
     case 'plan':
@@ -146,12 +154,13 @@ function planOf(snapshot: Snapshot, [verb, ...rest]: readonly string[], { cluste
 }
 
 async function whyOf(snapshot: Snapshot, key: string, { from, zone, dns, dataDir, members }: McsFlags): Promise<Shown> {
-  if (from === undefined) throw new UsageError('missing in which cluster? pass --from ID');
+  if (dns !== undefined && from === undefined)
+    throw new UsageError('--dns needs --from: it is the DNS server of that cluster');
   const shape = zone === 'supercluster' ? 'seed' : 'current';
   return showWhy(snapshot, key, {
     from,
     shape,
-    dns: dns ?? (members === undefined ? await dnsOf(dataDir, from) : undefined),
+    dnsOf: async (cluster) => dns ?? (members === undefined ? await dnsOf(dataDir, cluster) : undefined),
   });
 }
 

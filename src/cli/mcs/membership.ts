@@ -2,12 +2,18 @@ import { readFile } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kind } from '../../api/kind.ts';
+import type { ApiObject } from '../../api/metadata.ts';
 import { messageOf } from '../../api/error-message.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
+import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
+import { serviceExportAlphaKind, serviceExportKind } from '../../api/kinds/multicluster/serviceexport/kind.ts';
 import { serviceImportAlphaKind, serviceImportKind } from '../../api/kinds/multicluster/serviceimport/kind.ts';
+import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
 import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import type { Client } from '../../client/client.ts';
+import { installDefinitions, slowness } from '../../multicluster/explain/member-problem.ts';
+import { leaseNamespace, leaseSelector, sourceOfLease, uidOfLease } from '../../multicluster/lease/lease.ts';
 import { isOurs } from '../../multicluster/project/marks.ts';
 import { writePrivateFile } from '../../server/pki/files.ts';
 import { codesOf, FatalError } from '../errors.ts';
@@ -18,7 +24,7 @@ import { parseMembers, printMembers } from './members-file.ts';
 import type { Shown } from './show.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** The file of members; one that is not there has none. */
+/** Reads the members file; a missing file has no members. */
 async function membersIn(path: string): Promise<MembersFile> {
   try {
     return parseMembers(await readFile(path, 'utf8'), path);
@@ -30,12 +36,12 @@ async function membersIn(path: string): Promise<MembersFile> {
 
 async function write(path: string, file: MembersFile): Promise<void> {
   const content = printMembers(file);
-  parseMembers(content, path); // what cannot be read again is refused here
+  parseMembers(content, path); // rejects an invalid file before it is written
   await writePrivateFile(path, content);
 }
 
-/** Adds a cluster, after it has answered: a file that names one nobody can reach helps nobody. */
-export async function join(path: string, added: FileMember): Promise<string> {
+/** Adds a cluster that answers, is not a member yet, and whose id other members do not use for another cluster. */
+export async function join(path: string, added: FileMember, { isForced = false } = {}): Promise<string> {
   const file = await membersIn(path);
   if (file.members.some(({ id }) => id === added.id)) {
     throw new FatalError(`"${added.id}" is a member already: remove it with \`fairlead mcs leave ${added.id}\` first`);
@@ -48,12 +54,51 @@ export async function join(path: string, added: FileMember): Promise<string> {
   const uid = await uidOf(client, added.id);
   for (const other of file.members) {
     using otherClient = connectTo(other, path);
-    const otherUid = await uidOf(otherClient, other.id).catch(() => undefined); // away, which is its own affair
+    const otherUid = await uidOf(otherClient, other.id).catch(() => undefined); // `mcs list` reports that it is away
+    if (otherUid === undefined) continue;
     if (otherUid === uid)
       throw new FatalError(`"${added.id}" is the cluster that is a member as "${other.id}" already`);
+    const remains = isForced ? undefined : await remainsOf(otherClient, added.id, uid);
+    if (remains !== undefined) {
+      throw new FatalError(
+        `cluster "${other.id}" still has ${remains}: wait until they are removed, choose another --id, or pass --force`,
+      );
+    }
   }
   await write(path, { ...file, members: [...file.members, member] });
-  return `${added.id} is a member; ${path} has ${file.members.length + 1}`;
+  const joined = `${added.id} is a member; ${path} has ${file.members.length + 1}`;
+  return (await servesExports(client))
+    ? joined
+    : `${joined}\n${added.id} serves no kind of ServiceExport and is not read until its CRDs are installed:\n  ${installDefinitions(added.context)}`;
+}
+
+/** What a member still has of another cluster with this id; undefined: nothing, or only of the cluster with this uid. */
+async function remainsOf(client: Client, id: string, uid: string): Promise<string | undefined> {
+  const { items: leases } = await client.list(leaseKind, { namespace: leaseNamespace, labelSelector: leaseSelector });
+  const lease = leases.find((each) => sourceOfLease(each) === id);
+  const leaseUid = lease && uidOfLease(lease);
+  if (leaseUid === uid) return undefined;
+  if (leaseUid !== undefined) return `a Lease of another cluster with the id "${id}" (uid ${leaseUid}, not ${uid})`;
+  const imports = [
+    ...((await ours(client, serviceImportKind)) ?? (await ours(client, serviceImportAlphaKind)) ?? []).flatMap(
+      ({ status }) => status?.clusters ?? [],
+    ),
+    ...((await ours(client, importedServiceKind)) ?? []).flatMap(({ spec }) => spec?.clusters ?? []),
+  ];
+  return imports.some(({ cluster }) => cluster === id) ? `imports from another cluster with the id "${id}"` : undefined;
+}
+
+/** Whether a cluster serves either kind of ServiceExport. */
+async function servesExports(client: Client): Promise<boolean> {
+  for (const { group, version } of [serviceExportKind, serviceExportAlphaKind, superclusterExportKind]) {
+    try {
+      await client.read(`/apis/${group}/${version}`);
+      return true;
+    } catch (error) {
+      if (!hasStatusCode(error, 404)) throw error;
+    }
+  }
+  return false;
 }
 
 async function uidOf(client: Client, id: string): Promise<string> {
@@ -61,44 +106,44 @@ async function uidOf(client: Client, id: string): Promise<string> {
     return (await client.get(namespaceKind, { name: 'kube-system' })).metadata.uid ?? '';
   } catch (error) {
     const hint = hasStatusCode(error, 401)
-      ? ', it does not know the user of the context: if files of KUBECONFIG have users of one name, pass --kubeconfig'
+      ? ': it rejected the credentials of the context; if several files of KUBECONFIG have users of one name, pass --kubeconfig'
       : '';
     throw new FatalError(`cannot reach cluster "${id}": ${messageOf(error)}${hint}`, { cause: error });
   }
 }
 
 export interface LeaveOptions {
-  /** Does not wait until the controller has withdrawn it: for a cluster that is gone for good. */
+  /** Does not wait until the controller has withdrawn it, for a cluster that no longer exists. */
   readonly isForced: boolean;
   readonly timeoutMs: number;
 }
 
-/** Removes a cluster: the controller withdraws what it exports and what it imports, then it is taken from the file. */
+/** Removes a cluster from the file after the controller has withdrawn its exports and deleted its imports. */
 export async function leave(path: string, id: string, { isForced, timeoutMs }: LeaveOptions): Promise<string> {
   const file = await membersIn(path);
   const member = file.members.find((each) => each.id === id);
   if (member === undefined) {
     const known = file.members.map((each) => each.id).join(', ');
-    throw new FatalError(`"${id}" is no member: ${path} has ${known === '' ? 'none' : known}`);
+    throw new FatalError(`"${id}" is not a member: ${path} has ${known === '' ? 'none' : known}`);
   }
   if (!isForced) {
     const leaving = file.members.map((each) => (each === member ? { ...each, leaving: true } : each));
     await write(path, { ...file, members: leaving });
     await drained(member, path, timeoutMs);
   }
-  // Read anew: the file may have changed while we waited.
+  // The file may have changed in the meantime.
   const now = await membersIn(path);
   await write(path, { ...now, members: now.members.filter((each) => each.id !== id) });
   return isForced
-    ? `${id} is no member any more; what it imported stays in it`
-    : `${id} has left; nothing of it is left in the others, nor of them in it`;
+    ? `${id} is removed; its imports and exports are left in place`
+    : `${id} has left; its exports were withdrawn and its imports deleted`;
 }
 
 async function drained(member: FileMember, path: string, timeoutMs: number): Promise<void> {
   using client = connectTo(member, path);
   for (const end = performance.now() + timeoutMs; ; await delay(200)) {
     const left = await importsIn(client).catch((error: unknown) => {
-      throw new FatalError(`cannot reach ${member.id}: ${messageOf(error)}; pass --force if it is gone for good`);
+      throw new FatalError(`cannot reach ${member.id}: ${messageOf(error)}; pass --force if it no longer exists`);
     });
     if (left === 0) return;
     if (performance.now() > end) {
@@ -110,30 +155,38 @@ async function drained(member: FileMember, path: string, timeoutMs: number): Pro
 }
 
 async function importsIn(client: Client): Promise<number> {
-  const current = await countOf(client, serviceImportKind);
-  const older = current === undefined ? await countOf(client, serviceImportAlphaKind) : undefined;
-  return (current ?? older ?? 0) + ((await countOf(client, importedServiceKind)) ?? 0);
+  const current = (await ours(client, serviceImportKind)) ?? (await ours(client, serviceImportAlphaKind)) ?? [];
+  return current.length + ((await ours(client, importedServiceKind)) ?? []).length;
 }
 
-/** How many objects of a kind are ours; undefined: it is not served there. */
-async function countOf(client: Client, kind: Kind): Promise<number | undefined> {
+/** The objects of a kind that the controller manages; undefined: the kind is not served. */
+async function ours<T extends ApiObject>(client: Client, kind: Kind<T>): Promise<readonly T[] | undefined> {
   try {
-    return (await client.list(kind)).items.filter(isOurs).length;
+    return (await client.list(kind)).items.filter(isOurs);
   } catch (error) {
     if (hasStatusCode(error, 404)) return undefined;
     throw error;
   }
 }
 
-/** The members and how they are. */
-export function list({ members }: Snapshot): Shown {
-  const rows = members.map(({ id, isReady, probe, options }) => ({
-    id,
-    uid: probe.uid,
-    state:
-      options.isLeaving === true ? 'leaving' : isReady ? 'ready' : probe.state === 'alive' ? 'not readable' : 'away',
-    reason: isReady ? '' : messageOf(probe.error ?? ''),
-  }));
+/** Lists the members, and why some are not ready. */
+export function list(snapshot: Snapshot): Shown {
+  const rows = snapshot.members.map((member) => {
+    const { id, isReady, probe, options } = member;
+    const problem = snapshot.problemOf(member);
+    const state = snapshot.rejected.has(id)
+      ? 'rejected'
+      : options.isLeaving === true
+        ? 'leaving'
+        : isReady
+          ? slowness(member) === undefined
+            ? 'ready'
+            : 'slow'
+          : probe.state === 'alive'
+            ? 'not readable'
+            : 'away';
+    return { id, uid: probe.uid, state, reason: problem ?? slowness(member) ?? '' };
+  });
   return {
     value: rows,
     lines: columns([['ID', 'STATE', 'REASON'], ...rows.map(({ id, state, reason }) => [id, state, reason])]),

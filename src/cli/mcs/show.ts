@@ -1,27 +1,23 @@
 import { Resolver } from 'node:dns/promises';
-import { messageOf } from '../../api/error-message.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
 import { explain, explanationText } from '../../multicluster/explain/explain.ts';
-import { leaseStates } from '../../multicluster/explain/lease-states.ts';
 import { planText, vainReason } from '../../multicluster/explain/plan.ts';
 import { planChange } from '../../multicluster/explain/plan-change.ts';
 import type { DnsAnswer } from '../../multicluster/explain/why.ts';
 import { why, whyText } from '../../multicluster/explain/why.ts';
-import { leasesIn } from '../../multicluster/lease/renewer.ts';
-import type { Member } from '../../multicluster/member/member.ts';
 import type { Shape } from '../../multicluster/record.ts';
 import { FatalError } from '../errors.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** A command is not interrupted but by its end. */
-const never = new AbortController().signal;
-
-/** What a command has to say: for programs, for people, and whether all is well. */
+/** The output of a command. */
 export interface Shown {
+  /** For `-o json` and `-o yaml`. */
   readonly value: unknown;
+  /** For people. */
   readonly lines: readonly string[];
+  /** Whether nothing is wrong with what was inspected. */
   readonly isWell: boolean;
 }
 
@@ -30,17 +26,10 @@ const keyOf = (key: Key): { readonly namespace: string; readonly name: string } 
   return { namespace, name };
 };
 
-/** Whose exports are not in what is shown, and why. */
-export const unreadLines = ({ members }: Snapshot): readonly string[] =>
-  members.filter(({ isReady }) => !isReady).map(unreadLine);
-
-const unreadLine = ({ id, probe }: Member): string =>
-  `cluster ${id} cannot be read: ${messageOf(probe.error ?? 'it does not answer')}`;
-
-/** Who exports a service, what is made of it, and every conflict. */
+/** Explains a service: exporters, views and conflicts. */
 export function showExplanation(snapshot: Snapshot, key: Key): Shown {
   const explanation = explain(snapshot.merged(key));
-  const unread = unreadLines(snapshot);
+  const unread = snapshot.problems();
   return {
     value: explanation,
     lines: [...explanationText(explanation, unread.length > 0).split('\n'), ...unread],
@@ -48,7 +37,7 @@ export function showExplanation(snapshot: Snapshot, key: Key): Shown {
   };
 }
 
-/** What would happen if a cluster exported a service, or no longer did. */
+/** Plans that a cluster exports a service, or withdraws its export. */
 export function showPlan(
   snapshot: Snapshot,
   key: Key,
@@ -56,7 +45,8 @@ export function showPlan(
 ): Shown {
   const { seedPolicy, members, rules } = snapshot;
   const member = snapshot.member(change.cluster);
-  if (!member.isReady) throw new FatalError(`${unreadLine(member)}: what it would export is not known`);
+  const problem = snapshot.problemOf(member);
+  if (problem !== undefined) throw new FatalError(`cannot plan an export: ${problem}`);
   const planned = planChange(
     key,
     { verb: change.verb, member },
@@ -64,33 +54,46 @@ export function showPlan(
   );
   return {
     value: planned,
-    lines: [...planText(planned).split('\n'), ...unreadLines(snapshot)],
+    lines: [...planText(planned).split('\n'), ...snapshot.problems()],
     isWell: planned.newConflicts.length === 0 && vainReason(planned) === undefined,
   };
 }
 
 export interface WhyQuestion {
-  readonly from: string;
+  /** The cluster to look from; undefined: the first one in which a step is broken, else the first one. */
+  readonly from?: string | undefined;
   readonly shape: Shape;
-  /** The DNS server of that cluster, as `address:port`. */
-  readonly dns?: string | undefined;
+  /** Cluster → its DNS server, as `address:port`. */
+  readonly dnsOf: (cluster: string) => Promise<string | undefined>;
 }
 
 /** Why a service is missing in a cluster. */
-export async function showWhy(snapshot: Snapshot, key: Key, { from, shape, dns }: WhyQuestion): Promise<Shown> {
-  const member = snapshot.member(from);
-  const { desired, actual } = snapshot.desired(key, member);
-  const reasons = why({
-    merged: snapshot.merged(key),
-    shape,
-    from: member.facts(),
-    members: snapshot.members.map((each) => each.facts()),
-    desired,
-    actual,
-    leases: member.isReady ? leaseStates(await leasesIn(member, never), Date.now()) : new Map(),
-    dns: dns === undefined ? undefined : await resolve(key, shape, dns),
-  });
-  return { value: reasons, lines: whyText(reasons).split('\n'), isWell: reasons.broken === undefined };
+export async function showWhy(snapshot: Snapshot, key: Key, { from, shape, dnsOf }: WhyQuestion): Promise<Shown> {
+  const readable = snapshot.members.filter((member) => snapshot.problemOf(member) === undefined);
+  const candidates = readable.length > 0 ? readable : snapshot.members;
+  const members = from === undefined ? candidates : [snapshot.member(from)];
+  const walks = await Promise.all(
+    members.map(async (member) => {
+      const dns = await dnsOf(member.id);
+      return why({
+        merged: snapshot.merged(key),
+        shape,
+        from: member.facts(),
+        members: snapshot.members.map((each) => each.facts()),
+        ...snapshot.desired(key, member),
+        leases: snapshot.leaseStates(member),
+        dns: dns === undefined ? undefined : await resolve(key, shape, dns),
+      });
+    }),
+  );
+  const reasons = walks.find(({ broken }) => broken !== undefined) ?? walks[0];
+  if (reasons === undefined) throw new FatalError('the set has no members');
+  const chosen = from === undefined ? [`looking from cluster ${reasons.from}; pass --from ID for another one`] : [];
+  return {
+    value: reasons,
+    lines: [...chosen, ...whyText(reasons).split('\n')],
+    isWell: reasons.broken === undefined,
+  };
 }
 
 async function resolve(key: Key, shape: Shape, server: string): Promise<DnsAnswer> {

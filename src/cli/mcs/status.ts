@@ -3,26 +3,22 @@ import { duration } from '../../api/columns.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Key } from '../../client/key.ts';
 import { waitingSince } from '../../multicluster/explain/lag.ts';
-import { leaseStates } from '../../multicluster/explain/lease-states.ts';
+import { slowness } from '../../multicluster/explain/member-problem.ts';
 import type { LeaseState } from '../../multicluster/explain/why.ts';
-import { leasesIn } from '../../multicluster/lease/renewer.ts';
 import type { Member } from '../../multicluster/member/member.ts';
 import type { Actual } from '../../multicluster/project/desired.ts';
 import { diff } from '../../multicluster/project/diff.ts';
 import { isOurSlice } from '../../multicluster/project/marks.ts';
 import { columns } from '../output.ts';
 import type { Shown } from './show.ts';
-import { unreadLines } from './show.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** How every service stands in every cluster. */
-export async function showStatus(snapshot: Snapshot, only: Key | undefined): Promise<Shown> {
+/** The state of every service in every cluster. */
+export function showStatus(snapshot: Snapshot, only: Key | undefined): Shown {
   const now = Date.now();
-  const members = await Promise.all(
-    snapshot.members.map(async (member) => ({ member, now, leases: await leaseStatesIn(member, now) })),
-  );
+  const members = snapshot.members.map((member) => ({ member, now, leases: snapshot.leaseStates(member) }));
   const rows = (only === undefined ? snapshot.keys() : [only]).flatMap((key) =>
-    members.map((asked) => statusIn(snapshot, key, asked)),
+    members.map((cluster) => statusIn(snapshot, key, cluster)),
   );
   const lines = columns([
     ['SERVICE', 'CLUSTER', 'IP', 'FROM', 'READY', 'STATE'],
@@ -38,41 +34,32 @@ export async function showStatus(snapshot: Snapshot, only: Key | undefined): Pro
   const exports = [...new Set(rows.map(({ service }) => service))].flatMap((key) => incomplete(snapshot, key));
   return {
     value: rows,
-    lines: [...lines, ...exports, ...unreadLines(snapshot)],
+    lines: [...lines, ...exports, ...snapshot.problems(), ...snapshot.members.flatMap((each) => slowness(each) ?? [])],
     isWell: rows.every(({ isWell }) => isWell),
   };
 }
 
-/** A member, when it was asked, and how the leases of its sources stand there. */
-interface Asked {
+/** A member, and the states of the leases of its sources. */
+interface Cluster {
   readonly member: Member;
   readonly now: number;
   readonly leases: ReadonlyMap<string, LeaseState>;
 }
 
-async function leaseStatesIn(member: Member, now: number): Promise<ReadonlyMap<string, LeaseState>> {
-  if (!member.isReady) return new Map();
-  try {
-    return leaseStates(await leasesIn(member, new AbortController().signal), now);
-  } catch {
-    return new Map(); // who may not read leases is told the rest
-  }
-}
-
-/** What the exports of a service say that is not everywhere, such as the last answer of a cluster that lags. */
+/** The messages of exports that are not in all clusters, such as the last error of a cluster that lags. */
 function incomplete(snapshot: Snapshot, key: Key): readonly string[] {
   return snapshot.merged(key).exporters.flatMap(({ cluster, record: { seedExport, currentExport } }) => {
     const conditions = [...(seedExport?.status?.conditions ?? []), ...(currentExport?.status?.conditions ?? [])];
     const lacking = conditions.filter(({ type, status }) => /^(Exported|Ready)$/.test(type) && status !== 'True');
-    const said = new Set(lacking.map(({ message = '' }) => message));
-    return [...said].map((message) => `${key} of ${cluster}: ${message}`);
+    const messages = new Set(lacking.map(({ message = '' }) => message));
+    return [...messages].map((message) => `${key} of ${cluster}: ${message}`);
   });
 }
 
 const behind = (writes: number, lagMs: number | undefined): string =>
   `${writes} ${writes === 1 ? 'write' : 'writes'} behind${lagMs === undefined ? '' : `, for ${duration(lagMs)}`}`;
 
-function statusIn(snapshot: Snapshot, key: Key, { member, now, leases }: Asked) {
+function statusIn(snapshot: Snapshot, key: Key, { member, now, leases }: Cluster) {
   const { desired, actual } = snapshot.desired(key, member);
   const { order, conflicts } = snapshot.merged(key);
   const difference = diff(desired, actual, { now: '' });
@@ -85,9 +72,10 @@ function statusIn(snapshot: Snapshot, key: Key, { member, now, leases }: Asked) 
   const lagMs = pending === 0 ? 0 : since === undefined ? undefined : Math.max(0, now - since);
   const [problem] = [...desired.refusals, ...difference.obstacles].map(({ message }) => message);
   const isEmpty = order.length === 0 && from.length === 0;
-  const calm = isEmpty ? 'nothing to import' : conflicts.length > 0 ? 'in conflict' : 'in sync';
-  const known = problem ?? (pending > 0 ? behind(pending, lagMs) : calm);
-  const state = member.isReady ? [known, ...unheard(member.id, from, { actual, leases })].join('; ') : 'cannot be read';
+  const settled = isEmpty ? 'nothing to import' : conflicts.length > 0 ? 'in conflict' : 'in sync';
+  const known = problem ?? (pending > 0 ? behind(pending, lagMs) : settled);
+  const isRead = snapshot.problemOf(member) === undefined;
+  const state = isRead ? [known, ...unavailable(member.id, from, { actual, leases })].join('; ') : 'cannot be read';
   return {
     service: key,
     cluster: member.id,
@@ -97,18 +85,19 @@ function statusIn(snapshot: Snapshot, key: Key, { member, now, leases }: Asked) 
     ready: endpoints.filter(isReady).length,
     total: endpoints.length,
     pending,
-    // null: something waits, and its source does not say since when.
+    // null: a write is pending, and its source has no time for it.
     lagSeconds: lagMs === undefined ? null : lagMs / 1000,
+    answerSeconds: member.probe.latencyMs / 1000,
     state,
     isWell: state === 'in sync',
   };
 }
 
-/** Which sources of an import are silent or lost, as the leases in its cluster say, and what has become of their endpoints. */
-function unheard(
+/** The sources of an import whose lease is late or expired, and the effect on their endpoints. */
+function unavailable(
   own: string,
   from: readonly string[],
-  { actual, leases }: { readonly actual: Actual; readonly leases: Asked['leases'] },
+  { actual, leases }: { readonly actual: Actual; readonly leases: Cluster['leases'] },
 ): readonly string[] {
   const others = from.filter((source) => source !== own);
   if (others.length > 0 && leases.get(own) === 'expired') return ['no controller renews the leases there'];
@@ -120,7 +109,7 @@ function unheard(
     );
     const endpoints = slices.flatMap((slice) => slice.endpoints ?? []);
     const areLast = endpoints.every((endpoint) => !isReady(endpoint) && isTerminating(endpoint));
-    const fate = endpoints.length === 0 ? 'gone' : areLast ? 'used last' : 'used still';
-    return [`${source} is ${state === 'suspect' ? 'silent' : 'lost'}, its endpoints are ${fate}`];
+    const effect = endpoints.length === 0 ? 'deleted' : areLast ? 'used as a last resort' : 'still used';
+    return [`${source} is ${state === 'suspect' ? 'late' : 'lost'}, its endpoints are ${effect}`];
   });
 }

@@ -1,4 +1,4 @@
-// Why a service is missing in a cluster: every step from its export to a name that resolves, and the first that is broken.
+// Why a service is missing in a cluster: the steps from its export to its DNS name, and the first broken one.
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { listText } from '../merge/conflict.ts';
@@ -10,21 +10,20 @@ import type { MemberFacts, ServiceKey, Shape } from '../record.ts';
 import { textOf } from '../record.ts';
 import { aligned } from './table.ts';
 
-/** How the lease of a source cluster stands in the asking one. */
+/** The state of the lease of a source cluster in an importing one. */
 export type LeaseState = 'healthy' | 'suspect' | 'expired' | 'absent';
 
-/** What the name of the service is answered with in the asking cluster; undefined: it was not asked. */
+/** The DNS response for the name of the service; undefined: DNS was not queried. */
 export type DnsAnswer = { readonly name: string; readonly addresses: readonly string[] } | undefined;
 
-/** Everything the walk looks at. */
 export interface WhyInput {
   readonly merged: Merged;
-  /** The view that is asked about: `supercluster.local` (seed) or `clusterset.local` (current). */
+  /** The view to check: `supercluster.local` (seed) or `clusterset.local` (current). */
   readonly shape: Shape;
   /** The cluster in which the service is missing. */
   readonly from: MemberFacts;
   readonly members: readonly MemberFacts[];
-  /** What `from` is to hold, and what it holds. */
+  /** The desired and actual objects in `from`. */
   readonly desired: Desired;
   readonly actual: Actual;
   /** Source cluster → its lease in `from`. */
@@ -44,19 +43,19 @@ export type StepName =
   | 'lease'
   | 'dns';
 
-/** One step of the walk. */
+/** The result of one step. */
 export interface Step {
   readonly step: StepName;
-  /** `unknown`: it cannot be told, or it does not matter after what is broken. */
-  readonly state: 'ok' | 'broken' | 'unknown';
+  /** `unknown`: it could not be determined. `not reached`: an earlier step is broken. */
+  readonly state: 'ok' | 'broken' | 'unknown' | 'not reached';
   readonly message: string;
 }
 
-/** The walk, and where it breaks. */
+/** The steps, and the broken one. */
 export interface Reasons extends ServiceKey {
   readonly from: string;
   readonly steps: readonly Step[];
-  /** The first step that is broken; undefined: none is. */
+  /** The broken step; undefined: none is. */
   readonly broken: StepName | undefined;
 }
 
@@ -79,9 +78,13 @@ const walk: readonly (readonly [StepName, (input: WhyInput) => Finding])[] = [
   ['dns', dnsStep],
 ];
 
-/** Walks all steps. Those after a broken one are told too, since several things can be wrong at once. */
+/** Checks the steps in order, up to the first broken one. */
 export function why(input: WhyInput): Reasons {
-  const steps = walk.map(([step, find]): Step => ({ step, ...find(input) }));
+  const found = walk.map(([step, find]): Step => ({ step, ...find(input) }));
+  const end = found.findIndex(({ state }) => state === 'broken');
+  const steps = found.map((step, index): Step =>
+    end === -1 || index <= end ? step : { step: step.step, state: 'not reached', message: `after ${found[end]?.step}` },
+  );
   return {
     namespace: input.merged.namespace,
     name: input.merged.name,
@@ -91,7 +94,7 @@ export function why(input: WhyInput): Reasons {
   };
 }
 
-/** The walk for a person. */
+/** The steps as text. */
 export function whyText(reasons: Reasons): string {
   const rows = reasons.steps.map(({ step, state, message }) => [state === 'unknown' ? '?' : state, step, message]);
   const end =
@@ -118,8 +121,7 @@ function exportStep({ merged, members }: WhyInput): Finding {
   if (standing.length > 0) return ok(`exported by ${namesOf(standing)}`);
   if (merged.exporters.length > 0) return broken(`the exports of ${namesOf(merged.exporters)} are being deleted`);
   const away = unreadOf(members);
-  if (away.length > 0)
-    return unknown(`no cluster that can be read exports it; whether ${listText(away)} does is not known`);
+  if (away.length > 0) return unknown(`no cluster that can be read exports it; ${listText(away)} cannot be read`);
   return broken(`no cluster exports ${textOf(merged)}: create a ServiceExport of that name beside the Service`);
 }
 
@@ -154,7 +156,7 @@ function importStep({ shape, from, desired, actual }: WhyInput): Finding {
       : [desired.serviceImport, actual.serviceImport];
   const kind = shape === 'seed' ? 'ImportedService' : 'ServiceImport';
   if (!from.serves[shape]) return broken(`cluster ${from.id} does not serve ${kind}: install its definition`);
-  if (wanted === undefined && there !== undefined) return unknown(`${kind} is about to go`);
+  if (wanted === undefined && there !== undefined) return unknown(`${kind} is about to be deleted`);
   if (wanted === undefined) {
     const refusal = desired.refusals[0]?.message;
     return refusal === undefined ? unknown('there is nothing to import') : broken(refusal);
@@ -189,7 +191,7 @@ function slicesStep({ merged, desired, actual }: WhyInput): Finding {
   if (ready > 0) return ok(`${ready} of ${endpoints.length} endpoints are ready, from ${listText(sources)}${behind}`);
   if (merged.order.length === 0) return unknown('there is nothing to import');
   const exported = merged.exporters.flatMap(({ record }) => record.slices.flatMap((slice) => slice.endpoints ?? []));
-  if (exported.length === 0) return broken('the exporting clusters have no endpoints: look at their Pods');
+  if (exported.length === 0) return broken('the exporting clusters have no endpoints: check their Pods');
   if (!exported.some(isReady)) return broken(`none of ${exported.length} endpoints is ready in the exporting clusters`);
   return broken(`the endpoints have not arrived${behind}`);
 }
@@ -210,11 +212,11 @@ function leaseStep({ merged: { order }, actual, leases, from }: WhyInput): Findi
     const text = `${lost}, and its endpoints were removed; they come back with it`;
     return expired.length === sources.length ? broken(text) : ok(`${text}; others are used`);
   }
-  if (suspect.length > 0) return unknown(`${listText(suspect)} was not heard of for a while`);
-  return ok('all source clusters are alive');
+  if (suspect.length > 0) return unknown(`the lease of ${listText(suspect)} is late or missing`);
+  return ok('the leases of all source clusters are renewed');
 }
 
-/** Where the import that is there came from, which is all that is known of a source that cannot be read. */
+/** The sources in the existing import, which include clusters that cannot be read now. */
 const importedFrom = ({ serviceImport, importedService }: Actual): readonly string[] =>
   (serviceImport?.status?.clusters ?? importedService?.spec?.clusters ?? []).map(({ cluster }) => cluster);
 
@@ -222,13 +224,13 @@ const hasSlicesOf = (source: string, { slices }: Actual): boolean =>
   slices.some((slice) => isOurSlice(slice) && slice.metadata.labels?.[sourceClusterLabel] === source);
 
 function dnsStep({ shape, merged, actual, dns }: WhyInput): Finding {
-  if (dns === undefined) return unknown('DNS was not asked');
+  if (dns === undefined) return unknown('DNS was not queried');
   const { name, addresses } = dns;
   const { importedService, serviceImport } = actual;
   if (addresses.length === 0 && (shape === 'seed' ? importedService : serviceImport) === undefined)
-    return unknown(`${name} does not resolve: there is no import to make it`);
+    return unknown(`${name} does not resolve: there is no import`);
   if (addresses.length === 0)
-    return broken(`${name} does not resolve: is the DNS server of this cluster in charge of that zone?`);
+    return broken(`${name} does not resolve: does the DNS server of this cluster serve that zone?`);
   const wanted = addressesIn(shape, actual);
   const isHeadless = merged.views[shape]?.type === 'Headless';
   if (isHeadless || wanted.some((ip) => addresses.includes(ip)))

@@ -1,0 +1,89 @@
+// `fairlead mcs list`, `status` and `why` of sets with broken members.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
+import { failure } from '../../src/api/errors.ts';
+import { list } from '../../src/cli/mcs/membership.ts';
+import { showWhy } from '../../src/cli/mcs/show.ts';
+import type { Shown } from '../../src/cli/mcs/show.ts';
+import { takeSnapshot } from '../../src/cli/mcs/snapshot.ts';
+import { showStatus } from '../../src/cli/mcs/status.ts';
+import { leaseName, leaseNamespace } from '../../src/multicluster/lease/lease.ts';
+import type { MemberEntry } from '../../src/multicluster/multicluster.ts';
+import { until } from '../../src/server/testing/until.ts';
+import { entryOf, join, startClusters } from './clusters.ts';
+
+const inspect = async (entries: readonly MemberEntry[]): Promise<{ list: Shown; status: Shown }> => {
+  await using snapshot = await takeSnapshot(entries, { seedPolicy: 'Withdraw' });
+  return { list: list(snapshot), status: showStatus(snapshot, undefined) };
+};
+
+test('list and status name the CRDs that a member lacks, and the command that installs them', async () => {
+  await using stack = new AsyncDisposableStack();
+  const clusters = await startClusters(['east', 'west'], stack);
+  const [, west] = clusters;
+  assert.ok(west);
+  west.fault = ({ path }) => {
+    if (path.startsWith('/apis/multicluster')) throw failure({ code: 404, reason: 'NotFound', message: 'not found' });
+  };
+  const startedAt = performance.now();
+  const { list: listed, status } = await inspect(clusters.map(entryOf));
+  assert.ok(performance.now() - startedAt < 4000, 'does not wait for CRDs');
+  const problem =
+    'cluster west serves neither kind of ServiceExport: install the CRDs there with `kubectl apply -f examples/multicluster/definitions.yaml`';
+  assert.equal(listed.lines.at(-1), `west  not readable  ${problem}`);
+  assert.equal(status.lines.at(-1), problem);
+  const { part } = join(clusters, stack);
+  await until('the controller reports it too', () => part.problems().includes(problem));
+});
+
+test('list rejects one cluster under two ids', async () => {
+  await using stack = new AsyncDisposableStack();
+  const [east] = await startClusters(['east'], stack);
+  assert.ok(east);
+  const { list: listed, status } = await inspect([entryOf(east, 0), { ...entryOf(east, 1), id: 'again' }]);
+  assert.match(listed.lines.at(-1) ?? '', /^again {2}rejected {2}east and again are one cluster: remove one of them$/);
+  assert.equal(status.lines.at(-1), 'east and again are one cluster: remove one of them');
+});
+
+test('list and status show a replaced cluster with both uids', async () => {
+  await using stack = new AsyncDisposableStack();
+  const clusters = await startClusters(['east', 'west', 'north'], stack);
+  const [east, west, north] = clusters;
+  assert.ok(east && west && north);
+  {
+    await using controller = new AsyncDisposableStack();
+    await join([east, west], controller).part.ready;
+    await east.service('web', ['10.1.0.1']);
+    await east.export('web');
+    await until('west has it', async () => (await west.imported('web')).length === 1);
+    const lease = { namespace: leaseNamespace, name: leaseName('east') };
+    await until('east has a lease', async () => (await west.client.find(leaseKind, lease)) !== undefined);
+  }
+  const entries = [{ ...entryOf(north, 0), id: 'east' }, entryOf(west, 1)];
+  const { list: listed, status } = await inspect(entries);
+  const reason = /the cluster behind id east was replaced \(uid of kube-system is \S+, was \S+\): remove east/;
+  assert.match(listed.lines[1] ?? '', /^east {2}rejected /);
+  assert.match(listed.lines[1] ?? '', reason);
+  assert.match(status.lines.at(-1) ?? '', reason);
+  assert.match(status.lines[1] ?? '', /cannot be read$/);
+});
+
+test('why without a cluster looks from the first one in which a step is broken', async () => {
+  await using stack = new AsyncDisposableStack();
+  const clusters = await startClusters(['east', 'west'], stack);
+  const [east, west] = clusters;
+  assert.ok(east && west);
+  await join(clusters, stack).part.ready;
+  await east.service('web', ['10.1.0.1']);
+  await east.export('web');
+  await until('west has it', async () => (await west.imported('web')).length === 1);
+  const ask = async (from?: string): Promise<readonly string[]> => {
+    await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
+    return (await showWhy(snapshot, 'shop/web', { from, shape: 'current', dnsOf: async () => undefined })).lines;
+  };
+  assert.equal((await ask())[0], 'looking from cluster east; pass --from ID for another one');
+  assert.match((await ask('west'))[0] ?? '', /^ {2}ok +members /);
+});
