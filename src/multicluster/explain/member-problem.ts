@@ -33,4 +33,6 @@ export const slowness = ({
   readonly id: string;
   readonly probe: Pick<Member['probe'], 'isSlow' | 'latencyMs'>;
 }): string | undefined =>
-  probe.isSlow ? `cluster ${id} answers slowly: the last probe took ${(probe.latencyMs / 1000).toFixed(1)} s` : undefined;
+  probe.isSlow
+    ? `cluster ${id} answers slowly: the last probe took ${(probe.latencyMs / 1000).toFixed(1)} s`
+    : undefined;
